@@ -1,4 +1,4 @@
-//===- Assemble.cpp - Ask ptxas ---------------------------------*- C++ -*-===//
+//===- Assemble.cpp - Run ptxas ---------------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -27,8 +27,8 @@ std::optional<std::string> fmha::findPtxas() {
   return found ? std::optional<std::string>(*found) : std::nullopt;
 }
 
-/// What `combine` makes of the numbers in front of `what`, one a kernel, as in
-/// "Used 128 registers"; nothing if there are none.
+/// Returns `combine` of the numbers before `what`, one per kernel, as in "Used
+/// 128 registers"; nothing if there are none.
 static std::optional<unsigned>
 numbersBefore(StringRef log, StringRef what,
               function_ref<unsigned(unsigned, unsigned)> combine) {

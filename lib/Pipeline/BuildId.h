@@ -1,4 +1,4 @@
-//===- BuildId.h - Which build of the compiler this is ----------*- C++ -*-===//
+//===- BuildId.h - Identify the build of the compiler -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -97,8 +97,8 @@ fmha::Diagnostic toDiagnostic(const mlir::Diagnostic &from) {
   return result;
 }
 
-/// `text` with a target of its own, where it names none: that a field is given
-/// twice is an error, so what parses tells.
+/// Adds `target` to `text` if it has none. A duplicate field is a parse error,
+/// so whether the result parses shows whether it had one.
 ScheduleAttr inheritTarget(ScheduleAttr schedule, StringRef text,
                            StringRef target) {
   auto [head, fields] = text.split('<');
@@ -132,7 +132,7 @@ public:
             result.diagnostics.push_back(toDiagnostic(note));
           return success();
         }) {
-    // The place and the message say it; a whole module below them hides both.
+    // Messages have locations; printing a whole module would hide them.
     context.printOpOnDiagnostic(false);
   }
 
@@ -162,10 +162,9 @@ private:
   MLIRContext context;
   ScopedDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
-  /// One of the two.
+  /// One of these is set; programs are functions with tile.kernel.
   AttentionOp op;
   MergeOp merge;
-  /// Or functions with tile.kernel.
   SmallVector<Operation *> programs;
 };
 
@@ -178,7 +177,7 @@ LogicalResult Compilation::parse(const std::string &text,
 }
 
 KernelSpec specOf(AttentionOp op) {
-  // Any operand may be the one that fixes an extent.
+  // Any operand may have the static extent.
   auto fixed = [&](AttentionOp::Dimension dimension,
                    std::initializer_list<Value> operands) {
     std::optional<uint64_t> extent;
@@ -222,8 +221,8 @@ LogicalResult Compilation::findOp() {
   return success();
 }
 
-/// Finds the one fmha.merge of a module without attention; fails where there is
-/// none, or more.
+/// Finds the only fmha.merge of a module without attention; fails if there is
+/// none, or more than one.
 LogicalResult Compilation::findMerge() {
   unsigned merges = 0, others = 0;
   module->walk([&](Operation *found) {
@@ -238,7 +237,7 @@ LogicalResult Compilation::findMerge() {
   return success(merges == 1 && others == 1);
 }
 
-/// A schedule is for one GPU, at whatever level the module is.
+/// Checks that the schedule is for the target, at any level of the module.
 LogicalResult Compilation::checkSchedule() {
   if (!op)
     return success();
@@ -259,8 +258,8 @@ LogicalResult Compilation::checkTarget() {
   return module->emitError() << reason;
 }
 
-/// What a level hands on is verified once, not after every pass: fmha-opt does
-/// that, and it would take a tenth of the time.
+/// Runs the passes to the next level. The result is verified once, and not
+/// after every pass as in fmha-opt, which would take a tenth of the time.
 LogicalResult Compilation::runPhase(function_ref<void(OpPassManager &)> add) {
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(false);
@@ -312,8 +311,8 @@ void Compilation::recordLLVM() {
   }
 }
 
-/// The planner's whole answer again, for those who want its reasons; a schedule
-/// written by hand stands alone.
+/// Plans again to record the reasons of the choice. A schedule written by hand
+/// has none.
 void Compilation::recordPlan() {
   if (!op.getScheduleAttr())
     return;
@@ -337,8 +336,8 @@ LogicalResult Compilation::recordBinary() {
                              op, kernel.getRootReference())
                        : gpu::BinaryOp();
   if (!binary)
-    return op->emitError() << "no kernel came out: the op names none that the "
-                              "input has";
+    return op->emitError() << "expected the input to have the kernel that the "
+                              "op names, got none";
   record(binary);
   return success();
 }
@@ -350,7 +349,7 @@ void Compilation::record(gpu::BinaryOp binary) {
     result.manifest = manifest.getValue().str();
 }
 
-/// All levels at once: the kernel has no tiles.
+/// Compiles a merge in one step, since its kernel has no tiles.
 CompileResult Compilation::runMerge() {
   if (failed(checkTarget()))
     return std::move(result);
@@ -376,7 +375,7 @@ CompileResult Compilation::runMerge() {
   return std::move(result);
 }
 
-/// Whether the module holds kernels with tile.kernel and no op that makes one.
+/// Returns whether the module has kernels with tile.kernel and no op to lower.
 bool Compilation::findProgram() {
   bool hasOps = false;
   module->walk([&](Operation *found) {
@@ -454,7 +453,7 @@ ScheduleText fmha::readSchedule(const std::string &text,
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<FMHADialect>();
   auto complain = [&](fmha::Diagnostic diagnostic) {
-    // The buffer has no name; the line and column behind it hold.
+    // The buffer has no name; the line and column that follow are valid.
     StringRef place = diagnostic.location;
     size_t line = place.rfind(':', place.rfind(':'));
     diagnostic.location =

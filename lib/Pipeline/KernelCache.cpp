@@ -1,4 +1,4 @@
-//===- KernelCache.cpp - Kernels that were compiled before ------*- C++ -*-===//
+//===- KernelCache.cpp - A cache of compiled kernels ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -34,8 +34,8 @@ using namespace fmha;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Lines "name value"; texts are preceded by their length, so that different
-/// requests give different lines.
+/// Writes lines "name value"; texts are preceded by their length, so that
+/// different requests give different lines.
 class KeyWriter {
 public:
   void line(StringRef name, const Twine &value) {
@@ -79,8 +79,8 @@ std::string fmha::cacheKey(const KernelRequest &request) {
   writer.line("cubin", Twine(request.cubin));
   writer.line("verify-registers", Twine(options.verifyRegisters));
   if (request.cubin || options.verifyRegisters) {
-    // Another version is another file; running ptxas for its version would cost
-    // a process.
+    // Another version is another file; running ptxas to ask for its version
+    // would cost a process.
     std::string ptxas = findPtxas().value_or("");
     writer.text("ptxas", ptxas);
     writer.line("ptxas-file", fileIdentity(ptxas));
@@ -128,7 +128,7 @@ static std::string encode(const std::string &key,
   return magic.str() + checksum(body) + body;
 }
 
-/// The texts of a body; nothing if their lengths do not fit it.
+/// Returns the texts of a body; nothing if their lengths do not fit it.
 static std::optional<SmallVector<StringRef>> split(StringRef body) {
   SmallVector<StringRef> texts;
   while (!body.empty()) {
@@ -322,7 +322,7 @@ static void addCubin(CompiledKernel &kernel, const std::string &target) {
     break;
   case AssembleResult::Status::Missing:
     addError(kernel, "a cubin needs ptxas: expected it on the PATH or named by "
-                     "FMHA_PTXAS, got neither; PTX can be had without it");
+                     "FMHA_PTXAS, got neither; PTX needs no ptxas");
     break;
   }
 }

@@ -1,4 +1,4 @@
-//===- KernelPipelineOptions.h - How kernels are made -----------*- C++ -*-===//
+//===- KernelPipelineOptions.h - Options of kernel pipelines ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,7 +25,8 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
   // An enumeration, so that the option parser rejects an unknown value: later
   // code could not report it.
   typename Base::template Option<schedule::PPlacement> pPlacement{
-      *this, "p-placement", llvm::cl::desc("Where P waits"),
+      *this, "p-placement",
+      llvm::cl::desc("Memory that holds P for the second product"),
       llvm::cl::init(schedule::PPlacement::Auto),
       llvm::cl::values(
           clEnumValN(schedule::PPlacement::Auto, "auto", "planner's choice"),
@@ -35,8 +36,8 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
                      "registers, on sm_90a"))};
   typename Base::template Option<bool> verifyKernels{
       *this, "verify-kernels",
-      llvm::cl::desc("Run tile-verify-resources and tile-verify-sync behind "
-                     "each level that has places"),
+      llvm::cl::desc("Run tile-verify-resources and tile-verify-sync after "
+                     "each level with memory spaces"),
       llvm::cl::init(true)};
   typename Base::template Option<unsigned> batch{
       *this, "batch", llvm::cl::desc("Batch to plan for"), llvm::cl::init(0)};
@@ -54,7 +55,7 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
       llvm::cl::init(0)};
   FieldOptions<typename Base::template Option<FieldChoice>> fields{*this};
 
-  /// Returns what the options say, with the default target.
+  /// Returns the options, with the default target.
   PipelineOptions get() const {
     PipelineOptions result;
     result.overrides.pPlacement = pPlacement;

@@ -23,8 +23,8 @@ using namespace mlir;
 
 namespace {
 
-/// Upstream's way from a gpu.module to PTX, with other passes between and
-/// without libdevice, of which kernels call nothing.
+/// Upstream's path from a gpu.module to PTX, with other LLVM passes and without
+/// libdevice, which kernels do not call.
 class KernelSerializer : public LLVM::ModuleToObject {
 public:
   using ModuleToObject::ModuleToObject;
@@ -55,7 +55,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine *machine) {
       .run(module, modules);
 }
 
-/// Without a machine for the target upstream has said so.
+/// Runs the LLVM passes. Upstream has reported a missing target machine.
 LogicalResult KernelSerializer::optimizeModule(llvm::Module &module,
                                                int level) {
   FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();

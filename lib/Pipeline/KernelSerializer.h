@@ -16,17 +16,17 @@
 
 namespace fmha {
 
-/// The PTX of a module at the NVVM level, or nothing behind an error.
+/// Returns the PTX of a module at the NVVM level, or nothing after an error.
 ///
-/// `target` at level 0: MLIR hands over straight code, ptxas optimises it, and
-/// what LLVM adds (it moves address arithmetic out of loops) costs the roles
-/// registers that they do not have. At level 1, for kernels with wgmma: code is
-/// selected and scheduled at level 1, since at 0 LLVM copies what statements
-/// give and take, which ptxas 13.0 makes up to 4 % slower code of (measured on
-/// an H200, head dim 64). Of LLVM's passes on IR run those that are worth their
-/// time: loops that test at the end (up to 13 %), instructions combined (1 % in
-/// the mean), and remainders computed of quotients, without which ptxas spills
-/// an address here and there.
+/// `target` has level 0: MLIR produces straight code, ptxas optimizes it, and
+/// LLVM's own optimizations (such as moving address arithmetic out of loops)
+/// cost the roles registers that they do not have. Level 1 is for kernels with
+/// wgmma: code is selected and scheduled at level 1, since at 0 LLVM copies the
+/// operands and results of statements, which makes ptxas 13.0 generate up to 4
+/// % slower code (measured on an H200, head dim 64). Of LLVM's IR passes only
+/// those run that pay: loop rotation (up to 13 %), instruction combining (1 %
+/// on average), and remainders computed from quotients, without which ptxas
+/// spills an address in some kernels.
 std::optional<llvm::SmallVector<char, 0>>
 serializeToPtx(mlir::gpu::GPUModuleOp module,
                mlir::NVVM::NVVMTargetAttr target);

@@ -29,10 +29,10 @@
 using namespace fmha;
 namespace json = llvm::json;
 
-/// Columns of a TMA box: one 128-byte swizzle span of 16-bit elements.
+/// Columns of a TMA box: one span of the 128-byte swizzle of 16-bit elements.
 static constexpr unsigned boxColumns = layout::PanelTile::panelColumns;
 
-/// Which operand the parameter of this name is; k2 and v2 are copied as k and
+/// Returns the operand of a parameter by name; k2 and v2 are copied like k and
 /// v.
 static schedule::Operand operandOf(const std::string &name) {
   return schedule::Operand(std::string_view("qkvo").find(name.front()));
@@ -55,13 +55,13 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
     dims.push_back(dim);
     box.push_back(extent);
   };
-  // Rows of a tile go through the heads of a group first.
+  // Rows of a tile iterate over the heads of a group first.
   if (packed)
     add("group", schedule.packHeads);
   const char *keys = name.ends_with('2') ? "kv_len2" : "kv_len";
   add(isQuery ? "q_len" : keys, packed ? rows / schedule.packHeads : rows);
   add(isQuery && !packed ? "q_heads" : "kv_heads", 1);
-  // Packed queries have one batch, and a map no more than five dimensions.
+  // Packed queries have one batch, and a map at most five dimensions.
   if (!packed || !sequences)
     add("batch", 1);
   json::Object map{{"name", name},
@@ -76,7 +76,7 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
   return map;
 }
 
-/// Its name ends in what it is: capture0, capture0_size1, capture0_stride1.
+/// Describes a parameter by its suffix: capture0, capture0_size1, ..._stride1.
 static json::Value captureParameter(const KernelParameter &parameter) {
   bool wide = parameter.kind == KernelParameter::Kind::U64;
   bool isPointer = parameter.kind == KernelParameter::Kind::Pointer;
@@ -133,8 +133,8 @@ static double scaleOf(const KernelSpec &spec) {
   return spec.scale.value_or(1.0 / std::sqrt(double(spec.problem.headDim)));
 }
 
-/// Row blocks, heads or chunks of groups of them, batch, and the passes over
-/// the columns of O.
+/// Returns the factors of the grid: row blocks, heads or chunks of groups of
+/// them, batch, and the head_dim_v tiles.
 static json::Array gridFactors(const KernelSpec &spec,
                                const schedule::Schedule &schedule) {
   auto parts = [](const char *what, int64_t size) {
@@ -157,7 +157,7 @@ static json::Array gridFactors(const KernelSpec &spec,
   return factors;
 }
 
-/// The flag of a fact, "" where the command says it in another way.
+/// Returns the flag of a fact, "" if the command has another flag for it.
 static std::string flagOf(const schedule::Fact &fact) {
   if (fact.there == &schedule::Facts::lse)
     return "";
@@ -165,7 +165,7 @@ static std::string flagOf(const schedule::Fact &fact) {
   return fact.there == &schedule::Facts::source2 ? flag + "-k" : flag;
 }
 
-/// What the kernel of a split writes lies in the workspace:
+/// Redirects the outputs of a partial kernel to the workspace:
 ///   "o", "row_max_stride_head" -> "o_parts", "max_parts_stride_head"
 static void redirectOutputs(json::Array &parameters) {
   constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
@@ -183,12 +183,12 @@ static void redirectOutputs(json::Array &parameters) {
     }
 }
 
-/// The workspace, dense and in f32, and the kernel that combines its parts.
+/// Adds the workspace, contiguous and in f32, and the merge kernel.
 static void addSplit(const schedule::Problem &problem,
                      const schedule::Schedule &schedule,
                      json::Object &manifest) {
   json::Value batch = "batch";
-  // Of what is packed it is 1.
+  // With packed sequences the batch is 1.
   if (problem.cuSeqlensQ)
     batch = 1;
   auto tensor = [&](const char *name, json::Array dims) {
@@ -205,7 +205,7 @@ static void addSplit(const schedule::Problem &problem,
   manifest["combine"] = mergeLaunch(mergeOf(problem), "fmha_combine");
 }
 
-/// What only some kernels have.
+/// Adds properties that only some kernels have.
 static void addFeatures(const schedule::Problem &problem,
                         const schedule::Schedule &schedule,
                         json::Object &manifest) {
@@ -288,13 +288,13 @@ std::string fmha::launchManifest(const KernelSpec &spec,
   return llvm::formatv("{0:2}", json::Value(std::move(manifest))).str();
 }
 
-/// Digits that give the very same double back: as few as do.
+/// Returns the fewest digits that parse to the same double.
 static std::string exact(double value) {
   char text[32];
   return std::string(text, std::to_chars(text, std::end(text), value).ptr);
 }
 
-/// What a reader looks for first, and all else that is not as usual.
+/// Returns the main fields, and all that differ from their default.
 static std::string describe(const schedule::Schedule &schedule) {
   static const schedule::Schedule usual;
   constexpr llvm::StringLiteral first[] = {"q_tiles", "q_tile_rows", "kv_block",
@@ -318,7 +318,7 @@ static std::string describe(const schedule::Schedule &schedule) {
   return text;
 }
 
-/// Fixes what a reader looks for, and all else that is not as usual.
+/// Fixes the main fields, and all that differ from their default.
 static schedule::Overrides unusualFields(const schedule::Schedule &schedule) {
   static const schedule::Schedule usual;
   schedule::Overrides overrides;
@@ -330,8 +330,8 @@ static schedule::Overrides unusualFields(const schedule::Schedule &schedule) {
   return overrides;
 }
 
-/// Whether the planner takes `schedule` for these overrides, whatever the
-/// launch is.
+/// Returns whether the planner chooses `schedule` for these overrides, whatever
+/// the launch is.
 static bool isPlanned(const KernelSpec &spec,
                       const schedule::Schedule &schedule,
                       const schedule::Overrides &overrides) {
@@ -341,7 +341,7 @@ static bool isPlanned(const KernelSpec &spec,
   return plan && plan->schedule == schedule;
 }
 
-/// The flags that make the planner take `schedule`, or that give it as it is.
+/// Returns flags that make the planner choose `schedule`, or `schedule` itself.
 static std::string scheduleFlags(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
                                  const std::string &scheduleText) {
@@ -353,7 +353,7 @@ static std::string scheduleFlags(const KernelSpec &spec,
   }
   std::string text = llvm::formatv(" --p-placement={0}",
                                    stringify(schedule.pPlacement).data());
-  // What shapes a kernel most comes first.
+  // The fields that alter a kernel most come first.
   for (const schedule::ScheduleField &field :
        llvm::reverse(schedule::scheduleFields()))
     if (overrides[field.choice])
@@ -375,12 +375,12 @@ static std::string maskFlags(const schedule::Mask &mask) {
   return text;
 }
 
-/// The flags of fmha-compile that give this kernel.
+/// Returns the flags of fmha-compile that reproduce this kernel.
 static std::string command(const KernelSpec &spec,
                            const schedule::Schedule &schedule,
                            const std::string &scheduleText) {
   const schedule::Problem &problem = spec.problem;
-  // No flags say what code an op has.
+  // No flags describe a score region.
   if (problem.score)
     return "fmha-compile OP.mlir --target=" + schedule.target +
            " --emit=ptx, where OP.mlir has the op with its code on scores";

@@ -1,4 +1,4 @@
-//===- MergeManifest.cpp - How the kernel that combines is launched -------===//
+//===- MergeManifest.cpp - The launch of the merge kernel -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -35,7 +35,7 @@ json::Object fmha::mergeLaunch(const MergeProblem &problem,
       json::Object{
           {"ceil_div", json::Array{"q_len", mergeRowsPerCta(problem.headDim)}}},
       "q_heads"};
-  // Of what is packed the batch is 1.
+  // With packed sequences the batch is 1.
   if (!problem.cuSeqlensQ)
     factors.push_back("batch");
   return json::Object{{"kernel", kernel},

@@ -1,4 +1,4 @@
-//===- MergeManifest.h - How the kernel that combines is launched -*- C++ -*-=//
+//===- MergeManifest.h - The launch of the merge kernel ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,8 +15,8 @@
 
 namespace fmha {
 
-/// kernel, grid, block and parameters of a kernel that combines parts: all of
-/// its manifest that says how it is launched.
+/// Returns kernel, grid, block and parameters of a merge kernel: the part of
+/// its manifest that describes the launch.
 llvm::json::Object mergeLaunch(const MergeProblem &problem,
                                const std::string &kernel);
 

@@ -22,8 +22,8 @@ using namespace fmha;
 
 namespace {
 
-/// The text of the pipeline and the passes say the same, as they do in
-/// upstream's composite-fixed-point-pass.
+/// The option and the passes describe the same pipeline, as in upstream's
+/// composite-fixed-point-pass.
 struct NestedModulesPass
     : public fmha::impl::NestedModulesBase<NestedModulesPass> {
   explicit NestedModulesPass(function_ref<void(OpPassManager &)> populate) {

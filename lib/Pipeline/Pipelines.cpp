@@ -35,7 +35,7 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createConvertFMHAToTile());
 }
 
-/// At the border behind each level that has places, so that the pass which
+/// Adds verifiers after each level with memory spaces, so that the pass that
 /// broke something is the last one that ran.
 static void addVerifiers(OpPassManager &kernel,
                          const PipelineOptions &options) {
@@ -79,7 +79,7 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void addNVVM(OpPassManager &pm) {
-  // Behind the verifiers of the level before, which know roles apart only.
+  // After the verifiers of the previous level, which require separate roles.
   kernels(pm).addPass(tile::createTileShareConsumers());
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(createConvertTileToNVVM());
@@ -117,7 +117,7 @@ static void addAllPhases(OpPassManager &pm, const PipelineOptions &options) {
 
 void fmha::buildToPtxPipeline(OpPassManager &pm,
                               const PipelineOptions &options) {
-  // Passes on kernels are nested in pm, and so see those of one module only.
+  // Passes on kernels are nested in pm, so they apply to one module only.
   pm.addPass(createNestedModules(
       [&](OpPassManager &nested) { addAllPhases(nested, options); }));
   addAllPhases(pm, options);

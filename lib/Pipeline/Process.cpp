@@ -31,7 +31,7 @@ void Scratch::write(StringRef bytes) {
   out << bytes;
   out.close();
   error = out.error();
-  // Reported by the caller, not by a fatal error of the stream.
+  // The caller reports the error; otherwise the stream would abort.
   out.clear_error();
 }
 

@@ -26,18 +26,18 @@ struct Scratch {
   std::error_code error;
 
   explicit Scratch(llvm::StringRef suffix);
-  /// Writes the whole file; `error` says whether that worked.
+  /// Writes the whole file; sets `error` if that fails.
   void write(llvm::StringRef bytes);
   /// Returns the bytes of the file, "" if it cannot be read.
   std::string read() const;
 };
 
-/// Returns a sentence about the first of `files` that could not be made or
+/// Returns a message about the first of `files` that could not be created or
 /// written, or nothing.
 std::optional<std::string>
 scratchProblem(llvm::ArrayRef<const Scratch *> files);
 
-/// Exit status of a program, and what it wrote to both of its outputs.
+/// The exit status of a program, and the text of both of its outputs.
 struct ProgramOutcome {
   int code = 0;
   std::string log;

@@ -1,4 +1,4 @@
-//===- ProgramManifest.cpp - How a program is launched --------------------===//
+//===- ProgramManifest.cpp - The launch of a program ----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -27,8 +27,8 @@ static tile::KernelAttr kernelOf(LLVM::LLVMFuncOp func) {
   return func->getAttrOfType<tile::KernelAttr>("tile.kernel");
 }
 
-/// A memref [batch, length, heads, dim], innermost dimension first, copied in
-/// boxes of `rows` rows of one swizzle span.
+/// Describes the tensor map of a memref [batch, length, heads, dim], innermost
+/// dimension first, with boxes of `rows` rows of one swizzle span.
 static void addTensorMap(json::Object &object, MemRefType type, int32_t rows) {
   constexpr int64_t boxColumns = layout::PanelTile::panelColumns;
   object["dtype"] = debugString(type.getElementType());

@@ -1,4 +1,4 @@
-//===- ProgramManifest.h - How a program is launched ------------*- C++ -*-===//
+//===- ProgramManifest.h - The launch of a program --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -29,10 +29,10 @@ namespace fmha {
 ///               extent has the dimension `size`, a stride `stride`. A tensor
 ///               map has `dtype`, `dims` (the dimensions of the operand,
 ///               innermost first), `box` and `swizzle`.
-/// The grid is the caller's to know.
+/// The caller determines the grid.
 std::string programManifest(mlir::LLVM::LLVMFuncOp func, const std::string &id);
 
-/// The comment at the head of the PTX of `func`.
+/// Returns the comment at the start of the PTX of `func`.
 std::string programHeading(mlir::LLVM::LLVMFuncOp func);
 
 } // namespace fmha

@@ -75,12 +75,12 @@ static void addDeallocation(OpPassManager &pm) {
   pm.addPass(createConvertBufferizationToMemRefPass());
 }
 
-/// The whole way for the functions of one module.
+/// Adds all passes for the functions of one module.
 static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
   pm.addPass(createFMHAFold());
   addBufferization(pm);
   pm.addPass(createCanonicalizerPass());
-  // The host reads lists, so they are checked before buffers are placed.
+  // The host reads varlen metadata, so check it before buffers are placed.
   if (options.checks == Switch::On)
     addListChecks(pm);
   PlaceBuffersOptions place;
@@ -103,7 +103,7 @@ static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
 
 void fmha::buildProgramToLLVMPipeline(OpPassManager &pm,
                                       const ProgramOptions &options) {
-  // Passes on functions are nested in pm, and so see those of one module only.
+  // Passes on functions are nested in pm, so they apply to one module only.
   pm.addPass(createNestedModules(
       [&](OpPassManager &nested) { addProgram(nested, options); }));
   addProgram(pm, options);

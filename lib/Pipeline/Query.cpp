@@ -1,4 +1,4 @@
-//===- Query.cpp - Which kernels serve a problem ----------------*- C++ -*-===//
+//===- Query.cpp - Find the kernel for a problem ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Register.cpp - Everything that this project registers ----*- C++ -*-===//
+//===- Register.cpp - Register all dialects and passes ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -40,8 +40,8 @@ void fmha::registerAllFmha(DialectRegistry &registry) {
   registerFMHADialect(registry);
   registry.insert<tile::TileDialect>();
   registerConvertFMHAHostToLLVMInterface(registry);
-  // gpu-module-to-binary asks the target attribute for a serializer, and that
-  // one translates these dialects.
+  // gpu-module-to-binary queries the target attribute for a serializer, which
+  // translates these dialects.
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
@@ -57,7 +57,7 @@ struct ToPtxOptions : KernelPipelineOptions<ToPtxOptions> {
                              llvm::cl::init("sm_100a")};
 };
 
-/// On gpu.func, as the passes are, or on what holds such functions.
+/// Adds the passes for gpu.func, or for an op that contains such functions.
 void addWarpSpecialize(OpPassManager &pm) {
   StringRef on = pm.getOpAnchorName();
   if (on == ModuleOp::getOperationName())
@@ -68,8 +68,8 @@ void addWarpSpecialize(OpPassManager &pm) {
   buildWarpSpecializePipeline(pm);
 }
 
-/// Runs a pass under the name that it had, or that a pass for one target had
-/// which it replaces: kernels that it has been run on are left alone.
+/// Runs a pass under its old name, or under that of a pass for one target that
+/// it replaces. Skips kernels that it has been run on.
 struct RenamedPass
     : public PassWrapper<RenamedPass, OperationPass<gpu::GPUFuncOp>> {
   RenamedPass(tile::KernelStage expected, std::unique_ptr<Pass> (*create)())
@@ -117,8 +117,7 @@ void registerRenamedPasses() {
         [](function_ref<void(const mlir::detail::PassOptions &)>) {});
 }
 
-/// The passes of warp specialization in a row, also by the name that one pass
-/// had.
+/// Registers the pipeline of warp specialization, also under its old name.
 void registerWarpSpecialize() {
   PassPipelineRegistration<> registration(
       "tile-warp-specialize",

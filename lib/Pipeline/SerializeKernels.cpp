@@ -1,4 +1,4 @@
-//===- SerializeKernels.cpp - Kernels become PTX with a launch manifest ---===//
+//===- SerializeKernels.cpp - Turn kernels into PTX with a manifest -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -52,10 +52,10 @@ private:
   DenseSet<Operation *> checkedModules;
 };
 
-/// The NVPTX back end knows LLVM and NVVM; everything else is a pass that has
-/// not run.
+/// Checks that the module is at the level of the NVPTX back end, LLVM and NVVM;
+/// any other op means that a pass has not run.
 LogicalResult checkLevel(gpu::GPUModuleOp module) {
-  // A function first, then what is in it: its own pass has to run before.
+  // Functions before the ops in them: their own pass has to run first.
   WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) {
     if (isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(
             op->getDialect()) ||
@@ -72,7 +72,7 @@ LogicalResult checkLevel(gpu::GPUModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// serializeToPtx() says why the levels are these.
+/// Returns the target. serializeToPtx() explains the optimization levels.
 NVVM::NVVMTargetAttr targetAttr(MLIRContext *ctx, StringRef name) {
   Builder b(ctx);
   NamedAttribute ftz(b.getStringAttr("ftz"), b.getUnitAttr());
@@ -88,8 +88,8 @@ std::string textOf(Attribute attribute) {
   return text;
 }
 
-/// `heading` and the text, ended by the one NUL that the loader which MLIR
-/// generates wants.
+/// Returns `heading` and the text, with the one NUL at the end that MLIR's
+/// generated loader expects.
 SmallVector<char, 0> withHeading(const SmallVector<char, 0> &text,
                                  const std::string &heading) {
   StringRef body = StringRef(text.data(), text.size()).rtrim('\0');
@@ -99,8 +99,8 @@ SmallVector<char, 0> withHeading(const SmallVector<char, 0> &text,
   return all;
 }
 
-/// Code comes from the kernel, launch manifest and heading from the op: so they
-/// must say the same.
+/// Checks that op and kernel agree: the code comes from the kernel, launch
+/// manifest and heading from the op.
 LogicalResult checkAgreement(AttentionOp op, SymbolRefAttr kernel,
                              gpu::GPUModuleOp module) {
   auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.getLeafReference());
@@ -124,7 +124,7 @@ LogicalResult checkAgreement(AttentionOp op, SymbolRefAttr kernel,
   return success();
 }
 
-/// A binary is taken for the kernel's if it is what this pass makes.
+/// Checks that the binary has the form that this pass produces.
 LogicalResult checkBinary(Operation *op, gpu::BinaryOp binary) {
   auto manifest = binary->getAttrOfType<StringAttr>("fmha.manifest");
   ArrayRef<Attribute> objects = binary.getObjects().getValue();
@@ -198,8 +198,8 @@ template <typename OpTy> LogicalResult SerializeKernelsPass::check(OpTy op) {
   return checkAgreement(op, kernel, module);
 }
 
-/// gpu.module @m { ... } -> gpu.binary @m with the text, and how to launch it,
-/// which `manifestOf` returns for the id of the kernel.
+/// gpu.module @m { ... } -> gpu.binary @m with the text and the manifest, which
+/// `manifestOf` returns for the id of the kernel.
 LogicalResult
 makeBinary(Operation *op, gpu::GPUModuleOp module, StringRef target,
            const std::string &heading,
@@ -250,8 +250,8 @@ LogicalResult makeBinary(MergeOp op, gpu::GPUModuleOp module) {
                     });
 }
 
-/// Leaves a kernel alone that is a binary already, maybe for another op that
-/// shares it.
+/// Leaves a kernel unchanged if it is a binary already, possibly of another op
+/// that shares it.
 template <typename OpTy>
 LogicalResult SerializeKernelsPass::serialize(OpTy op) {
   auto module = SymbolTable::lookupNearestSymbolFrom<gpu::GPUModuleOp>(
@@ -259,7 +259,7 @@ LogicalResult SerializeKernelsPass::serialize(OpTy op) {
   return module ? makeBinary(op, module) : success();
 }
 
-/// The only function with a body of a module, if it is a program.
+/// Returns the only function with a body in a module, if it is a program.
 LLVM::LLVMFuncOp programIn(gpu::GPUModuleOp module) {
   LLVM::LLVMFuncOp program;
   for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
@@ -272,7 +272,7 @@ LLVM::LLVMFuncOp programIn(gpu::GPUModuleOp module) {
   return program;
 }
 
-/// Kernels that no op names: each is alone in its module.
+/// Serializes kernels that no op names; each must be alone in its module.
 LogicalResult SerializeKernelsPass::serializePrograms() {
   SmallVector<gpu::GPUModuleOp> modules;
   getOperation().walk([&](gpu::GPUModuleOp module) {

@@ -1,4 +1,4 @@
-//===- VerifyRegisters.cpp - Kernels that ptxas does not spill ------------===//
+//===- VerifyRegisters.cpp - Replace kernels that ptxas spills ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,7 +13,7 @@
 using namespace fmha;
 using schedule::ScheduleField;
 
-/// What ptxas does to the kernel that it should not, "" if nothing.
+/// Returns what ptxas does wrong with the kernel, "" if nothing.
 static std::string objectionTo(const AssembleResult &assembled) {
   auto says = [&](const char *text) {
     return assembled.log.find(text) != std::string::npos;
@@ -27,10 +27,10 @@ static std::string objectionTo(const AssembleResult &assembled) {
            " bytes of loads and stores)";
   if (says("ignored"))
     return "ignores setmaxnreg";
-  return says("(C75") ? "serialises wgmma" : "";
+  return says("(C75") ? "serializes wgmma" : "";
 }
 
-/// Leaves the planner no choice but `schedule`.
+/// Returns overrides that fix every field of `schedule`.
 static schedule::Overrides fixAll(const schedule::Schedule &schedule) {
   schedule::Overrides overrides;
   for (const ScheduleField &field : schedule::scheduleFields())
@@ -39,7 +39,7 @@ static schedule::Overrides fixAll(const schedule::Schedule &schedule) {
   return overrides;
 }
 
-/// The fields of `schedule` that `other` has otherwise: "q_tiles = 2".
+/// Returns the fields of `schedule` that differ in `other`: "q_tiles = 2".
 static std::string differences(const schedule::Schedule &schedule,
                                const schedule::Schedule &other) {
   std::string text;
@@ -60,7 +60,7 @@ static CompileResult fail(CompileResult result, const std::string &message) {
   return result;
 }
 
-/// `made` as the answer of `plan`, in place of its choice.
+/// Returns `made` as the result of `plan`, in place of its choice.
 static CompileResult replaceBy(CompileResult made, schedule::Plan plan,
                                size_t place, const std::string &objection) {
   std::string text =

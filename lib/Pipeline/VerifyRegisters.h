@@ -1,4 +1,4 @@
-//===- VerifyRegisters.h - Kernels that ptxas does not spill ----*- C++ -*-===//
+//===- VerifyRegisters.h - Replace kernels that ptxas spills ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,10 +15,10 @@
 
 namespace fmha {
 
-/// Returns what `compile` makes of `options`. If they ask for the verification
-/// of registers and ptxas spills that kernel, returns the kernel of the best
-/// runner-up of its plan that it does not spill, with a warning that names the
-/// schedule it replaces.
+/// Returns the result of `compile` for `options`. If they request the
+/// verification of registers and ptxas spills that kernel, returns the kernel
+/// of the best runner-up of its plan that it does not spill, with a warning
+/// that names the schedule it replaces.
 CompileResult compileVerified(
     const CompileOptions &options,
     const std::function<CompileResult(const CompileOptions &)> &compile);

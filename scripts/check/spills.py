@@ -170,7 +170,7 @@ class Row:
 
     def widens(self):
         """Whether it lets kernels pass, and refuses none."""
-        return self.reader == "C2" and self.name == "oneMatrix"
+        return self.reader == "plan.C2" and self.name == "oneMatrix"
 
 
 def rows_of(tools):
@@ -185,7 +185,7 @@ def without(tools, row, code, flags, ptx):
     made = compiled(tools, flags, ptx, code)
     if row.reader != "workaround" and not made.returncode:
         return -1, False, "compiled with the row"
-    if row.reader == "C8" and f"row {row.name} " not in made.stderr:
+    if row.reader == "plan.C8" and f"row {row.name} " not in made.stderr:
         return -1, False, "refused by another rule or row: " + made.stderr.strip()
     if row.reader == "workaround":
         if made.returncode:

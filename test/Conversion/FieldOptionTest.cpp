@@ -47,7 +47,7 @@ TEST(FieldOption, NoOtherNameIsOne) {
   Parsed refused = parse("kv-steps", "5");
   EXPECT_TRUE(refused.refused);
   EXPECT_THAT(refused.said,
-              HasSubstr("kv-steps option: is the name of no field"));
+              HasSubstr("kv-steps option: is not the name of a field"));
   EXPECT_EQ(refused.choice.wanted, std::nullopt);
 }
 

@@ -9,7 +9,7 @@
 gpu.module @kernels {
   gpu.func @not_told(%q: !t, %k: !t, %v: !t, %o: !t) kernel
       attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} {
-    // expected-error@+2 {{expected a kernel whose schedule has scheduler = static, which is told how many tiles there are, got another one}}
+    // expected-error@+2 {{expected a kernel whose schedule has scheduler = static, whose launch passes the number of tiles, got another one}}
     // expected-error@+1 {{failed to legalize operation 'tile.tile_count'}}
     %n = tile.tile_count
     gpu.return

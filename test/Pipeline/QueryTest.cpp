@@ -39,7 +39,8 @@ TEST(QueryKernel, SaysWhyNoKernelServes) {
   EXPECT_TRUE(none.ok);
   EXPECT_EQ(none.family, "none");
   EXPECT_FALSE(none.plan);
-  EXPECT_THAT(none.reason, HasSubstr("no schedule can serve this problem: C"));
+  EXPECT_THAT(none.reason,
+              HasSubstr("no schedule can serve this problem: plan.C"));
   EXPECT_THAT(query(128, optionsFor("sm_80")).reason,
               HasSubstr("target sm_80 is not supported: "));
   EXPECT_THAT(query(128, optionsFor("sm_90")).reason,

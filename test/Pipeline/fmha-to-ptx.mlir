@@ -23,4 +23,4 @@ func.func @attention(%x: memref<1x256x2x64xf16>, %o: memref<1x256x2x64xf16>) {
 // ASKED: q_tiles=1 {{.*}} kv_stages=3 p_placement=smem
 // WORD: l2
 // TARGET: fmha-to-ptx.mlir:{{[0-9]+}}:3: error: {{.*}}sm_90
-// REGISTERS: fmha-to-ptx.mlir:{{[0-9]+}}:3: error: {{.*}}p_placement registers cannot be had
+// REGISTERS: fmha-to-ptx.mlir:{{[0-9]+}}:3: error: {{.*}}p_placement registers is not available

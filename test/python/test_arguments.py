@@ -94,5 +94,5 @@ def test_what_counts_as_a_number():
 
 
 def test_a_scale_with_which_no_score_is_finite():
-    with pytest.raises(fmha.CompileError, match=r"C14: expected a scale from -2\^64 to 2\^64"):
+    with pytest.raises(fmha.CompileError, match=r"attention.C14: expected a scale from -2\^64 to 2\^64"):
         fmha.attention(*ARRAYS, scale=2e37)

@@ -40,7 +40,7 @@ def test_refused(changed, error, says):
 
 def test_compile_errors_come_through():
     arrays = (zeros(1, 8, 1, 100),) * 3
-    with pytest.raises(fmha.CompileError, match="got 100; the closest that can: head_dim = head_dim_v = 104"):
+    with pytest.raises(fmha.CompileError, match="got 100; the nearest that works: head_dim = head_dim_v = 104"):
         fmha.attention(*arrays)
 
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Options of passes that fix a field of the schedule: "auto", or a value of the
-// field's range, and anything else is refused while options are read.
+// Options of passes that fix a field of the schedule: "auto", or a value in the
+// field's range. Anything else is an error while options are parsed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 
 namespace fmha {
 
-/// What is asked for; nothing leaves the field to the planner.
+/// The requested value; empty leaves the field to the planner.
 struct FieldChoice {
   std::optional<unsigned> wanted = {};
   bool operator==(const FieldChoice &) const = default;
@@ -34,8 +34,8 @@ struct FieldChoice {
 
 namespace llvm::cl {
 
-/// An option has the name of its field (`ScheduleField::flag`), which knows the
-/// range.
+/// An option has the name of its field (`ScheduleField::flag`), which also
+/// determines the range.
 template <>
 class parser<fmha::FieldChoice> : public basic_parser<fmha::FieldChoice> {
 public:
@@ -54,8 +54,8 @@ public:
 
 namespace fmha {
 
-/// An OptionT, the options of a pass or of a pipeline, for each field of the
-/// schedule that may be fixed.
+/// An OptionT, an option of a pass or of a pipeline, for each field of the
+/// schedule that a user may fix.
 template <typename OptionT> class FieldOptions {
 public:
   template <typename ParentT> explicit FieldOptions(ParentT &parent) {
@@ -64,12 +64,12 @@ public:
                                                   llvm::cl::desc(field.help)));
   }
 
-  /// Fixes in `overrides` what the options say.
+  /// Fixes in `overrides` the fields that the options fix.
   void fix(schedule::Overrides &overrides) const {
     for (auto [n, field] : llvm::enumerate(schedule::scheduleFields()))
       overrides.fix(field.choice, options[n]->wanted);
   }
-  /// Makes the options say what `overrides` fixes.
+  /// Sets the options to the fields that `overrides` fixes.
   void set(const schedule::Overrides &overrides) {
     for (auto [n, field] : llvm::enumerate(schedule::scheduleFields()))
       *options[n] = FieldChoice{overrides[field.choice]};

@@ -1,4 +1,4 @@
-//===- Passes.h - Passes that go from one level to the next -----*- C++ -*-===//
+//===- Passes.h - Passes between levels and to host code --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -28,11 +28,11 @@ namespace fmha {
 /// An option that is on or off.
 enum class Switch { Off, On };
 
-/// Constraints that fmha-insert-checks asserts: all, or those about lists.
+/// Constraints of fmha-insert-checks: all, or those on varlen metadata entries.
 enum class CheckedRules { All, Lists };
 
-/// Memory that kernels use in place of host memory: device memory, with copies,
-/// or managed memory, which both sides address.
+/// Memory that kernels use instead of host memory: device memory, with copies,
+/// or managed memory, which both sides can access.
 enum class Memory { Device, Managed };
 
 #define GEN_PASS_DECL

@@ -279,7 +279,7 @@ def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
     After:
     ```mlir
     %same = arith.cmpi eq, %keys, %values : index
-    cf.assert %same, "layer.mlir:7:3: fmha.attention: (C9) expected dimension 1 of value to equal dimension 1 of key"
+    cf.assert %same, "layer.mlir:7:3: fmha.attention: (attention.C9) expected dimension 1 of value to equal dimension 1 of key"
     fmha.attention ins(...) outs(...)
     ```
   }];

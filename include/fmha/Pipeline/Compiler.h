@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The compiler as a function. Tools, the Python package and other programs call
-// this and nothing below it; it includes no MLIR header.
+// only this; it includes no MLIR header.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,11 +30,11 @@ enum class Level { Attention, Tiled, Placed, Specialised, Machine, NVVM };
 std::optional<Level> parseLevel(std::string_view name);
 std::string_view stringify(Level level);
 
-/// What becomes of a score after the scale, one step behind the other: c·tanh(s
-/// / c); minus a slope of the head times the distance of row and key; plus a
-/// bias; -inf where a mask is 0. Memory is read in this order: slopes [q_heads]
-/// f32, biases and mask [batch, q_heads, q_len, kv_len] f32 and i8, in which an
-/// extent of 1 serves all. Of two sources the first takes all steps, the second
+/// The steps from a scaled score to the result, in order: c·tanh(s / c); minus
+/// a slope of the head times the distance of row and key; plus a bias; -inf
+/// where a mask is 0. Memory is read in this order: slopes [q_heads] f32,
+/// biases and mask [batch, q_heads, q_len, kv_len] f32 and i8, where an extent
+/// of 1 is broadcast. With two KV segments the first has all steps, the second
 /// the cap.
 struct ScoreSpec {
   std::optional<double> softcap;
@@ -42,7 +42,7 @@ struct ScoreSpec {
   bool any() const { return softcap || alibi || bias || mask; }
 };
 
-/// What one kernel computes, where no MLIR text is given. `scale` absent means
+/// The problem of one kernel, if there is no MLIR text. Without `scale` it is
 /// 1/sqrt(headDim).
 struct KernelSpec {
   schedule::Problem problem;
@@ -56,15 +56,15 @@ struct KernelSpec {
   std::optional<uint64_t> batch, qLen, kvLen, qHeads, kvHeads, kvLen2;
 };
 
-/// The module text that `spec` stands for: one public function with one
+/// Returns the module text of `spec`: one public function with one
 /// fmha.attention on strided memrefs with dynamic lengths.
 std::string buildModule(const KernelSpec &spec);
 
 struct CompileOptions {
   std::string target = "sm_100a";
   schedule::Overrides overrides;
-  /// What the planner may know of the launch, besides the extents that the
-  /// module fixes.
+  /// Extents of the launch for the planner, besides those that the module
+  /// fixes.
   schedule::Hints hints;
   Level from = Level::Attention;
   /// Absent: down to PTX.
@@ -73,10 +73,10 @@ struct CompileOptions {
   bool keepLevels = false;
   /// Keep LLVM IR text (CompileResult::llvm).
   bool keepLLVM = false;
-  /// Verify capacities and synchronisation behind each level that has places.
+  /// Verify capacities and synchronization after each level with memory spaces.
   bool verifyKernels = true;
-  /// Ask ptxas about the kernel, and take the best runner-up of the plan that
-  /// it does not spill if it spills the best schedule. An error without ptxas.
+  /// Run ptxas on the kernel, and if it spills, use the best runner-up of the
+  /// plan that it does not spill. An error without ptxas.
   bool verifyRegisters = false;
 };
 
@@ -96,13 +96,13 @@ struct CompileResult {
   /// IR of the level `to`, or of the last level reached.
   std::string ir;
   std::vector<std::pair<Level, std::string>> levels;
-  /// What the input op says (the flags of a tool must not contradict it), and
-  /// in its problem the hints of the options.
+  /// The spec of the input op (the flags of a tool must not contradict it),
+  /// with the hints of the options in its problem.
   KernelSpec spec;
   std::optional<schedule::Plan> plan;
 };
 
-/// A schedule that stands alone, and what is wrong with it where `ok` is false.
+/// A separate schedule, with diagnostics if `ok` is false.
 struct ScheduleText {
   bool ok = false;
   std::vector<Diagnostic> diagnostics;
@@ -110,18 +110,18 @@ struct ScheduleText {
   std::string text;
 };
 
-/// Reads `text`, `#fmha.schedule<...>`, which messages call `name`; if it names
-/// no target it is for `target`.
+/// Reads `text`, `#fmha.schedule<...>`, named `name` in messages. Without a
+/// target it is for `target`.
 ScheduleText readSchedule(const std::string &text, const std::string &name,
                           const std::string &target);
 
-/// Compiles the one fmha.attention, or the one fmha.merge, of `moduleText`
-/// (MLIR text, `name` appears in messages). Of a merge `ptx` and `manifest`
-/// count. Never aborts on bad input: `ok` is false and `diagnostics` says why.
+/// Compiles the only fmha.attention or fmha.merge of `moduleText`, MLIR text
+/// that messages call `name`. For a merge only `ptx` and `manifest` are set. On
+/// bad input `ok` is false and `diagnostics` has the reasons; it never aborts.
 CompileResult compile(const std::string &moduleText, const std::string &name,
                       const CompileOptions &options);
 
-/// What a kernel of fmha.merge computes: of the facts those that it has.
+/// The problem of a kernel of fmha.merge, with the facts that merges have.
 struct MergeSpec : schedule::Facts {
   unsigned headDim = 128;
   /// "f16", "bf16" or "f32".
@@ -131,14 +131,14 @@ struct MergeSpec : schedule::Facts {
 /// Returns a module with one function @merge, of one fmha.merge.
 std::string mergeModule(const MergeSpec &spec);
 
-/// Compiles one fmha.merge on strided memrefs with dynamic extents: `ptx` and
-/// `manifest` of the result count.
+/// Compiles one fmha.merge on strided memrefs with dynamic extents. Sets `ptx`
+/// and `manifest` of the result.
 CompileResult compileMerge(const MergeSpec &spec, const std::string &target);
 
-/// Reads only the problem out of `moduleText`: parse and verify, no lowering.
+/// Parses and verifies `moduleText`, and returns only its problem.
 CompileResult inspect(const std::string &moduleText, const std::string &name);
 
-/// What ptxas says of a kernel.
+/// The report of ptxas on a kernel.
 struct AssembleResult {
   enum class Status { Ok, Failed, Missing } status = Status::Missing;
   std::string log;

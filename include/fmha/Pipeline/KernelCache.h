@@ -1,4 +1,4 @@
-//===- KernelCache.h - Kernels that were compiled before --------*- C++ -*-===//
+//===- KernelCache.h - A cache of compiled kernels --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

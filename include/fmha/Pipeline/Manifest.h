@@ -15,28 +15,28 @@
 
 namespace fmha {
 
-/// Returns the id of a kernel with the PTX `text`, by which a host knows that a
-/// manifest and a text are of one kernel.
+/// Returns the id of a kernel with the PTX `text`, by which a host recognizes a
+/// manifest and a text of the same kernel.
 std::string kernelId(llvm::StringRef text);
-/// The last line of the heading of PTX: "// id: ...", newline included.
+/// Returns the last line of the heading of PTX: "// id: ...", with the newline.
 std::string idHeading(const std::string &id);
 
-/// JSON text, schema in include/fmha/Runtime/README.md, for the kernel that has
-/// this memory map.
+/// Returns the JSON text (schema in include/fmha/Runtime/README.md) for the
+/// kernel with this memory map.
 std::string launchManifest(const KernelSpec &spec,
                            const schedule::Schedule &schedule,
                            const schedule::MemoryMap &map,
                            const std::string &kernel, const std::string &id);
 
-/// The comment that PTX begins with, newline included: version, target,
-/// schedule, and the command that makes the same text. The command gives
-/// `scheduleText`, the schedule as an MLIR attribute, where the planner would
-/// not make it from flags.
+/// Returns the comment at the start of PTX, with the newline: version, target,
+/// schedule, and the command that reproduces the text. The command has
+/// `scheduleText`, the schedule as an MLIR attribute, if flags alone would not
+/// make the planner choose it.
 std::string ptxHeading(const KernelSpec &spec,
                        const schedule::Schedule &schedule,
                        const std::string &scheduleText);
 
-/// The same of a kernel of fmha.merge.
+/// Return the same for a kernel of fmha.merge.
 std::string mergeManifest(const MergeProblem &problem,
                           const std::string &target, const std::string &kernel,
                           const std::string &id);

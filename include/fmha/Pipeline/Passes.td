@@ -12,7 +12,7 @@
 include "mlir/Pass/PassBase.td"
 
 def NestedModules : Pass<"fmha-nested-modules", "::mlir::ModuleOp"> {
-  let summary = "Run a pipeline on every module inside of this one";
+  let summary = "Run a pipeline on every nested module";
   let description = [{
     The pipeline runs on each `builtin.module` nested in the module of the pass, at any depth, inner ones first, but not
     on that module itself. `fmha-to-ptx` uses it to compile the ops of nested modules, each kernel into the module of
@@ -40,17 +40,18 @@ def NestedModules : Pass<"fmha-nested-modules", "::mlir::ModuleOp"> {
 def SerializeKernels : Pass<"fmha-serialize-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn kernels at the NVVM level into PTX with a launch manifest";
   let description = [{
-    The `gpu.module` of every `fmha.attention` becomes a `gpu.binary` by the NVPTX back end, one for all ops that name it. It gets the attribute
-    `fmha.manifest`, the JSON text from which any host can launch (schema in include/fmha/Runtime/README.md), and its PTX
-    begins with a comment that says version, target, schedule and the command that makes the same text again.
+    Compiles the `gpu.module` of every `fmha.attention` to a `gpu.binary` by the NVPTX back end, once for all ops that
+    name it. The binary has the attribute `fmha.manifest`, the JSON text from which any host can launch (schema in
+    include/fmha/Runtime/README.md), and its PTX begins with a comment with version, target, schedule and the command
+    that reproduces the text.
 
     An op without a kernel is an error, and so is one whose kernel is not at the NVVM level or was made for another
     schedule or problem (`fmha.schedule`, `fmha.problem`): the manifest comes from the op, the code from the kernel. A
-    kernel that this pass has made a binary already stays as it is.
+    kernel that is a binary already is left unchanged.
 
     This is upstream's `gpu-module-to-binary` for one module, with one difference: the GPU comes from the schedule and is
-    attached here, behind the last verification, because the NVVM ops of MLIR 22 do not list sm_103a, which LLVM and ptxas
-    know.
+    attached here, after the last verification, because the NVVM ops of MLIR 22 do not list sm_103a, which LLVM and ptxas
+    support.
 
     After:
     ```mlir

@@ -20,25 +20,25 @@ namespace fmha {
 struct PipelineOptions {
   std::string target = "sm_100a";
   schedule::Overrides overrides;
-  /// Verify capacities and synchronisation behind each level that has places.
+  /// Verify capacities and synchronization after each level with memory spaces.
   bool verifyKernels = true;
   schedule::Hints hints = {};
 };
 
-/// Cuts placed kernels into roles: the passes of tile-warp-specialize, on
-/// gpu.func.
+/// Appends the passes of tile-warp-specialize, which partition kernels into
+/// roles. The pass manager is one for gpu.func.
 void buildWarpSpecializePipeline(mlir::OpPassManager &kernel);
 
-/// Adds the passes that lead from the level before `level` to `level`. The
-/// pass manager is one for builtin.module.
+/// Appends the passes from the level before `level` to `level`. The pass
+/// manager is one for builtin.module.
 void addPhase(mlir::OpPassManager &pm, Level level,
               const PipelineOptions &options);
 
-/// From the NVVM level to a `gpu.binary` that holds PTX and launch manifest.
+/// Appends the passes from the NVVM level to a `gpu.binary` with a manifest.
 void addPtxPhase(mlir::OpPassManager &pm);
 
-/// All phases from fmha.attention to PTX, in nested modules too: the pipeline
-/// `fmha-to-ptx`.
+/// Appends the pipeline `fmha-to-ptx`: all phases from fmha.attention to PTX,
+/// also in nested modules.
 void buildToPtxPipeline(mlir::OpPassManager &pm,
                         const PipelineOptions &options);
 

@@ -1,4 +1,4 @@
-//===- Query.h - Which kernels serve a problem ------------------*- C++ -*-===//
+//===- Query.h - Find the kernel for a problem ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,8 +15,8 @@ namespace fmha {
 
 /// The result of queryKernel().
 struct KernelQuery {
-  /// Whether the module could be read; if not, `diagnostics` says why and the
-  /// rest is empty.
+  /// Whether the module could be read; if not, `diagnostics` has the reasons
+  /// and the rest is empty.
   bool ok = false;
   std::vector<Diagnostic> diagnostics;
   schedule::Problem problem;

@@ -1,4 +1,4 @@
-//===- Register.h - Everything that this project registers ------*- C++ -*-===//
+//===- Register.h - Register all dialects and passes ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,8 +15,8 @@ class DialectRegistry;
 
 namespace fmha {
 
-/// The dialects fmha and tile, and the upstream interfaces that their lowering
-/// to PTX needs.
+/// Registers the dialects fmha and tile, and the upstream interfaces that their
+/// lowering to PTX needs.
 void registerAllFmha(mlir::DialectRegistry &registry);
 
 /// Registers all passes, and the pipelines `fmha-to-ptx`, `fmha-to-gpu`,

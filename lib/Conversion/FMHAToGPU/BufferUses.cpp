@@ -1,4 +1,4 @@
-//===- BufferUses.cpp - Who reads and writes a buffer, and where ----------===//
+//===- BufferUses.cpp - Reads and writes of a buffer ----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- BufferUses.h - Who reads and writes a buffer, and where --*- C++ -*-===//
+//===- BufferUses.h - Reads and writes of a buffer --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- DeallocateBuffers.cpp - Free what a program does not free itself ---===//
+//===- DeallocateBuffers.cpp - Free the remaining buffers of a program ----===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- FunctionSummaries.cpp - What calls do to buffers -------------------===//
+//===- FunctionSummaries.cpp - Effects of functions on buffers ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

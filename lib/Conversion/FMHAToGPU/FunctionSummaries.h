@@ -1,4 +1,4 @@
-//===- FunctionSummaries.h - What calls do to buffers -----------*- C++ -*-===//
+//===- FunctionSummaries.h - Effects of functions on buffers ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

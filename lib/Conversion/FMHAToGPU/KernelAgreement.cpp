@@ -1,4 +1,4 @@
-//===- KernelAgreement.cpp - Does a kernel compute an op? -----------------===//
+//===- KernelAgreement.cpp - Check a kernel against its op ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- KernelAgreement.h - Does a kernel compute an op? ---------*- C++ -*-===//
+//===- KernelAgreement.h - Check a kernel against its op --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -44,7 +44,7 @@ StringRef fmha::operandName(Operation *op, Value operand) {
        attention ? namesOf(attention) : namesOf(cast<MergeOp>(op)))
     if (value == operand)
       return name;
-  return "what the region `score` reads";
+  return "a tensor that the region `score` reads";
 }
 
 LogicalResult fmha::expectMemrefs(Operation *op, StringRef pass) {

@@ -1,4 +1,4 @@
-//===- FMHAToTile.cpp - An attention op becomes a tiled kernel --*- C++ -*-===//
+//===- FMHAToTile.cpp - Lower attention ops to tiled kernels ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -35,7 +35,7 @@ struct ConvertFMHAToTilePass
   void runOnOperation() override;
 };
 
-/// Builds the kernels of a module and of the modules nested in it.
+/// Builds the kernels of a module and of its nested modules.
 class KernelMaker {
 public:
   explicit KernelMaker(ModuleOp root) : root(root) {}
@@ -105,7 +105,7 @@ LogicalResult KernelMaker::collect(SmallVector<OpTy> &ops) {
   return failure(result.wasInterrupted());
 }
 
-/// An op that computes the same as an earlier one shares its kernel.
+/// Converts `op`, which shares the kernel of an earlier op with equal results.
 template <typename OpTy> void KernelMaker::convert(OpTy op) {
   Scope &scope = scopeOf(op);
   SymbolRefAttr kernel = scope.kernels.find(op);

@@ -23,8 +23,8 @@ bool FieldParser::parse(cl::Option &option, StringRef, StringRef text,
     if (option.ArgStr == StringRef(known.flag))
       field = &known;
   if (!field)
-    return option.error("is the name of no field of a schedule");
-  // Options of passes spell words as numbers, too: so are they printed.
+    return option.error("is not the name of a field of a schedule");
+  // Pass options print enumerators as numbers, so accept numbers as well.
   StringRef word = text;
   unsigned number = 0;
   if (!text.getAsInteger(10, number) && number < field->words.size())
@@ -36,7 +36,7 @@ bool FieldParser::parse(cl::Option &option, StringRef, StringRef text,
   return option.error("expected " + field->expected() + ", got '" + text + "'");
 }
 
-/// As parse() takes it again.
+/// Prints the value in the form that parse() accepts.
 void FieldParser::print(raw_ostream &stream, const FieldChoice &choice) {
   if (choice.wanted)
     stream << *choice.wanted;

@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Every kernel takes run-time extents and strides, whatever its op knows.
+/// Returns an operand type with run-time extents and strides.
 static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
                                 Type element, bool contiguous) {
   SmallVector<int64_t> strides(shape.size(), ShapedType::kDynamic);
@@ -29,8 +29,8 @@ static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
                          StridedLayoutAttr::get(ctx, /*offset=*/0, strides));
 }
 
-/// Only what code on scores reads says that it lies in global memory: so it is
-/// told from tensors that TMA copies. Kernels read an i1 as an i8.
+/// Returns the type of a captured tensor. The global address space
+/// distinguishes it from tensors that TMA copies. Kernels read an i1 as an i8.
 static MemRefType captureType(Value source) {
   auto type = cast<ShapedType>(source.getType());
   MLIRContext *ctx = source.getContext();
@@ -47,7 +47,7 @@ static MemRefType captureType(Value source) {
                          StridedLayoutAttr::get(ctx, 0, strides), space);
 }
 
-/// The type of each operand at this level, in the order of the ABI.
+/// Returns the function type, with operands in the order of the ABI.
 static FunctionType kernelType(AttentionOp op) {
   schedule::Problem problem =
       schedule::kernelProblem(op.getProblem(), op.getScheduleAttr().getValue());
@@ -81,7 +81,7 @@ static FunctionType kernelType(AttentionOp op) {
   return FunctionType::get(ctx, inputs, {});
 }
 
-/// The kernel goes into the symbol table in which the op looks it up.
+/// Checks that the symbol table in which the op finds its kernel is a module.
 static LogicalResult checkPlace(Operation *op) {
   Operation *table = SymbolTable::getNearestSymbolTable(op);
   if (isa_and_nonnull<ModuleOp>(table))

@@ -24,9 +24,9 @@ namespace fmha {
 mlir::LogicalResult checkKernelOp(AttentionOp op);
 mlir::LogicalResult checkKernelOp(MergeOp op);
 
-/// gpu.module @fmha_fwd_kernel { gpu.func @fmha_fwd(...) {} }, with the
-/// operands of the ABI, the threads of the schedule, and what the kernel is
-/// made for.
+/// Creates gpu.module @fmha_fwd_kernel { gpu.func @fmha_fwd(...) {} }, with the
+/// operands of the ABI, the threads of the schedule, and the problem of the
+/// kernel.
 mlir::gpu::GPUFuncOp makeKernel(AttentionOp op, mlir::SymbolTable &symbols);
 
 } // namespace fmha

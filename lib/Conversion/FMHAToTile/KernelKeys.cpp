@@ -1,4 +1,4 @@
-//===- KernelKeys.cpp - The keys of each block of a kernel's loop ---------===//
+//===- KernelKeys.cpp - The KV blocks of a kernel's loop ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,16 +11,16 @@
 using namespace mlir;
 using namespace fmha;
 
-/// A distance that bounds nothing, for a source without a bound beside one that
-/// has it: kernels with bounds have lengths below 2^30, so that sums of rows
-/// and bounds fit 32 bits.
+/// The distance of an absent bound if the other KV segment has one: kernels
+/// with bounds have lengths below 2^30, so that sums of rows and bounds fit 32
+/// bits.
 static constexpr int64_t unbounded = schedule::Mask::largestWindow;
 
 Value KernelBuilder::select(Value second, Value of2, Value of1) {
   return of1 == of2 ? of1 : arith::SelectOp::create(b, second, of2, of1);
 }
 
-/// Source 2 is never packed; the mask, and what the mask leaves, are its own.
+/// Builds the sequence and blocks of the second KV segment, never packed.
 void KernelBuilder::buildSecond(const Coordinates &at) {
   Coordinates own = at;
   own.firstKey = Value();
@@ -33,14 +33,14 @@ void KernelBuilder::buildSecond(const Coordinates &at) {
   const schedule::Mask &mask = op.getSource2Mask();
   own.offset = buildOffset(own, mask);
   own.blocks = buildBlockCount(own, mask);
-  // Each part of a split has its part of either source.
+  // Each split has its share of either segment.
   if (own.split)
     takePart(own);
   second = {own.keys, own.offset, own.firstKey, own.blocks};
 }
 
-/// Views of the keys and values of `keys`: of the second source where
-/// `isSecond` holds, if it is there.
+/// Returns views of the keys and values of `keys`: of the second segment, if
+/// there is one, where `isSecond` holds.
 KeyViews KernelBuilder::viewKeys(const Coordinates &at, const Sequence &keys,
                                  Value isSecond) {
   tile::ViewPlace place;
@@ -62,10 +62,10 @@ KeyViews KernelBuilder::viewKeys(const Coordinates &at, const Sequence &keys,
   return views;
 }
 
-/// Blocks of source 2 follow those of source 1:
-///   second = block >= blocks of source 1
-///   column = second ? (block - blocks of source 1)·keys : first + block·keys
-/// Bounds are made in the loop, for softmax keeps as few numbers as it can.
+/// Builds one KV block. Blocks of the second segment follow those of the first:
+///   second = block >= blocks of the first
+///   column = second ? (block - blocks of the first)·keys : first + block·keys
+/// The loop recomputes bounds, so that softmax keeps few live values.
 KeyBlock KernelBuilder::buildKeyBlock(const Coordinates &at, Value block) {
   const schedule::Mask &mask = op.getMask(), &mask2 = op.getSource2Mask();
   auto shifted = [&](Value offset, int64_t distance) -> Value {

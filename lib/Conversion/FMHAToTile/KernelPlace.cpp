@@ -20,11 +20,13 @@ Value KernelBuilder::clamp(Value number, Value least, Value most) {
   return make<arith::MinSIOp>(make<arith::MaxSIOp>(number, least), most);
 }
 
-/// Lists come from memory and may say anything; a host that checked them
-/// changes nothing, but no kernel reads or writes outside of its tensors.
+/// Builds the rows of one sequence. Varlen metadata comes from memory and is
+/// clamped, so that no kernel reads or writes outside of its tensors, even if a
+/// host did not check it:
 ///
-///   start = clamp(starts[b], 0, extent); end = clamp(starts[b + 1], start,
-///   extent); length = clamp(lengths[b], 0, end - start)
+///   start = clamp(starts[b], 0, extent)
+///   end = clamp(starts[b + 1], start, extent)
+///   length = clamp(lengths[b], 0, end - start)
 Sequence KernelBuilder::buildSequence(Value extent, Value batch, Value starts,
                                       Value lengths) {
   Sequence made{batch, Value(), extent};
@@ -54,7 +56,7 @@ Coordinates KernelBuilder::buildCoordinates() {
     longest = arith::IndexCastUIOp::create(b, b.getIndexType(), said);
   Value heads = extent(Query, AttentionOp::Heads);
   Value kvHeads = extent(Key, AttentionOp::Heads);
-  // The grid has one dimension, since only x may exceed 65535.
+  // The grid is one-dimensional, since only x may exceed 65535.
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   buildPass(at, id);
   buildSplit(at, id);
@@ -72,7 +74,7 @@ Coordinates KernelBuilder::buildCoordinates() {
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     at.rows.push_back(
         make<arith::AddIOp>(first, index(int64_t(tile) * rowsOfTile())));
-  // One message serves either source, so that both end alike.
+  // One message serves either segment, so both have the same form of bounds.
   if (op.getKey2() && op.getProblem().keysEndInside() && !at.keys.start)
     at.keys.start = index(0);
   at.offset = buildOffset(at, op.getMask());
@@ -86,11 +88,12 @@ Coordinates KernelBuilder::buildCoordinates() {
   return at;
 }
 
-/// Behind a right bound the last rows see most keys: the CTAs that take longest
-/// start first, so that none of them is left alone at the end of a launch. A
-/// CTA that does several tiles in an order known ahead does two neighbours: the
-/// longest with the shortest, and so on, so that all pairs take as long. Every
-/// other head goes back, so that middle blocks of odd numbers meet each other.
+/// Returns the row block of CTA `id`. With a right bound the last rows see the
+/// most keys: the longest CTAs start first, so that none is left alone at the
+/// end of a launch. A static CTA, which computes several tiles in a known
+/// order, computes two neighbors: the longest with the shortest, and so on, so
+/// that all pairs take as long. Every other head is in reverse order, so that
+/// the middle blocks of odd counts pair up.
 Value KernelBuilder::buildRowBlock(Value id, Value rowBlocks) {
   Value number = make<arith::RemUIOp>(id, rowBlocks);
   if (!op.getMask().rightBound())
@@ -113,7 +116,7 @@ Value KernelBuilder::buildRowBlock(Value id, Value rowBlocks) {
                                  half);
 }
 
-/// The key that query row 0 sits at.
+/// Returns the key position of query row 0.
 Value KernelBuilder::buildOffset(const Coordinates &at,
                                  const schedule::Mask &mask) {
   if (mask.isTopLeft())
@@ -121,8 +124,8 @@ Value KernelBuilder::buildOffset(const Coordinates &at,
   return make<arith::SubIOp>(at.keys.length, at.queries.length);
 }
 
-/// The parts of a row block are neighbours in the grid. `id` becomes the number
-/// of the row block.
+/// Builds the index of the split. The splits of a row block are adjacent in the
+/// grid. Sets `id` to the index of the row block.
 void KernelBuilder::buildSplit(Coordinates &at, Value &id) {
   if (plan.splits == 1)
     return;
@@ -130,8 +133,8 @@ void KernelBuilder::buildSplit(Coordinates &at, Value &id) {
   id = make<arith::DivUIOp>(id, index(plan.splits));
 }
 
-/// Of n blocks part p has those from p·ceil(n / parts) on, as many as that or
-/// as are left.
+/// Restricts the blocks to those of one split: of n blocks split p has up to
+/// ceil(n / splits), from p·ceil(n / splits) on.
 void KernelBuilder::takePart(Coordinates &at) {
   Value each = make<arith::CeilDivUIOp>(at.blocks, index(plan.splits));
   Value begin =
@@ -141,8 +144,8 @@ void KernelBuilder::takePart(Coordinates &at) {
   at.firstKey = at.firstKey ? make<arith::AddIOp>(at.firstKey, keys) : keys;
 }
 
-/// What is written has all batches of part 0, then those of part 1, ...; of
-/// what is packed the batch is 1.
+/// Returns the batch of the outputs, which have all batches of split 0, then
+/// those of split 1, ...; if queries are packed there is one batch.
 Value KernelBuilder::buildOutputBatch(const Coordinates &at) {
   if (!at.split)
     return at.queries.batch;
@@ -154,8 +157,8 @@ Value KernelBuilder::buildOutputBatch(const Coordinates &at) {
                              at.queries.batch);
 }
 
-/// The passes over the columns of O are neighbours in the grid, so that K stays
-/// in the L2 cache for all of them. `id` becomes the number of the row block.
+/// Builds the index of the head_dim_v tile, and sets `id` to that of the row
+/// block. Tiles of a row block are adjacent in the grid, so K stays in L2.
 void KernelBuilder::buildPass(Coordinates &at, Value &id) {
   unsigned passes = schedule::outputPasses(op.getProblem(), plan);
   if (passes == 1)
@@ -165,9 +168,8 @@ void KernelBuilder::buildPass(Coordinates &at, Value &id) {
   id = make<arith::DivUIOp>(id, index(passes));
 }
 
-/// The heads of a CTA, from the number of its head and batch; what is left is
-/// the number of the batch. Packed heads are a chunk of a group, of which the
-/// last one may have fewer:
+/// Builds the heads of a CTA and returns the index of the batch. Packed heads
+/// are a chunk of a group; the last chunk of a group may have fewer:
 ///   head = id mod q_heads; kv_head = head / group
 ///   chunk = id mod chunks; kv_head = (id / chunks) mod kv_heads
 Value KernelBuilder::buildHeads(Coordinates &at, Value id, Value heads,
@@ -191,7 +193,7 @@ Value KernelBuilder::buildHeads(Coordinates &at, Value id, Value heads,
   return make<arith::DivUIOp>(groups, kvHeads);
 }
 
-/// The first row of the CTA sees no key before i + offset - left.
+/// Returns the first key of the CTA's first row, i + offset - left.
 Value KernelBuilder::buildFirstKey(const Coordinates &at) {
   Value place = make<arith::AddIOp>(at.rows.front(), at.offset);
   Value first = make<arith::SubIOp>(place, index(*op.getMask().left));
@@ -200,10 +202,10 @@ Value KernelBuilder::buildFirstKey(const Coordinates &at) {
   return make<arith::MulIOp>(block, index(plan.kvBlock));
 }
 
-/// The last row of the CTA, i = min(first + rows, q_len) - 1, sees keys up to
-/// i + offset + right, so that min(first + rows, q_len) + offset + right keys
-/// matter, and none if that is negative. Without a window the last row sits at
-/// the last key at most.
+/// Returns the number of KV blocks. The last row of the CTA, i = min(first +
+/// rows, q_len) - 1, sees keys up to i + offset + right, so the CTA needs
+/// min(first + rows, q_len) + offset + right keys, and none if that is
+/// negative. Without a window the last row sits at the last key at most.
 Value KernelBuilder::buildBlockCount(const Coordinates &at,
                                      const schedule::Mask &mask) {
   Value keys = at.keys.length;
@@ -221,7 +223,7 @@ Value KernelBuilder::buildBlockCount(const Coordinates &at,
     keys = make<arith::SubIOp>(keys, at.firstKey);
   if (!mask.isFull())
     keys = make<arith::MaxSIOp>(keys, index(0));
-  // The grid is for the longest sequence: others leave CTAs without rows.
+  // The grid is for the longest sequence; shorter ones have CTAs without rows.
   if (at.queries.start) {
     Value hasRows = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
                                           at.rows.front(), at.queries.length);
@@ -230,8 +232,8 @@ Value KernelBuilder::buildBlockCount(const Coordinates &at,
   return make<arith::CeilDivUIOp>(keys, index(plan.kvBlock));
 }
 
-/// Where the rows of the queries lie; of packed heads both as a query head and
-/// as a member of a KV head's group.
+/// Returns the coordinates of the queries; with packed heads both as a query
+/// head and as a member of a KV head's group.
 tile::ViewPlace KernelBuilder::placeOfQueries(const Coordinates &at) {
   tile::ViewPlace place;
   place.batch = at.queries.batch;

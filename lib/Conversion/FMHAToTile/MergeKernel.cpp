@@ -1,4 +1,4 @@
-//===- MergeKernel.cpp - The kernel that combines parts -------------------===//
+//===- MergeKernel.cpp - The merge kernel of split-KV ---------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,12 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plain threads: what it does is bound by the latency of the memory that it
-// reads. The maxima and sums of a row's parts are read by a lane each, and
-// combined across the warp in a fixed order. Then all threads go through the
-// parts, several loads under way at a time, and compute the weights again for
-// their columns; those numbers come from the L1 cache. Every sum has an order
-// of its own, so that a result has the same bits in every run.
+// Plain threads, since memory latency is the bound. Each lane reads the maxima
+// and sums of some splits of a row, and a warp combines them in a fixed order.
+// Then all threads iterate over the splits, with several loads in flight, and
+// recompute the weights for their columns; those inputs come from the L1 cache.
+// Every sum has a fixed order, so that a result has the same bits in every run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +34,9 @@ using namespace fmha;
 namespace {
 
 constexpr int32_t warpThreads = target::warpThreads;
-/// Columns that a thread loads at once: 16 bytes of f32.
+/// Columns that a thread loads at once, 16 bytes of f32.
 constexpr int32_t vectorColumns = 4;
-/// Parts whose loads a thread has under way at a time.
+/// Splits whose loads a thread has in flight at once.
 constexpr int32_t partsAtOnce = 8;
 
 /// Emits the arithmetic of the kernel.
@@ -83,7 +82,7 @@ protected:
   Value load(Value address) {
     return LLVM::LoadOp::create(b, b.getF32Type(), address);
   }
-  /// 2^(x·log2 e), log2 x.
+  /// Emits 2^(x·log2 e).
   Value exp(Value x);
   Value log2(Value x);
 
@@ -93,7 +92,7 @@ protected:
   Value none, zero;
 };
 
-/// Builds the kernel: the numbers of a row, then its columns.
+/// Builds the kernel: the statistics of a row, then its columns.
 class MergeBuilder : MergeCode {
 public:
   MergeBuilder(LLVM::LLVMFuncOp func, const MergeProblem &problem)
@@ -102,25 +101,25 @@ public:
   void build();
 
 private:
-  /// `body` for the parts of each lane, one after the other, and OpTy of what
-  /// all lanes come to.
+  /// Emits `body` for the splits of each lane in order, and the reduction of
+  /// all lanes by OpTy.
   template <typename OpTy>
   Value overLanes(Value init, function_ref<Value(Value part)> body);
-  /// The maximum of a part, -inf where there is none or no such part, and four
-  /// of its columns.
+  /// The maximum of a split, -inf if it is empty or does not exist, and four of
+  /// its columns.
   struct Piece {
     Value max, columns;
   };
   Piece loadPiece(Value part, Value from, Value column);
-  /// Pieces from part `first` on. Those of no part have columns of the last
-  /// one, and are not loaded at all where there is not even the first.
+  /// Loads the pieces from split `first` on. A piece beyond the last split has
+  /// the columns of the last one; if `first` is beyond it, nothing is loaded.
   void loadLast(Value first, int32_t count, Value from, Value column,
                 SmallVectorImpl<Piece> &pieces);
   Value addPieces(Value sum, ArrayRef<Piece> pieces);
-  /// The sum over all parts of their weighted columns, in order.
+  /// Returns the sum over all splits of their weighted columns, in order.
   Value sumOfPieces(Value from, Value column);
 
-  /// The element of `tensor` at batch, row and head.
+  /// Returns the element of `tensor` at batch, row and head.
   Value rowOf(const std::string &tensor, Type element);
   Value ofPart(const std::string &tensor, Value row, Value part);
   void decode();
@@ -135,8 +134,8 @@ private:
   const MergeProblem &problem;
   unsigned rowsPerCta;
   Value lane, laneOfRow, row, head, batch;
-  /// Of this row: addresses in part 0, the maximum, the same or 0 where there
-  /// is none, and the sum.
+  /// Of this row: addresses in split 0, the maximum, the same or 0 if there is
+  /// none, and the sum.
   Value maxima, sums, top, shift, total, sink;
 };
 
@@ -188,7 +187,7 @@ Value MergeBuilder::ofPart(const std::string &tensor, Value row, Value part) {
   return elementAt(row, offset, b.getF32Type());
 }
 
-/// The grid has one dimension: row blocks, heads, batch.
+/// Decodes the one-dimensional grid: row blocks, heads, batch.
 void MergeBuilder::decode() {
   none = f32(-std::numeric_limits<double>::infinity());
   zero = f32(0);
@@ -207,8 +206,8 @@ void MergeBuilder::decode() {
   batch = make<arith::DivUIOp>(rest, heads);
 }
 
-/// Of packed rows those up to the end of the last sequence; the list may say
-/// anything.
+/// Returns the number of packed rows, which end with the last sequence, clamped
+/// since varlen metadata may be invalid.
 Value MergeBuilder::rowsThatExist() {
   Value length = parameter("q_len");
   if (!problem.cuSeqlensQ)
@@ -225,14 +224,14 @@ Value MergeCode::exp(Value x) {
       b, make<arith::MulFOp>(x, f32(llvm::numbers::log2e)));
 }
 
-/// llvm.log2 would be a call to a library that PTX does not have.
+/// Emits lg2.approx, since llvm.log2 would be a call to a missing library.
 Value MergeCode::log2(Value x) {
   return LLVM::CallIntrinsicOp::create(
              b, x.getType(), b.getStringAttr("llvm.nvvm.lg2.approx.f"), x)
       .getResult(0);
 }
 
-/// exp(max - m). Differences are scaled, not products: maxima may be large.
+/// Emits exp(max - m). The difference is scaled, since maxima may be large.
 Value MergeBuilder::weight(Value max) {
   return exp(make<arith::SubFOp>(max, shift));
 }
@@ -316,8 +315,8 @@ Value MergeBuilder::addPieces(Value sum, ArrayRef<Piece> pieces) {
   return sum;
 }
 
-/// All loads of a step come ahead of its arithmetic, so that they are under way
-/// together. The last step loads two, four or eight parts.
+/// All loads of a step precede its arithmetic, so that they are in flight
+/// together. The last step loads two, four or eight splits.
 Value MergeBuilder::sumOfPieces(Value from, Value column) {
   Value parts = parameter("parts");
   Value whole = make<arith::AndIOp>(parts, i32(-partsAtOnce));
@@ -337,7 +336,7 @@ Value MergeBuilder::sumOfPieces(Value from, Value column) {
   return addPieces(sum, pieces);
 }
 
-/// A row of which no part has a maximum becomes 0, whatever was divided.
+/// Emits the columns of O. A row that is empty in all splits becomes 0.
 void MergeBuilder::buildColumns(Value inverse) {
   Value from = rowOf("o_parts", b.getF32Type());
   VectorType type = columnsType();
@@ -368,7 +367,7 @@ void MergeBuilder::storeColumns(Value column, Value acc) {
   LLVM::StoreOp::create(b, acc, address, bytes);
 }
 
-/// m + log l, and with a sink log(exp(m + log l) + exp(sink)).
+/// Emits m + log l, and with a sink log(exp(m + log l) + exp(sink)).
 Value MergeBuilder::logarithm() {
   Value ln2 = f32(llvm::numbers::ln2);
   Value lse = make<arith::AddFOp>(top, make<arith::MulFOp>(log2(total), ln2));
@@ -379,7 +378,7 @@ Value MergeBuilder::logarithm() {
   Value share = exp(make<arith::SubFOp>(low, high));
   Value more =
       make<arith::MulFOp>(log2(make<arith::AddFOp>(f32(1), share)), ln2);
-  // Both may be -inf, whose difference is no number.
+  // Both may be -inf, whose difference is NaN.
   return select(isNone(high), high, make<arith::AddFOp>(high, more));
 }
 
@@ -431,15 +430,15 @@ LLVM::LLVMFuncOp fmha::buildMergeKernel(gpu::GPUModuleOp module,
   func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                 b.getDenseI32ArrayAttr({int32_t(mergeThreads), 1, 1}));
-  // Told of no limit, ptxas 13.0 keeps to 32 registers, and so moves most loads
-  // behind the arithmetic on others. With more than 64 an SM has fewer rows at
-  // a time (measured on an H200 with 40, 56, 64, 80 and 128); with 56 what
-  // writes several outputs of a row spills.
+  // Without a limit ptxas 13.0 uses 32 registers, and so moves most loads after
+  // the arithmetic on others. With more than 64 an SM has fewer rows at a time
+  // (measured on an H200 with 40, 56, 64, 80 and 128); with 56 kernels with
+  // several row outputs spill.
   constexpr int32_t mostRegisters = 64;
   func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                 b.getI32IntegerAttr(mostRegisters));
   func->setAttr("fmha.merge", describeMerge(problem, ctx));
-  // As in the kernels that the parts come from.
+  // As in the partial kernels.
   func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
       {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
   func.addEntryBlock(b);

@@ -1,4 +1,4 @@
-//===- MergeKernel.h - The kernel that combines parts -----------*- C++ -*-===//
+//===- MergeKernel.h - The merge kernel of split-KV -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -32,7 +32,7 @@ mlir::LLVM::LLVMFuncOp buildMergeKernel(mlir::gpu::GPUModuleOp module,
                                         mlir::StringRef name,
                                         const MergeProblem &problem);
 
-/// An error where no kernel can be made for the op's head dim.
+/// Emits an error and fails if no kernel exists for the op's head dim.
 mlir::LogicalResult checkHeadDim(MergeOp op);
 
 } // namespace fmha

@@ -1,4 +1,4 @@
-//===- PlanSchedule.cpp - Ask the planner, write the answer down ----------===//
+//===- PlanSchedule.cpp - Attach the planner's schedule to an op ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -88,8 +88,8 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   return overrides;
 }
 
-/// A schedule written by hand is taken as it is, but for roles that it leaves
-/// open; where an option contradicts it neither can be obeyed.
+/// Keeps a schedule written by hand, and adds roles if it has none. Fails if an
+/// option contradicts it.
 LogicalResult PlanSchedulePass::keepOwn(AttentionOp op,
                                         const schedule::Overrides &overrides) {
   const schedule::Schedule &own = op.getScheduleAttr().getValue();
@@ -103,7 +103,7 @@ LogicalResult PlanSchedulePass::keepOwn(AttentionOp op,
     return op.emitError() << "attention has a schedule with " << clash->name
                           << " = " << clash->got << ", but " << clash->flag
                           << "=" << clash->wanted
-                          << " is asked for; drop one of them";
+                          << " is requested; drop one of them";
   op.setScheduleAttr(
       ScheduleAttr::get(op.getContext(), schedule::withRoles(own)));
   return success();
@@ -125,11 +125,11 @@ LogicalResult PlanSchedulePass::planOne(AttentionOp op,
   return success();
 }
 
-/// One remark for the choice, one for its loads, one for each runner-up, and
-/// one for each reason to reject others.
+/// Emits one remark for the choice, one for its loads, one for each runner-up,
+/// and one for each reason for rejections.
 void tell(Location loc, const schedule::Problem &problem,
           const schedule::Plan &plan) {
-  // The sentences take longer than the plan.
+  // The messages take longer than the plan.
   if (!loc->getContext()->getRemarkEngine())
     return;
   auto named = [](StringRef name) {

@@ -1,4 +1,4 @@
-//===- ScoreCode.cpp - Code of the op's own on each score -----------------===//
+//===- ScoreCode.cpp - The score_mod region of a kernel -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Kernels load the byte of an i1 and use its lowest bit.
+/// Clones a read of an i1 as the lowest bit of a byte.
 static void cloneFlag(ImplicitLocOpBuilder &b, IRMapping &mapping, ReadOp op) {
   SmallVector<Value> indices;
   for (Value index : op.getIndices())
@@ -26,7 +26,7 @@ static void cloneFlag(ImplicitLocOpBuilder &b, IRMapping &mapping, ReadOp op) {
               arith::TruncIOp::create(b, op.getType(), byte).getResult());
 }
 
-/// The region of a tile has ops of one result.
+/// Clones the ops of the region, which have one result each.
 static void cloneInto(ImplicitLocOpBuilder &b, IRMapping &mapping,
                       Operation &op) {
   auto read = dyn_cast<ReadOp>(op);
@@ -44,8 +44,8 @@ static void cloneInto(ImplicitLocOpBuilder &b, IRMapping &mapping,
               math::CosOp::create(b, x, both.getFastmath()).getResult());
 }
 
-/// What stands for `value` of the region; constants from outside come along,
-/// with what they are made of.
+/// Returns the clone of `value`. Constants from outside the region, and the ops
+/// that compute them, are cloned as well.
 static Value valueIn(ImplicitLocOpBuilder &b, IRMapping &mapping, Value value) {
   if (mapping.contains(value))
     return mapping.lookup(value);

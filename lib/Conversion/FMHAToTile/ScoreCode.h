@@ -1,4 +1,4 @@
-//===- ScoreCode.h - Code of the op's own on each score ---------*- C++ -*-===//
+//===- ScoreCode.h - The score_mod region of a kernel -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,17 +16,17 @@
 
 namespace fmha {
 
-/// Where the scores of a tile are, all but the view of the queries of type
-/// index: `row` and `column` are those of its first element, and so is `head`
-/// where the view packs heads; `queries` and `keys` are lengths.
+/// The position of a tile of scores; all but the view of the queries are of
+/// type index. `row` and `column` are those of its first element, and so is
+/// `head` if the view packs heads; `queries` and `keys` are lengths.
 struct ScorePlace {
   mlir::Value view, sequence, head, row, column, queries, keys;
-  /// The number of the source of the keys; null if there is one.
+  /// The index of the KV segment; null if there is one.
   mlir::Value source;
 };
 
-/// tile.modify with the op's region, whose arguments are what the kernel has;
-/// `captures` are the kernel's operands for what it reads.
+/// Creates a tile.modify with the op's region, whose arguments are values of
+/// the kernel; `captures` are the kernel's operands that it reads.
 tile::ModifyOp buildScoreCode(mlir::ImplicitLocOpBuilder &b, AttentionOp op,
                               mlir::Value scores, const ScorePlace &place,
                               mlir::ValueRange captures);

@@ -33,9 +33,9 @@ static Attribute keyOf(MergeOp op) {
 namespace {
 
 /// Compares two score regions and the values that they use from above. Their
-/// ops have no regions (C25). OperationEquivalence cannot be used: to it, a
-/// value that both regions use is equal even if it is a different capture of
-/// each, and captures with different static extents differ.
+/// ops have no regions (attention.C25). OperationEquivalence cannot be used: to
+/// it, a value that both regions use is equal even if it is a different capture
+/// of each, and captures with different static extents differ.
 class ScoreComparison {
 public:
   ScoreComparison(AttentionOp a, AttentionOp b)
@@ -72,7 +72,7 @@ private:
                         });
   }
   /// The n-th capture equals the n-th one; other values from above are
-  /// constants and arithmetic on them (C25).
+  /// constants and arithmetic on them (attention.C25).
   bool equal(Value a, Value b) {
     if (Value known = pairs.lookup(a))
       return known == b;

@@ -1,4 +1,4 @@
-//===- KernelToLLVM.cpp - What is left of a kernel becomes LLVM -*- C++ -*-===//
+//===- KernelToLLVM.cpp - Lower the rest of a kernel to LLVM ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -38,8 +38,8 @@ namespace fmha {
 
 using namespace mlir;
 
-/// What `vector` has in place `n`, followed through insertions and shuffles, or
-/// nothing where something else made it.
+/// Returns element `n` of `vector`, followed through insertions and shuffles,
+/// or null if another op defines it.
 ///   %1 = insertelement %0, %a, 3; %2 = shufflevector %1, %1, [3, ...]
 ///   extractelement %2, 0  ->  %a
 static Value elementOf(Value vector, int64_t n) {
@@ -65,10 +65,10 @@ static Value elementOf(Value vector, int64_t n) {
   return {};
 }
 
-/// Registers go from one wgmma statement to the next as vectors here, 64
-/// numbers in and 64 out of each. LLVM finds that they are the same, too, but
-/// takes a sixth of a kernel's compile time for it (head dim 128, three
-/// consumers).
+/// Replaces extracted elements by the scalars that a vector is made of. wgmma
+/// statements exchange registers as vectors, 64 elements in and 64 out of each.
+/// LLVM finds that they are equal as well, but takes a sixth of a kernel's
+/// compile time for it (head dim 128, three consumers).
 static void forwardElements(Operation *module) {
   module->walk([](LLVM::ExtractElementOp op) {
     std::optional<int64_t> place = getConstantIntValue(op.getPosition());
@@ -96,8 +96,8 @@ struct ConvertKernelToLLVMPass
   }
 
 private:
-  /// Another module's index may need its 64 bits, so a module is converted if
-  /// all its functions are ours, and left alone if none is.
+  /// Returns whether all functions of the module are fmha kernels; an error if
+  /// only some are, since another function's index may need 64 bits.
   FailureOr<bool> isOurs() {
     FunctionOpInterface own, foreign;
     for (auto func : getOperation().getOps<FunctionOpInterface>())
@@ -123,8 +123,8 @@ private:
     options.overrideIndexBitwidth(indexBits);
     LLVMTypeConverter converter(&getContext(), options);
     RewritePatternSet patterns(&getContext());
-    // ceildivui has no LLVM counterpart. The pass arith-expand would take
-    // minima and maxima apart as well, which are one instruction here.
+    // ceildivui has no LLVM counterpart. The pass arith-expand would also
+    // expand minima and maxima, which are single instructions here.
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
@@ -146,7 +146,7 @@ private:
       return failure();
     forwardElements(getOperation());
     OpPassManager pm(gpu::GPUModuleOp::getOperationName());
-    // Loops and branches come from scf: no block is dead or stands there twice.
+    // Loops and branches come from scf: no block is dead or duplicated.
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     pm.addPass(createCanonicalizerPass(config));

@@ -44,7 +44,7 @@ static Value sharedAddress(ImplicitLocOpBuilder &b, int32_t offset) {
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
-/// Address of the mbarrier of one stage: 8 bytes each.
+/// Returns the address of the mbarrier of one stage: 8 bytes each.
 static Value stageAddress(ImplicitLocOpBuilder &b, Value barrier, Value stage) {
   return LLVM::GEPOp::create(b, barrier.getType(), b.getI64Type(), barrier,
                              ArrayRef<LLVM::GEPArg>{toI32(b, stage)});
@@ -55,7 +55,7 @@ static Value tmemPointer(ImplicitLocOpBuilder &b, Value address) {
       b, LLVM::LLVMPointerType::get(b.getContext(), 6), address);
 }
 
-/// Innermost first, as TMA counts: column, row, head, batch.
+/// Returns the coordinates in TMA's order: column, row, head, batch.
 template <typename OpTy>
 static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, OpTy op) {
   Value column = i32(b, op.getColumn());
@@ -66,7 +66,7 @@ static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, OpTy op) {
     at.push_back(toI32(b, member));
   at.push_back(toI32(b, op.getRow()));
   at.push_back(toI32(b, op.getHead()));
-  // Packed queries have one batch, and a map no more than five dimensions.
+  // Packed queries have one batch, and a tensor map at most five dimensions.
   if (!op.getMember() || !op.getEnd())
     at.push_back(toI32(b, op.getBatch()));
   if (Value end = op.getEnd())
@@ -74,8 +74,8 @@ static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, OpTy op) {
   return at;
 }
 
-/// How tcgen05.ld and st share lanes out to threads, and the offset of the
-/// upper half of a warp, which one of the shapes has.
+/// Returns how tcgen05.ld and st assign lanes to threads. One of the shapes has
+/// an offset for the upper half of a warp.
 static NVVM::Tcgen05LdStShape shapeOf(std::optional<uint32_t> split) {
   return split ? NVVM::Tcgen05LdStShape::SHAPE_16X32BX2
                : NVVM::Tcgen05LdStShape::SHAPE_32X32B;
@@ -92,7 +92,7 @@ template <typename OpTy>
 struct MachinePattern : public OpConversionPattern<OpTy> {
   using OpConversionPattern<OpTy>::OpConversionPattern;
   using Adaptor = typename OpTy::Adaptor;
-  /// Builds the op's replacement; the value for its result, if it has one.
+  /// Builds the op's replacement, and returns the value of its result, if any.
   virtual Value lower(OpTy op, Adaptor adaptor,
                       ImplicitLocOpBuilder &b) const = 0;
 
@@ -152,8 +152,8 @@ MACHINE_PATTERN(InvalBarrierOp) {
   return {};
 }
 
-/// try_wait may fail at any time, so it stands in a loop; the loop is ours and
-/// not the one of nvvm.mbarrier.try_wait.parity, which is opaque assembly.
+/// Emits a loop, since try_wait may fail at any time. The loop of
+/// nvvm.mbarrier.try_wait.parity is opaque assembly, so it is not used.
 MACHINE_PATTERN(WaitOp) {
   Value address = stageAddress(b, adaptor.getBarrier(), op.getStage());
   Value parity = toI32(b, op.getParity());
@@ -185,7 +185,7 @@ MACHINE_PATTERN(ArriveExpectTxOp) {
   return {};
 }
 
-/// The shared-memory form: the generic one prints a wrong address space.
+/// Emits the shared-memory form: the generic one prints a wrong address space.
 MACHINE_PATTERN(CommitOp) {
   NVVM::Tcgen05CommitOp::create(
       b, stageAddress(b, adaptor.getBarrier(), op.getStage()), Value());
@@ -214,7 +214,7 @@ MACHINE_PATTERN(FenceOp) {
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Addresses
 //===----------------------------------------------------------------------===//
 
 MACHINE_PATTERN(SmemAddressOp) { return sharedAddress(b, op.getOffset()); }
@@ -232,10 +232,10 @@ MACHINE_PATTERN(TmemAddressOp) {
   return tmemPointer(b, address);
 }
 
-/// Start address in units of 16 bytes, below the fields that are constants.
+/// Emits the start address in units of 16 bytes, below the constant fields.
 /// Steps are added last: one base per operand stays live, and the sums cost
-/// nothing. A laundered pointer is the same one, and nothing in PTX, but no CSE
-/// merges what is made of it, while LLVM does so inside a block.
+/// nothing. A laundered pointer has the same value and no instruction in PTX,
+/// but CSE does not merge its uses, while LLVM does inside a block.
 MACHINE_PATTERN(DescriptorOp) {
   Value base = LLVM::LaunderInvariantGroupOp::create(b, adaptor.getBase());
   Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), base);
@@ -244,9 +244,9 @@ MACHINE_PATTERN(DescriptorOp) {
   Value wide = LLVM::ZExtOp::create(b, b.getI64Type(), encoded);
   if (op.getOffset() == 0)
     return LLVM::OrOp::create(b, wide, i64(b, op.getFields()));
-  // One constant of 64 bits: a small one by itself LLVM takes for the offset of
-  // an address where the sum's other part comes from another block, and prints
-  // "%rd1+512" as the descriptor, which is no operand of tcgen05.mma.
+  // One constant of 64 bits: if the other operand comes from another block,
+  // LLVM treats a small constant as the offset of an address, and prints
+  // "%rd1+512" as the descriptor, which is not an operand of tcgen05.mma.
   return LLVM::AddOp::create(b, wide,
                              i64(b, op.getFields() + (op.getOffset() >> 4)));
 }
@@ -255,8 +255,8 @@ MACHINE_PATTERN(DescriptorOp) {
 // TMA
 //===----------------------------------------------------------------------===//
 
-/// A tensor map is named by a generic address, so that another one is the other
-/// address (PTX ISA, "cp.async.bulk.tensor").
+/// A generic address names the tensor map, so a select between two maps is one
+/// between addresses (PTX ISA, "cp.async.bulk.tensor").
 MACHINE_PATTERN(TmaLoadOp) {
   SmallVector<Value> at = coordinates(b, op);
   Value map = adaptor.getSrc();
@@ -320,10 +320,10 @@ MACHINE_PATTERN(TmemStoreOp) {
   return {};
 }
 
-/// The same registers behind a statement without text that the compiler must
-/// not look into: LLVM orders the wait against other memory accesses, but not
-/// against arithmetic on registers that an earlier load defined. They go one
-/// by one: to pack two is a use already.
+/// Passes the registers through an opaque statement without text: LLVM orders
+/// the wait against other memory accesses, but not against arithmetic on
+/// registers that an earlier load defined. They are passed one by one, since
+/// packing two of them is a use already.
 Value opaque(ImplicitLocOpBuilder &b, ArrayRef<Value> registers) {
   std::string constraints;
   for (size_t n = 0; n < registers.size(); ++n)
@@ -378,7 +378,7 @@ MACHINE_PATTERN(TryCancelOp) {
   return {};
 }
 
-/// Which CTA a response that cancels none names is undefined, even to ask.
+/// The CTA of a response that cancels none is undefined, even to query.
 MACHINE_PATTERN(QueryCancelOp) {
   using Query = NVVM::ClusterLaunchControlQueryType;
   Value response = LLVM::LoadOp::create(b, b.getIntegerType(128),

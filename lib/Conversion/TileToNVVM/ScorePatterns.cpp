@@ -1,4 +1,4 @@
-//===- ScorePatterns.cpp - What code on scores reads and calls ------------===//
+//===- ScorePatterns.cpp - Reads and functions of score regions -----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// `number` itself, or as often as `like` has entries.
+/// Returns `number`, broadcast if `like` is a vector.
 static Value spread(ImplicitLocOpBuilder &b, Value number, Type like) {
   auto vector = dyn_cast<VectorType>(like);
   if (!vector)
@@ -41,7 +41,8 @@ static Type i64Like(Builder &b, Type type) {
 
 namespace {
 
-/// The elements' addresses: 64 bits from the base on, since tensors are large.
+/// Computes addresses of elements: 64 bits from the base on, since tensors are
+/// large.
 ///   i_d = min(index_d, size_d - 1), as unsigned numbers
 ///   [base + i_0·stride_0 + ... + i_last]
 class Gather {
@@ -51,7 +52,7 @@ public:
         name(parametersOf(op)[source.getArgNumber()].name),
         last(op.getIndices().empty() ? 0 : op.getIndices().size() - 1) {}
 
-  /// What all keys share goes into the base.
+  /// Builds the base from the indices that all keys share.
   Value build() {
     if (op.getIndices().empty())
       return load(base);
@@ -98,7 +99,7 @@ private:
       offset = offset ? Value(arith::AddIOp::create(b, offset, term)) : term;
   }
 
-  /// Elements from `first` on, and the last one behind the end:
+  /// Emits reads of the elements from `first` on, clamped to the last one:
   ///   x[n] = n <= last - first ? [base + first + n] : [base + last]
   Value buildRow(Value first, int64_t count) {
     Value end = lastOf(last);
@@ -112,7 +113,7 @@ private:
     });
   }
 
-  /// Elements at offsets of their own.
+  /// Emits reads of elements at separate offsets.
   Value buildScattered(int64_t count) {
     Value some = arith::CmpIOp::create(
         b, arith::CmpIPredicate::ne,
@@ -127,10 +128,10 @@ private:
     });
   }
 
-  /// A vector of `count` elements, `other` where `condition` does not hold. The
-  /// block of its own keeps loads with what uses them: elements of all keys of
-  /// a row at once need more registers than there are beside its scores, and
-  /// ptxas does not move loads to another block.
+  /// Returns a vector of `count` elements, `other` where `condition` is false.
+  /// The separate block keeps loads with their uses: elements of all keys of a
+  /// row at once need more registers than its scores leave, and ptxas does not
+  /// move loads to another block.
   Value inBlock(Value condition, Value other, int64_t count,
                 llvm::function_ref<Value(int64_t)> make) {
     auto branch = scf::IfOp::create(b, TypeRange{op.getType()}, condition,
@@ -149,8 +150,8 @@ private:
     return branch.getResult(0);
   }
 
-  /// The element at `from` + `number`, or `other`: one instruction under a
-  /// predicate, with the distance in it.
+  /// Returns the element at `from` + `number`, or `other`: one instruction
+  /// under a predicate, with the distance as its offset.
   Value loadIf(Value condition, Value from, int64_t number, Value other) {
     unsigned bytes = element().getIntOrFloatBitWidth() / 8;
     static constexpr StringLiteral types[] = {"u8", "b16", "b32", "b64"};
@@ -170,7 +171,7 @@ private:
     return fromBits(loaded.getResult(0));
   }
 
-  /// Registers have no 8 bits.
+  /// Returns the value in a register type; registers have no 8 bits.
   Value toBits(Value value, Type kept) {
     if (value.getType().isInteger(8))
       return arith::ExtUIOp::create(b, kept, value);
@@ -215,7 +216,7 @@ struct LowerGather : public OpConversionPattern<tile::GatherOp> {
   }
 };
 
-/// llvm.log2 would be a call to a library that PTX does not have.
+/// log2 x -> lg2.approx, since llvm.log2 would be a call to a missing library.
 struct LowerLog2 : public OpConversionPattern<math::Log2Op> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -275,8 +276,8 @@ struct LowerLog : public OpConversionPattern<math::LogOp> {
 
 /// tanh x -> 1 - 2/(2^(2·log2 e·x) + 1), whose absolute error stays below
 /// 2^-20: both approximations are good to 2^-22, and neither overflow (1) nor
-/// underflow (-1) needs a case of its own. tanh.approx is off by 2^-11, and
-/// taken only for `fastmath<afn>`.
+/// underflow (-1) is special. tanh.approx is off by 2^-11, and used only for
+/// `fastmath<afn>`.
 struct LowerTanh : public OpConversionPattern<math::TanhOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult

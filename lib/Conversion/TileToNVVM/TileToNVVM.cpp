@@ -1,4 +1,4 @@
-//===- TileToNVVM.cpp - Turn machine-level kernels into NVVM functions ----===//
+//===- TileToNVVM.cpp - Lower machine-level kernels to NVVM functions -----===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -36,7 +36,7 @@ namespace fmha {
 using namespace mlir;
 using namespace fmha;
 
-/// Bytes of a tensor map, which the driver encodes and nobody looks into.
+/// Bytes of a tensor map, which only the driver encodes.
 static constexpr unsigned tensorMapBytes = 128;
 static constexpr int32_t warpThreads = target::warpThreads;
 
@@ -44,7 +44,7 @@ static schedule::Scheduler schedulerOf(Operation *func) {
   return tile::scheduleOf(func).scheduler;
 }
 
-/// The operands of a program, which its llvm.func keeps: their memrefs have
+/// The types of a program's operands, kept on its llvm.func, whose memrefs have
 /// become pointers.
 static constexpr StringLiteral operandsName = "tile.operands";
 
@@ -91,9 +91,9 @@ static Type parameterType(KernelParameter::Kind kind, MLIRContext *ctx) {
   llvm_unreachable("every kind is listed");
 }
 
-/// Rank 4: a tensor map, or the pointer of an output in f32; rank 3: that of a
-/// number a row, the LSE for one; rank 1: that of a list.
-/// What code on scores reads names its space.
+/// Returns the parameter type of a memref: at rank 4 a tensor map, or the
+/// pointer of an f32 output; at rank 3 the pointer of a row output such as the
+/// LSE; at rank 1 that of varlen metadata. Captures have a memory space.
 static Type convertMemref(MemRefType type) {
   MLIRContext *ctx = type.getContext();
   if (isa_and_nonnull<gpu::AddressSpaceAttr>(type.getMemorySpace()))
@@ -132,7 +132,7 @@ struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
         LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getName(), type);
     setAttributes(func, op, parameters);
 
-    // Operand n becomes parameter n; the rest follow behind.
+    // Operand n becomes parameter n; the rest follow.
     TypeConverter::SignatureConversion signature(op.getNumArguments());
     for (unsigned n = 0; n < op.getNumArguments(); ++n)
       signature.addInputs(n, types[n]);
@@ -156,15 +156,15 @@ private:
       func->setAttr(operandsName, b.getTypeArrayAttr(op.getArgumentTypes()));
     if (auto size = op.getKnownBlockSizeAttr()) {
       func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
-      // setmaxnreg counts from what a thread starts with; ptxas ignores it
-      // where that is not said.
+      // setmaxnreg needs the registers that a thread starts with; ptxas ignores
+      // it without this attribute.
       int32_t threads = size[0] * size[1] * size[2];
       func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                     b.getI32IntegerAttr(schedule::registersAtLaunch(
                         threads, tile::scheduleOf(op).ctasPerSm)));
     }
-    // Subnormals carry nothing here, and keeping them costs instructions around
-    // every ex2.
+    // Subnormals do not matter here, and preserving them costs instructions
+    // around every ex2.
     func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
         {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
     auto map = LLVM::LLVMArrayType::get(b.getI8Type(), tensorMapBytes);
@@ -195,7 +195,7 @@ struct LowerReturn : public OpConversionPattern<gpu::ReturnOp> {
 // Extents, and what threads write
 //===----------------------------------------------------------------------===//
 
-/// The parameter that holds an extent of operand `number`, if one does.
+/// Returns the parameter that holds an extent of operand `number`, if any.
 static std::optional<std::string> nameOfExtent(Operation *op, unsigned number,
                                                int64_t dimension) {
   std::string operand = parametersOf(op)[number].name;
@@ -229,8 +229,8 @@ struct LowerDim : public OpConversionPattern<memref::DimOp> {
   }
 };
 
-/// The address of an element of operand `memref`: 64-bit offsets, since a batch
-/// may be large. `strides` end the names of the parameters that have them.
+/// Returns the address of an element of operand `memref`, with 64-bit offsets,
+/// since a batch may be large. `strides` are the suffixes of the parameters.
 static Value elementAddress(ImplicitLocOpBuilder &b, Operation *op,
                             Value memref, ValueRange indices,
                             ArrayRef<std::string> strides) {
@@ -269,7 +269,7 @@ struct LowerRowStore : public OpConversionPattern<memref::StoreOp> {
 };
 
 /// vector.store %x, %o[b, i, h, d]: strides are multiples of 16 bytes, columns
-/// of as many as are stored.
+/// multiples of the vector's length.
 struct LowerOutputStore : public OpConversionPattern<vector::StoreOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -292,14 +292,14 @@ struct LowerOutputStore : public OpConversionPattern<vector::StoreOp> {
   }
 };
 
-/// %n = memref.load %kv_lens[%i]: dense, and nobody writes it.
+/// %n = memref.load %kv_lens[%i]: contiguous and read-only.
 struct LowerLengthLoad : public OpConversionPattern<memref::LoadOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
   matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     if (op.getIndices().size() != 1)
-      return rewriter.notifyMatchFailure(op, "not a list of lengths");
+      return rewriter.notifyMatchFailure(op, "not varlen metadata");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value at =
         arith::IndexCastOp::create(b, b.getI64Type(), op.getIndices().front());
@@ -314,7 +314,7 @@ struct LowerLengthLoad : public OpConversionPattern<memref::LoadOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Indices and functions that have no LLVM intrinsic on this target
+// Indices and functions without an LLVM intrinsic on this target
 //===----------------------------------------------------------------------===//
 
 struct LowerThreadId : public OpConversionPattern<gpu::ThreadIdOp> {
@@ -370,8 +370,8 @@ struct LowerTileCount : public OpConversionPattern<tile::TileCountOp> {
                   ConversionPatternRewriter &rewriter) const override {
     if (!parameterIndex(parametersOf(op), "tiles"))
       return op.emitError() << "expected a kernel whose schedule has scheduler "
-                               "= static, which is told how many tiles there "
-                               "are, got another one";
+                               "= static, whose launch passes the number of "
+                               "tiles, got another one";
     rewriter.replaceOp(op, parameterOf(op, "tiles"));
     return success();
   }
@@ -431,14 +431,14 @@ struct ConvertTileToNVVMPass
                  LowerGridDim, LowerTileCount, LowerShuffle>(converter,
                                                              &getContext());
     ConversionTarget target(getContext());
-    // Other people's functions in the module are left as they are.
+    // Functions that are not kernels stay unchanged.
     target.addDynamicallyLegalDialect<tile::TileDialect, memref::MemRefDialect>(
         isForeign);
     target.addDynamicallyLegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
                                  gpu::BlockIdOp, gpu::GridDimOp, gpu::ShuffleOp,
                                  math::Log2Op, math::ExpOp, math::LogOp,
                                  vector::StoreOp>(isForeign);
-    // LLVM makes tanh.approx of one that may be approximate.
+    // LLVM lowers an approximate tanh to tanh.approx.
     target.addDynamicallyLegalOp<math::TanhOp>([](math::TanhOp op) {
       return isForeign(op) ||
              bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn);
@@ -479,8 +479,8 @@ private:
                         tile::isTiledKernel);
   }
 
-  /// External, so that stores reached only through descriptors are kept;
-  /// aligned to the swizzle pattern.
+  /// Declares shared memory as external, so that stores reached only through
+  /// descriptors are kept, and aligned to the swizzle pattern.
   void declareSharedMemory() {
     OpBuilder b =
         OpBuilder::atBlockBegin(&getOperation().getBodyRegion().front());

@@ -1,4 +1,4 @@
-//===- WgmmaPatterns.cpp - wgmma and its neighbours as inline PTX ---------===//
+//===- WgmmaPatterns.cpp - wgmma and related ops as inline PTX ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Statements and not nvvm ops: a product, with its fence, and a wait take the
-// registers and give them back, so that LLVM moves nothing that writes or reads
-// them across.
-// An operand that comes out where it went in costs no instruction.
+// Inline PTX instead of nvvm ops: a product with its fence, and a wait, take
+// the registers as inputs and return them, so that LLVM moves no access to them
+// across. An operand that is returned unchanged costs no instruction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +27,8 @@ static Value constant(ImplicitLocOpBuilder &b, int32_t value) {
                                   b.getI32IntegerAttr(value));
 }
 
-/// The elements that vectorOf() made `vector` of, or nothing: from one
-/// statement to the next they need no vector between, which takes LLVM long to
-/// see.
+/// Returns the elements from which vectorOf() built `vector`, or nothing. Using
+/// them avoids a vector between statements, which LLVM resolves slowly.
 static SmallVector<Value> elementsMade(Value vector) {
   int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
   SmallVector<Value> elements(size);
@@ -44,7 +42,7 @@ static SmallVector<Value> elementsMade(Value vector) {
   return elements;
 }
 
-/// A vector's elements, or a number.
+/// Appends the elements of a vector, or a scalar.
 static void appendElements(ImplicitLocOpBuilder &b, Value vector,
                            SmallVectorImpl<Value> &elements) {
   if (!isa<VectorType>(vector.getType()))
@@ -57,7 +55,7 @@ static void appendElements(ImplicitLocOpBuilder &b, Value vector,
         LLVM::ExtractElementOp::create(b, vector, constant(b, n)));
 }
 
-/// Elements [first, ...) of what a statement gives back, as a vector or number.
+/// Returns results [first, ...) of a statement, as a vector or scalar.
 static Value vectorOf(ImplicitLocOpBuilder &b, Type type, Value results,
                       int64_t &first) {
   bool single = !isa<LLVM::LLVMStructType>(results.getType());
@@ -96,7 +94,7 @@ static const char *constraintOf(Type type) {
   return type.isF32() ? "f" : type.isInteger(64) ? "l" : "r";
 }
 
-/// "=f,=r,0,1": registers that go in and come out.
+/// Returns "=f,=r,0,1", the constraints of registers that are passed through.
 static SmallVector<Value> passThrough(ImplicitLocOpBuilder &b,
                                       ValueRange vectors,
                                       const std::string &text) {
@@ -127,7 +125,7 @@ struct LowerWgmmaWait : public OpConversionPattern<WgmmaWaitOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     std::string text = "wgmma.wait_group.sync.aligned " +
                        std::to_string(op.getPending()) + ";";
-    // LLVM would make one of two alike, ahead of the branch that they are in.
+    // LLVM would merge two equal ones, before the branch that they are in.
     if (op.getRescales())
       text += " // and rescale";
     rewriter.replaceOp(op, passThrough(b, adaptor.getValues(), text));
@@ -148,7 +146,7 @@ struct LowerWgmmaCommit : public OpConversionPattern<WgmmaCommitOp> {
 };
 
 /// Operands in the order of the constraints: the registers of D, those of D
-/// again where it is added to, A, B.
+/// again if it is added to, A, B.
 struct LowerWgmma : public OpConversionPattern<WgmmaOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -231,8 +229,8 @@ private:
     return text + (op.getTransposeB() ? ", 1;" : ", 0;");
   }
 
-  /// The descriptor of what begins `bytes` further on: its address counts 16
-  /// bytes, and ends before the field does. `text` makes it in `made`.
+  /// Returns the descriptor at offset `bytes`: its address counts 16 bytes, and
+  /// does not carry out of its field. Appends the sum in `made` to `text`.
   static std::string behind(const std::string &descriptor, int64_t bytes,
                             const char *made, std::string &text) {
     if (bytes == 0)
@@ -260,7 +258,7 @@ struct LowerStoreMatrix : public OpConversionPattern<StoreMatrixOp> {
   }
 };
 
-/// Its number is an immediate, or a sum in a register.
+/// The barrier's index is an immediate, or a sum in a register.
 template <typename OpTy>
 struct LowerNamedBarrier : public OpConversionPattern<OpTy> {
   using OpConversionPattern<OpTy>::OpConversionPattern;

@@ -28,7 +28,7 @@ struct EmbeddedFunction {
   llvm::StringLiteral comment;
 };
 
-/// All of them, the launch first.
+/// Returns all functions, the launch first.
 llvm::ArrayRef<EmbeddedFunction> embeddedFunctions();
 
 } // namespace fmha

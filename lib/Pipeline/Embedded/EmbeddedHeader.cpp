@@ -68,8 +68,8 @@ static constexpr EmbeddedFunction functions[] = {
 
 ArrayRef<EmbeddedFunction> fmha::embeddedFunctions() { return functions; }
 
-/// What a header that C and C++ programs include cannot declare: keywords, and
-/// the program's own entry. The launcher's functions have the prefix fmha.
+/// Returns whether C and C++ programs cannot define `name`: keywords, and
+/// `main`. The launcher's functions have the prefix fmha.
 static bool isReserved(StringRef name) {
   static const StringSet<> words = {
       "alignas",   "alignof",      "and",          "and_eq",    "asm",
@@ -110,7 +110,7 @@ Error fmha::checkFunctionName(const std::string &name) {
                            Twine(name) + "'");
 }
 
-/// The declaration of `function` without a semicolon.
+/// Returns the declaration of `function` without a semicolon.
 static std::string prototype(const EmbeddedFunction &function,
                              const std::string &name) {
   std::string parameters;
@@ -128,7 +128,7 @@ static std::string targetsOf(const EmbeddedKernel &kernel) {
       ", ");
 }
 
-/// `body` between what every header begins and ends with.
+/// Returns `body` with the common beginning and end of a header.
 static std::string wrap(const EmbeddedKernel &kernel, StringRef include,
                         const std::string &body) {
   return formatv("/* Attention for {0}, by fmha " FMHA_VERSION ". */\n\n"
@@ -152,7 +152,7 @@ std::string fmha::embeddedDeclarations(const EmbeddedKernel &kernel) {
               text);
 }
 
-/// An array of bytes that ends with a NUL.
+/// Returns the definition of an array of bytes that ends with a NUL.
 static std::string bytesOf(const std::string &name, StringRef bytes) {
   std::string text = "static const unsigned char " + name +
                      "[] __attribute__((aligned(64))) = {";
@@ -175,7 +175,7 @@ static std::string imageText(const EmbeddedImage &image,
       .str();
 }
 
-/// The definition of `function`, which calls its callee.
+/// Returns the definition of `function`, which calls its callee.
 static std::string definition(const EmbeddedFunction &function,
                               const std::string &name) {
   SmallVector<std::string> arguments;

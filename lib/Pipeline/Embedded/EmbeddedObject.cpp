@@ -62,7 +62,7 @@ private:
 
 } // namespace
 
-/// `text` and a NUL in read-only memory.
+/// Returns `text` and a NUL in read-only memory.
 Constant *ObjectBuilder::bytes(StringRef text, Align alignment) {
   Constant *data = ConstantDataArray::getString(module.getContext(), text);
   auto *global =
@@ -72,7 +72,7 @@ Constant *ObjectBuilder::bytes(StringRef text, Align alignment) {
   return global;
 }
 
-/// An FmhaEmbeddedImage.
+/// Returns an FmhaEmbeddedImage.
 Constant *ObjectBuilder::image(const EmbeddedImage &image) {
   auto [major, minor] = image.capability();
   Constant *cubin = image.cubin.empty() ? ConstantPointerNull::get(pointer)
@@ -83,7 +83,7 @@ Constant *ObjectBuilder::image(const EmbeddedImage &image) {
        builder.getInt64(image.ptx.size()), bytes(image.manifest)});
 }
 
-/// The FmhaEmbeddedKernel.
+/// Defines the FmhaEmbeddedKernel.
 GlobalVariable *ObjectBuilder::table(const EmbeddedKernel &kernel) {
   std::vector<Constant *> images;
   for (const EmbeddedImage &entry : kernel.images)
@@ -100,7 +100,7 @@ GlobalVariable *ObjectBuilder::table(const EmbeddedKernel &kernel) {
                             kernel.function + "_kernel");
 }
 
-/// A function that calls its callee and returns what that does.
+/// Defines a function that calls its callee and returns its result.
 void ObjectBuilder::define(const EmbeddedFunction &function,
                            const std::string &name, Constant *kernel) {
   Type *result = function.result == "int " ? (Type *)builder.getInt32Ty()
@@ -170,8 +170,8 @@ Expected<std::string> fmha::embeddedObject(const EmbeddedKernel &kernel) {
 // External programs
 //===----------------------------------------------------------------------===//
 
-/// Returns the C++ compiler that links, and its first arguments: what CXX says,
-/// "g++" or "ccache g++", or if that is empty, a usual name on the PATH.
+/// Returns the C++ compiler that links, and its first arguments: the value of
+/// CXX, "g++" or "ccache g++", or if that is empty, a usual name on the PATH.
 static Expected<std::vector<std::string>> findLinker() {
   StringRef named = std::getenv("CXX") ? std::getenv("CXX") : "";
   SmallVector<StringRef> words, names = {"c++", "clang++", "g++"};
@@ -247,7 +247,7 @@ Expected<std::string> fmha::fatBinary(const EmbeddedKernel &kernel) {
         "none; --emit=object, so and header work without");
   Scratch output("fatbin");
   std::vector<std::unique_ptr<Scratch>> files;
-  // Uncompressed: other readers than NVIDIA's take it as well.
+  // Uncompressed, so that readers other than NVIDIA's accept it.
   std::vector<std::string> line = {"--64", "--compress=false",
                                    "--create=" + output.path.str().str()};
   SmallVector<const Scratch *> made = {&output};

@@ -1,4 +1,4 @@
-//===- ModuleText.cpp - The module that flags describe ----------*- C++ -*-===//
+//===- ModuleText.cpp - The text of a module from flags ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,7 +15,7 @@
 
 using namespace fmha;
 
-/// %v, the first columns of %k, or %v2, those of %k2 for `source` "2".
+/// Defines %v as the first columns of %k; with `source` "2", %v2 of %k2.
 static std::string viewOfKey(const schedule::Problem &problem,
                              const std::string &key, const std::string &value,
                              const char *source) {
@@ -31,7 +31,7 @@ static std::string viewOfKey(const schedule::Problem &problem,
                     .str();
 }
 
-/// The operands, the clause and the view of a second source, empty without one.
+/// The operands, clause and view of a second KV segment, empty without one.
 struct SecondTexts {
   std::string arguments, clause, view;
 };
@@ -50,7 +50,7 @@ static SecondTexts secondTexts(const schedule::Problem &problem,
   return texts;
 }
 
-/// As #fmha.mask spells it.
+/// Returns the mask in the syntax of #fmha.mask.
 static std::string maskText(const schedule::Mask &mask) {
   constexpr llvm::StringLiteral kinds[] = {"none", "causal", "causal_top_left"};
   std::string text = "#fmha.mask<" + kinds[mask.kind].str();
@@ -67,7 +67,7 @@ struct RowTexts {
 };
 } // namespace
 
-/// Arguments and operands of the lists that the op reads:
+/// Returns arguments and operands of the varlen metadata that the op reads:
 ///   "%kv_lens: memref<?xi32>, ", "      kv_lens(%kv_lens : memref<?xi32>)\n"
 static std::pair<std::string, std::string>
 listTexts(const schedule::Problem &problem) {
@@ -83,8 +83,8 @@ listTexts(const schedule::Problem &problem) {
   return {arguments, operands};
 }
 
-/// Arguments, destinations and clauses of what is written for each row: LSE
-/// stands beside the output, the others have clauses of their own.
+/// Returns arguments, destinations and clauses of the row outputs: LSE is
+/// listed with the output, the others have separate clauses.
 ///   ", %row_max: T", "", "      row_max(%row_max : T)\n"
 static RowTexts rowTexts(const schedule::Problem &problem) {
   constexpr llvm::StringLiteral type = "memref<?x?x?xf32, strided<[?, ?, ?]>>";
@@ -124,7 +124,7 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   if (!problem.mask2.isFull())
     add("source2_mask = " + maskText(problem.mask2));
   if (spec.scale) {
-    // The bits, so that the very same double comes back.
+    // The bit pattern, so that parsing returns the same double.
     uint64_t bits = llvm::bit_cast<uint64_t>(*spec.scale);
     add("scale = 0x" + llvm::utohexstr(bits, /*LowerCase=*/false, 16) +
         " : f64");

@@ -1,4 +1,4 @@
-//===- ScoreText.cpp - Code on scores from flags --------------------------===//
+//===- ScoreText.cpp - A score region from flags --------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -31,16 +31,16 @@ std::vector<ScoreOperand> fmha::scoreOperands(const ScoreSpec &score) {
   return operands;
 }
 
-/// The bits, so that the very same number comes back.
+/// Prints the bit pattern, so that parsing returns the same value.
 static std::string constant(const char *name, double value) {
   return llvm::formatv("        %{0} = arith.constant 0x{1} : f32\n", name,
                        llvm::utohexstr(llvm::bit_cast<uint32_t>(float(value)),
                                        /*LowerCase=*/false, 8));
 }
 
-/// tanh x = x (15 + x²) / (15 + 6x²), to 2e-7 of it for |x| below 1/4. There
-/// math.tanh is off by as much as elsewhere, 3e-7, of which large caps make
-/// more than a maximum or an LSE may be off by.
+/// tanh x = x (15 + x²) / (15 + 6x²), with relative error 2e-7 for |x| below
+/// 1/4. There the absolute error of math.tanh is 3e-7 as elsewhere, which large
+/// caps scale beyond the tolerance of a maximum or an LSE.
 static constexpr const char *smallTanh = R"(
         %square = arith.mulf %share, %share : f32
         %fifteen = arith.constant 15.0 : f32
@@ -54,7 +54,7 @@ static constexpr const char *smallTanh = R"(
         %bent = arith.select %is_small, %small, %large : f32
 )";
 
-/// c·tanh(s/c).
+/// Returns c·tanh(s/c).
 static std::string softcapText(double cap) {
   constexpr double mostOfTanh = 64;
   bool isLarge = cap > mostOfTanh;
@@ -65,8 +65,8 @@ static std::string softcapText(double cap) {
          "        %capped = arith.mulf %bent, %cap : f32\n";
 }
 
-/// A number that counts for keys of source 1 only: `other` stands for it where
-/// `choose`. A slope is one number a row, so that no score has to be chosen.
+/// Restricts a value to keys of the first segment: selects `other` for the
+/// rest. A slope is one value per row, so that no score has to be selected.
 static std::string ofFirst(const char *name, const char *other,
                            const char *type, bool choose) {
   if (!choose)
@@ -77,7 +77,7 @@ static std::string ofFirst(const char *name, const char *other,
                        name, other, type);
 }
 
-/// s - slope·|i + offset - j|.
+/// Returns s - slope·|i + offset - j|.
 static std::string alibiText(const std::string &score, bool topLeft,
                              bool choose) {
   std::string place = "%i", text;

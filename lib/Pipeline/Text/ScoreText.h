@@ -1,4 +1,4 @@
-//===- ScoreText.h - Code on scores from flags ------------------*- C++ -*-===//
+//===- ScoreText.h - A score region from flags ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,11 +17,11 @@ namespace fmha {
 struct ScoreOperand {
   std::string name, type;
 };
-/// In the order of the op's captures.
+/// Returns the operands in the order of the op's captures.
 std::vector<ScoreOperand> scoreOperands(const ScoreSpec &score);
 
-/// The op's region `score`, empty where nothing is done; rows sit at their own
-/// number in keys if `topLeft`. Of two sources only the cap is of both.
+/// Returns the op's region `score`, empty without steps. If `topLeft`, row i
+/// sits at key i. With two KV segments only the cap applies to both.
 std::string scoreText(const ScoreSpec &score, bool topLeft, bool twoSources);
 
 } // namespace fmha

@@ -1,4 +1,4 @@
-//===- CostModel.cpp - Modelled clocks of one KV block ----------*- C++ -*-===//
+//===- CostModel.cpp - Modeled clocks of one KV block -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -40,18 +40,17 @@ namespace {
 
 /// f32 operations per score outside the MUFU: scale and subtract, sum.
 constexpr double fmaPerScore = 2;
-/// A 3-input maximum takes two scores, a packed conversion too.
+/// A 3-input maximum processes two scores, so does a packed conversion.
 constexpr double maximaPerScore = 0.5, conversionsPerScore = 0.5;
 /// An emulated ex2 of FlashAttention-4: a rounding add, two subtractions and
 /// three FMAs of the polynomial; clamp, shift and add of the integer part.
 constexpr double fmaPerEmulated = 6, aluPerEmulated = 3;
-/// Blocks whose row maximum outgrows a positive threshold.
+/// Share of blocks whose row maximum exceeds a positive threshold.
 constexpr double rescaledShare = 0.1;
-/// Columns of D that one instruction fills at most (PTX ISA 9.7.16.2.1 and
-/// 9.7.15.5).
+/// The most columns of D of one instruction (PTX ISA 9.7.16.2.1 and 9.7.15.5).
 constexpr double mostColumns = 256;
 
-/// One query tile and one KV block, in counts that no rate has divided yet.
+/// One query tile and one KV block, in counts that are not divided by rates.
 struct TileWork {
   const KernelModel &kernel;
   const target::Target &gpu;
@@ -77,10 +76,10 @@ struct Product {
   double clocks = 0, bytes = 0;
 };
 
-/// D of R rows and `columns`, K of `k` elements; `aInSmem` if A is there.
+/// Returns the product with D of R rows and `columns`, and K of `k` elements.
 Product product(const TileWork &w, double k, double columns, bool aInSmem) {
-  // 64 rows in a pair of CTAs make an instruction of 128 that both halves of
-  // the data path share; alone they leave half of it idle.
+  // 64 rows in a pair of CTAs make an instruction of 128, which uses both
+  // halves of the data path; alone they leave half of it idle.
   double rate = w.gpu.mmaFlopsPerClock;
   double rowsDone = w.gpu.mmaRows;
   if (w.kernel.ctaGroup == 2 && w.rows() * 2 == rowsDone)
@@ -155,7 +154,7 @@ std::array<double, unitCount> busyOf(const TileWork &w, const Products &p,
   return busy;
 }
 
-/// Clocks of softmax of one tile alone: its busiest unit.
+/// Returns the clocks of softmax of one tile alone: its busiest unit.
 double softmaxClocks(const TileWork &w, const Cost &cost) {
   double busiest = 0;
   for (Unit unit : {Unit::Mufu, Unit::Tmem, Unit::Fma, Unit::Alu})
@@ -170,7 +169,7 @@ double handOverOf(const TileWork &w) {
 double chainOf(const TileWork &w, const Products &p, const Cost &cost) {
   double softmax = cost.softmaxClocks, slices = w.kernel.pSlices;
   double stored = softmax + slices * cost.handOver;
-  // A second S lets QK of the next block run beside softmax of this one.
+  // With a second S, QK of the next block overlaps softmax of this one.
   if (w.kernel.scoreStages > 1)
     return w.gpu.scoreLatency + stored;
   double byFirst = softmax / slices + cost.handOver + p.pv.clocks;
@@ -185,10 +184,10 @@ double turnsOf(const TileWork &w, const Cost &cost) {
   return w.kernel.tiles * (cost.softmaxClocks + waits);
 }
 
-/// A consumer holds K of a block and V of the one before: only the messages
-/// beyond these two are under way, each for a trip to memory and its transfer.
-/// (Measured on an H100, head dim 256: 3 stages of 96 keys take 1.4 times as
-/// long a key as 4 of 80.)
+/// Returns the clocks of loads with wgmma. A consumer holds K of a block and V
+/// of the previous one, so only further messages are in flight, each for the
+/// memory latency and its transfer. (Measured on an H100, head dim 256: 3
+/// stages of 96 keys take 1.4 times as long per key as 4 of 80.)
 double loadsOfPairs(const TileWork &w) {
   constexpr double held = 2, messages = 2;
   double bytes = w.kernel.messageBytes;
@@ -197,7 +196,7 @@ double loadsOfPairs(const TileWork &w) {
          underWay;
 }
 
-/// What a whole ring cannot bring: the message that an MMA reads.
+/// Returns the clocks of loads; the message that an MMA reads is not in flight.
 double loadsOf(const TileWork &w, const Traffic &traffic) {
   if (!w.kernel.ringBytes)
     return 0;
@@ -212,8 +211,8 @@ unsigned roundUp(unsigned value, unsigned unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-/// Query rows of a CTA that exist, on average: those of the heads that a chunk
-/// of a group has.
+/// Returns the average number of existing query rows of a CTA: those of the
+/// heads that a chunk of a group has.
 double rowsPerCta(const Problem &problem, const KernelModel &kernel) {
   double queries = queriesPerCta(kernel), heads = kernel.packHeads;
   if (problem.qLenHint)
@@ -253,7 +252,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   const target::Target *gpu = target::findTarget(schedule.target);
   if (schedule.scheduler == Scheduler::Static && gpu)
     kernel.mostCtas = gpu->sms * schedule.ctasPerSm;
-  // A consumer begins the scores of the next block before it waits for these.
+  // A consumer starts the scores of the next block before it waits for these.
   if (usesWgmma(schedule))
     kernel.scoreStages = 2;
   Rings rings = ringsOf(problem, schedule);
@@ -284,7 +283,7 @@ Cost fmha::schedule::modelCost(const KernelModel &kernel) {
   cost.clocks = std::max(beside, cost.chain);
   if (gpu->hasWgmma) {
     double mma = both.qk.clocks + both.pv.clocks;
-    // An emulated one takes as long as two (measured, results).
+    // An emulated one takes as long as two (measured, see results).
     double emulated = work.scores() * kernel.emulated / gpu->mufuPerClock;
     double exponentials = cost.of(Unit::Mufu) / kernel.tiles + 2 * emulated;
     WgmmaBlock block = wgmmaBlock(kernel, mma, exponentials);
@@ -319,13 +318,13 @@ Cost fmha::schedule::modelCost(const Problem &problem,
   return modelCost(problem, schedule, launches ? &*launches : nullptr);
 }
 
-/// Busy for as long as the busiest unit.
+/// Returns whether `unit` is as busy as the busiest.
 static bool isBusiest(const Cost &cost, unsigned unit) {
   constexpr double rounding = 1e-9;
   return cost.busy[unit] >= (1 - rounding) * cost.of(cost.bound());
 }
 
-/// "exp", or "exp and SMEM" where both are busy for as long.
+/// Returns "exp", or "exp and SMEM" if both are equally busy.
 static std::string busiestUnits(const Cost &cost, const char *between) {
   std::string text;
   for (unsigned i = 0; i < unitCount; ++i)
@@ -334,7 +333,7 @@ static std::string busiestUnits(const Cost &cost, const char *between) {
   return text;
 }
 
-/// "; MMA and SMEM within 5 %", or nothing where no other unit is close.
+/// Returns "; MMA and SMEM within 5 %", or nothing if no other unit is close.
 static std::string closeUnits(const Cost &cost) {
   constexpr double near = 0.95;
   std::string text;
@@ -395,7 +394,7 @@ std::vector<size_t> fmha::schedule::rankByCost(const std::vector<Cost> &costs) {
     bool tells = shortest > 0 && cost.launchClocks > shortest * (1 + tolerance);
     return tells ? cost.launchClocks : 0;
   };
-  // Keys first: there are thousands of costs, and many comparisons of each.
+  // Compute keys first: there are thousands of costs, each compared often.
   using Key = std::tuple<double, double, double, size_t>;
   std::vector<Key> keys;
   keys.reserve(costs.size());

@@ -18,38 +18,37 @@ namespace {
 
 // All coefficients are fitted, in clocks of an H200 per unit in their name:
 // `key` is a key of the block, `column` one of the mean of both head dims,
-// `panel` 64 keys and columns that a load brings for each stage in flight,
-// `mma` and `mufu` a clock that the unit is busy by the model.
+// `panel` 64 keys and columns that a load transfers per stage in flight, `mma`
+// and `mufu` a clock that the unit is busy by the model.
 
 /// Fitted to the 3048 launches of `benchmark/hopper.py search`, 2026-11-22
-/// (CostWgmma.h); `results/h200-2026-11-23.json` has the choices that they
-/// lead to.
+/// (CostWgmma.h); `results/h200-2026-11-23.json` has the resulting choices.
 namespace one {
 constexpr double waits = 157, waitsPerKey = 1.996, waitsPerColumn = 2.491;
 constexpr double perMma = 0.5451, perMufu = 0.8491;
-/// P written to shared memory: by the warpgroup, and by each consumer.
+/// P written to shared memory: per warpgroup, and per consumer.
 constexpr double smemWaits = 62.1, smemWaitsPerKey = 0.3247,
                  smemPerKey = 0.4655;
-/// The first tile of a CTA, and one that follows another.
+/// The first tile of a CTA, and a later one.
 constexpr double firstPerColumn = 29.713, firstPerBlock = 1.3055;
 constexpr double nextTile = 581.4, nextPerColumn = 20.545,
                  nextPerBlock = 0.8187;
-/// A key that an edge of the mask crosses.
+/// A key at an edge of the mask.
 constexpr double edgePerKey = 6.34;
 } // namespace one
 
-/// Fitted to 360 launches of 2 and 3 CTAs per SM, 2026-11-23; no page has them.
+/// Fitted to 360 launches of 2 and 3 CTAs per SM, 2026-11-23, not in results.
 namespace several {
 constexpr double waits = 550.9, waitsPerKey = 1.145, waitsPerPanel = 2.635;
 constexpr double perMma = 0.3556, perMufu = 0.9626;
-/// Of a tile: its waits, those of a CTA that ends where tiles differ, those of
-/// a loop where they do not, and its work.
+/// Per tile: its waits, those of a CTA that ends while tiles differ, those of a
+/// loop if they do not, and its work.
 constexpr double tileWaitsPerColumn = 28.557, unevenEnd = 1158.8,
                  evenLoop = 190.4;
 constexpr double tilePerColumn = 3.1004, tilePerUnit = 0.6243;
 } // namespace several
 
-/// Clocks of a launch outside its CTAs: fitted, the run is not recorded.
+/// Clocks of a launch outside its CTAs, fitted to a run that is not in results.
 constexpr double launch = 3000;
 
 double meanColumns(const KernelModel &kernel) {
@@ -58,8 +57,8 @@ double meanColumns(const KernelModel &kernel) {
 
 } // namespace
 
-/// Of one consumer beside those of other CTAs. Their rings are short, and each
-/// brings keys of its own.
+/// Returns the clocks of one consumer with those of other CTAs. Their rings are
+/// short, and each loads different keys.
 static WgmmaBlock blockOfSeveral(const KernelModel &kernel, double mma,
                                  double exponentials) {
   constexpr double held = 2;
@@ -89,9 +88,9 @@ WgmmaBlock fmha::schedule::wgmmaBlock(const KernelModel &kernel, double mma,
 
 namespace {
 
-/// What a tile takes beside its blocks: its first scores, its last product and
-/// its epilogue run beside nothing. Of the next tile the keys and queries are
-/// there by then; a new CTA begins by asking for them.
+/// Returns the clocks of a tile without its blocks: its first scores, its last
+/// product and its epilogue overlap with nothing. The keys and queries of a
+/// later tile are there by then; a new CTA starts by requesting them.
 double ofTile(const KernelModel &kernel, double block, bool follows) {
   double columns = meanColumns(kernel);
   return follows ? one::nextTile + one::nextPerColumn * columns +
@@ -99,15 +98,15 @@ double ofTile(const KernelModel &kernel, double block, bool follows) {
                  : one::firstPerColumn * columns + one::firstPerBlock * block;
 }
 
-/// What a tile takes at the edges of its mask.
+/// Returns the clocks of a tile at the edges of its mask.
 double ofEdges(const KernelModel &kernel, const Mask &mask) {
   double rows = double(queriesPerCta(kernel));
   unsigned edges = mask.rightBound().has_value() + mask.left.has_value();
   return one::edgePerKey * edges * std::max<double>(kernel.keys, rows);
 }
 
-/// Of several CTAs an SM: each waits for itself at the ends of its tiles, and
-/// the others work beside it.
+/// Returns the clocks of a launch of several CTAs per SM, each of which waits
+/// at the ends of its tiles while the others work.
 double launchOfSeveral(const KernelModel &kernel, const Cost &block,
                        const Blocks &blocks, double tiles, double mean,
                        bool uneven, double sms) {
@@ -156,14 +155,14 @@ double fmha::schedule::wgmmaLaunch(const KernelModel &kernel, const Cost &cost,
   if (tiles <= sms)
     return longest;
   if (kernel.persistent) {
-    // Tiles that differ come in pairs, of which all take as long.
+    // Tiles that differ come in pairs with equal sums.
     double of = uneven ? 2 : 1;
     double rounds = of * std::ceil(std::ceil(tiles / of) / sms);
     return launch + first - next + rounds * (next + mean * block);
   }
   if (!uneven)
     return launch + std::ceil(tiles / sms) * (first + mean * block);
-  // Whoever is done takes the next one; at the end half of a tile is awaited.
+  // A CTA that is done takes the next tile; the last ones wait half a tile.
   double all = (tiles / sms + 0.5) * first +
                (tiles * mean / sms + blocks.longest / 4) * block;
   return std::max(longest, launch + all);

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Unlike what is said of tensor memory, these clocks were fitted to launches:
-// 3048 of them on an H200 (`benchmark/hopper.py search`, 2026-11-22: head dims
-// 64, 128 and 256, causal and not, lengths 512 to 16384, all candidates with a
-// ring of two blocks), with weight on those near the fastest; one constant was
-// then moved by hand, within 3 %, where two candidates were alike to the model.
-// Those of several CTAs an SM were fitted apart, to 360 launches (2026-11-23).
-// Of the planner's choices the mean error is 2 % (results).
+// Unlike those of tensor memory, these clocks were fitted to launches: 3048 of
+// them on an H200 (`benchmark/hopper.py search`, 2026-11-22: head dims 64, 128
+// and 256, causal and not, lengths 512 to 16384, all candidates with a ring of
+// two blocks), with weight on those near the fastest; one constant was then
+// adjusted by hand, within 3 %, where two candidates were equal in the model.
+// Those of several CTAs per SM were fitted separately, to 360 launches
+// (2026-11-23). The mean error of the planner's choices is 2 % (results).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +23,16 @@
 
 namespace fmha::schedule {
 
-/// Clocks of a KV block: of one consumer that has the SM for itself, and of all
-/// of a CTA, or its share where an SM has several CTAs. What the first waits
-/// for passes once, beside the work of others; what the units do for each
-/// consumer adds up.
+/// Clocks of a KV block: of one consumer alone on the SM, and of all of a CTA,
+/// or its share if an SM has several CTAs. The waits of the first pass once,
+/// while others work; the time of the units adds up over consumers.
 struct WgmmaBlock {
   double alone, all;
 };
 WgmmaBlock wgmmaBlock(const KernelModel &kernel, double mma,
                       double exponentials);
 
-/// Clocks of a launch, from those of a block.
+/// Returns the clocks of a launch from those of a block.
 double wgmmaLaunch(const KernelModel &kernel, const Cost &cost,
                    const Workload &workload, const Blocks &blocks, double heads,
                    double sms);

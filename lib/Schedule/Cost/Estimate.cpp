@@ -1,4 +1,4 @@
-//===- Estimate.cpp - Modelled time of a whole launch -----------*- C++ -*-===//
+//===- Estimate.cpp - Modeled time of a whole launch ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,18 +23,18 @@ namespace {
 
 uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/// sum of clamp(x, 0, most) over the whole x of [begin, end).
+/// Returns the sum of clamp(x, 0, most) over the integers of [begin, end).
 double clampedSum(double begin, double end, double most) {
   auto upTo = [&](double x) {
-    // Below 0 nothing, then a triangle, then `most` each.
+    // Nothing below 0, then a triangle, then `most` each.
     double rising = std::clamp(x, 0.0, most + 1);
     return rising * (rising - 1) / 2 + std::max(x - (most + 1), 0.0) * most;
   };
   return upTo(end) - upTo(begin);
 }
 
-/// Scores of one head that the mask leaves: what lies before the right edge of
-/// the band, less what lies before its left edge.
+/// Returns the unmasked scores of one head: those before the right edge of the
+/// band minus those before its left edge.
 double scoresOf(const Workload &w) {
   double q = double(w.qLen), kv = double(w.kvLen);
   double offset = w.mask.isTopLeft() ? 0 : kv - q;
@@ -46,7 +46,7 @@ double scoresOf(const Workload &w) {
   return std::max(before - hidden, 0.0);
 }
 
-/// KV blocks that hold the keys of rows [begin, end).
+/// Returns the KV blocks that hold the keys of rows [begin, end).
 uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
                       uint64_t begin, uint64_t end) {
   KeyRange keys = w.mask.keysOf(int64_t(begin), int64_t(end), int64_t(w.qLen),
@@ -58,7 +58,7 @@ uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
 }
 
 Blocks countBlocks(const KernelModel &kernel, const Workload &w) {
-  // Beyond so many CTAs the steps along the diagonal do not matter.
+  // With more CTAs the steps along the diagonal do not matter.
   constexpr uint64_t mostCounted = 1024;
   uint64_t rows = queriesPerCta(kernel);
   double longest = double(ceilDiv(w.kvLen, kernel.keys));
@@ -80,7 +80,7 @@ Blocks countBlocks(const KernelModel &kernel, const Workload &w) {
   return blocks;
 }
 
-/// FLOP of both products over the scores that the mask leaves.
+/// Returns the FLOP of both products over the unmasked scores.
 double flops(const KernelModel &kernel, const Workload &w) {
   double columns = kernel.headDim + double(kernel.headDimV) * kernel.passes;
   return 2 * scoresOf(w) * columns * double(w.batch * w.qHeads);
@@ -93,7 +93,7 @@ double memoryBytes(const KernelModel &kernel, const Workload &w) {
     output = v * sizeof(float) * kernel.splits;
   double queries = double(w.qHeads * w.qLen) *
                    (double(kernel.headDim) * kernel.elementBytes + output);
-  // No row asks for keys beyond those that all rows together see.
+  // The union of the keys that all rows see.
   KeyRange seen =
       w.mask.keysOf(0, int64_t(w.qLen), int64_t(w.qLen), int64_t(w.kvLen));
   double keys = double(w.kvHeads) * double(seen.end - seen.first) *
@@ -101,16 +101,16 @@ double memoryBytes(const KernelModel &kernel, const Workload &w) {
   return double(w.batch) * (queries + keys * kernel.elementBytes);
 }
 
-/// The share of parts that have a KV block: all have as many, but the last.
+/// Returns the share of splits with a KV block: all have as many but the last.
 double usedParts(const Blocks &blocks, unsigned splits) {
   double each = std::ceil(blocks.longest / splits);
   return each > 0 ? std::ceil(blocks.longest / each) / splits : 1;
 }
 
-/// Clocks of the kernel that combines the parts of a split, which runs behind
-/// the first one. A thread has the loads of eight parts under way at a time;
-/// parts that are more than that reads come from memory. Fitted to 600 launches
-/// on an H200 (results), and taken to hold for Blackwell.
+/// Returns the clocks of the merge kernel, which runs after the first one. A
+/// thread has the loads of eight partial outputs in flight; beyond that they
+/// come from memory. Fitted to 600 launches on an H200 (results), and assumed
+/// to hold for Blackwell.
 double combineClocks(const KernelModel &kernel, const Workload &w) {
   constexpr double launch = 7000, round = 1250, partsAtOnce = 8;
   if (kernel.splits <= 1)
@@ -199,7 +199,7 @@ std::optional<Workload> fmha::schedule::workloadOf(const Problem &problem) {
   if (!problem.batchHint || !problem.qHeadsHint || !problem.kvHeadsHint ||
       !problem.qLenHint || !problem.kvLenHint)
     return std::nullopt;
-  // No GPU holds so many rows or keys, and numbers of CTAs would overflow.
+  // No GPU holds that many rows or keys, and counts of CTAs would overflow.
   constexpr double most = 1e12;
   double heads = double(problem.batchHint) * problem.qHeadsHint;
   if (heads * std::max(problem.qLenHint, problem.kvLenHint) > most)

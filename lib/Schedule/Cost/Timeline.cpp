@@ -1,4 +1,4 @@
-//===- Timeline.cpp - Who owns tensor memory when ---------------*- C++ -*-===//
+//===- Timeline.cpp - Owners of tensor memory over time ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,7 +19,7 @@ using namespace fmha::schedule;
 
 namespace {
 
-/// What a tile has done so far.
+/// The state of a tile.
 struct Tile {
   std::string name;
   double scoresReady = 0, scoresFree = 0, outputReady = 0;
@@ -80,7 +80,7 @@ void Play::multiplyScores(Tile &tile, unsigned block) {
 void Play::softmax(Tile &tile, unsigned block) {
   double begin = std::max(tile.scoresReady + gpu.scoreLatency, expFree);
   bool inTmem = schedule.pPlacement == PPlacement::Tmem;
-  // A slice's exponentials begin when the one before it is handed over.
+  // A slice's exponentials start when the previous one is handed off.
   double stored = begin;
   tile.slicesReady.clear();
   for (unsigned n = 0; n < schedule.pSlices; ++n) {
@@ -88,7 +88,7 @@ void Play::softmax(Tile &tile, unsigned block) {
     stored = expFree + cost.handOver;
     tile.slicesReady.push_back(stored);
   }
-  // Through shared memory the fence is no access to S any more.
+  // With P in shared memory the fence does not access S.
   double written = inTmem ? stored : expFree + gpu.probabilityLatency;
   // P covers half of S; the scores themselves are in registers by then.
   add("S" + tile.name, "softmax" + tile.name, "read S", block, tile.scoresReady,
@@ -99,7 +99,7 @@ void Play::softmax(Tile &tile, unsigned block) {
   tile.scoresFree = stored;
   if (block == 0)
     return;
-  // The row maximum is known when the exponentials begin.
+  // The row maximum is known when the exponentials start.
   double from = std::max(begin, tile.outputReady);
   double until = from + cost.rescaleClocks;
   add("O" + tile.name, "correction", "rescale O, where a maximum grew", block,
@@ -107,8 +107,8 @@ void Play::softmax(Tile &tile, unsigned block) {
   tile.outputReady = until;
 }
 
-/// The slices' products follow each other; what P's owner still writes when the
-/// first begins is drawn as written.
+/// Adds the products of the slices one after another; what the owner of P still
+/// writes when the first starts is drawn as written.
 void Play::multiplyOutput(Tile &tile, unsigned block) {
   mmaFree = std::max(mmaFree, tile.outputReady);
   for (double ready : tile.slicesReady) {

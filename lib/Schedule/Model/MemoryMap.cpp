@@ -63,7 +63,7 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   kvStageBytes = together ? std::max(key, value) : key;
   vStageBytes = schedule.vStages ? value : 0;
   pBytes = panelTileBytes(rows, keys);
-  // Parts of a split are f32 as well.
+  // Partial outputs of split-KV are f32 as well.
   bool staged = !problem.outF32 && schedule.splits == 1;
   outBytes = staged ? panelTileBytes(rows, oColumns) : 0;
   outApart = stagesOutputApart(problem, schedule);
@@ -95,7 +95,7 @@ uint64_t Footprint::smemBytes(const Schedule &schedule) const {
 
 namespace {
 
-/// Appends regions one behind the other.
+/// Appends regions one after another.
 class Layouter {
 public:
   Layouter(const Problem &problem, const Schedule &schedule)
@@ -121,7 +121,7 @@ private:
                         stages, alignment, ""});
     nextByte += bytes * stages;
   }
-  /// One region per query tile.
+  /// Calls `function` with the index of each query tile.
   template <typename Function> void forTiles(Function function) {
     for (unsigned tile = 0; tile < schedule.qTiles; ++tile)
       function(std::to_string(tile));
@@ -132,7 +132,7 @@ private:
   const Schedule &schedule;
   Footprint sizes;
   MemoryMap map;
-  /// From lane 0 on, and from the other half's first lane on.
+  /// The next free column from lane 0 on, and from the other half's first lane.
   std::array<unsigned, 2> nextColumn = {};
   uint64_t nextByte = 0;
 };
@@ -152,7 +152,7 @@ void Layouter::layOutTmem() {
       *std::max_element(nextColumn.begin(), nextColumn.end()));
 }
 
-/// Tiles first, so that their alignment costs nothing.
+/// Lays out tiles first, so that their alignment costs nothing.
 void Layouter::layOutSmem() {
   forTiles([&](const std::string &i) {
     smem("Q" + i, sizes.queryBytes(), 1, tileAlignment);
@@ -164,8 +164,8 @@ void Layouter::layOutSmem() {
     forTiles([&](const std::string &i) {
       smem("P" + i, sizes.pBytes, 1, tileAlignment);
     });
-  // The last product is done before the output is staged, so Q is dead. In f32
-  // it is not staged.
+  // The last product is done before the output is staged, so Q is dead. An f32
+  // output is not staged.
   forTiles([&](const std::string &i) {
     if (sizes.outApart)
       smem("out" + i, sizes.outBytes, 1, tileAlignment);

@@ -1,4 +1,4 @@
-//===- Overrides.cpp - The fields that a person may fix ---------*- C++ -*-===//
+//===- Overrides.cpp - The fields that a user may fix -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,21 +14,21 @@ using namespace fmha::schedule;
 
 namespace {
 
-/// Which values a field may have.
+/// The permitted values of a field.
 struct Values {
   unsigned most;
   bool zeroChooses = true, isPacking = false;
   std::span<const std::string_view> words = {};
 };
 
-/// More than any schedule can have, and few enough that no product overflows.
+/// Above any field of a schedule, and small enough that no product overflows.
 constexpr unsigned mostOfField = 1 << 16;
 
 constexpr Values positive(unsigned most = mostOfField) {
   return {most, /*zeroChooses=*/false};
 }
 constexpr Values fromZero(unsigned most = mostOfField) { return {most}; }
-/// Heads of a group.
+/// Returns the values of a number of heads in a group.
 constexpr Values heads() {
   return {mostOfField, /*zeroChooses=*/false, /*isPacking=*/true};
 }
@@ -61,7 +61,7 @@ constexpr unsigned impacts[] = {
 #include "fmha/Schedule/Model/Fields.def"
 };
 
-/// All of them, in the order of their enumerators.
+/// Returns all fields in the order of their enumerators.
 const std::vector<ScheduleField> &fieldsByChoice() {
   static const std::vector<ScheduleField> fields = {
 #define FMHA_CHOICE(choice, impact, type, member, name, value, values, help)   \
@@ -171,7 +171,7 @@ fmha::schedule::contradiction(const Schedule &schedule,
                               const Overrides &overrides) {
   for (const ScheduleField &field : scheduleFields()) {
     std::optional<unsigned> wanted = overrides[field.choice];
-    // As many as the group has: more than one, where nobody says how many.
+    // The whole group: more than one head if its size is unknown.
     if (field.isPacking && wanted == Overrides::wholeGroup &&
         schedule.packHeads > 1)
       continue;

@@ -1,4 +1,4 @@
-//===- Resources.cpp - What a schedule takes of an SM -----------*- C++ -*-===//
+//===- Resources.cpp - The resources of an SM that a schedule uses *- C++ -*-=//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -49,8 +49,8 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
 
 uint64_t tmemColumnsOf(const Problem &problem, const Schedule &s) {
   uint64_t scores = s.kvBlock, outputs = outputColumns(problem, s);
-  // An MMA of 64 rows fills lanes 0-15 or 16-31 of every 32: where O takes all
-  // columns S has the other lanes.
+  // An MMA of 64 rows uses lanes 0-15 or 16-31 of every 32: if O takes all
+  // columns, S is in the other lanes.
   bool halves = s.qTileRows == 64 && s.ctaGroup == 1;
   bool apart = halves && scores + outputs > layout::tmemColumns;
   return s.qTiles * (apart ? std::max(scores, outputs) : scores + outputs);
@@ -101,8 +101,8 @@ Resources fmha::schedule::resourcesOf(const Problem &problem,
         std::bit_ceil(std::max<uint64_t>(columns, gpu->tmemAllocationUnit));
     resources.tmemAllocated = asked <= gpu->tmemColumns ? asked : 0;
   }
-  // Beside that of the CTA: turns of several consumers, and a consumer's own
-  // where its warps share P.
+  // Besides the CTA's barrier: one for the turns of each of several consumers,
+  // and one for each consumer whose warps share P.
   if (gpu && gpu->hasWgmma) {
     if (schedule.qTiles > 1)
       resources.namedBarriers += schedule.qTiles;
@@ -132,7 +132,7 @@ std::optional<std::string> fmha::schedule::exceeded(const Resources &r,
       continue;
     std::string text = what;
     text.replace(text.find('@'), 1, std::to_string(needed));
-    return text + " needed, " + std::to_string(there) + " there";
+    return text + " needed, " + std::to_string(there) + " available";
   }
   return std::nullopt;
 }

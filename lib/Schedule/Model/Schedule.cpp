@@ -16,7 +16,7 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-/// The element of `list` of that name, or null.
+/// Returns the element of `list` of that name, or null.
 template <typename T>
 static const T *findNamed(const std::vector<T> &list, std::string_view name) {
   for (const T &entry : list)
@@ -25,7 +25,7 @@ static const T *findNamed(const std::vector<T> &list, std::string_view name) {
   return nullptr;
 }
 
-/// Where a problem keeps each hint.
+/// The members of a problem and of hints that hold each hint.
 static constexpr std::pair<unsigned Problem::*, unsigned Hints::*>
     hintFields[] = {{&Problem::batchHint, &Hints::batch},
                     {&Problem::qHeadsHint, &Hints::qHeads},

@@ -28,9 +28,9 @@ inline std::string padRight(const std::string &text, size_t width) {
 /// first indented.
 std::string wrap(const std::string &text, unsigned indent);
 
-/// "9.81".
+/// Returns "9.81".
 std::string twoDigits(double value);
-/// The nearest whole number.
+/// Returns the nearest integer as text.
 std::string rounded(double value);
 
 } // namespace fmha::schedule

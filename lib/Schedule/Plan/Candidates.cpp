@@ -26,8 +26,8 @@ namespace {
 
 using Values = std::vector<unsigned>;
 
-/// One level of the tree. `decides` are the rules of check() that fields of
-/// this level and of those above it settle.
+/// One level of the tree. `decides` are the rules of check() that depend only
+/// on fields of this level and of those above it.
 struct Axis {
   Values values;
   Rules decides;
@@ -53,7 +53,7 @@ public:
       start.qTileRows = 64;
       start.pPlacement = PPlacement::Registers;
     }
-    // What is asked for belongs to a branch from its root on.
+    // A requested value holds for a branch from its root on.
     for (const ScheduleField &field : scheduleFields())
       if (std::optional<unsigned> wanted = overrides[field.choice])
         field.set(start, *wanted);
@@ -71,19 +71,19 @@ private:
   void buildAxes();
   void buildWgmmaAxes();
   void packingAxis();
-  /// Heads of a group that are worth packing: 1, and where lengths and group
-  /// are known what divides the group, and what holds all of it.
+  /// Returns the numbers of heads to pack: 1 and, if lengths and group are
+  /// known, those that divide the group, and the one that holds all of it.
   Values packings() const;
-  /// A level for the field of that name: the value asked for, or `values`.
+  /// Adds a level for the field of that name: the requested value, or `values`.
   void axis(std::string_view name, Values values, Rules decides);
   void descend(const Schedule &above, size_t level, Rules settledAbove);
   void consider(Schedule schedule);
-  /// Deepens the rings of `schedule`. The first that the target cannot hold,
-  /// or nothing if they are as deep as they may be.
+  /// Deepens the rings of `schedule`. Returns the first schedule that the
+  /// target cannot hold, or nothing if the rings reach their limit.
   std::optional<Schedule> chooseStages(Schedule &schedule) const;
-  /// One stage less, if one is left to take.
+  /// Removes one stage. Returns false if none is left to remove.
   bool shrinkRings(Schedule &schedule) const;
-  /// Whether `rules` take it, or one with fewer stages that it becomes.
+  /// Returns whether `rules` accept `schedule`, if needed with fewer stages.
   bool mend(Schedule &schedule, Rules rules) const;
   std::optional<Refusal> refusalOf(const Schedule &schedule,
                                    Rules rules = rulesWithoutRoles) const {
@@ -98,16 +98,15 @@ private:
   const target::Target *gpu;
   Schedule start;
   std::vector<Axis> axes;
-  /// The level below which it is known which rows a tile has.
+  /// The level below which the rows of a tile are known.
   size_t lastOfTiles = 0;
-  /// Ways to hand over P, none the level of a field: rings do not depend on
-  /// them.
+  /// Numbers of slices of P. They are not a level: rings do not depend on them.
   Values slices;
   Candidates result;
 };
 
-/// 0 ("all") and the parts of `whole` that are worth a thought: powers of two
-/// from `least` that are smaller, the large ones first.
+/// Returns 0 ("all") and the sizes of parts of `whole` to consider: powers of
+/// two from `least` that are smaller, the large ones first.
 Values parts(unsigned whole, unsigned least, unsigned most) {
   Values values = {0};
   for (unsigned part = most; part >= least; part /= 2)
@@ -129,7 +128,7 @@ double fmha::schedule::usualThreshold(const Problem &problem,
                                       const Schedule &schedule) {
   if (kernelProblem(problem, schedule).needsTrueMax())
     return 0;
-  // A factor on P leaves less room for its growth.
+  // A factor on P leaves less range for its growth.
   return std::clamp(mostGrowth(problem.dtype) - double(schedule.pOffset), 0.0,
                     Schedule().rescaleThreshold);
 }
@@ -142,9 +141,9 @@ Values Search::packings() const {
     return {all};
   if (group <= 1 || !problem.qLenHint)
     return {1};
-  // A tile takes as long with all heads of the group as with one of them. So
-  // packed tiles, if they are no more, are no slower: where all rows fit one
-  // tile, or the group divides a tile, which one head does not fill.
+  // A tile takes as long with all heads of the group as with one. So packed
+  // tiles are no slower if there are no more of them: if all rows fit one tile,
+  // or the group divides a tile that one head does not fill.
   bool divides = std::has_single_bit(group) && problem.qLenHint < fullTile;
   if (!overrides[Choice::PackHeads] &&
       (divides || problem.qLenHint <= most / all))
@@ -158,8 +157,8 @@ Values Search::packings() const {
   return values;
 }
 
-/// Chunks, rings of their own and passes cost something, and are needed only
-/// where whole blocks are large.
+/// Builds the levels of the tree. Subtiles, separate rings and head_dim_v tiles
+/// cost something, and are needed only if whole blocks are large.
 void Search::buildAxes() {
   if (gpu && gpu->hasWgmma)
     return buildWgmmaAxes();
@@ -182,15 +181,15 @@ void Search::buildAxes() {
   axes.push_back({placements, rule(5), [](Schedule &s, unsigned placement) {
                     s.pPlacement = PPlacement(placement);
                   }});
-  // Rule 8 wants wide heads in chunks or shared, so that chunks decide it.
+  // plan.C8 requires subtiles or sharing for wide heads: decides key_chunk.
   axis("share_kv", problem.vInK ? Values{1, 0} : Values{0}, 0);
   axis("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},
        rule(8));
   axis("value_chunk", wideValues ? parts(wide, 16, 64) : Values{0}, rule(8));
   bool ownRing = wideKeys || wideValues || uneven;
   axis("v_stages", ownRing ? Values{0, 1} : Values{0}, rule(8));
-  // Twice as many would save an eighth of a product for four more hand-overs:
-  // no product of a tile takes so long.
+  // Eight would save an eighth of a product for four more hand-offs, and no
+  // product of a tile takes that long.
   slices = {1, 2, 4};
   if (std::optional<unsigned> wanted = overrides[Choice::PSlices])
     slices = {*wanted};
@@ -211,8 +210,8 @@ bool fmha::schedule::hasTileWithoutRows(const Problem &problem,
          problem.qLenHint <= queriesOfTile(schedule);
 }
 
-/// Query tiles are warpgroups; the larger a block, the fewer waits, until
-/// registers or rings of two stages of K and of V do not fit.
+/// Builds the levels for wgmma. Query tiles are warpgroups; larger blocks have
+/// fewer waits, up to the limit of registers or of rings of two stages each.
 void Search::buildWgmmaAxes() {
   axis("q_tiles", {2, 3, 1}, rule(1));
   axis("q_tile_rows", {64}, rule(3));
@@ -262,7 +261,7 @@ void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {
 }
 
 std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
-  // Beside a ring of V's own one stage of K is in use while V's is filled.
+  // With a separate ring of V one stage of K is in use while V's is filled.
   unsigned least = schedule.vStages ? 1 : leastStages;
   schedule.kvStages = overrides[Choice::KvStages].value_or(least);
   bool growsK = !overrides[Choice::KvStages];
@@ -272,10 +271,10 @@ std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
   Rings rings = ringsOf(problem, schedule);
   uint64_t others = resourcesOf(problem, schedule).smemBytes - rings.bytes();
   uint64_t there = smemOfCta(*gpu, schedule);
-  // Of a share of an SM that would cost a stage.
+  // In a share of an SM the margin would cost a stage.
   uint64_t margin = schedule.ctasPerSm > 1 ? 0 : smemMargin;
   while (growsK || growsV) {
-    // The ring that brings fewer bytes of what it must bring grows first.
+    // The ring that holds the smaller share of a block's bytes grows first.
     bool value = growsV && (!growsK || schedule.vStages < schedule.kvStages);
     unsigned &stages = value ? schedule.vStages : schedule.kvStages;
     if (stages >= mostStages)
@@ -320,15 +319,15 @@ void Search::consider(Schedule schedule) {
   for (; done < slices.size(); ++done) {
     Schedule sliced = schedule;
     sliced.pSlices = slices[done];
-    // Slices matter to the ring and to a rule of their own.
+    // Only the ring and plan.C8 depend on the slices.
     if (!mend(sliced, done ? rule(6) | rule(8) : rulesWithoutRoles)) {
-      // More slices mend nothing.
+      // More slices do not help.
       reject(std::move(sliced), unsigned(slices.size() - done));
       break;
     }
     result.sound.push_back(std::move(sliced));
   }
-  // A candidate that fails for another reason says so by itself.
+  // A candidate that fails for another reason has its own message.
   if (done && deeper)
     reject(std::move(*deeper));
 }
@@ -341,7 +340,7 @@ Candidates fmha::schedule::enumerate(const Problem &problem,
   if (!found.sound.empty() || overrides[Choice::PackHeads] ||
       std::none_of(found.rejected.begin(), found.rejected.end(), packs))
     return found;
-  // Rules may refuse all that packs heads.
+  // Rules may reject all schedules with packed heads.
   Overrides unpacked = overrides;
   unpacked.fix(Choice::PackHeads, 1);
   Candidates more = Search(problem, target, unpacked).run();
@@ -374,7 +373,7 @@ std::string fmha::schedule::complaintOf(const Problem &problem,
            " the second query tile has no rows";
   if (std::optional<std::string> text = check(problem, withRoles(other)))
     return *text;
-  return "a deeper ring leaves the output no place of its own in shared "
+  return "a deeper ring leaves the output no separate region in shared "
          "memory, and the next tile's queries wait until it is written";
 }
 

@@ -1,4 +1,4 @@
-//===- CandidatesWgmma.cpp - Blocks of keys for wgmma -----------*- C++ -*-===//
+//===- CandidatesWgmma.cpp - Levels of the tree for wgmma -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,10 +12,10 @@
 
 using namespace fmha::schedule;
 
-/// Where the launch is known the model says whether a CTA should do several
-/// tiles; a CTA for each is right for any. Not so where passes share a row, or
-/// code on scores reads several tensors: there an H200 took up to 1.73 and
-/// 1.25 times as long in a loop over tiles, and the model does not know why.
+/// Returns the schedulers. If the launch is known, the model decides whether a
+/// CTA loops over tiles. Loops are not considered with several head_dim_v tiles
+/// or a score_mod that reads several tensors: an H200 took up to 1.73 and 1.25
+/// times as long there, which the model does not predict.
 std::vector<unsigned> fmha::schedule::wgmmaSchedulers(const Problem &problem) {
   std::vector<unsigned> schedulers = {unsigned(Scheduler::Single)};
   bool slow = problem.headDimV > widestPass ||
@@ -25,10 +25,10 @@ std::vector<unsigned> fmha::schedule::wgmmaSchedulers(const Problem &problem) {
   return schedulers;
 }
 
-/// One CTA of several consumers loads each key once for all of them; several of
-/// one consumer wait, begin and end apart from each other, which pays where
-/// sequences are short. Which, the model can say where the launch is known; it
-/// was fitted to launches of many tiles.
+/// Returns the CTAs per SM. One CTA of several consumers loads each key once
+/// for all of them; several CTAs of one consumer wait, start and end
+/// independently, which pays for short sequences. The model decides if the
+/// launch is known; it was fitted to launches of many tiles.
 std::vector<unsigned> fmha::schedule::wgmmaCtasPerSm(const Problem &problem,
                                                      unsigned sms) {
   constexpr uint64_t rows = 64, rounds = 4;
@@ -41,9 +41,9 @@ std::vector<unsigned> fmha::schedule::wgmmaCtasPerSm(const Problem &problem,
                               : std::vector<unsigned>{1, 2, 3};
 }
 
-/// A wgmma has any multiple of 8 columns, so that a block takes what registers
-/// leave. Behind a bound the last block of a CTA is half hidden: where nothing
-/// is known of the lengths larger ones may lose more there than they win.
+/// Returns the blocks. A wgmma has any multiple of 8 columns, so registers are
+/// the limit. Half of the last block is hidden by a bound of the mask: if
+/// lengths are unknown, larger blocks may lose more there than they gain.
 std::vector<unsigned> fmha::schedule::wgmmaKeyBlocks(const Problem &problem) {
   std::vector<unsigned> blocks = {128, 112, 96, 80, 64, 48, 32, 16};
   bool counted = workloadOf(problem) && !problem.mask.left;

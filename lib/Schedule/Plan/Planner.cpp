@@ -21,20 +21,20 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-/// Registers of each softmax thread beside another tile: a row of 128 scores
-/// and what a row needs, more with polynomials; a row of 64 leaves correction
-/// some.
+/// Returns the registers of each softmax thread of two tiles: a row of 128
+/// scores and the state of a row, more with polynomials; a row of 64 leaves
+/// some to correction.
 static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
   if (kvBlock <= 64)
     return 168;
   return emulating ? 200 : 184;
 }
 
-/// 16 warps as the fastest public kernels have them. Counts per thread, so that
+/// 16 warps, as in the fastest public kernels. Counts per thread are such that
 /// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of scores per
 /// thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
-/// query tile softmax1 idles and lends its registers; with two, polynomials for
-/// exponentials need some of correction's.
+/// query tile softmax1 is idle and gives up its registers; with two,
+/// polynomials for exponentials take some of correction's.
 std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles, bool emulating,
                                                unsigned kvBlock) {
   unsigned ofTwo = softmaxOfTwo(emulating, kvBlock);
@@ -60,7 +60,7 @@ Schedule fmha::schedule::withRoles(Schedule schedule) {
   return schedule;
 }
 
-/// The sound candidates, the best first.
+/// Returns the sound candidates, the best first.
 static std::vector<Schedule> rank(const Problem &problem,
                                   std::vector<Schedule> schedules) {
   std::optional<Launches> launches;
@@ -92,8 +92,8 @@ static Plan planFrom(const Problem &problem, Candidates candidates) {
   return plan;
 }
 
-/// What keeps the candidate that keeps most rules from serving. Of those that
-/// fail for the lack of room it is the smallest, of others the most usual.
+/// Returns the reason of the candidate that violates the fewest rules. Among
+/// those that lack memory it is the smallest, among others the most usual.
 static std::string closestRefusal(const Problem &problem,
                                   const std::vector<Rejected> &rejected) {
   std::string text;
@@ -116,7 +116,7 @@ static std::string closestRefusal(const Problem &problem,
   return text.empty() ? whyRejected(problem, rejected.front().schedule) : text;
 }
 
-/// What a person fixed may be what is at fault, so it is told.
+/// Names the fixed fields as well, since they may be the cause.
 static std::string noneServes(const Overrides &overrides) {
   std::string fixed = print(overrides);
   return "no schedule can serve this problem" +
@@ -129,9 +129,10 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
                                                  std::string &error) {
   if (overrides[Choice::PackHeads] == Overrides::wholeGroup &&
       !groupHint(problem)) {
-    error = noneServes(overrides) +
-            "all query heads of a KV head are to be packed, and how many that "
-            "are is not known; tell q-heads and kv-heads, or give a number";
+    error =
+        noneServes(overrides) +
+        "all query heads of a KV head are to be packed, but their number is "
+        "unknown; give q-heads and kv-heads, or a number";
     return std::nullopt;
   }
   Candidates candidates = enumerate(problem, target, overrides);
@@ -153,14 +154,14 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
   return plan;
 }
 
-/// Clocks of the whole launch, the kernel that combines parts included.
+/// Returns the clocks of the whole launch, merge kernel included.
 static double launchClocks(const Problem &problem, const Plan &plan) {
   return modelCost(problem, plan.schedule).launchClocks;
 }
 
-/// Plans anew with KV blocks shared out, where the hints say that this makes
-/// the launch shorter. What combines parts is another kernel, so the best
-/// schedule with parts need not be the best one without.
+/// Plans again with split-KV if the hints say that this makes the launch
+/// shorter. Partial kernels differ, so the best schedule with splits need not
+/// be the best one without.
 static void splitWhereWorthIt(const Problem &problem, std::string_view target,
                               Overrides overrides, Plan &plan) {
   std::string size = describeLaunchSize(problem, plan.schedule);
@@ -170,7 +171,7 @@ static void splitWhereWorthIt(const Problem &problem, std::string_view target,
   bool fills = fillsGpu(problem, plan.schedule);
   std::string reason =
       "splits = 1: " + size +
-      (fills ? ", which fill the GPU" : ", no faster in parts");
+      (fills ? ", which fill the GPU" : ", no faster with splits");
   if (choice.splits > 1) {
     overrides.fix(Choice::Splits, choice.splits);
     if (!overrides[Choice::PackHeads])
@@ -184,8 +185,8 @@ static void splitWhereWorthIt(const Problem &problem, std::string_view target,
       plan = std::move(*split);
       reason = "splits = " + std::to_string(plan.schedule.splits) + ": " +
                describeLaunchSize(problem, plan.schedule) + "; " +
-               rounded(clocks) + " clk with the kernel that combines, " +
-               rounded(whole) + " the best without parts (modelled)";
+               rounded(clocks) + " clk with the merge kernel, " +
+               rounded(whole) + " the best without splits (modelled)";
     }
   }
   plan.reason += "; " + reason;

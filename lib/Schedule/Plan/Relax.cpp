@@ -19,16 +19,15 @@ using namespace fmha::schedule;
 
 namespace {
 
-/// What can be planned is no interval (a block of 100 keys cannot, one of 64
-/// and one of 128 can), so values are tried one by one, the nearest first.
-/// These are the ones that check() may accept: multiples of `step` up to
-/// `most`.
+/// The values that check() may accept, multiples of `step` up to `most`. Those
+/// that can be planned are not an interval (a block of 100 keys cannot, 64 and
+/// 128 can), so they are tried one by one, the nearest first.
 struct Grid {
   std::string_view name;
   unsigned step, most;
-  /// 0 stands for all there are, and so lies beyond `most`.
+  /// 0 means all, and so lies above `most`.
   bool zeroIsAll = false;
-  /// Where MMAs are wgmma, if other than `most`.
+  /// `most` with wgmma, if it differs.
   unsigned mostOfWgmma = 0;
 };
 constexpr Grid grids[] = {
@@ -52,13 +51,12 @@ constexpr Grid grids[] = {
     {"q_tile_rows", 16, 128}, // lanes of tensor memory
     {"q_tiles", 1, 4},        // 128 columns of S each
 };
-/// Q of a wider head does not fit shared memory: 64 rows, the least that a CTA
-/// takes, of 1816 columns of 2 bytes are the 232448 bytes there are. V may be
-/// wider.
+/// Q of a wider head does not fit shared memory: 64 rows, the fewest of a CTA,
+/// of 1816 columns of 2 bytes are the 232448 available bytes. V may be wider.
 constexpr unsigned dimStep = 8, mostHeadDim = 1816;
-/// The usual scale follows from the head dim.
+/// The default scale depends on the head dim.
 constexpr const char *padding = ", padded with zeros, the scale kept";
-/// A person reads no longer list.
+/// The most proposals in a message.
 constexpr size_t mostChanges = 3;
 
 struct Request {
@@ -87,8 +85,8 @@ std::optional<Grid> gridOf(std::string_view name, std::string_view target) {
   return grid;
 }
 
-/// The values of `grid` but `wanted`, the nearest first, of two as near the
-/// smaller one.
+/// Returns the values of `grid` other than `wanted`, the nearest first; of two
+/// equally near ones the smaller one.
 std::vector<unsigned> around(unsigned wanted, const Grid &grid, bool zero) {
   std::vector<unsigned> values;
   for (unsigned value = zero ? 0 : grid.step; value <= grid.most;
@@ -138,7 +136,7 @@ Changes relaxOverrides(const Request &request) {
   return changes;
 }
 
-/// Sets the head dims that `which` names (1 head_dim, 2 head_dim_v, 3 both).
+/// Sets the head dims in `which` (1 head_dim, 2 head_dim_v, 3 both).
 Request withDims(Request request, unsigned which, unsigned dim) {
   if (which & 1)
     request.problem.headDim = dim;
@@ -151,8 +149,8 @@ bool plansWith(const Request &request, unsigned which, unsigned dim) {
   return withDims(request, which, dim).plan().has_value();
 }
 
-/// The next dim that can be planned from `dim` upwards, where padding with
-/// zeros leaves the result as it is, or else the next one downwards.
+/// Returns the next dim from `dim` upwards that can be planned, if padding with
+/// zeros does not change the result, otherwise the next one downwards.
 std::optional<unsigned> closestDim(const Request &request, unsigned which,
                                    unsigned dim) {
   unsigned above = dim / dimStep * dimStep + dimStep;
@@ -167,7 +165,7 @@ std::optional<unsigned> closestDim(const Request &request, unsigned which,
   return std::nullopt;
 }
 
-/// Other head dims, and what they are called.
+/// Other head dims, and their description.
 struct Dims {
   std::string text;
   Request request;
@@ -192,7 +190,7 @@ std::vector<Dims> otherHeadDims(const Request &request) {
   look(1, "head_dim = ", p.headDim);
   if (!changes.empty())
     return changes;
-  // Both may be no whole steps.
+  // Both may need padding.
   Request padded = request;
   for (unsigned *dim : {&padded.problem.headDim, &padded.problem.headDimV})
     *dim = (*dim + dimStep - 1) / dimStep * dimStep;
@@ -211,8 +209,8 @@ Changes relaxHeadDims(const Request &request) {
   return changes;
 }
 
-/// Fixes `changed` one by one, each at the value nearest to what was wanted of
-/// those that leave a plan with the others.
+/// Fixes `changed` one by one, each at the value nearest to the requested one
+/// among those that leave a plan with the others.
 bool fixNearest(Request &freed, const Overrides &wanted,
                 std::span<const ScheduleField *const> changed) {
   for (const ScheduleField *field : changed) {
@@ -226,8 +224,8 @@ bool fixNearest(Request &freed, const Overrides &wanted,
   return true;
 }
 
-/// Fields that have to change together, where none alone helps: as few as a
-/// walk from those that alter a kernel most leaves.
+/// Returns fields that have to change together if no single one helps: those
+/// that remain after a walk from the fields that alter a kernel most.
 Changes relaxTogether(const Request &request) {
   Request freed = request;
   freed.overrides = {};
@@ -263,8 +261,7 @@ Changes relaxTogether(const Request &request) {
   return text.empty() ? Changes() : Changes{text};
 }
 
-/// Head dims that are no whole steps, padded, and what has to change beside
-/// them.
+/// Returns padded head dims, and the fields that have to change with them.
 Changes relaxFieldsOfPadded(const Request &request) {
   auto padded = [](unsigned dim) {
     return (dim + dimStep - 1) / dimStep * dimStep;
@@ -290,9 +287,9 @@ Changes relaxFieldsOfPadded(const Request &request) {
           std::to_string(other.problem.headDimV) + padding};
 }
 
-/// Head dims that nothing serves, beside fields that have to change in any
-/// case: the head dims are looked for with all fields free, and the fields that
-/// then still stand in the way take the planner's values.
+/// Returns head dims to change together with fields: the head dims are searched
+/// with all fields free, and the fields that still conflict then take the
+/// planner's values.
 Changes relaxFieldsAndHeadDims(const Request &request) {
   Request freed = request;
   freed.overrides = {};
@@ -315,7 +312,7 @@ Changes relaxTarget(Request request) {
   return {};
 }
 
-/// "a", "a, or b", "a, or b, or c".
+/// Returns "a", "a, or b", or "a, or b, or c".
 std::string listed(const Changes &changes) {
   std::string text;
   for (size_t i = 0; i < std::min(changes.size(), mostChanges); ++i)
@@ -330,7 +327,7 @@ fmha::schedule::closestChange(const Problem &problem, std::string_view target,
                               const Overrides &overrides) {
   Request request{problem, std::string(target), overrides};
   const target::Target *gpu = target::findTarget(target);
-  // For a GPU that nothing is compiled for no other change helps.
+  // If the GPU is not supported, no other change helps.
   if (gpu && gpu->supported)
     for (auto relax : {relaxOverrides, relaxTogether, relaxFieldsOfPadded,
                        relaxHeadDims, relaxFieldsAndHeadDims})
@@ -342,10 +339,10 @@ fmha::schedule::closestChange(const Problem &problem, std::string_view target,
 
 void fmha::schedule::propose(const std::string &change, std::string &error) {
   error.resize(std::min(error.rfind("; take "), error.size()));
-  error += "; the closest that can: " + change;
+  error += "; the nearest that works: " + change;
 }
 
-/// `schedule` with all fields of `sound`, and so with roles for them.
+/// Returns `schedule` with all fields and roles of `sound`.
 static Schedule withFieldsOf(const Schedule &sound, Schedule schedule) {
   for (const ScheduleField &field : scheduleFields())
     field.set(schedule, field.get(sound));
@@ -363,13 +360,13 @@ fmha::schedule::closestChange(const Problem &problem,
   overrides.pPlacement = schedule.pPlacement;
   std::string error;
   std::optional<Plan> any = planStrictly(problem, schedule.target, {}, error);
-  // What is no field (roles, a threshold) may be what is refused, alone or too.
+  // The cause may be no field but roles or a threshold.
   if (planStrictly(problem, schedule.target, overrides, error) ||
       (any && check(problem, withFieldsOf(any->schedule, schedule))))
     return std::nullopt;
   std::optional<std::string> change =
       closestChange(problem, schedule.target, overrides);
-  // Roles are for the fields that they came with.
+  // Roles belong to the fields that they came with.
   if (change && !schedule.roles.empty())
     *change += ", roles left out";
   return change;

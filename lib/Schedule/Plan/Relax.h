@@ -13,23 +13,23 @@
 
 namespace fmha::schedule {
 
-/// plan() without advice.
+/// plan() without proposals.
 std::optional<Plan> planStrictly(const Problem &problem,
                                  std::string_view target,
                                  const Overrides &overrides,
                                  std::string &error);
 
-/// Where nothing can be planned: "kv_stages = 5, or q_tiles = 1", up to three
-/// fields whose change alone helps, each with the value nearest to what was
-/// asked for; everything named has been planned. Overrides come first (what
-/// alters a kernel least before the rest), then overrides that have to change
-/// together ("q_tile_rows = 64 and kv_stages = 2"), since a problem is what it
-/// is, then head dims (padding upwards before downwards), then both ("v_stages
-/// = 0 and head_dim = head_dim_v = 1152"), then the target. Nothing if none of
-/// that helps.
+/// Returns changes that help if nothing can be planned: "kv_stages = 5, or
+/// q_tiles = 1", up to three fields whose change alone helps, each with the
+/// value nearest to the requested one; every proposal has been planned.
+/// Overrides come first (those that alter a kernel least before the rest), then
+/// overrides that have to change together ("q_tile_rows = 64 and kv_stages =
+/// 2"), since the problem is given, then head dims (padding upwards before
+/// downwards), then both ("v_stages = 0 and head_dim = head_dim_v = 1152"),
+/// then the target. Returns nothing if none of that helps.
 ///
-/// Values are tried one by one, since those that can be planned are no
-/// interval: fewer than 1200 plans, a few as a rule.
+/// Values are tried one by one, since those that can be planned are not an
+/// interval: fewer than 1200 plans, usually a few.
 std::optional<std::string> closestChange(const Problem &problem,
                                          std::string_view target,
                                          const Overrides &overrides);

@@ -1,4 +1,4 @@
-//===- Splits.cpp - KV blocks shared out to several CTAs ------------------===//
+//===- Splits.cpp - KV blocks split over several CTAs ---------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -27,11 +27,11 @@ namespace {
 /// A launch of one schedule without splits.
 struct LaunchSize {
   uint64_t ctas = 0, atOnce = 0;
-  /// KV blocks of a CTA: a window shows it few keys.
+  /// KV blocks per CTA: few with a window.
   uint64_t blocks = 0;
 
   bool fills() const { return ctas >= atOnce; }
-  /// Parts of `waves` waves of CTAs.
+  /// Returns the splits that make `waves` waves of CTAs.
   uint64_t partsOf(uint64_t waves) const {
     return std::min({waves * atOnce / std::max<uint64_t>(ctas, 1), blocks,
                      uint64_t(mostSplits)});
@@ -54,8 +54,8 @@ LaunchSize sizeOf(const Problem &problem, const KernelModel &kernel,
   return size;
 }
 
-/// Counts worth a thought: 1, then steps of at most a half, and those that fill
-/// one wave and a few, beyond which there is nothing left to even out.
+/// Returns the counts to consider: 1, then steps of at most a half, and those
+/// that fill one wave and a few, beyond which balance does not improve.
 std::vector<unsigned> partCounts(const LaunchSize &size) {
   constexpr uint64_t fewWaves = 8;
   if (size.fills())
@@ -74,7 +74,7 @@ std::vector<unsigned> partCounts(const LaunchSize &size) {
   return counts;
 }
 
-/// What a launch depends on beside the clocks of a block.
+/// Returns the properties of a launch other than the clocks of a block.
 auto shapeOf(const KernelModel &kernel) {
   return std::tuple(kernel.tiles, kernel.tileRows, kernel.packHeads,
                     kernel.keys, kernel.passes, kernel.ctasPerSm,
@@ -93,11 +93,11 @@ public:
 private:
   struct Candidate {
     KernelModel kernel;
-    /// Of the whole, and of a part, whose maxima are to be true ones.
+    /// Costs without splits and with, where maxima have to be true ones.
     Cost block, part;
     std::vector<unsigned> counts;
   };
-  /// One count of one candidate. `blocks` leaves out what memory takes.
+  /// One count of one candidate. `blocks` is without the time of memory.
   struct Launch {
     SplitChoice choice;
     double clocks, blocks;
@@ -115,7 +115,7 @@ void Fastest::add(const Schedule &schedule) {
   Candidate &best = place->second;
   if (isNew)
     best.counts = partCounts(sizeOf(problem, kernel, workload));
-  // What has no parts counts by the best of them, which comes first.
+  // Without splits the best candidate counts, which comes first.
   if (best.counts.size() < 2 && candidates.size() > 1)
     return;
   Cost block = modelCost(kernel);
@@ -159,7 +159,7 @@ SplitChoice Fastest::choose() const {
   bool memoryBound = least->memoryBound;
   auto rank = [&](const Launch &launch) {
     unsigned parts = launch.choice.splits;
-    // One launch before two; then few parts, or the shortest blocks.
+    // One launch before two; then few splits, or the shortest blocks.
     return std::tuple(launch.clocks > most, parts > 1,
                       memoryBound ? launch.blocks : double(parts),
                       launch.clocks);

@@ -1,4 +1,4 @@
-//===- Explain.cpp - A plan, for people to read -----------------*- C++ -*-===//
+//===- Explain.cpp - The report of a plan -----------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -125,25 +125,25 @@ std::string fmha::schedule::tabulateRoles(const Schedule &schedule) {
   return text + "  sum over all threads: " + str(total) + " registers\n";
 }
 
-/// Which output tiles a CTA does. Nobody has measured the difference on targets
-/// with tensor memory.
+/// Describes which output tiles a CTA computes. The difference has not been
+/// measured on targets with tensor memory.
 static std::string describeScheduler(const Schedule &s) {
   const target::Target *gpu = target::findTarget(s.target);
   switch (s.scheduler) {
   case Scheduler::Single:
-    return std::string("single: one tile a CTA") +
-           (usesWgmma(s) ? "" : " (what others save is only modelled)");
+    return std::string("single: one tile per CTA") +
+           (usesWgmma(s) ? "" : " (others are only modelled)");
   case Scheduler::Static:
     return "static: at most " + str(gpu ? gpu->sms * s.ctasPerSm : 0) +
            " CTAs, " + (s.ctasPerSm == 1 ? "one" : str(s.ctasPerSm)) +
-           " an SM, do every n-th tile";
+           " per SM, compute every n-th tile";
   case Scheduler::Dynamic:
     return "dynamic: a CTA takes over tiles of CTAs not started yet";
   }
   return "unknown";
 }
 
-/// What is written beside the output, and what that is, where it is unusual.
+/// Lists the additional outputs, and an unusual form of the output.
 static std::string outputsOf(const Problem &problem) {
   std::string text = problem.lse ? ", with LSE" : "";
   if (problem.rowMax)
@@ -155,14 +155,14 @@ static std::string outputsOf(const Problem &problem) {
   return text + (problem.outF32 ? ", output in f32" : "");
 }
 
-/// What of a tile's queries there is, where the launch is known to have fewer.
+/// Returns how many queries of a tile exist, if known to be fewer.
 static std::string liveQueries(const Problem &problem, const Schedule &s) {
   unsigned there = problem.qLenHint;
   bool fewer = there && there < queriesOfTile(s);
-  return fewer ? ", " + str(there) + " of them there" : "";
+  return fewer ? ", " + str(there) + " of them used" : "";
 }
 
-/// A chunk may have room for more heads than a group is known to have.
+/// Returns the heads of the group, if a chunk has room for more.
 static std::string liveHeads(const Problem &problem, const Schedule &s) {
   unsigned group = groupHint(problem);
   return group && group < s.packHeads ? " (which has " + str(group) + ")" : "";
@@ -184,7 +184,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   text += std::string(problem.vInK ? ", V in K" : "") + ", mask " +
           stringify(problem.mask) + outputsOf(problem);
   if (problem.source2)
-    text += ", a second source with mask " + stringify(problem.mask2);
+    text += ", a second KV segment with mask " + stringify(problem.mask2);
   text += '\n';
   text += line("family", std::string(familyOf(s)));
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
@@ -206,7 +206,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   if (s.splits > 1)
     text += line("splits", str(s.splits) +
                                " CTAs share the KV blocks of a row block, and "
-                               "a second kernel combines what they write");
+                               "a second kernel merges their outputs");
   std::string slices =
       s.pSlices > 1 ? ", in " + str(s.pSlices) + " slices" : "";
   text += line("p_placement", std::string(stringify(s.pPlacement)) + slices);
@@ -215,7 +215,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
                                     " CTAs share an SM: each works while "
                                     "others wait");
   text += line("scheduler", describeScheduler(s));
-  // The shortest digits that give the same number back.
+  // The shortest digits that parse to the same number.
   char threshold[32];
   *std::to_chars(threshold, std::end(threshold) - 1, s.rescaleThreshold).ptr =
       '\0';

@@ -1,4 +1,4 @@
-//===- ExplainAlternatives.cpp - What one field would change ----*- C++ -*-===//
+//===- ExplainAlternatives.cpp - The effect of single fields ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,7 +17,7 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-/// The model's word for how long `cost` takes, the launch where it is known.
+/// Returns the modeled clocks of `cost`, of the launch if it is known.
 static double clocksOf(const Cost &cost) {
   return cost.launchClocks > 0 ? cost.launchClocks : cost.clocksPerRow;
 }
@@ -27,8 +27,7 @@ std::string fmha::schedule::listSplits(const Problem &problem,
   std::vector<SplitClocks> all = clocksOfSplits(problem, plan.schedule);
   if (all.size() < 2)
     return "";
-  std::string text = "splits of the choice, modelled clk of the launch with "
-                     "the kernel that combines:";
+  std::string text = "splits of the choice, modelled clk of launch and merge:";
   for (const SplitClocks &one : all)
     text += std::string(&one == &all.front() ? " " : ", ") + str(one.splits) +
             (one.splits == 1 ? " part " : " parts ") + rounded(one.clocks) +
@@ -51,15 +50,15 @@ struct ByRequest {
 };
 } // namespace
 
-/// No run on a GPU has compared these, so the model's word is not enough.
+/// Not compared on a GPU yet, so the planner does not rely on the model.
 static constexpr ByRequest byRequest[] = {
     {"exp2_emulated", 12},
     {"exp2_emulated", 25},
     {"scheduler", unsigned(Scheduler::Static)},
     {"scheduler", unsigned(Scheduler::Dynamic)}};
 
-/// "exp2_emulated = 25: modelled 6.41 ..., the choice takes 7.20", or nothing
-/// where the choice cannot have it, or has it, or is no slower.
+/// Returns "exp2_emulated = 25: modelled 6.41 ..., the choice takes 7.20", or
+/// nothing if the choice cannot have it, has it, or is no slower.
 static std::string faster(const Problem &problem, const Plan &plan,
                           const ByRequest &request) {
   for (const ScheduleField &field : scheduleFields()) {
@@ -89,7 +88,7 @@ static std::string faster(const Problem &problem, const Plan &plan,
 
 std::string fmha::schedule::listByRequest(const Problem &problem,
                                           const Plan &plan) {
-  // On an H200 runs have: what is slower there the model does not know.
+  // Measured on an H200: it is slower there, which the model does not predict.
   if (usesWgmma(plan.schedule))
     return "";
   std::string text;

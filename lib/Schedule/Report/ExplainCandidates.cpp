@@ -1,4 +1,4 @@
-//===- ExplainCandidates.cpp - What else could have been --------*- C++ -*-===//
+//===- ExplainCandidates.cpp - Runners-up and rejected schedules *- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -22,10 +22,10 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-/// Runners-up in a report; the rest is counted.
+/// Runners-up that a report shows; the rest is counted.
 static constexpr size_t mostShown = 4;
 
-/// How `other` loses against `best`.
+/// Returns how `other` compares with `best`.
 static std::string slower(const Cost &other, const Cost &best) {
   double tolerance = best.measured ? 0 : launchTolerance;
   bool launch = best.launchClocks > 0 &&
@@ -53,24 +53,25 @@ std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,
          boundBy(cost);
 }
 
-/// Rule 6 has others, of messages and barriers.
+/// Returns whether shared memory is too small; plan.C6 has other messages.
 static bool lacksRoom(const std::string &complaint) {
-  return complaint.starts_with("C6") &&
+  return complaint.starts_with("plan.C6") &&
          complaint.find("too many)") != std::string::npos;
 }
 
-/// Complaints of one kind are told once: those for lack of shared memory by
-/// tiles and the place of P, all others by their words without numbers.
+/// Returns a key of complaints that are reported once: tiles and the placement
+/// of P if shared memory is too small, otherwise the words without numbers.
 static std::string kindOf(const Schedule &schedule,
                           const std::string &complaint) {
   if (lacksRoom(complaint))
-    return "C6" + str(schedule.qTiles) + str(schedule.qTileRows) +
+    return "plan.C6" + str(schedule.qTiles) + str(schedule.qTileRows) +
            str(schedule.ctasPerSm) +
            std::string(stringify(schedule.pPlacement));
+  // The number in the id of the rule distinguishes kinds.
+  size_t id = complaint.find(':');
   std::string kind;
-  // The rule's number tells kinds apart.
   for (size_t i = 0; i < complaint.size(); ++i)
-    if (complaint[i] < '0' || complaint[i] > '9' || i < 3)
+    if (complaint[i] < '0' || complaint[i] > '9' || i < id)
       kind += complaint[i];
   // "1 query tile" and "2 query tiles" are of one kind.
   for (size_t at; (at = kind.find("tiles")) != std::string::npos;)
@@ -92,7 +93,7 @@ fmha::schedule::groupByReason(const Problem &problem,
   for (const Rejected &rejected : list) {
     const Schedule &schedule = rejected.schedule;
     std::string complaint = complaintOf(problem, schedule);
-    // Ways out are for who asks for this one; none was tried here.
+    // Proposals are for a user who asks for this schedule; none was tried here.
     complaint.resize(std::min(complaint.find("; take "), complaint.size()));
     uint64_t bytes = resourcesOf(problem, withRoles(schedule)).smemBytes;
     auto [place, isNew] =
@@ -101,7 +102,7 @@ fmha::schedule::groupByReason(const Problem &problem,
       groups.push_back({&schedule, complaint, bytes, 0});
     Group &group = groups[place->second];
     group.candidates += rejected.candidates;
-    // The one that lacks least says most.
+    // The one that lacks least is the most informative.
     if (lacksRoom(complaint) && bytes < group.smemBytes)
       group = {&schedule, complaint, bytes, group.candidates};
   }
@@ -143,7 +144,7 @@ std::string fmha::schedule::listRunnersUp(const Problem &problem,
         return one.schedule.pPlacement != plan.schedule.pPlacement;
       });
   size_t place = size_t(other - plan.runnersUp.begin());
-  // Where P lies is what people ask for first.
+  // Show each P placement, which users ask for first.
   if (other != plan.runnersUp.end() && place >= shown) {
     text += "  " + wrap(str(place + 2) + ". " +
                             whySlower(problem, plan, other->schedule),
@@ -209,14 +210,14 @@ std::string fmha::schedule::tabulateResources(const Problem &problem,
   std::string text = ctas > 1
                          ? "resources of a CTA, of which an SM has " + str(ctas)
                          : "resources of an SM";
-  text += ": taken of there\n";
+  text += ": used of available\n";
   for (const auto &[what, taken, there] : rows)
     text += "  " + padRight(what, 15) + padLeft(str(taken), 7) + " of " +
             str(there) + '\n';
   return text;
 }
 
-/// What is missing of a launch of which something is known.
+/// Names the missing hints of a launch that is partly known.
 static std::string whyNoLaunch(const Problem &problem) {
   const std::pair<const char *, unsigned> hints[] = {
       {"batch", problem.batchHint},
@@ -236,7 +237,7 @@ static std::string whyNoLaunch(const Problem &problem) {
   if (missing.empty())
     return "launch: not modelled, larger than any GPU holds\n";
   return wrap("launch: not modelled without " + missing +
-                  ", so that no parts are thought of",
+                  ", so splits are not considered",
               4);
 }
 
@@ -258,7 +259,6 @@ std::string fmha::schedule::describeLaunch(const Problem &problem,
       times + rounded(100 * whole.occupancy) +
       " % of SM time has work; modelled " + rounded(whole.clocks) + " clk";
   if (kernel.splits > 1)
-    text += ", " + rounded(whole.combineClocks) +
-            " of them the kernel that combines the parts";
+    text += ", " + rounded(whole.combineClocks) + " of them the merge kernel";
   return wrap(text + (whole.memoryBound ? ", bound by device memory" : ""), 4);
 }

@@ -23,7 +23,7 @@ using namespace fmha::schedule;
 
 namespace {
 
-/// mma, softmax of either tile, correction.
+/// Returns the color of mma, of softmax of either tile, or of correction.
 unsigned colourOf(const std::string &role) {
   if (role == "mma")
     return 0;
@@ -32,7 +32,7 @@ unsigned colourOf(const std::string &role) {
   return role == "softmax1" ? 4 : 2;
 }
 
-/// What fits a narrow box.
+/// Returns a label for a narrow box.
 std::string brief(const Span &span) {
   if (span.what[0] == 'S')
     return "QK";
@@ -41,14 +41,14 @@ std::string brief(const Span &span) {
   return span.what.substr(0, span.what.find(' '));
 }
 
-/// Tensor memory over time, in its own coordinates.
+/// Draws tensor memory over time, in its own coordinates.
 class TmemPicture {
 public:
   TmemPicture(const Problem &problem, const Plan &plan)
       : map(plan.map), spans(playOut(problem, plan.schedule, blocks)),
         svg(left + width + 30, top + height() + 90,
             "Tensor memory over " + str(blocks) +
-                " KV blocks (modelled clocks): who has which columns") {
+                " KV blocks (modelled clocks): owners of columns") {
     for (const Span &span : spans)
       clocks = std::max(clocks, span.end);
   }
@@ -76,7 +76,7 @@ private:
   static double atColumn(unsigned column) { return top + column * perColumn; }
   void drawColumns();
   void drawClocks();
-  /// From the first owner of a region to the last its values are alive.
+  /// Draws the lifetime of a region, from its first owner to its last.
   void drawLife(const TmemRegion &region);
   void drawSpan(const Span &span, bool aliases);
   void drawLegend();
@@ -130,7 +130,7 @@ void TmemPicture::drawSpan(const Span &span, bool aliases) {
   const TmemRegion *region = map.findTmem(span.region);
   if (!region || region->aliases.empty() == aliases)
     return;
-  // Columns of S that P takes belong to P.
+  // Columns of S that P occupies belong to P.
   double x = atClock(span.begin), wide = atClock(span.end) - x;
   double y = atColumn(region->column), tall = region->columns * perColumn;
   std::string text = span.region + ": " + span.role + ", " + span.what +
@@ -156,10 +156,10 @@ void TmemPicture::drawLegend() {
     svg.words(x + 22, y + 13, role);
     x += 130;
   }
-  svg.words(x, y + 13, "(n): KV block n; dark grey: nobody, until the next");
+  svg.words(x, y + 13, "(n): KV block n; dark grey: unused until the next");
 }
 
-/// Shared memory as a bar with its names beside it.
+/// Draws shared memory as a bar with labels next to it.
 class SmemPicture {
 public:
   SmemPicture(const Plan &plan, unsigned capacity)
@@ -188,8 +188,8 @@ private:
   double at(double byte) const { return top + byte / capacity * height; }
   void drawRegion(const SmemRegion &region, unsigned place);
   void drawAlias(const SmemRegion &region);
-  /// Writes beside the bar what lies at [offset, offset + bytes), below the
-  /// name before it.
+  /// Writes the label of [offset, offset + bytes) next to the bar, below the
+  /// previous label.
   void name(double offset, double bytes, const std::string &text);
 
   const MemoryMap &map;
@@ -209,7 +209,7 @@ void SmemPicture::name(double offset, double bytes, const std::string &text) {
 }
 
 void SmemPicture::drawRegion(const SmemRegion &region, unsigned place) {
-  // A word is still a line.
+  // A word still gets a line.
   double tall = std::max(1.0, double(region.bytes) / capacity * height);
   for (unsigned stage = 0; stage < region.stages; ++stage) {
     double offset = region.offset + double(stage) * region.bytes;
@@ -233,7 +233,7 @@ void SmemPicture::drawAlias(const SmemRegion &region) {
   svg.label(x, at(region.offset), wide, tall, region.name + " later");
 }
 
-/// One panel's first eight rows: a cell per 16-byte chunk.
+/// Draws one panel's first eight rows: a cell per 16-byte chunk.
 class SwizzlePicture {
 public:
   std::string run() {

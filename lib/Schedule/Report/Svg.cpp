@@ -13,7 +13,7 @@
 
 using namespace fmha::schedule;
 
-/// One digit behind the point, none where it is 0.
+/// Prints one digit after the decimal point, none if it is 0.
 static std::string length(double value) {
   long tenths = std::lround(value * 10);
   std::string text = tenths < 0 ? "-" : "";
@@ -44,7 +44,7 @@ static std::string escape(std::string_view text) {
   return result;
 }
 
-/// ` name="value"`.
+/// Returns ` name="value"`.
 static std::string attribute(std::string_view name, std::string_view value) {
   return " " + std::string(name) + "=\"" + escape(value) + "\"";
 }

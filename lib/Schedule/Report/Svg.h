@@ -30,7 +30,7 @@ public:
   void words(double x, double y, std::string_view text,
              Anchor anchor = Anchor::Start, double size = 12,
              std::string_view fill = "#222222");
-  /// `text` in the middle of a box, if it is not wider than that; says whether.
+  /// Draws `text` in the middle of a box if it fits. Returns whether it does.
   bool label(double x, double y, double width, double height,
              std::string_view text, double size = 11);
 
@@ -40,8 +40,8 @@ private:
   std::string body;
 };
 
-/// Colours that stay apart in print and for colour-blind readers (Okabe and
-/// Ito, 2008, lightened), by place.
+/// Returns one of the colors that remain distinct in print and for color-blind
+/// readers (Okabe and Ito, 2008, lightened).
 std::string_view colour(unsigned place);
 
 } // namespace fmha::schedule

@@ -1,4 +1,4 @@
-//===- Capacities.cpp - Does a kernel fit its GPU? --------------*- C++ -*-===//
+//===- Capacities.cpp - Check the resources of a kernel ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,7 +23,7 @@ namespace {
 
 /// Counts that setmaxnreg takes (PTX ISA 9.7.19.5).
 constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
-/// barrier.sync knows barriers 0 to 15 (PTX ISA 9.7.13.1).
+/// Hardware barriers of barrier.sync, 0 to 15 (PTX ISA 9.7.13.1).
 constexpr unsigned namedBarrierCount = 16;
 using fmha::target::warpThreads;
 
@@ -44,9 +44,10 @@ public:
   }
 
 private:
-  void complain(uint32_t source, std::string text,
+  void complain(uint32_t source, unsigned rule, const std::string &text,
                 std::optional<uint32_t> other = std::nullopt) {
-    complaints.push_back({source, other, std::move(text)});
+    complaints.push_back(
+        {source, other, "resources.R" + str(rule) + ": " + text});
   }
   /// " (3 too many)".
   static std::string excess(uint64_t needed, uint64_t there) {
@@ -76,25 +77,26 @@ void Checker::checkAllocations() {
   for (const Columns &made : demand.allocations)
     if (!std::has_single_bit(made.count) ||
         made.count < gpu.tmemAllocationUnit || made.count > gpu.tmemColumns)
-      complain(made.source,
-               "R1: expected an allocation of a power of two from " +
+      complain(made.source, 1,
+               "expected an allocation of a power of two from " +
                    str(gpu.tmemAllocationUnit) + " to " + str(gpu.tmemColumns) +
                    " columns, got " + str(made.count));
   if (demand.allocations.size() > 1)
-    complain(demand.allocations[1].source,
-             "R1: expected one allocation of tensor memory, got " +
+    complain(demand.allocations[1].source, 1,
+             "expected one allocation of tensor memory, got " +
                  str(demand.allocations.size()),
              demand.allocations[0].source);
   if (demand.allocations.empty())
     return;
   const Columns &made = demand.allocations.front();
   if (demand.deallocations.empty())
-    complain(made.source, "R1: expected tmem_dealloc of these columns before "
-                          "the CTA exits, got none");
+    complain(made.source, 1,
+             "expected tmem_dealloc of these columns before the CTA exits, got "
+             "none");
   for (const Columns &freed : demand.deallocations)
     if (freed.count != made.count)
-      complain(freed.source,
-               "R1: expected to free the " + str(made.count) +
+      complain(freed.source, 1,
+               "expected to free the " + str(made.count) +
                    " columns that are allocated, got " + str(freed.count),
                made.source);
 }
@@ -106,16 +108,16 @@ void Checker::checkPlace(const Place &place) {
                                                 : demand.allocations[0].count;
   if (place.end > there)
     complain(
-        place.source,
-        "R2: expected " + quote(place) + " inside the " + str(there) +
+        place.source, 2,
+        "expected " + quote(place) + " inside the " + str(there) +
             (shared ? " bytes of shared memory" : " columns of tensor memory") +
             excess(place.end, there) + ": take " +
             (shared ? "fewer KV stages" : "one query tile") +
             " or another P placement");
   if (place.begin % place.alignment)
     complain(
-        place.source,
-        "R3: expected " + quote(place) + " to begin at a multiple of " +
+        place.source, 3,
+        "expected " + quote(place) + " to begin at a multiple of " +
             str(place.alignment) +
             (place.alignment >= 1024 ? ", the pattern of the swizzle" : ""));
 }
@@ -142,9 +144,9 @@ void Checker::checkBarriers() {
       if (other != &barrier && other->begin < barrier.end &&
           barrier.begin < other->end &&
           (!isBarrier(other) || other < &barrier)) {
-        complain(barrier.source,
-                 "R4: mbarriers " + quote(barrier) + " overlap " +
-                     quote(*other) + " by " +
+        complain(barrier.source, 4,
+                 "mbarriers " + quote(barrier) + " overlap " + quote(*other) +
+                     " by " +
                      str(std::min(barrier.end, other->end) -
                          std::max(barrier.begin, other->begin)) +
                      " bytes; the memory map keeps a region for them",
@@ -155,17 +157,17 @@ void Checker::checkBarriers() {
 
 void Checker::checkThreads() {
   if (demand.threads > gpu.maxThreadsPerCta)
-    complain(demand.launch, "R6: expected at most " +
-                                str(gpu.maxThreadsPerCta) +
-                                " threads a CTA, got " + str(demand.threads) +
-                                excess(demand.threads, gpu.maxThreadsPerCta));
+    complain(demand.launch, 6,
+             "expected at most " + str(gpu.maxThreadsPerCta) +
+                 " threads per CTA, got " + str(demand.threads) +
+                 excess(demand.threads, gpu.maxThreadsPerCta));
   for (const WarpRegisters &role : demand.warps)
     if (demand.threads && role.lastWarp * warpThreads > demand.threads)
-      complain(role.source, "R6: expected " + role.name + " on warps below " +
-                                str(demand.threads / warpThreads) +
-                                ", those that are launched, got warps " +
-                                str(role.firstWarp) + " to " +
-                                str(role.lastWarp));
+      complain(role.source, 6,
+               "expected " + role.name + " on warps below " +
+                   str(demand.threads / warpThreads) +
+                   ", those that are launched, got warps " +
+                   str(role.firstWarp) + " to " + str(role.lastWarp));
 }
 
 void Checker::checkRegisters() {
@@ -177,48 +179,47 @@ void Checker::checkRegisters() {
   for (const WarpRegisters &role : demand.warps) {
     if (role.registers % registerStep || role.registers < leastRegisters ||
         role.registers > mostRegisters)
-      complain(role.source,
-               "R5: expected registers to be a multiple of 8 from 24 to 256, "
-               "got " +
+      complain(role.source, 5,
+               "expected registers to be a multiple of 8 from 24 to 256, got " +
                    str(role.registers) + " in " + role.name);
     if (role.before && role.before != atLaunch)
-      complain(role.source, "R5: expected " + role.name + " to start from " +
-                                str(atLaunch) +
-                                " registers, as the launch gives them, got " +
-                                str(role.before));
+      complain(role.source, 5,
+               "expected " + role.name + " to start from " + str(atLaunch) +
+                   " registers, as the launch gives them, got " +
+                   str(role.before));
     unsigned count = role.lastWarp - role.firstWarp;
     needed += uint64_t(role.registers) * count * warpThreads;
     warps += count;
   }
-  // Warps that set nothing keep what they were launched with.
+  // Warps without setmaxnreg keep the registers of the launch.
   if (unsigned launched = demand.threads / warpThreads; warps < launched)
     needed += uint64_t(atLaunch) * (launched - warps) * warpThreads;
   if (needed > pool)
-    complain(demand.warps.front().source,
-             "R5: the roles need " + str(needed) + " registers, " + str(pool) +
-                 " are there" + excess(needed, pool) + ": a CTA of " +
+    complain(demand.warps.front().source, 5,
+             "the roles need " + str(needed) + " registers, " + str(pool) +
+                 " are available" + excess(needed, pool) + ": a CTA of " +
                  str(demand.threads) + " threads starts with " + str(atLaunch) +
-                 " a thread; give a role fewer");
+                 " each; give a role fewer");
 }
 
 void Checker::checkNamedBarriers() {
   for (const Columns &named : demand.namedBarriers)
     if (named.count >= namedBarrierCount)
-      complain(named.source, "R7: expected a named barrier from 0 to " +
-                                 str(namedBarrierCount - 1) + ", got " +
-                                 str(named.count));
+      complain(named.source, 7,
+               "expected a named barrier from 0 to " +
+                   str(namedBarrierCount - 1) + ", got " + str(named.count));
 }
 
 void Checker::checkClobbers() {
   for (const Clobber &clobber : demand.clobbers)
-    complain(clobber.source,
-             "R8: overwrites " +
+    complain(clobber.source, 8,
+             "overwrites " +
                  std::string(clobber.memory == Memory::Shared ? "bytes ["
                                                               : "columns [") +
                  str(clobber.begin) + ", " + str(clobber.end) + ") of " +
                  clobber.name +
-                 ", which is read later: move that read ahead, or give the "
-                 "two places of their own",
+                 ", which is read later: move that read ahead, or give the two "
+                 "places of their own",
              clobber.other);
 }
 
@@ -226,7 +227,7 @@ std::vector<Complaint> fmha::schedule::capacities::check(const Demand &demand) {
   const fmha::target::Target *gpu = fmha::target::findTarget(demand.target);
   if (!gpu)
     return {{demand.launch, std::nullopt,
-             "R1: expected a known target (" + target::supportedNames() +
-                 "), got \"" + demand.target + '"'}};
+             "resources.R1: expected a known target (" +
+                 target::supportedNames() + "), got \"" + demand.target + '"'}};
   return Checker(demand, *gpu).run();
 }

@@ -1,4 +1,4 @@
-//===- Check.cpp - Can a schedule serve a problem? --------------*- C++ -*-===//
+//===- Check.cpp - Check a schedule for a problem ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,15 +25,15 @@ using namespace fmha::schedule;
 static Complaint checkTarget(const Case &c) {
   const std::string &name = c.schedule.target;
   if (!c.gpu)
-    return "C1: expected a known target (" + target::supportedNames() +
+    return "expected a known target (" + target::supportedNames() +
            "), got \"" + name + '"';
   if (!c.gpu->supported)
-    return "C1: attention cannot be compiled for " + name + ": " +
-           c.gpu->reason + "; take one of " + target::supportedNames();
+    return "attention cannot be compiled for " + name + ": " + c.gpu->reason +
+           "; take one of " + target::supportedNames();
   return std::nullopt;
 }
 
-/// The multiples of 8 on both sides of `dim`: "take 56 or 64".
+/// Proposes the multiples of 8 on both sides of `dim`: "take 56 or 64".
 static std::string nearestDims(unsigned dim) {
   constexpr unsigned unit = 8;
   unsigned below = dim / unit * unit;
@@ -45,18 +45,18 @@ static Complaint checkHeadDims(const Case &c) {
   for (auto [name, dim] : {std::pair("head_dim", c.problem.headDim),
                            std::pair("head_dim_v", c.problem.headDimV)})
     if (dim == 0 || dim % 8 != 0)
-      return "C2: expected " + std::string(name) +
+      return "expected " + std::string(name) +
              " to be a positive multiple of 8, since TMA moves 16 bytes of a "
              "row at a time, got " +
              str(dim) + "; " + nearestDims(dim);
   if (c.problem.vInK && c.problem.headDimV > c.problem.headDim)
-    return "C2: expected head_dim_v of a V that lies in K to be at most "
-           "head_dim, got " +
+    return "expected head_dim_v of a V that lies in K to be at most head_dim, "
+           "got " +
            str(c.problem.headDimV) + " and " + str(c.problem.headDim);
   return std::nullopt;
 }
 
-/// S and O of every tile in tensor memory.
+/// Checks that S and O of every tile fit tensor memory.
 static Complaint checkTmem(const Case &c) {
   Footprint sizes(c.problem, c.schedule);
   uint64_t needed = sizes.tmemColumns(c.schedule), there = c.gpu->tmemColumns;
@@ -65,11 +65,10 @@ static Complaint checkTmem(const Case &c) {
   bool halfLanes = c.schedule.qTileRows < layout::tmemLanes;
   uint64_t room =
       halfLanes ? there : there / c.schedule.qTiles - sizes.sColumns;
-  return "C2: " + tiles(c.schedule) +
-         (c.schedule.qTiles == 1 ? " needs " : " need ") + str(needed) +
-         " tensor-memory columns (S " + str(sizes.sColumns) + " and O " +
-         str(sizes.oColumns) + " each), " + str(there) +
-         " are there; take o_columns of at most " +
+  return tiles(c.schedule) + (c.schedule.qTiles == 1 ? " needs " : " need ") +
+         str(needed) + " tensor-memory columns (S " + str(sizes.sColumns) +
+         " and O " + str(sizes.oColumns) + " each), " + str(there) +
+         " are available; take o_columns of at most " +
          str(room / panelColumns * panelColumns) +
          (c.schedule.qTiles > 1 ? ", or one query tile"
           : halfLanes           ? ""
@@ -79,22 +78,20 @@ static Complaint checkTmem(const Case &c) {
 static Complaint checkTiles(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.qTiles != 1 && s.qTiles != 2)
-    return "C3: expected q_tiles to be 1 or 2, got " + str(s.qTiles);
+    return "expected q_tiles to be 1 or 2, got " + str(s.qTiles);
   if (s.qTileRows != 64 && s.qTileRows != 128)
-    return "C3: expected q_tile_rows to be 64 or 128, the rows of an MMA, "
-           "got " +
+    return "expected q_tile_rows to be 64 or 128, the rows of an MMA, got " +
            str(s.qTileRows);
   if (s.qTileRows == 64 && s.qTiles != 1)
-    return "C3: expected one query tile of 64 rows, got " + str(s.qTiles) +
+    return "expected one query tile of 64 rows, got " + str(s.qTiles) +
            "; take q_tiles = 1, or q_tile_rows = 128";
   if (!std::has_single_bit(s.packHeads) || s.packHeads > s.qTileRows)
-    return "C3: expected pack_heads to be a power of two of at most "
-           "q_tile_rows, " +
+    return "expected pack_heads to be a power of two of at most q_tile_rows, " +
            str(s.qTileRows) + ", got " + str(s.packHeads);
   if (s.kvBlock != 64 && s.kvBlock != 128)
-    return "C3: expected kv_block to be 64 or 128, got " + str(s.kvBlock);
+    return "expected kv_block to be 64 or 128, got " + str(s.kvBlock);
   if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))
-    return "C3: expected key_chunk and value_chunk to be 0 with 2 query tiles, "
+    return "expected key_chunk and value_chunk to be 0 with 2 query tiles, "
            "which take whole blocks, got " +
            str(s.keyChunk) + " and " + str(s.valueChunk) +
            "; take one query tile";
@@ -104,14 +101,14 @@ static Complaint checkTiles(const Case &c) {
 static Complaint checkCtaGroup(const Case &c) {
   if (c.schedule.ctaGroup == 1)
     return std::nullopt;
-  return "C4: expected cta_group to be 1, got " + str(c.schedule.ctaGroup) +
+  return "expected cta_group to be 1, got " + str(c.schedule.ctaGroup) +
          ": no pass pairs CTAs";
 }
 
 static Complaint checkCtasPerSm(const Case &c) {
   if (c.schedule.ctasPerSm == 1)
     return std::nullopt;
-  return "C8: expected ctas_per_sm to be 1 on " + c.schedule.target +
+  return "expected ctas_per_sm to be 1 on " + c.schedule.target +
          ", where a CTA has the tensor memory of its SM, got " +
          str(c.schedule.ctasPerSm);
 }
@@ -122,7 +119,7 @@ static Complaint checkPlacement(const Case &c) {
   case PPlacement::Tmem:
     if (!sizes.sLane)
       return std::nullopt;
-    return "C5: p_placement tmem cannot be had where O of " +
+    return "p_placement tmem is not available where O of " +
            str(sizes.oColumns) + " columns leaves S of " + str(sizes.sColumns) +
            " the other lanes, since tcgen05.mma reads A from the lanes of D; "
            "take smem, or o_columns of at most " +
@@ -131,34 +128,34 @@ static Complaint checkPlacement(const Case &c) {
   case PPlacement::Smem:
     return std::nullopt;
   case PPlacement::Auto:
-    return "C5: expected p_placement to be tmem or smem in a schedule, got "
-           "auto: the planner decides it, so leave the schedule out";
+    return "expected p_placement to be tmem or smem in a schedule, got auto: "
+           "the planner decides it, so leave the schedule out";
   case PPlacement::Registers:
     break;
   }
-  return "C5: p_placement registers cannot be had on " + c.schedule.target +
+  return "p_placement registers is not available on " + c.schedule.target +
          ": tcgen05.mma reads A from tensor memory or shared memory only; take "
          "tmem or smem";
 }
 
-/// K and V in one ring: the MMA role holds a V while it waits for the next K.
+/// Returns the fewest stages: in a shared ring MMA holds V and waits for K.
 static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
 
 static Complaint checkStages(const Schedule &s) {
   if (s.vStages == 0 && s.kvStages < 2)
-    return "C6: expected at least 2 KV stages, since the MMA role holds a V "
-           "block while it waits for the next K block; got " +
+    return "expected at least 2 KV stages, since the MMA role holds a V block "
+           "while it waits for the next K block; got " +
            str(s.kvStages);
   if (s.kvStages == 0)
-    return "C6: expected at least 1 stage of K, got 0";
-  // Full and free ones of each stage, and those of a query tile's channels.
+    return "expected at least 1 stage of K, got 0";
+  // A full and a free mbarrier per stage, and those of a tile's channels.
   uint64_t perTile = 10 + (s.pSlices - 1);
   uint64_t barriers =
       2 * (uint64_t(s.kvStages) + s.vStages) + perTile * s.qTiles;
   if (barriers > barrierSlots)
-    return "C6: " + str(uint64_t(s.kvStages) + s.vStages) +
-           " stages of K and V need " + str(barriers) + " mbarriers, " +
-           str(barrierSlots) + " are kept; take fewer " +
+    return str(uint64_t(s.kvStages) + s.vStages) + " stages of K and V need " +
+           str(barriers) + " mbarriers, " + str(barrierSlots) +
+           " are kept; take fewer " +
            (s.kvStages > leastStages(s) ? "KV" : "V") + " stages";
   return std::nullopt;
 }
@@ -170,8 +167,7 @@ std::string fmha::schedule::anyOf(const std::vector<std::string> &ways) {
   return text;
 }
 
-/// What would need less shared memory and can be had: one of each kind is
-/// enough to say, where there is one.
+/// Proposes one change of each kind that needs less shared memory.
 static std::string smallerInSmem(const Case &c) {
   const Schedule &s = c.schedule;
   bool wgmma = c.gpu->hasWgmma;
@@ -202,8 +198,8 @@ static Complaint checkSmem(const Case &c) {
   if (needed <= there)
     return checkStages(s);
   if (c.terse)
-    return "C6";
-  std::string text = "C6: " + tiles(s) + " of " +
+    return "";
+  std::string text = tiles(s) + " of " +
                      str(std::max(sizes.qBytes, sizes.outBytes)) + " bytes, " +
                      counted(s.kvStages, "KV stage") + " of " +
                      str(sizes.kvStageBytes) + " bytes";
@@ -213,7 +209,7 @@ static Complaint checkSmem(const Case &c) {
   if (s.pPlacement == PPlacement::Smem)
     text += ", P of " + str(sizes.pBytes) + " bytes per tile";
   return text + " and the small regions need " + str(needed) +
-         " bytes of shared memory, " + str(there) + " are there (" +
+         " bytes of shared memory, " + str(there) + " are available (" +
          str(needed - there) + " too many); take " + smallerInSmem(c);
 }
 
@@ -221,29 +217,29 @@ double fmha::schedule::mostGrowth(DataType type) {
   return type == DataType::F16 ? 15 : mostPOffset;
 }
 
-/// Of six digits, however large: all that a threshold may have is shown.
+/// Prints six significant digits, enough for every permitted threshold.
 static std::string digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
 }
 
-/// Without a rescale P grows to 2^(threshold + offset).
+/// Checks how far P grows without a rescale: to 2^(threshold + offset).
 static Complaint checkThreshold(const Case &c) {
   double limit = mostGrowth(c.problem.dtype);
   double got = c.schedule.rescaleThreshold;
   if (c.problem.needsTrueMax() && got != 0)
-    return "C7: expected rescale_threshold = 0 with row_max, row_sum, an "
+    return "expected rescale_threshold = 0 with row_max, row_sum, an "
            "unnormalised output or splits, which depend on the true maximum, "
            "got " +
            digits(got) + "; write rescale_threshold = 0.0";
   if (!(std::isfinite(got) && got >= 0 && got <= limit))
-    return "C7: expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
+    return "expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
            " for " + std::string(stringify(c.problem.dtype)) + ", got " +
            digits(got) + ": P grows to 2^rescale_threshold";
   double most = limit - got;
   if (c.schedule.pOffset > most)
-    return "C7: expected p_offset of at most " + str(uint64_t(most)) + " for " +
+    return "expected p_offset of at most " + str(uint64_t(most)) + " for " +
            std::string(stringify(c.problem.dtype)) +
            " and this rescale_threshold, got " + str(c.schedule.pOffset) +
            ": P grows to 2^(rescale_threshold + p_offset)" +
@@ -253,38 +249,38 @@ static Complaint checkThreshold(const Case &c) {
 
 static std::string only(const char *field, const char *value,
                         const std::string &got) {
-  return std::string("C8: expected ") + field + " to be " + value +
-         ", since no pass builds it otherwise; got " + got;
+  return std::string("expected ") + field + " to be " + value +
+         ", since no pass implements anything else; got " + got;
 }
 
-/// Messages are whole panels of K and whole K steps of V; passes are whole
-/// boxes of the store.
+/// Checks that messages are whole panels of K and whole K steps of V, and that
+/// a head_dim_v tile is whole boxes of the store.
 static Complaint checkChunks(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.keyChunk % panelColumns)
-    return "C8: expected key_chunk to be a multiple of 64, the columns of a "
-           "panel, got " +
+    return "expected key_chunk to be a multiple of 64, the columns of a panel, "
+           "got " +
            str(s.keyChunk);
   uint64_t keyColumns = panelColumns * panelsOf(c.problem.headDim);
   if (s.keyChunk > keyColumns)
-    return "C8: expected key_chunk to be at most " + str(keyColumns) +
+    return "expected key_chunk to be at most " + str(keyColumns) +
            ", head_dim in whole panels, got " + str(s.keyChunk) +
            "; 0 brings all columns";
   constexpr unsigned keysPerStep = 16;
   if (s.valueChunk && (s.valueChunk % keysPerStep || s.kvBlock % s.valueChunk))
-    return "C8: expected value_chunk to be a multiple of 16 that divides "
-           "kv_block, got " +
+    return "expected value_chunk to be a multiple of 16 that divides kv_block, "
+           "got " +
            str(s.valueChunk) + " in " + str(s.kvBlock);
   if (outputPasses(c.problem, s) > 1 && s.oColumns % panelColumns)
-    return "C8: expected o_columns to be a multiple of 64, the columns that a "
-           "TMA store writes, got " +
+    return "expected o_columns to be a multiple of 64, the columns that a TMA "
+           "store writes, got " +
            str(s.oColumns);
-  // S12 of the attribute, which must be able to hold what the planner took.
+  // The attribute holds the planner's choice, so schedule.S12 applies.
   if (s.oColumns % keysPerStep)
-    return "C8: expected o_columns to be a multiple of 16, got " +
-           str(s.oColumns) + "; 0 computes all columns";
+    return "expected o_columns to be a multiple of 16, got " + str(s.oColumns) +
+           "; 0 computes all columns";
   if (unsigned all = paddedColumns(c.problem.headDimV); s.oColumns > all)
-    return "C8: expected o_columns to be at most " + str(all) +
+    return "expected o_columns to be at most " + str(all) +
            ", head_dim_v in whole steps of an MMA, got " + str(s.oColumns) +
            "; 0 computes all columns";
   return std::nullopt;
@@ -295,21 +291,21 @@ static Complaint checkSharing(const Case &c) {
   if (!s.shareKv)
     return std::nullopt;
   if (!c.problem.vInK)
-    return "C8: expected share_kv to be false, since V is no view of the first "
+    return "expected share_kv to be false, since V is no view of the first "
            "columns of K; got true";
   if (s.vStages || s.keyChunk || s.valueChunk)
-    return "C8: expected v_stages, key_chunk and value_chunk to be 0 with "
+    return "expected v_stages, key_chunk and value_chunk to be 0 with "
            "share_kv, since a block is one message of one ring; got " +
            str(s.vStages) + ", " + str(s.keyChunk) + " and " +
            str(s.valueChunk);
   if (outputPasses(c.problem, s) > 1)
-    return "C8: expected o_columns to be 0 with share_kv, since no pass builds "
-           "it otherwise; got " +
+    return "expected o_columns to be 0 with share_kv, since no pass builds it "
+           "otherwise; got " +
            str(s.oColumns);
   return std::nullopt;
 }
 
-/// A product of a slice takes whole K steps.
+/// Checks that the product of a slice has whole K steps.
 static Complaint checkSlices(const Case &c) {
   constexpr unsigned keysPerStep = 16;
   unsigned keys = c.schedule.kvBlock, got = c.schedule.pSlices;
@@ -322,8 +318,8 @@ static Complaint checkSlices(const Case &c) {
   for (unsigned n = 2; n <= keys / keysPerStep; ++n)
     if (cuts(n))
       list += ", " + str(n);
-  return "C8: expected p_slices to cut kv_block in equal slices of a multiple "
-         "of 16 keys, what an MMA takes at once, got " +
+  return "expected p_slices to cut kv_block in equal slices of a multiple of "
+         "16 keys, the K step of an MMA, got " +
          str(got) + " in " + str(keys) + "; take one of " + list;
 }
 
@@ -333,7 +329,7 @@ static Complaint checkFeatures(const Case &c) {
     return only("scheduler", "single, static or dynamic",
                 str(unsigned(s.scheduler)));
   if (s.splits == 0 || s.splits > mostSplits)
-    return "C8: expected splits to be from 1 to " + str(mostSplits) +
+    return "expected splits to be from 1 to " + str(mostSplits) +
            ", since the parts of a row have to be combined; got " +
            str(s.splits);
   return std::nullopt;
@@ -341,24 +337,24 @@ static Complaint checkFeatures(const Case &c) {
 
 namespace {
 
-/// Later rules rely on earlier ones: sizes mean nothing before the extents that
-/// they are made of.
+/// Later rules rely on earlier ones, for example sizes on the extents that
+/// determine them.
 constexpr Entry entries[] = {
     {1, checkTarget},    {3, checkTiles},     {2, checkHeadDims},
     {8, checkChunks},    {8, checkSlices},    {8, checkSharing},
     {2, checkTmem},      {8, checkCtasPerSm}, {4, checkCtaGroup},
     {5, checkPlacement}, {8, checkDemand},    {8, checkLoopDemand},
     {6, checkSmem},      {8, checkFeatures},  {7, checkThreshold},
-    {9, checkRoles},     {10, checkWarps}};
+    {9, checkRoles},     {10, checkWarps},    {11, checkRegisters}};
 
-/// The same order where MMAs are wgmma: what tensor memory limits, registers
-/// do.
+/// The same order for wgmma, with registers in place of tensor memory.
 constexpr Entry wgmmaEntries[] = {
     {1, checkTarget},         {3, checkWgmmaTiles}, {2, checkHeadDims},
     {8, checkWgmmaFeatures},  {8, checkDemand},     {8, checkChunks},
     {2, checkWgmmaRegisters}, {8, checkLoopDemand}, {4, checkCtaGroup},
     {5, checkWgmmaPlacement}, {6, checkSmem},       {8, checkFeatures},
-    {7, checkThreshold},      {9, checkRoles},      {10, checkWarps}};
+    {7, checkThreshold},      {9, checkRoles},      {10, checkWarps},
+    {11, checkRegisters}};
 
 std::span<const Entry> entriesOf(const target::Target *gpu) {
   if (gpu && gpu->hasWgmma)
@@ -379,11 +375,11 @@ std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
   unsigned place = 0;
   for (const auto &[number, complaint] : entriesOf(c.gpu)) {
     ++place;
-    // Every rule looks at the target.
+    // Every rule needs the target.
     if (!(rules & rule(number)) && c.gpu)
       continue;
     if (Complaint text = complaint(c))
-      return Refusal{std::move(*text), number, place};
+      return Refusal{"plan.C" + str(number) + ": " + *text, number, place};
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-//===- Check.h - Some of the rules of check() -------------------*- C++ -*-===//
+//===- Check.h - Subsets of the rules of check() ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For the planner, which asks about thousands of schedules: only what the
-// fields that it has decided so far settle.
+// For the planner, which checks thousands of schedules: only the rules that the
+// fields chosen so far determine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +18,22 @@
 
 namespace fmha::schedule {
 
-/// A set of rules C1 to C11.
+/// A set of the rules of check() by their numbers.
 using Rules = unsigned;
 constexpr Rules rule(unsigned number) { return 1u << number; }
-/// All but those of roles, which the planner's own keep.
+/// All rules but those of roles, which the planner's own roles satisfy.
 constexpr Rules rulesWithoutRoles = rule(9) - rule(1);
 
 struct Refusal {
   std::string text;
   unsigned rule = 0;
-  /// Place among the rules in the order of check(): a schedule that is refused
-  /// later has kept more of them.
+  /// Index of the rule in the order of check(): a schedule with a higher one
+  /// satisfies more rules.
   unsigned place = 0;
 };
 
-/// The first of `rules` that `schedule` breaks, in the order of check(). With
-/// `terse` the text may say no more than the rule's number.
+/// Returns the first of `rules` that `schedule` violates, in the order of
+/// check(). With `terse` the text may be the rule's id alone.
 std::optional<Refusal> refusal(const Problem &problem, const Schedule &schedule,
                                Rules rules, bool terse = false);
 

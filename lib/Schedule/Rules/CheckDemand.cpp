@@ -1,4 +1,4 @@
-//===- CheckDemand.cpp - What roles have too few registers for --*- C++ -*-===//
+//===- CheckDemand.cpp - Apply the limits of RegisterDemand.def -*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rule that reads RegisterDemand.def: kernels that ptxas would spill are
-// refused, and the message names the schedule that it does not spill.
+// Rejects kernels that ptxas would spill, with a message that names a schedule
+// that it does not spill.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@ using namespace fmha;
 using namespace fmha::schedule;
 using namespace fmha::schedule::demand;
 
-/// "softmax needs 188 registers a thread, 184 are there", or that it has too
-/// few where no kernel shows how many. Descriptors of products are in uniform
-/// registers, which a warp has.
+/// Returns "softmax needs 188 registers per thread, 184 are available", or that
+/// it has too few if no kernel shows how many. Descriptors of products are in
+/// uniform registers, which belong to a warp.
 static std::string shortage(const Case &c, const LimitRow &row) {
   constexpr unsigned bytes = sizeof(uint32_t);
   unsigned more = (row.spilled + bytes - 1) / bytes;
@@ -37,14 +37,15 @@ static std::string shortage(const Case &c, const LimitRow &row) {
   if (name == "consumer")
     name = "a consumer";
   if (!more)
-    return name + " has too few registers of " + str(there) + " a thread";
-  return name + " needs " + str(there + more) + " registers a thread, " +
-         str(there) + " are there";
+    return name + " has too few registers of " + str(there) + " per thread";
+  return name + " needs " + str(there + more) + " registers per thread, " +
+         str(there) + " are available";
 }
 
-/// Row by row, "C8: expected q_tiles = 1 with packed heads and ..., for which
-/// softmax needs 188 registers a thread, 184 are there (row packedLists of
-/// RegisterDemand.def); got 2; take q_tiles = 1 or pack_heads = 1".
+/// Returns the message for a row: "expected q_tiles = 1 with packed heads,
+/// where softmax needs 188 registers per thread, 184 are available (row
+/// packedLists of RegisterDemand.def), got 2; take q_tiles = 1 or pack_heads =
+/// 1".
 static std::string refuse(const Case &c, const LimitRow &row) {
   const Problem &p = c.problem;
   const Schedule &s = c.schedule;
@@ -54,7 +55,7 @@ static std::string refuse(const Case &c, const LimitRow &row) {
     if (std::string way = term.opposite(s); !way.empty())
       ways.push_back(way);
   std::string features = row.when.features(p, s);
-  return "C8: expected " + limit + (c.gpu->hasWgmma ? " on " + s.target : "") +
+  return "expected " + limit + (c.gpu->hasWgmma ? " on " + s.target : "") +
          (features.empty() ? "" : " with " + features) + ", where " +
          shortage(c, row) + " (row " + std::string(row.name) +
          " of RegisterDemand.def), got " + row.limit.got(p, s) + "; take " +
@@ -67,7 +68,7 @@ static Complaint checkRows(const Case &c, bool ofLoops) {
     if (row.family == family && row.when.needsLoop() == ofLoops &&
         !row.limit.holds(c.problem, c.schedule) &&
         row.applies(c.problem, c.schedule))
-      return c.terse ? "C8" : refuse(c, row);
+      return c.terse ? "" : refuse(c, row);
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-//===- CheckRoles.cpp - Rules of who does what with how much ----*- C++ -*-===//
+//===- CheckRoles.cpp - Rules of roles and their registers ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,7 +25,7 @@ constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
 constexpr KnownRole knownRoles[] = {{"softmax0", 4, 0},   {"softmax1", 4, 1},
                                     {"correction", 4, 0}, {"load", 1, 0},
                                     {"mma", 1, 0},        {"store", 1, 0}};
-/// Warps that do nothing; there may be any number of them.
+/// Idle warps; there may be any number of them.
 constexpr std::string_view spareRole = "spare";
 
 std::span<const KnownRole> rolesOf(const Case &c) {
@@ -41,7 +41,7 @@ const KnownRole *findKnown(const Case &c, std::string_view name) {
   return nullptr;
 }
 
-/// "softmax0, softmax1, correction, load, mma, store, spare"
+/// Returns "softmax0, softmax1, correction, load, mma, store, spare".
 std::string namesOfRoles(const Case &c) {
   std::string names;
   for (const KnownRole &role : rolesOf(c))
@@ -51,20 +51,20 @@ std::string namesOfRoles(const Case &c) {
 
 } // namespace
 
-/// The warps of one role.
+/// Checks the warps of one role.
 static Complaint checkRole(const Case &c, const Role &role) {
   const KnownRole *known = findKnown(c, role.name);
   if (!known && role.name != spareRole)
-    return "C9: expected a role that passes know (" + namesOfRoles(c) +
+    return "expected a role that passes know (" + namesOfRoles(c) +
            "), got \"" + role.name + '"';
   if (known && role.warps != known->warps)
-    return "C9: expected role \"" + role.name + "\" to have " +
-           str(known->warps) + (known->warps == 1 ? " warp" : " warps") +
-           ", got " + str(role.warps);
+    return "expected role \"" + role.name + "\" to have " + str(known->warps) +
+           (known->warps == 1 ? " warp" : " warps") + ", got " +
+           str(role.warps);
   // Warp w reaches lanes 32*(w % 4) .. +31 of tensor memory only.
   if (known && known->warps == target::warpgroupWarps &&
       role.firstWarp % target::warpgroupWarps != 0)
-    return "C9: expected role \"" + role.name +
+    return "expected role \"" + role.name +
            "\" to begin at a multiple of 4 warps, so that its warps " +
            (c.gpu->hasWgmma ? "are a warpgroup"
                             : "reach lanes 0 to 127 in order") +
@@ -77,16 +77,16 @@ Complaint fmha::schedule::checkRoles(const Case &c) {
     if (Complaint complaint = checkRole(c, role))
       return complaint;
     if (c.schedule.findRole(role.name) != &role)
-      return "C9: expected each role once, got \"" + role.name + "\" twice";
+      return "expected each role once, got \"" + role.name + "\" twice";
   }
   for (const KnownRole &known : rolesOf(c))
     if (known.tile < c.schedule.qTiles && !c.schedule.findRole(known.name))
-      return "C9: expected a role \"" + std::string(known.name) + "\" for " +
+      return "expected a role \"" + std::string(known.name) + "\" for " +
              tiles(c.schedule) + ", got none";
   return std::nullopt;
 }
 
-/// The role of each warp, for as many warps as a CTA may have.
+/// The role of each warp of the largest CTA.
 using Owners = std::array<const Role *, 32>;
 
 static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
@@ -95,11 +95,11 @@ static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
   for (const Role &role : c.schedule.roles) {
     uint64_t end = uint64_t(role.firstWarp) + role.warps;
     if (end > most)
-      return "C10: role \"" + role.name + "\" ends at warp " + str(end) +
+      return "role \"" + role.name + "\" ends at warp " + str(end) +
              ", a CTA has at most " + str(most) + " warps";
     for (unsigned warp = role.firstWarp; warp < end; ++warp) {
       if (owners[warp])
-        return "C10: expected one role per warp, got \"" + owners[warp]->name +
+        return "expected one role per warp, got \"" + owners[warp]->name +
                "\" and \"" + role.name + "\" on warp " + str(warp);
       owners[warp] = &role;
     }
@@ -109,14 +109,14 @@ static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
           target::warpgroupWarps;
   for (unsigned warp = 0; warp < warps; ++warp)
     if (!owners[warp])
-      return "C10: warp " + str(warp) +
+      return "warp " + str(warp) +
              " has no role, but setmaxnreg needs all warps of its warpgroup; "
              "give it to a role \"spare\"";
   return std::nullopt;
 }
 
-static Complaint checkRegisters(const Case &c, const Owners &owners,
-                                unsigned warps) {
+static Complaint checkCounts(const Case &c, const Owners &owners,
+                             unsigned warps) {
   uint64_t total = 0;
   for (unsigned warp = 0; warp < warps; ++warp) {
     const Role &role = *owners[warp];
@@ -124,11 +124,10 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
         *owners[warp / target::warpgroupWarps * target::warpgroupWarps];
     if (role.registers % registerStep || role.registers < leastRegisters ||
         role.registers > mostRegisters)
-      return "C11: expected registers to be a multiple of 8 from 24 to 256, "
-             "got " +
+      return "expected registers to be a multiple of 8 from 24 to 256, got " +
              str(role.registers) + " in role \"" + role.name + '"';
     if (role.registers != first.registers)
-      return "C11: expected the same registers for all roles of warpgroup " +
+      return "expected the same registers for all roles of warpgroup " +
              str(warp / target::warpgroupWarps) + ", got " +
              str(first.registers) + " for \"" + first.name + "\" and " +
              str(role.registers) + " for \"" + role.name + '"';
@@ -141,13 +140,13 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
   unsigned pool = atLaunch * threads;
   if (total <= pool)
     return std::nullopt;
-  return "C11: the roles need " + str(total) + " registers, " + str(pool) +
-         " are there (" + str(total - pool) + " too many): a CTA of " +
-         str(threads) + " threads starts with " + str(atLaunch) + " a thread";
+  return "the roles need " + str(total) + " registers, " + str(pool) +
+         " are available (" + str(total - pool) + " too many): a CTA of " +
+         str(threads) + " threads starts with " + str(atLaunch) + " each";
 }
 
-/// ptxas spills, or gives up, where a role has too few. What suffices was only
-/// ever looked at with the planner's counts.
+/// Checks that no role has fewer registers than the planner gives it: ptxas
+/// spills or fails with too few, and only these counts were tested.
 static Complaint checkLeastRegisters(const Case &c) {
   Schedule planned = c.schedule;
   planned.roles.clear();
@@ -155,7 +154,7 @@ static Complaint checkLeastRegisters(const Case &c) {
   for (const Role &role : c.schedule.roles) {
     const Role *known = planned.findRole(role.name);
     if (known && role.registers < known->registers)
-      return "C11: expected at least " + str(known->registers) +
+      return "expected at least " + str(known->registers) +
              " registers of role \"" + role.name +
              "\", with which no kernel spills, got " + str(role.registers) +
              "; take no roles for the planner's counts";
@@ -165,7 +164,7 @@ static Complaint checkLeastRegisters(const Case &c) {
 
 unsigned fmha::schedule::registersAtLaunch(unsigned threads,
                                            unsigned ctasPerSm) {
-  // Code generation stops at 255, and ptxas ignores setmaxnreg beside more.
+  // Code generation is limited to 255, and ptxas ignores setmaxnreg above 248.
   constexpr unsigned mostOfThread = 248;
   unsigned share =
       target::Target::registersPerSm / (threads * std::max(ctasPerSm, 1u));
@@ -175,9 +174,15 @@ unsigned fmha::schedule::registersAtLaunch(unsigned threads,
 Complaint fmha::schedule::checkWarps(const Case &c) {
   Owners owners{};
   unsigned warps = 0;
-  if (Complaint complaint = assignWarps(c, owners, warps))
-    return complaint;
-  if (Complaint complaint = checkRegisters(c, owners, warps))
+  return assignWarps(c, owners, warps);
+}
+
+Complaint fmha::schedule::checkRegisters(const Case &c) {
+  Owners owners{};
+  unsigned warps = 0;
+  if (assignWarps(c, owners, warps))
+    return std::nullopt;
+  if (Complaint complaint = checkCounts(c, owners, warps))
     return complaint;
   return checkLeastRegisters(c);
 }

@@ -1,4 +1,4 @@
-//===- CheckRules.h - What the rules of check() look at ---------*- C++ -*-===//
+//===- CheckRules.h - The rules of check() ----------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,34 +24,35 @@
 
 namespace fmha::schedule {
 
+/// What a rule requires and what a schedule has, without the id of the rule.
 using Complaint = std::optional<std::string>;
 
 inline std::string str(uint64_t value) { return std::to_string(value); }
 
-/// "a or b", "a, b or c". Expects at least one.
+/// Returns "a or b", or "a, b or c". Expects at least one.
 std::string anyOf(const std::vector<std::string> &ways);
 
-/// "1 stage", "2 stages"
+/// Returns "1 stage" or "2 stages".
 inline std::string counted(unsigned count, const char *what) {
   return str(count) + ' ' + what + (count == 1 ? "" : "s");
 }
 
-/// "1 query tile", "2 query tiles"
+/// Returns "1 query tile" or "2 query tiles".
 inline std::string tiles(const Schedule &s) {
   return counted(s.qTiles, "query tile");
 }
 
-/// Whether what a row may see depends on numbers that are read from memory.
+/// Returns whether a kernel reads varlen metadata.
 inline bool hasLists(const Problem &p) {
   return p.cuSeqlensQ || p.keysEndInside();
 }
 
-/// What the rules look at.
+/// The input of a rule.
 struct Case {
   const Problem &problem;
   const Schedule &schedule;
   const target::Target *gpu;
-  /// The sentence is not asked for, so that it may be short.
+  /// The message is not needed and may be short.
   bool terse = false;
 };
 
@@ -60,8 +61,7 @@ struct Entry {
   Complaint (*complaint)(const Case &);
 };
 
-/// A role that passes know. `tile` is the query tile without which it is not
-/// needed.
+/// A role that passes know, required if the schedule has query tile `tile`.
 struct KnownRole {
   std::string_view name;
   unsigned warps;
@@ -69,12 +69,13 @@ struct KnownRole {
 };
 
 std::span<const KnownRole> wgmmaRoles();
-/// Registers of a consumer's threads, of the planner's roles.
+/// Returns the registers per thread of a consumer in the planner's roles.
 unsigned consumerRegisters(unsigned qTiles, unsigned ctasPerSm);
 Complaint checkRoles(const Case &c);
 Complaint checkWarps(const Case &c);
-/// The limits of RegisterDemand.def, and those of loops over tiles alone: after
-/// all that the scheduler does not change, so that `single` is a way out.
+Complaint checkRegisters(const Case &c);
+/// Check the limits of RegisterDemand.def, first those that do not depend on
+/// the scheduler, so that `single` repairs the others.
 Complaint checkDemand(const Case &c);
 Complaint checkLoopDemand(const Case &c);
 Complaint checkWgmmaTiles(const Case &c);

@@ -1,4 +1,4 @@
-//===- CheckWgmma.cpp - Can wgmma do what a schedule says? ------*- C++ -*-===//
+//===- CheckWgmma.cpp - Rules of schedules with wgmma -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,20 +17,20 @@ using namespace fmha;
 using namespace fmha::schedule;
 
 namespace {
-/// Registers per thread of a consumer, and of the warpgroup that loads.
+/// Registers per thread of a consumer, and of the producer warpgroup.
 struct Share {
   unsigned consumer, producer;
 };
 } // namespace
 
-/// 65536 registers of an SM: with three consumers 160 each leave 32 for the
-/// warpgroup that loads (FlashAttention-3's counts). With two, 240 would leave
-/// 24, in which ptxas 13.0 spills what loads from lists of sequences keep (4 to
-/// 12 bytes); 232 cost 0.2 % of the time on an H200. One consumer leaves all
-/// others as many, unless the SM has other CTAs.
+/// Returns the shares of the 65536 registers of an SM. With three consumers 160
+/// each leave 32 for the producer warpgroup (FlashAttention-3's counts). With
+/// two, 240 would leave 24, where ptxas 13.0 spills the varlen metadata of the
+/// producer (4 to 12 bytes); 232 cost 0.2 % of the time on an H200. With one
+/// consumer the registers suffice for all, unless the SM has other CTAs.
 static Share shareOf(unsigned qTiles, unsigned ctasPerSm) {
   constexpr Share shares[] = {{248, 248}, {232, 40}, {160, 32}};
-  // check() refuses other counts.
+  // check() rejects other counts.
   if (ctasPerSm <= 1)
     return shares[std::clamp(qTiles, 1u, 3u) - 1];
   constexpr unsigned groups = 2;
@@ -68,47 +68,47 @@ Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
   const Schedule &s = c.schedule;
   constexpr unsigned mostTiles = 3, rows = 64, keyStep = 16, mostKeys = 256;
   if (s.qTiles < 1 || s.qTiles > mostTiles)
-    return "C3: expected q_tiles to be 1, 2 or 3 on " + s.target +
+    return "expected q_tiles to be 1, 2 or 3 on " + s.target +
            ", warpgroups with a tile each, got " + str(s.qTiles);
   if (s.ctasPerSm < 1 || s.ctasPerSm > mostTiles)
-    return "C3: expected ctas_per_sm to be 1, 2 or 3 on " + s.target +
-           ", got " + str(s.ctasPerSm);
+    return "expected ctas_per_sm to be 1, 2 or 3 on " + s.target + ", got " +
+           str(s.ctasPerSm);
   if (s.ctasPerSm > 1 && s.qTiles > 1)
-    return "C3: expected q_tiles = 1 with several CTAs an SM, which have the "
+    return "expected q_tiles = 1 with several CTAs per SM, which have the "
            "registers of one consumer each, got " +
            str(s.qTiles) + "; take ctas_per_sm = 1";
   if (s.qTileRows != rows)
-    return "C3: expected q_tile_rows to be 64 on " + s.target +
+    return "expected q_tile_rows to be 64 on " + s.target +
            ", the rows of a wgmma, got " + str(s.qTileRows);
   if (!std::has_single_bit(s.packHeads) || s.packHeads > rows)
-    return "C3: expected pack_heads to be a power of two of at most "
-           "q_tile_rows, 64, got " +
+    return "expected pack_heads to be a power of two of at most q_tile_rows, "
+           "64, got " +
            str(s.packHeads);
   if (s.kvBlock == 0 || s.kvBlock % keyStep || s.kvBlock > mostKeys)
-    return "C3: expected kv_block to be a multiple of 16 from 16 to 256 on " +
+    return "expected kv_block to be a multiple of 16 from 16 to 256 on " +
            s.target + ", the columns of a wgmma, got " + str(s.kvBlock);
   return std::nullopt;
 }
 
-/// Those that FMA units can take over from the unit that they spare.
+/// Checks that FMA units do not become busier than the exp unit they relieve.
 static Complaint checkWgmmaEmulation(const Schedule &s) {
   constexpr unsigned most = 50;
   if (s.exp2EmulatedPercent <= most)
     return std::nullopt;
-  return "C8: expected exp2_emulated of at most " + str(most) +
-         " per cent on " + s.target +
-         ", beyond which the FMA units have more to do than those that it "
+  return "expected exp2_emulated of at most " + str(most) + " per cent on " +
+         s.target +
+         ", beyond which the FMA units are busier than the unit that it "
          "spares, got " +
          str(s.exp2EmulatedPercent);
 }
 
-/// Fields that no pass of these targets builds yet.
+/// Checks fields that no pass of these targets implements yet.
 Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   auto must = [&](const char *field, const char *value, unsigned got,
                   const char *why) -> Complaint {
     bool isSwitch = std::string_view(value) == "false";
-    return "C8: expected " + std::string(field) + " to be " + value + " on " +
+    return "expected " + std::string(field) + " to be " + value + " on " +
            s.target + ", " + why + "; got " + (isSwitch ? "true" : str(got));
   };
   if (s.pSlices != 1)
@@ -119,14 +119,15 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   if (s.keyChunk || s.valueChunk)
     return must("key_chunk and value_chunk", "0",
                 s.keyChunk ? s.keyChunk : s.valueChunk,
-                "since no pass builds it otherwise");
+                "since no pass implements anything else");
   if (s.vStages)
     return must("v_stages", "0", s.vStages,
-                "since no pass builds it otherwise");
+                "since no pass implements anything else");
   if (s.shareKv)
-    return must("share_kv", "false", 1, "since no pass builds it otherwise");
+    return must("share_kv", "false", 1,
+                "since no pass implements anything else");
   if (s.scheduler == Scheduler::Dynamic)
-    return "C8: expected scheduler to be single or static on " + s.target +
+    return "expected scheduler to be single or static on " + s.target +
            ", which has no clusterlaunchcontrol; got dynamic";
   return std::nullopt;
 }
@@ -139,16 +140,16 @@ Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {
   case PPlacement::Smem:
     if (s.ctasPerSm == 1)
       return std::nullopt;
-    return "C5: expected p_placement to be registers with ctas_per_sm = " +
+    return "expected p_placement to be registers with ctas_per_sm = " +
            str(s.ctasPerSm) +
-           ": shared memory is what CTAs of an SM are short of; take "
+           ": several CTAs of an SM have too little shared memory; take "
            "ctas_per_sm = 1";
   case PPlacement::Auto:
-    return "C5: expected p_placement to be registers or smem in a schedule, "
-           "got auto: the planner decides it, so leave the schedule out";
+    return "expected p_placement to be registers or smem in a schedule, got "
+           "auto: the planner decides it, so leave the schedule out";
   case PPlacement::Tmem:
     break;
   }
-  return "C5: p_placement tmem cannot be had on " + s.target +
+  return "p_placement tmem is not available on " + s.target +
          ", which has no tensor memory; take registers or smem";
 }

@@ -1,4 +1,4 @@
-//===- CheckWgmmaRegisters.cpp - What a consumer holds ----------*- C++ -*-===//
+//===- CheckWgmmaRegisters.cpp - Registers of a consumer --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,12 +18,12 @@ using demand::Purpose;
 
 namespace {
 
-/// 32-bit registers of a thread. The scores of the next block are computed
-/// while P of this one is multiplied, so that S, O and P are there at once, and
-/// with them what a score region holds for each score.
+/// 32-bit registers per thread. The scores of the next block are computed while
+/// P of this one is multiplied, so S, O and P are live at once, together with
+/// the values that a score region keeps per score.
 struct WgmmaRegisters {
   unsigned scores, outputs, probabilities = 0, captured = 0;
-  /// Those of a consumer less what RegisterDemand.def reserves.
+  /// The registers of a consumer minus those that RegisterDemand.def reserves.
   unsigned there = 0;
 
   WgmmaRegisters(const Problem &problem, const Schedule &s);
@@ -32,7 +32,7 @@ struct WgmmaRegisters {
 
 } // namespace
 
-/// The largest row of each purpose.
+/// Returns the largest row of each purpose.
 static std::array<int, demand::purposes>
 reservedFor(const Problem &problem, const Schedule &s, unsigned scores) {
   std::array<int, demand::purposes> reserved = {};
@@ -64,7 +64,8 @@ WgmmaRegisters::WgmmaRegisters(const Problem &problem, const Schedule &s) {
   there = unsigned(std::max(left, 0));
 }
 
-/// Passes of so many columns. Beside others rule C8 takes them in no loop.
+/// Proposes head_dim_v tiles of `columns`, without a loop if plan.C8 rejects
+/// it.
 static std::string passesOf(const Schedule &s, unsigned columns) {
   bool loops = s.scheduler != Scheduler::Single;
   bool beside = s.qTiles > 1 || s.ctasPerSm > 1;
@@ -72,14 +73,14 @@ static std::string passesOf(const Schedule &s, unsigned columns) {
          (loops && beside ? " with the scheduler single" : "");
 }
 
-/// Registers that each thread of a CTA starts with.
+/// Returns the registers that each thread of a CTA starts with.
 static unsigned atLaunch(unsigned qTiles, unsigned ctasPerSm) {
   constexpr unsigned group = 128;
   return registersAtLaunch((1 + qTiles) * group, ctasPerSm);
 }
 
-/// All of a CTA is compiled for the registers that its threads start with, and
-/// ptxas 13.0 refuses a wgmma whose accumulator leaves less than 30 of these.
+/// Returns the largest accumulator: ptxas 13.0 compiles a CTA for the registers
+/// that its threads start with, and needs 30 of them besides an accumulator.
 static unsigned mostAccumulators(unsigned qTiles, unsigned ctasPerSm) {
   constexpr unsigned beside = 30;
   return atLaunch(qTiles, ctasPerSm) - beside;
@@ -104,7 +105,7 @@ static Complaint checkAccumulators(const Schedule &s,
     narrower += (narrower.empty() ? "" : " and ") +
                 ("kv_block of at most " + str(2 * most / step * step));
   ways.push_back(narrower);
-  return "C2: a thread starts with " + str(atLaunch(s.qTiles, s.ctasPerSm)) +
+  return "a thread starts with " + str(atLaunch(s.qTiles, s.ctasPerSm)) +
          " registers where " +
          (s.ctasPerSm > 1 ? "an SM has " + str(s.ctasPerSm) + " CTAs"
           : s.qTiles == 1 ? std::string("a CTA has one consumer")
@@ -113,7 +114,7 @@ static Complaint checkAccumulators(const Schedule &s,
          str(widest) + " (one for each 2 columns); take " + anyOf(ways);
 }
 
-/// What would leave a consumer more registers.
+/// Proposes changes that leave a consumer more registers.
 static std::vector<std::string> waysToFit(const Case &c, unsigned outputs) {
   constexpr unsigned panel = 64, leastKeys = 16;
   std::vector<std::string> ways;
@@ -123,15 +124,15 @@ static std::vector<std::string> waysToFit(const Case &c, unsigned outputs) {
     ways.push_back("fewer ctas_per_sm");
   if (c.schedule.kvBlock > leastKeys)
     ways.push_back("a smaller kv_block");
-  // Passes are of whole panels.
+  // A head_dim_v tile is whole panels.
   if (unsigned columns = (2 * outputs - 1) / panel * panel)
     ways.push_back(passesOf(c.schedule, columns));
   if (ways.empty())
-    ways.push_back("fewer tensors for code on scores");
+    ways.push_back("fewer tensors for a score_mod");
   return ways;
 }
 
-/// The rows that reserve registers: "softmax, movingP".
+/// Returns the rows that reserve registers: "softmax, movingP".
 static std::string rowsOf(const Case &c) {
   std::string names;
   for (const demand::ReserveRow &row : demand::reserveRows())
@@ -148,13 +149,12 @@ Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
   if (needed <= there)
     return std::nullopt;
   if (c.terse)
-    return "C2";
-  return "C2: a consumer needs " + str(needed) + " registers a thread (S " +
+    return "";
+  return "a consumer needs " + str(needed) + " registers per thread (S " +
          str(sizes.scores) + ", O " + str(sizes.outputs) + " and P " +
          str(sizes.probabilities) +
-         (sizes.captured ? ", for code on scores " + str(sizes.captured) : "") +
-         "), " + str(there) + " are there beside what softmax " +
-         (c.problem.score ? "and code on scores need" : "needs") + " (rows " +
-         rowsOf(c) + " of RegisterDemand.def); take " +
-         anyOf(waysToFit(c, sizes.outputs));
+         (sizes.captured ? ", for a score_mod " + str(sizes.captured) : "") +
+         "), " + str(there) + " are available besides those of softmax" +
+         (c.problem.score ? " and a score_mod" : "") + " (rows " + rowsOf(c) +
+         " of RegisterDemand.def); take " + anyOf(waysToFit(c, sizes.outputs));
 }

@@ -31,23 +31,23 @@ struct Term {
   unsigned value = 0;
 
   constexpr Term() = default;
-  /// "There is some."
+  /// The quantity is above 0.
   constexpr Term(Quantity quantity) : quantity(quantity) {}
   constexpr Term(Quantity quantity, Comparison comparison, unsigned value)
       : quantity(quantity), comparison(comparison), value(value) {}
 
   unsigned actual(const Problem &problem, const Schedule &schedule) const;
   bool holds(const Problem &problem, const Schedule &schedule) const;
-  /// The field of the schedule that decides it, "" if none does.
+  /// Returns the field of the schedule that sets it, "" if none does.
   std::string_view field(const Schedule &schedule) const;
-  /// As a feature of a kernel: "packed heads", "a head dim above 256"; "" if
-  /// something is absent.
+  /// Returns the term as a feature of a kernel: "packed heads", "a head dim
+  /// above 256"; "" for the absence of one.
   std::string feature(const Problem &problem, const Schedule &schedule) const;
-  /// As a request: "q_tiles = 1", "kv_block of at most 112".
+  /// Returns the term as a request: "q_tiles = 1", "kv_block of at most 112".
   std::string request(const Schedule &schedule) const;
-  /// The value there is, as the field spells it.
+  /// Returns the actual value, as the field spells it.
   std::string got(const Problem &problem, const Schedule &schedule) const;
-  /// The request that the term does not hold, "" if no field decides it.
+  /// Returns the request for the opposite, "" if no field sets it.
   std::string opposite(const Schedule &schedule) const;
 };
 
@@ -61,7 +61,7 @@ constexpr Term operator==(Quantity quantity, unsigned value) {
   return {quantity, Comparison::Equal, value};
 }
 
-/// Terms that hold together.
+/// A conjunction of terms.
 struct Condition {
   static constexpr size_t most = 5;
   std::array<Term, most> terms = {};
@@ -69,9 +69,9 @@ struct Condition {
 
   std::span<const Term> all() const { return std::span(terms).first(count); }
   bool holds(const Problem &problem, const Schedule &schedule) const;
-  /// Whether it holds in loops over tiles only.
+  /// Returns whether the condition requires a loop over tiles.
   bool needsLoop() const;
-  /// "packed heads, lists of lengths and code on scores that reads"
+  /// Returns "packed heads, varlen metadata and a score_mod that reads".
   std::string features(const Problem &problem, const Schedule &schedule) const;
 };
 
@@ -82,8 +82,8 @@ template <typename... Terms> constexpr Condition all(Terms... terms) {
 
 enum class Family : uint8_t { Tcgen05, Wgmma, AnyFamily };
 
-/// What takes registers of a consumer of wgmma. Those from HeldLong on hold
-/// values of a score region, as many as S has or a part of them.
+/// Uses of a wgmma consumer's registers. Those from HeldLong on hold values of
+/// a score region, at most as many as S has.
 enum class Purpose : uint8_t {
   Softmax,
   MovingP,
@@ -100,16 +100,16 @@ enum class Purpose : uint8_t {
 };
 constexpr unsigned purposes = unsigned(Purpose::HeldVectors) + 1;
 
-/// What all rows have.
+/// The common part of all rows.
 struct Row {
   std::string_view name;
   Family family;
   Condition when;
-  /// Bytes of spill stores of the evidence without the row.
+  /// Bytes that ptxas spills of the evidence without the row.
   unsigned spilled;
   std::string_view evidence;
 
-  /// Whether it is in force for this kernel.
+  /// Returns whether the row applies to this kernel.
   bool applies(const Problem &problem, const Schedule &schedule) const;
 };
 
@@ -125,8 +125,8 @@ struct WorkaroundRow : Row {
   Workaround workaround;
 };
 
-/// The tensors that a score region reads elements of for each key: all of
-/// matrices, or the one that a vector (ALiBi) makes necessary besides.
+/// Returns the number of tensors that a score region reads per key: all
+/// matrices, and one more if a vector (ALiBi) makes it necessary.
 unsigned tensorsPerKey(const Problem &problem);
 
 std::span<const LimitRow> limitRows();

@@ -54,7 +54,7 @@ const QuantityInfo &infoOf(Quantity quantity) {
   return quantities[unsigned(quantity)];
 }
 
-/// "static", "112"
+/// Returns "static" or "112".
 std::string printValue(std::string_view name, unsigned value) {
   for (const ScheduleField &field : scheduleFields())
     if (field.name == name)
@@ -106,7 +106,7 @@ std::string Term::feature(const Problem &problem,
 
 std::string Term::request(const Schedule &schedule) const {
   std::string name(field(schedule));
-  // All that there may be of 0 or 1 is one value.
+  // For values of 0 and 1 "at most" means one value.
   bool isOne = comparison == Comparison::Equal || value <= 1;
   return name + (isOne ? " = " : " of at most ") + printValue(name, value);
 }
@@ -177,14 +177,14 @@ constexpr WorkaroundRow workarounds[] = {
 /// Calls `visit` with each row and the rule or pass that reads it.
 template <typename Visit> void forEachRow(Visit visit) {
   for (const LimitRow &row : limits)
-    visit(row, "C8");
+    visit(row, "plan.C8");
   for (const ReserveRow &row : reserves)
-    visit(row, "C2");
+    visit(row, "plan.C2");
   for (const WorkaroundRow &row : workarounds)
     visit(row, "workaround");
 }
 
-/// A developer's choice for the whole process, made before anything is planned.
+/// Rows ignored in this process, set by a developer before anything is planned.
 std::vector<std::string_view> &ignored() {
   static std::vector<std::string_view> names;
   return names;

@@ -1,4 +1,4 @@
-//===- Verify.cpp - Is a memory map sound? ----------------------*- C++ -*-===//
+//===- Verify.cpp - Verify a memory map -------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -32,15 +32,15 @@ struct Region {
   uint64_t end() const { return start + size * stages; }
 };
 
-/// What must be there: stages and size exactly, start a multiple of alignment.
+/// A required region: exact stages and size, aligned start.
 struct Wanted {
   std::string name, aliases;
   uint64_t size, stages, alignment;
-  /// Place inside the aliased region.
+  /// Offset inside the aliased region.
   uint64_t within = 0;
 };
 
-/// One memory: what it holds, what it should hold, and its names in messages.
+/// One memory: its regions, the required regions, and its names in messages.
 struct Memory {
   std::string name, unit;
   std::vector<Region> regions;
@@ -117,13 +117,13 @@ static Complaint verifyNames(const Memory &memory) {
   };
   for (const Wanted &wanted : memory.wanted)
     if (!memory.find(wanted.name))
-      return "V1: expected a " + memory.name + " region \"" + wanted.name +
+      return "expected a " + memory.name + " region \"" + wanted.name +
              "\", got none";
   for (const Region &region : memory.regions) {
     if (!isWanted(region.name))
-      return "V1: " + memory.quote(region) + " serves no tile of the schedule";
+      return memory.quote(region) + " serves no tile of the schedule";
     if (memory.find(region.name) != &region)
-      return "V1: expected one " + memory.name + " region \"" + region.name +
+      return "expected one " + memory.name + " region \"" + region.name +
              "\", got several";
   }
   return std::nullopt;
@@ -133,7 +133,7 @@ static Complaint verifySizes(const Memory &memory) {
   for (const Wanted &wanted : memory.wanted) {
     const Region &region = *memory.find(wanted.name);
     if (region.size != wanted.size || region.stages != wanted.stages)
-      return "V2: expected " + memory.quote(region) + " to have " +
+      return "expected " + memory.quote(region) + " to have " +
              str(wanted.stages) + " x " + str(wanted.size) + " " + memory.unit +
              ", got " + str(region.stages) + " x " + str(region.size);
   }
@@ -144,13 +144,13 @@ static Complaint verifyAliases(const Memory &memory) {
   for (const Wanted &wanted : memory.wanted) {
     const Region &region = *memory.find(wanted.name);
     if (region.aliases != wanted.aliases)
-      return "V3: expected " + memory.quote(region) + " to alias \"" +
+      return "expected " + memory.quote(region) + " to alias \"" +
              wanted.aliases + "\", got \"" + region.aliases + '"';
     if (region.aliases.empty())
       continue;
     const Region &host = *memory.find(region.aliases);
     if (region.start != host.start + wanted.within || region.end() > host.end())
-      return "V3: expected " + memory.quote(region) + " to begin " +
+      return "expected " + memory.quote(region) + " to begin " +
              str(wanted.within) + " " + memory.unit + " into " +
              memory.quote(host) + " and to end inside it";
   }
@@ -167,10 +167,9 @@ static Complaint verifyOverlaps(const Memory &memory) {
   });
   for (size_t i = 1; i < own.size(); ++i)
     if (own[i]->lane == own[i - 1]->lane && own[i]->start < own[i - 1]->end())
-      return "V4: " + memory.quote(*own[i - 1]) + " and " +
-             memory.quote(*own[i]) + " overlap by " +
-             str(own[i - 1]->end() - own[i]->start) + " " + memory.unit +
-             ", and neither aliases the other";
+      return memory.quote(*own[i - 1]) + " and " + memory.quote(*own[i]) +
+             " overlap by " + str(own[i - 1]->end() - own[i]->start) + " " +
+             memory.unit + ", and neither aliases the other";
   return std::nullopt;
 }
 
@@ -178,7 +177,7 @@ static Complaint verifyLanes(const Schedule &s, const MemoryMap &map) {
   bool halfLanes = s.qTileRows * 2 == layout::tmemLanes;
   for (const TmemRegion &region : map.tmem)
     if (region.lane && (!halfLanes || region.lane != layout::tmemHalfLanes))
-      return "V7: expected tensor-memory region \"" + region.name + "\" of " +
+      return "expected tensor-memory region \"" + region.name + "\" of " +
              str(s.qTileRows) + " rows to begin at lane 0" +
              (halfLanes ? " or 16" : "") + ", got " + str(region.lane);
   for (unsigned tile = 0; tile < s.qTiles; ++tile) {
@@ -188,7 +187,7 @@ static Complaint verifyLanes(const Schedule &s, const MemoryMap &map) {
     for (const char *name : {"S", "O"})
       if (const TmemRegion &other = *map.findTmem(name + str(tile));
           other.lane != p->lane)
-        return "V7: expected tensor-memory region \"" + p->name +
+        return "expected tensor-memory region \"" + p->name +
                "\" in the lanes of \"" + other.name + "\", got lanes " +
                str(p->lane) + " and " + str(other.lane);
   }
@@ -199,10 +198,9 @@ static Complaint verifyAlignment(const Memory &memory) {
   for (const Wanted &wanted : memory.wanted) {
     const Region &region = *memory.find(wanted.name);
     if (region.start % wanted.alignment)
-      return "V5: expected " + memory.quote(region) +
-             " to begin at a multiple "
-             "of " +
-             str(wanted.alignment) + " " + memory.unit;
+      return "expected " + memory.quote(region) +
+             " to begin at a multiple of " + str(wanted.alignment) + " " +
+             memory.unit;
   }
   return std::nullopt;
 }
@@ -210,8 +208,8 @@ static Complaint verifyAlignment(const Memory &memory) {
 static Complaint verifyInside(const Memory &memory) {
   for (const Region &region : memory.regions)
     if (region.end() > memory.end)
-      return "V6: " + memory.quote(region) + " ends beyond the " +
-             str(memory.end) + " " + memory.unit + " that are asked for";
+      return memory.quote(region) + " ends beyond the " + str(memory.end) +
+             " " + memory.unit + " that are requested";
   return std::nullopt;
 }
 
@@ -219,38 +217,46 @@ static Complaint verifyCapacities(const Schedule &schedule,
                                   const MemoryMap &map) {
   const target::Target *gpu = target::findTarget(schedule.target);
   if (!gpu)
-    return "V6: expected a known target, got \"" + schedule.target + '"';
+    return "expected a known target, got \"" + schedule.target + '"';
   if (!gpu->hasTcgen05 && map.tmemColumns)
-    return "V6: expected tmem_columns to be 0 on " + schedule.target +
-           ", got " + str(map.tmemColumns);
+    return "expected tmem_columns to be 0 on " + schedule.target + ", got " +
+           str(map.tmemColumns);
   if (gpu->hasTcgen05 && (!std::has_single_bit(map.tmemColumns) ||
                           map.tmemColumns < gpu->tmemAllocationUnit ||
                           map.tmemColumns > gpu->tmemColumns))
-    return "V6: expected tmem_columns to be a power of two from " +
+    return "expected tmem_columns to be a power of two from " +
            str(gpu->tmemAllocationUnit) + " to " + str(gpu->tmemColumns) +
            ", got " + str(map.tmemColumns);
   uint64_t there = smemOfCta(*gpu, schedule);
   if (map.smemBytes > there)
-    return "V6: " + str(map.smemBytes) +
-           " bytes of shared memory are asked "
-           "for, " +
-           str(there) + " are there (" + str(map.smemBytes - there) +
+    return str(map.smemBytes) + " bytes of shared memory are asked for, " +
+           str(there) + " are available (" + str(map.smemBytes - there) +
            " too many)";
   return std::nullopt;
+}
+
+/// Rules of one memory. Names come first: the others look regions up by them.
+static constexpr std::pair<unsigned, Complaint (*)(const Memory &)>
+    memoryRules[] = {{1, verifyNames},     {2, verifySizes},
+                     {3, verifyAliases},   {4, verifyOverlaps},
+                     {5, verifyAlignment}, {6, verifyInside}};
+
+static std::string messageOf(unsigned rule, const std::string &text) {
+  return "map.V" + str(rule) + ": " + text;
 }
 
 std::optional<std::string> fmha::schedule::verify(const Problem &problem,
                                                   const Schedule &schedule,
                                                   const MemoryMap &map) {
   Footprint sizes(problem, schedule);
-  // Names first: the other rules look regions up by them.
   for (const Memory &memory :
        {describeTmem(schedule, sizes, map), describeSmem(schedule, sizes, map)})
-    for (auto rule : {verifyNames, verifySizes, verifyAliases, verifyOverlaps,
-                      verifyAlignment, verifyInside})
+    for (auto [number, rule] : memoryRules)
       if (Complaint complaint = rule(memory))
-        return complaint;
+        return messageOf(number, *complaint);
   if (Complaint complaint = verifyLanes(schedule, map))
-    return complaint;
-  return verifyCapacities(schedule, map);
+    return messageOf(7, *complaint);
+  if (Complaint complaint = verifyCapacities(schedule, map))
+    return messageOf(6, *complaint);
+  return std::nullopt;
 }

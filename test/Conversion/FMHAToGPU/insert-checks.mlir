@@ -3,21 +3,21 @@
 
 // The checks read varlen metadata, entry by entry.
 // CHECK-LABEL: func.func @lists
-// CHECK:         (C23) expected kv_lens to have one entry per sequence
+// CHECK:         (attention.C23) expected kv_lens to have one entry per sequence
 // CHECK:         %[[FIRST:.*]] = memref.load %[[STARTS:.*]][%c0]
-// CHECK:         (C23) expected the first entry of cu_seqlens_q to be 0
+// CHECK:         (attention.C23) expected the first entry of cu_seqlens_q to be 0
 // CHECK:         scf.for
-// CHECK:           (C23) expected no entry of cu_seqlens_q below the one before it
-// CHECK:           (C23) expected no entry of cu_seqlens_q beyond the length that it cuts
+// CHECK:           (attention.C23) expected no entry of cu_seqlens_q below the one before it
+// CHECK:           (attention.C23) expected no entry of cu_seqlens_q above the total length
 // CHECK:         scf.for
-// CHECK:           (C23) expected every entry of kv_lens to be from 0 to the keys there are
+// CHECK:           (attention.C23) expected every entry of kv_lens to be from 0 to the number of keys
 // CHECK:         scf.for
 // CHECK:           arith.cmpf olt
-// CHECK:           (C24) expected every entry of sink to be a number below infinity
+// CHECK:           (attention.C24) expected every entry of sink to be a number below infinity
 // CHECK:         fmha.attention
 
 // UPSTREAM-LABEL: func.func @lists
-// UPSTREAM:         cf.assert %{{.*}}, "{{.*}}(C23) expected kv_lens to have one entry per sequence
+// UPSTREAM:         cf.assert %{{.*}}, "{{.*}}(attention.C23) expected kv_lens to have one entry per sequence
 !q = memref<1x?x2x64xbf16>
 !k = memref<?x64x2x64xbf16>
 func.func @lists(%q: !q, %k: !k, %o: !q, %starts: memref<?xi32>, %lens: memref<?xi32>, %sink: memref<2xf32>) {
@@ -30,8 +30,8 @@ func.func @lists(%q: !q, %k: !k, %o: !q, %starts: memref<?xi32>, %lens: memref<?
 
 // With a window, fewer rows fit 32 bits; allocations never overlap.
 // CHECK-LABEL: func.func @window
-// CHECK:         (C29) expected a length of query of at most 1073741312; split the sequence
-// CHECK-NOT:     (C21)
+// CHECK:         (attention.C29) expected a length of query of at most 1073741312; split the sequence
+// CHECK-NOT:     (attention.C21)
 // CHECK:         fmha.attention
 !t = memref<1x?x2x64xbf16>
 func.func @window(%q: !t, %n: index) {
@@ -44,8 +44,8 @@ func.func @window(%q: !t, %n: index) {
 // -----
 
 // CHECK-LABEL: func.func @merge
-// CHECK:         (M5) expected dimension 2 of parts to equal dimension 1 of output
-// CHECK:         (M7) expected output and parts to share no memory
+// CHECK:         (merge.M5) expected dimension 2 of parts to equal dimension 1 of output
+// CHECK:         (merge.M7) expected output and parts to share no memory
 // CHECK:         fmha.merge
 func.func @merge(%o: memref<3x1x?x2x64xf32>, %m: memref<3x1x2x?xf32>, %s: memref<3x1x2x?xf32>, %out: memref<1x?x2x64xbf16>) {
   fmha.merge ins(%o, %m, %s : memref<3x1x?x2x64xf32>, memref<3x1x2x?xf32>, memref<3x1x2x?xf32>) outs(%out : memref<1x?x2x64xbf16>)
@@ -56,11 +56,11 @@ func.func @merge(%o: memref<3x1x?x2x64xf32>, %m: memref<3x1x2x?xf32>, %s: memref
 
 // A capture must not lie in a destination; both may be parts of one buffer.
 // CHECK-LABEL: func.func @capture
-// CHECK:         (C21) expected lse and capture 0 to share no memory; give lse a separate buffer
-// CHECK:         (C21) expected output and capture 0 to share no memory
+// CHECK:         (attention.C21) expected lse and capture 0 to share no memory; give lse a separate buffer
+// CHECK:         (attention.C21) expected output and capture 0 to share no memory
 // CHECK:         fmha.attention
 // UPSTREAM-LABEL: func.func @capture
-// UPSTREAM:         (C21) expected lse and capture 0 to share no memory
+// UPSTREAM:         (attention.C21) expected lse and capture 0 to share no memory
 !t = memref<1x64x2x64xbf16>
 func.func @capture(%q: !t, %o: !t, %lse: memref<1x2x64xf32>, %bias: memref<2x64xf32>) {
   fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o, %lse : !t, memref<1x2x64xf32>)
@@ -77,8 +77,8 @@ func.func @capture(%q: !t, %o: !t, %lse: memref<1x2x64xf32>, %bias: memref<2x64x
 // No two elements of a destination share memory; inputs may be broadcast.
 // CHECK-LABEL: func.func @broadcast
 // CHECK-NOT:     stride of dimension {{.}} of query not to be 0
-// CHECK:         (C21) expected the stride of dimension 0 of output not to be 0; give output a separate buffer
-// CHECK:         (C21) expected the stride of dimension 2 of output not to be 0
+// CHECK:         (attention.C21) expected the stride of dimension 0 of output not to be 0; give output a separate buffer
+// CHECK:         (attention.C21) expected the stride of dimension 2 of output not to be 0
 // CHECK-NOT:     stride of dimension {{.}} of query not to be 0
 // CHECK:         fmha.attention
 !s = memref<2x?x2x64xbf16, strided<[?, ?, ?, 1]>>

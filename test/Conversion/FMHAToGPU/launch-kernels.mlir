@@ -23,12 +23,12 @@
 // CHECK-NOT:     fmha.attention
 
 // CHECKS-LABEL: func.func @dynamic
-// CHECKS:         cf.assert %{{.*}}, "{{.*}}launch-kernels.mlir:[[#]]:3: fmha.attention: (C8) expected dimension 0 of output to equal dimension 0 of query"
-// CHECKS:         cf.assert %{{.*}}, "{{.*}}(C9) expected dimension 1 of value to equal dimension 1 of key"
-// CHECKS:         cf.assert %{{.*}}, "{{.*}}(C29) expected a length of query of at most 2147483136; split the sequence"
-// CHECKS:         cf.assert %{{.*}}, "{{.*}}(C17) expected the stride of dimension 0 of query to be a multiple of 16 bytes
-// CHECKS:         cf.assert %{{.*}}, "{{.*}}(C18) expected the address of query to be a multiple of 16 bytes; allocate it with an alignment of 16, or copy it"
-// CHECKS:         cf.assert %{{.*}}, "{{.*}}(C21) expected output and query to share no memory; give output a separate buffer"
+// CHECKS:         cf.assert %{{.*}}, "{{.*}}launch-kernels.mlir:[[#]]:3: fmha.attention: (attention.C8) expected dimension 0 of output to equal dimension 0 of query"
+// CHECKS:         cf.assert %{{.*}}, "{{.*}}(attention.C9) expected dimension 1 of value to equal dimension 1 of key"
+// CHECKS:         cf.assert %{{.*}}, "{{.*}}(attention.C29) expected a length of query of at most 2147483136; split the sequence"
+// CHECKS:         cf.assert %{{.*}}, "{{.*}}(attention.C17) expected the stride of dimension 0 of query to be a multiple of 16 bytes
+// CHECKS:         cf.assert %{{.*}}, "{{.*}}(attention.C18) expected the address of query to be a multiple of 16 bytes; allocate it with an alignment of 16, or copy it"
+// CHECKS:         cf.assert %{{.*}}, "{{.*}}(attention.C21) expected output and query to share no memory; give output a separate buffer"
 // CHECKS:         scf.if
 !q = memref<?x?x4x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
 !k = memref<?x?x2x64xbf16>
@@ -47,8 +47,8 @@ func.func @dynamic(%q: !q, %k: !k, %v: !k, %o: !q) {
 // CHECK-NOT:     scf.if
 
 // CHECKS-LABEL: func.func @static
-// CHECKS-NOT:     "{{.*}}(C9)
-// CHECKS-NOT:     "{{.*}}(C17)
+// CHECKS-NOT:     "{{.*}}(attention.C9)
+// CHECKS-NOT:     "{{.*}}(attention.C17)
 // CHECKS:         gpu.launch_func
 !t = memref<1x192x2x64xbf16>
 func.func @static(%q: !t, %k: !t, %v: !t, %o: !t) {

@@ -25,7 +25,7 @@ func.func @merge(%o: tensor<3x1x8x2x64xf32>, %m: tensor<3x1x2x8xf32>, %s: tensor
 
 !t = memref<1x64x2x64xf64>
 func.func @dtype(%q: !t, %o: !t) {
-  // expected-error @below {{C3: expected the element type of query to be f16 or bf16, got 'f64'; convert query, key and value first}}
+  // expected-error @below {{attention.C3: expected the element type of query to be f16 or bf16, got 'f64'; convert query, key and value first}}
   fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
   return
 }
@@ -35,7 +35,7 @@ func.func @dtype(%q: !t, %o: !t) {
 !t = memref<1x64x2x64xbf16>
 !k = memref<1x64x2x64xf16>
 func.func @dtypes(%q: !t, %k: !k, %o: !t) {
-  // expected-error @below {{C3: expected the element type of key to be that of query, 'bf16', got 'f16'}}
+  // expected-error @below {{attention.C3: expected the element type of key to be that of query, 'bf16', got 'f16'}}
   fmha.attention ins(%q, %k, %q : !t, !k, !t) outs(%o : !t)
   return
 }
@@ -45,7 +45,7 @@ func.func @dtypes(%q: !t, %k: !k, %o: !t) {
 !s = memref<1x64x2x64xbf16, strided<[16384, 256, 128, 2]>>
 !t = memref<1x64x2x64xbf16>
 func.func @stride(%q: !t, %k: !s, %o: !t) {
-  // expected-error @below {{C16: expected the head dim of key to be contiguous (stride 1 in dimension 3), got stride 2}}
+  // expected-error @below {{attention.C16: expected the head dim of key to be contiguous (stride 1 in dimension 3), got stride 2}}
   fmha.attention ins(%q, %k, %q : !t, !s, !t) outs(%o : !t)
   return
 }
@@ -55,7 +55,7 @@ func.func @stride(%q: !t, %k: !s, %o: !t) {
 !s = memref<1x64x2x64xbf16, strided<[16320, 255, 127, 1]>>
 !t = memref<1x64x2x64xbf16>
 func.func @alignment(%q: !t, %v: !s, %o: !t) {
-  // expected-error @below {{C17: expected the stride of dimension 1 (length) of value to be a non-negative multiple of 16 bytes, got 255 elements, 510 bytes}}
+  // expected-error @below {{attention.C17: expected the stride of dimension 1 (length) of value to be a non-negative multiple of 16 bytes, got 255 elements, 510 bytes}}
   fmha.attention ins(%q, %q, %v : !t, !t, !s) outs(%o : !t)
   return
 }
@@ -65,7 +65,7 @@ func.func @alignment(%q: !t, %v: !s, %o: !t) {
 !t = memref<1x64x2x64xbf16>
 !k = tensor<1x64x2x64xbf16>
 func.func @mixed(%q: !t, %k: !k, %o: !t) {
-  // expected-error @below {{C1: expected all operands to be tensors or all to be memrefs, got query 'memref<1x64x2x64xbf16>' and key 'tensor<1x64x2x64xbf16>'}}
+  // expected-error @below {{attention.C1: expected all operands to be tensors or all to be memrefs, got query 'memref<1x64x2x64xbf16>' and key 'tensor<1x64x2x64xbf16>'}}
   fmha.attention ins(%q, %k, %k : !t, !k, !k) outs(%o : !t)
   return
 }
@@ -74,7 +74,7 @@ func.func @mixed(%q: !t, %k: !k, %o: !t) {
 
 !t = memref<1x64x2x64xbf16, 7>
 func.func @space(%q: !t, %o: !t) {
-  // expected-error @below {{C19: expected query to lie in global memory (no memory space, 0, 1 or #gpu.address_space<global>), got 7}}
+  // expected-error @below {{attention.C19: expected query to lie in global memory (no memory space, 0, 1 or #gpu.address_space<global>), got 7}}
   fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
   return
 }

@@ -1,10 +1,10 @@
-// C21: a destination shares memory with no other operand, as far as the IR tells.
+// attention.C21: a destination shares memory with no other operand, as far as the IR tells.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
 !t = memref<1x8x2x64xf16>
 func.func @output_is_query(%q: !t, %k: !t) {
-  // expected-error@+1 {{fmha.attention C21: expected output and query to share no memory, got one memref for both; give output a separate memref}}
+  // expected-error@+1 {{attention.C21: expected output and query to share no memory, got one memref for both; give output a separate memref}}
   fmha.attention ins(%q, %k, %k : !t, !t, !t) outs(%q : !t)
   return
 }
@@ -13,7 +13,7 @@ func.func @output_is_query(%q: !t, %k: !t) {
 
 !t = memref<1x8x2x64xf16>
 func.func @output_is_value(%q: !t, %v: !t) {
-  // expected-error@+1 {{fmha.attention C21: expected output and value to share no memory, got one memref for both}}
+  // expected-error@+1 {{attention.C21: expected output and value to share no memory, got one memref for both}}
   fmha.attention ins(%q, %q, %v : !t, !t, !t) outs(%v : !t)
   return
 }
@@ -24,7 +24,7 @@ func.func @output_is_value(%q: !t, %v: !t) {
 !part = memref<1x4x2x64xf16, strided<[1024, 128, 64, 1], offset: 512>>
 func.func @output_in_key(%q: !part, %k: !t) {
   %o = memref.subview %k[0, 4, 0, 0] [1, 4, 2, 64] [1, 1, 1, 1] : !t to !part
-  // expected-error@+1 {{fmha.attention C21: expected output and key to share no memory, got a view of the other one}}
+  // expected-error@+1 {{attention.C21: expected output and key to share no memory, got a view of the other one}}
   fmha.attention ins(%q, %k, %k : !part, !t, !t) outs(%o : !part)
   return
 }
@@ -39,7 +39,7 @@ func.func @key_in_output(%q: !t, %o: !t) {
   %c = memref.cast %o : !t to !d
   %back = memref.cast %c : !d to !t
   %k = memref.subview %back[0, 0, 0, 0] [1, 4, 2, 64] [1, 1, 1, 1] : !t to !part
-  // expected-error@+1 {{fmha.attention C21: expected output and key to share no memory, got a view of the other one}}
+  // expected-error@+1 {{attention.C21: expected output and key to share no memory, got a view of the other one}}
   fmha.attention ins(%q, %k, %k : !t, !part, !part) outs(%o : !t)
   return
 }
@@ -120,7 +120,7 @@ func.func @no_keys(%x: !t, %o: !t) {
 func.func @casts(%x: !t, %k: !t) {
   %q = memref.cast %x : !t to !a
   %o = memref.cast %x : !t to !b
-  // expected-error@+1 {{fmha.attention C21: expected output and query to share no memory, got views of one memref; give output a separate memref}}
+  // expected-error@+1 {{attention.C21: expected output and query to share no memory, got views of one memref; give output a separate memref}}
   fmha.attention ins(%q, %k, %k : !a, !t, !t) outs(%o : !b)
   return
 }
@@ -136,7 +136,7 @@ func.func @transposes(%x: !bhsd, %k: !t) {
   %c = memref.cast %x : !bhsd to !d
   %back = memref.cast %c : !d to !bhsd
   %o = memref.transpose %back (b, h, s, d) -> (b, s, h, d) : !bhsd to !t
-  // expected-error@+1 {{C21: expected output and query to share no memory, got views of one memref;}}
+  // expected-error@+1 {{attention.C21: expected output and query to share no memory, got views of one memref;}}
   fmha.attention ins(%q, %k, %k : !t, !t, !t) outs(%o : !t)
   return
 }
@@ -151,7 +151,7 @@ func.func @shapes(%x: !flat, %q: !p, %i: index, %n: index) {
   %o = memref.expand_shape %x [[0], [1], [2, 3]] output_shape [1, 8, 2, 64] : !flat into !t
   %whole = memref.expand_shape %x [[0], [1], [2, 3]] output_shape [1, 8, 2, 64] : !flat into !t
   %k = memref.subview %whole[0, %i, 0, 0] [1, %n, 2, 64] [1, 1, 1, 1] : !t to !p
-  // expected-error@+1 {{C21: expected output and key to share no memory, got views of one memref;}}
+  // expected-error@+1 {{attention.C21: expected output and key to share no memory, got views of one memref;}}
   fmha.attention ins(%q, %k, %k : !p, !p, !p) outs(%o : !t)
   return
 }
@@ -167,7 +167,7 @@ func.func @overlap(%x: !t) {
   %q = memref.cast %a : memref<1x8x2x64xf16, strided<[2048, 128, 64, 1]>> to !part
   %o = memref.subview %c[0, 7, 0, 0] [1, 8, 2, 64] [1, 1, 1, 1]
       : memref<?x16x2x64xf16> to memref<1x8x2x64xf16, strided<[2048, 128, 64, 1], offset: 896>>
-  // expected-error@+1 {{C21: expected output and query to share no memory, got views of one memref that overlap;}}
+  // expected-error@+1 {{attention.C21: expected output and query to share no memory, got views of one memref that overlap;}}
   fmha.attention ins(%q, %q, %q : !part, !part, !part)
       outs(%o : memref<1x8x2x64xf16, strided<[2048, 128, 64, 1], offset: 896>>)
   return
@@ -181,7 +181,7 @@ func.func @overlap(%x: !t) {
 func.func @same_offset(%p: !packed, %i: index) {
   %q = memref.subview %p[0, 0, %i, 0] [1, 8, 1, 64] [1, 1, 1, 1] : !packed to !slice
   %o = memref.subview %p[0, 0, %i, 0] [1, 8, 1, 64] [1, 1, 1, 1] : !packed to !slice
-  // expected-error@+1 {{C21: expected output and query to share no memory, got views of one memref that overlap;}}
+  // expected-error@+1 {{attention.C21: expected output and query to share no memory, got views of one memref that overlap;}}
   fmha.attention ins(%q, %q, %q : !slice, !slice, !slice) outs(%o : !slice)
   return
 }
@@ -194,7 +194,7 @@ func.func @same_offset(%p: !packed, %i: index) {
 func.func @rows(%x: !h, %o: !h, %l: memref<1x8xf32>) {
   %a = memref.expand_shape %l [[0], [1, 2]] output_shape [1, 1, 8] : memref<1x8xf32> into !l
   %b = memref.expand_shape %l [[0], [1, 2]] output_shape [1, 1, 8] : memref<1x8xf32> into !l
-  // expected-error@+1 {{C21: expected row_max and lse to share no memory, got views of one memref;}}
+  // expected-error@+1 {{attention.C21: expected row_max and lse to share no memory, got views of one memref;}}
   fmha.attention ins(%x, %x, %x : !h, !h, !h) outs(%o, %a : !h, !l) row_max(%b : !l)
   return
 }
@@ -206,7 +206,7 @@ func.func @rows(%x: !h, %o: !h, %l: memref<1x8xf32>) {
 func.func @capture(%x: !h, %o: !h, %l: memref<1x8xf32>) {
   %a = memref.expand_shape %l [[0], [1, 2]] output_shape [1, 1, 8] : memref<1x8xf32> into !l
   %b = memref.cast %l : memref<1x8xf32> to memref<?x8xf32>
-  // expected-error@+1 {{C21: expected lse and what the region `score` reads to share no memory, got views of one memref;}}
+  // expected-error@+1 {{attention.C21: expected lse and a tensor that the region `score` reads to share no memory, got views of one memref;}}
   fmha.attention ins(%x, %x, %x : !h, !h, !h) outs(%o, %a : !h, !l)
       score(%s, %n, %head, %i, %j, %q_len, %kv_len) {
         %e = fmha.read %b[%n, %j] : memref<?x8xf32>
@@ -280,7 +280,7 @@ func.func @rows_of_cache(%x: !cache, %i: index, %j: index) {
 func.func @merge(%p: memref<?x1x?x4x8xf32>, %m: memref<?x1x4x?xf32>, %x: memref<4x?xf32>, %o: !o, %n: index) {
   %lse = memref.expand_shape %x [[0, 1], [2]] output_shape [1, 4, %n] : memref<4x?xf32> into !r
   %max = memref.expand_shape %x [[0, 1], [2]] output_shape [1, 4, %n] : memref<4x?xf32> into !r
-  // expected-error@+1 {{fmha.merge M7: expected row_max and lse to share no memory; give row_max a separate memref}}
+  // expected-error@+1 {{merge.M7: expected row_max and lse to share no memory; give row_max a separate memref}}
   fmha.merge ins(%p, %m, %m : memref<?x1x?x4x8xf32>, memref<?x1x4x?xf32>, memref<?x1x4x?xf32>) outs(%o, %lse : !o, !r)
       row_max(%max : !r)
   return

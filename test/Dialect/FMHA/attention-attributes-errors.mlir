@@ -12,7 +12,7 @@ func.func @dropout(%q: !t, %o: !t) {
 
 !t = memref<1x64x2x64xbf16>
 func.func @misspelt(%q: !t, %o: !t) {
-  // expected-error @below {{got 'scales', which is none of them; did you mean 'scale'?}}
+  // expected-error @below {{got 'scales', which is not among them; did you mean 'scale'?}}
   fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t) {scales = 0.5 : f64}
   return
 }
@@ -21,7 +21,7 @@ func.func @misspelt(%q: !t, %o: !t) {
 
 !t = memref<1x64x2x64xbf16>
 func.func @misspelt_unit(%q: !t, %o: !t) {
-  // expected-error @below {{got 'unnormalized', which is none of them; did you mean 'unnormalised'?}}
+  // expected-error @below {{got 'unnormalized', which is not among them; did you mean 'unnormalised'?}}
   fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t) {unnormalized}
   return
 }
@@ -31,7 +31,7 @@ func.func @misspelt_unit(%q: !t, %o: !t) {
 // A name that other libraries use.
 !t = memref<1x64x2x64xbf16>
 func.func @other_name(%q: !t, %o: !t) {
-  // expected-error @below {{got 'causal', which is none of them; did you mean 'mask'?}}
+  // expected-error @below {{got 'causal', which is not among them; did you mean 'mask'?}}
   fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t) {causal}
   return
 }

@@ -19,7 +19,7 @@ func.func @names(%x: !t, %o: !t) {
 func.func @function(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %y = arith.extf %s : f32 to f64
-    // expected-error @below {{fmha.attention C25: expected functions of math that targets compute, got math.sin : 'f64'; functions take f32, f16, bf16, i32 or i64; convert their arguments}}
+    // expected-error @below {{attention.C25: expected functions of math that targets compute, got math.sin : 'f64'; functions take f32, f16, bf16, i32 or i64; convert their arguments}}
     %e = math.sin %y : f64
     fmha.yield %s : f32
   }
@@ -33,7 +33,7 @@ func.func @function(%x: !t, %o: !t) {
 func.func @whole_power(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %a = arith.index_cast %i : index to i32
-    // expected-error @below {{fmha.attention C25: expected functions of math that targets compute, got math.ipowi : 'i32', 'i32'; a power of integers is a loop; write it as products}}
+    // expected-error @below {{attention.C25: expected functions of math that targets compute, got math.ipowi : 'i32', 'i32'; a power of integers is a loop; write it as products}}
     %e = math.ipowi %a, %a : i32
     fmha.yield %s : f32
   }
@@ -46,7 +46,7 @@ func.func @whole_power(%x: !t, %o: !t) {
 
 func.func @bits_of_an_index(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{C25: expected functions of math that targets compute, got math.ctlz : 'index'; an index has 32 bits in kernels and 64 elsewhere; take it to i32 or i64 by arith.index_cast}}
+    // expected-error @below {{attention.C25: expected functions of math that targets compute, got math.ctlz : 'index'; an index has 32 bits in kernels and 64 elsewhere; take it to i32 or i64 by arith.index_cast}}
     %e = math.ctlz %i : index
     fmha.yield %s : f32
   }
@@ -59,7 +59,7 @@ func.func @bits_of_an_index(%x: !t, %o: !t) {
 
 func.func @power_by_an_index(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{C25: expected functions of math that targets compute, got math.fpowi : 'f32', 'index'; an index has 32 bits in kernels}}
+    // expected-error @below {{attention.C25: expected functions of math that targets compute, got math.fpowi : 'f32', 'index'; an index has 32 bits in kernels}}
     %e = math.fpowi %s, %i : f32, index
     fmha.yield %e : f32
   }
@@ -100,7 +100,7 @@ func.func @two_results(%x: !t, %o: !t) {
 
 func.func @outside(%x: !t, %o: !t, %cap: f32) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{fmha.attention C25: expected values of the region and constants, got one of 'f32' from outside; pass it in memory and read it by fmha.read}}
+    // expected-error @below {{attention.C25: expected values of the region and constants, got one of 'f32' from outside; pass it in memory and read it by fmha.read}}
     %y = arith.addf %s, %cap : f32
     fmha.yield %y : f32
   }
@@ -125,7 +125,7 @@ func.func @load(%x: !t, %o: !t, %bias: memref<16xf32>) {
 !t = memref<1x16x4x64xf16>
 
 func.func @double(%x: !t, %o: !t, %bias: memref<16xf64>) {
-  // expected-error @below {{fmha.attention C26: expected the region to read elements f32, f16, bf16, i64, i32, i8 or i1, got 'memref<16xf64>'}}
+  // expected-error @below {{attention.C26: expected the region to read elements f32, f16, bf16, i64, i32, i8 or i1, got 'memref<16xf64>'}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %bias[%j] : memref<16xf64>
     %y = arith.truncf %e : f64 to f32
@@ -139,7 +139,7 @@ func.func @double(%x: !t, %o: !t, %bias: memref<16xf64>) {
 !t = memref<1x16x4x64xf16>
 
 func.func @steps(%x: !t, %o: !t, %bias: memref<4x16xf32, strided<[32, 2]>>) {
-  // expected-error @below {{fmha.attention C26: expected what the region reads to be contiguous in its last dimension (stride 1), got 'memref<4x16xf32, strided<[32, 2]>>'}}
+  // expected-error @below {{attention.C26: expected the tensors that the region reads to be contiguous in their last dimension (stride 1), got 'memref<4x16xf32, strided<[32, 2]>>'}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %bias[%h, %j] : memref<4x16xf32, strided<[32, 2]>>
     fmha.yield %e : f32
@@ -165,7 +165,7 @@ func.func @indices(%x: !t, %o: !t, %bias: memref<4x16xf32>) {
 !t = memref<1x16x4x64xf16>
 
 func.func @mixed(%x: !t, %o: !t, %bias: tensor<16xf32>) {
-  // expected-error @below {{fmha.attention C1: expected all operands to be tensors or all to be memrefs}}
+  // expected-error @below {{attention.C1: expected all operands to be tensors or all to be memrefs}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %bias[%j] : tensor<16xf32>
     fmha.yield %e : f32
@@ -178,7 +178,7 @@ func.func @mixed(%x: !t, %o: !t, %bias: tensor<16xf32>) {
 !t = memref<1x16x4x64xf16>
 
 func.func @shared(%x: !t, %o: !t, %bias: memref<16xf32, 3>) {
-  // expected-error @below {{fmha.attention C19: expected what the region `score` reads to lie in global memory}}
+  // expected-error @below {{attention.C19: expected a tensor that the region `score` reads to lie in global memory}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %bias[%j] : memref<16xf32, 3>
     fmha.yield %e : f32
@@ -191,7 +191,7 @@ func.func @shared(%x: !t, %o: !t, %bias: memref<16xf32, 3>) {
 !t = memref<1x16x4x64xf16>
 
 func.func @destination(%x: !t, %o: !t) {
-  // expected-error @below {{fmha.attention C21: expected output and what the region `score` reads to share no memory, got one memref for both; give output a separate memref}}
+  // expected-error @below {{attention.C21: expected output and a tensor that the region `score` reads to share no memory, got one memref for both; give output a separate memref}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %o[%b, %i, %h, %j] : !t
     %y = arith.extf %e : f16 to f32
@@ -205,7 +205,7 @@ func.func @destination(%x: !t, %o: !t) {
 !t = memref<1x16x4x64xf16>
 
 func.func @empty(%x: !t, %o: !t) {
-  // expected-error @below {{fmha.attention C25: expected fmha.yield at the end of the region}}
+  // expected-error @below {{attention.C25: expected fmha.yield at the end of the region}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
   }
   return
@@ -217,7 +217,7 @@ func.func @empty(%x: !t, %o: !t) {
 
 func.func @number(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{fmha.attention C25: expected a source from outside of the region}}
+    // expected-error @below {{attention.C25: expected a source from outside of the region}}
     %e = "fmha.read"(%s) : (f32) -> f32
     fmha.yield %e : f32
   }
@@ -242,7 +242,7 @@ func.func @wide(%x: !t, %o: !t) {
 !t = memref<1x16x4x64xf16>
 
 func.func @arguments(%x: !t, %o: !t) {
-  // expected-error @below {{fmha.attention C25: expected a region of (f32, index, index, index, index, index, index), got ('f32')}}
+  // expected-error @below {{attention.C25: expected a region of (f32, index, index, index, index, index, index), got ('f32')}}
   "fmha.attention"(%x, %x, %x, %o) ({
   ^bb0(%s: f32):
     fmha.yield %s : f32
@@ -256,7 +256,7 @@ func.func @arguments(%x: !t, %o: !t) {
 !r9 = memref<1x1x1x1x1x1x1x1x16xf32>
 
 func.func @rank_9(%x: !t, %o: !t, %bias: !r9) {
-  // expected-error @below {{fmha.attention C26: expected the tensors that the region reads to have a rank of at most 8, got}}
+  // expected-error @below {{attention.C26: expected the tensors that the region reads to have a rank of at most 8, got}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %bias[%j, %j, %j, %j, %j, %j, %j, %j, %j] : !r9
     fmha.yield %e : f32

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-# decompose-run.mlir has head dims that only the decomposition takes (C17 of its buffers).
+# decompose-run.mlir has head dims that only the decomposition takes (attention.C17 of its buffers).
 NOT_PROGRAMS = {"decompose-run.mlir"}
 # Ops of other dialects that bufferization does not know: passes of their own come before it.
 FOREIGN = re.compile(r"\b(shard|transform)\.")
@@ -74,7 +74,7 @@ OTHERS = {
     r"(convert-(arith|cf|func|index|math|ub|scf|linalg|tensor)-to-(llvm|openmp|funcs|libm|std)|convert-to-llvm"
     r"|finalize-memref-to-llvm|gpu-to-llvm|lower-host-to-llvm|llvm-.*|ensure-debug-info-.*)": "lowers what a region"
     " `score` holds, or types of the op: comes after the op became a launch",
-    r"arith-emulate-.*|math-extend-to-supported-types|memref-emulate-wide-int": "replaces types that C3 and C26 name",
+    r"arith-emulate-.*|math-extend-to-supported-types|memref-emulate-wide-int": "replaces types that attention.C3 and attention.C26 name",
     r"gpu-(eliminate-barriers|kernel-outlining|launch-sink-.*|module-to-binary)|enable-.*": "about kernels written in gpu",
     r"remove-shape-constraints|shape-to-shape-lowering|simplify-depthwise-conv": "about ops that the programs do not hold",
     r"convert-affine-for-to-gpu": "takes perfectly nested loops",

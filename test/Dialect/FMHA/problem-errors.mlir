@@ -22,12 +22,12 @@
 
 // -----
 
-// expected-error@+1 {{#fmha.problem P1: expected captures to be memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got rank 9 and elements f32}}
+// expected-error@+1 {{problem.P1: expected captures to be memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got rank 9 and elements f32}}
 #p = #fmha.problem<captures = [memref<1x1x1x1x1x1x1x1x1xf32>]>
 
 // -----
 
-// expected-error@+1 {{#fmha.problem P1: expected captures to be memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got rank 1 and elements f64}}
+// expected-error@+1 {{problem.P1: expected captures to be memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got rank 1 and elements f64}}
 #p = #fmha.problem<captures = [memref<?xf64>]>
 
 // -----
@@ -47,5 +47,5 @@
 
 // -----
 
-// expected-error@+1 {{#fmha.mask M1: expected left to be at most 2^30, got 1073741825}}
+// expected-error@+1 {{mask.M1: expected left to be at most 2^30, got 1073741825}}
 #p = #fmha.problem<mask = #fmha.mask<none, left = 1073741825>>

@@ -32,7 +32,7 @@ func.func @two_sources(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %v: t
                        %v2: tensor<2x8x4x64xf16>, %out: tensor<2x8x4x64xf16>) -> tensor<2x8x4x64xf16> {
   %s = shard.sharding @grid split_axes = [[], [0]] : !shard.sharding
   %ks = shard.shard %k to %s annotate_for_users : tensor<2x8x4x64xf16>
-  // expected-error @+1 {{fmha.attention: expected one source of keys to shard them; write the sources as two ops and merge them by fmha.merge}}
+  // expected-error @+1 {{fmha.attention: expected one KV segment to shard keys; write the segments as two ops and merge them by fmha.merge}}
   %o = fmha.attention ins(%q, %ks, %v : tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>)
       source2(%k2, %v2 : tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>)
       outs(%out : tensor<2x8x4x64xf16>) -> tensor<2x8x4x64xf16>
@@ -46,7 +46,7 @@ func.func @rows_of_two_sources(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16
                                %v2: tensor<2x8x4x64xf16>, %out: tensor<2x8x4x64xf16>) -> tensor<2x8x4x64xf16> {
   %s = shard.sharding @grid split_axes = [[], [0]] : !shard.sharding
   %qs = shard.shard %q to %s annotate_for_users : tensor<2x8x4x64xf16>
-  // expected-error @+1 {{fmha.attention: expected no masks of two sources where query rows are sharded; shard the batch or heads}}
+  // expected-error @+1 {{fmha.attention: expected no masks of two KV segments if query rows are sharded; shard the batch or heads}}
   %o = fmha.attention ins(%qs, %k, %v : tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>)
       source2(%k2, %v2 : tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>)
       outs(%out : tensor<2x8x4x64xf16>) {mask = #fmha.mask<causal>} -> tensor<2x8x4x64xf16>
@@ -61,7 +61,7 @@ func.func @capture(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %v: tenso
   %s = shard.sharding @grid split_axes = [[0]] : !shard.sharding
   %qs = shard.shard %q to %s annotate_for_users : tensor<2x8x4x64xf16>
   %bs = shard.shard %bias to %s annotate_for_users : tensor<4x8xf32>
-  // expected-error @+1 {{fmha.attention: expected what the region `score` reads to be replicated, got 'tensor<4x8xf32>' in shards of 'tensor<2x8xf32>'}}
+  // expected-error @+1 {{fmha.attention: expected a tensor that the region `score` reads to be replicated, got 'tensor<4x8xf32>' in shards of 'tensor<2x8xf32>'}}
   %o = fmha.attention ins(%qs, %k, %v : tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>)
       outs(%out : tensor<2x8x4x64xf16>) -> tensor<2x8x4x64xf16>
       score(%x, %b, %h, %i, %j, %q_len, %kv_len) {

@@ -59,7 +59,7 @@ func.func @variant(%x: !t, %n: index) -> !t {
   return %a : !t
 }
 
-// A length that may be invalid (C23).
+// A length that may be invalid (attention.C23).
 // CHECK-LABEL: func.func @lists
 // CHECK: scf.for
 // CHECK: fmha.attention

@@ -85,7 +85,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 // Keys of two sources.
-// CHECK: error: fmha.attention: expected one source of keys to split them; write the sources as two ops and merge them by fmha.merge
+// CHECK: error: fmha.attention: expected one KV segment to split keys; write the segments as two ops and merge them by fmha.merge
 func.func @f(%q: tensor<2x16x4x64xf16>, %k: tensor<2x16x2x64xf16>) -> tensor<2x16x4x64xf16> {
   %o = fmha.attention ins(%q, %k, %k : tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>) source2(%k, %k : tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>) outs(%q : tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>
   return %o : tensor<2x16x4x64xf16>
@@ -101,7 +101,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 // Rows with masks of two sources that no slices express.
-// CHECK: error: fmha.attention: expected masks of two sources to be causal and aligned bottom-right, or none, where query rows are tiled, got none, window 2 left and none
+// CHECK: error: fmha.attention: expected masks of two KV segments to be causal and aligned bottom-right, or none, if query rows are tiled, got none, window 2 left and none
 func.func @f(%q: tensor<2x16x4x64xf16>, %k: tensor<2x16x2x64xf16>) -> tensor<2x16x4x64xf16> {
   %o = fmha.attention ins(%q, %k, %k : tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>) source2(%k, %k : tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>) outs(%q : tensor<2x16x4x64xf16>)
       {mask = #fmha.mask<none, left = 2>} -> tensor<2x16x4x64xf16>
@@ -118,7 +118,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 // Buffers, with a mask that becomes part of the score region.
-// CHECK: error: fmha.attention: expected tensors to tile an op with code on scores, or with a mask that becomes such code, by offsets that are no constants; tile before bufferization
+// CHECK: error: fmha.attention: expected tensors to tile an op with a score region, or with a mask that becomes one, by offsets that are not constant; tile before bufferization
 func.func @f(%q: memref<2x16x4x64xf16>, %o: memref<2x16x4x64xf16>) {
   fmha.attention ins(%q, %q, %q : memref<2x16x4x64xf16>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>) outs(%o : memref<2x16x4x64xf16>) {mask = #fmha.mask<causal_top_left>}
   return

@@ -182,7 +182,7 @@ def check(driver, name, case, target, rng):
         made = simulated(driver, text, target, given, ["o", "lse"], flags)
     except RuntimeError as error:
         # Long code has none of Hopper's loops over tiles.
-        if target != "sm_90a" or "C8: expected scheduler = single" not in str(error):
+        if target != "sm_90a" or "plan.C8: expected scheduler = single" not in str(error):
             raise
         made = simulated(driver, text, target, given, ["o", "lse"], tuple(flag for flag in flags if not flag.startswith("--scheduler")))
     shares = {"O": worst(made["o"].astype(np.float64), out, 1.1 * UNIT[case["dtype"]] * (abs(out) + size) + 1e-6),

@@ -143,7 +143,7 @@ TEST(MemoryMap, MessagesOfAWideHead) {
   EXPECT_EQ(verify(problem, schedule, map).value_or(""), "");
   std::erase_if(map.smem, [](const SmemRegion &r) { return r.name == "V"; });
   EXPECT_EQ(verify(problem, schedule, map).value_or(""),
-            "V1: expected a shared-memory region \"V\", got none");
+            "map.V1: expected a shared-memory region \"V\", got none");
 }
 
 TEST(MemoryMap, SeveralTilesNeedTheNumberOfTheNextOne) {
@@ -157,7 +157,7 @@ TEST(MemoryMap, SeveralTilesNeedTheNumberOfTheNextOne) {
     EXPECT_EQ(map.findSmem("next_tile")->offset % 16, 0u);
     EXPECT_FALSE(verify(Problem(), plan.schedule, map));
     EXPECT_THAT(*verify(Problem(), plan.schedule, plan.map),
-                StartsWith("V1: expected a shared-memory region "
+                StartsWith("map.V1: expected a shared-memory region "
                            "\"next_tile\", got none"));
   }
 }
@@ -286,48 +286,51 @@ TEST(Verify, AcceptsWhatLayOutMakes) {
 
 TEST(Verify, V1Names) {
   EXPECT_EQ(complaint([](MemoryMap &m) { tmem(m, "O1").name = "O2"; }),
-            "V1: expected a tensor-memory region \"O1\", got none");
+            "map.V1: expected a tensor-memory region \"O1\", got none");
   EXPECT_THAT(complaint([](MemoryMap &m) {
                 m.smem.push_back({"P0", 0, 16, 1, 16, ""});
               }),
-              AllOf(StartsWith("V1: "), HasSubstr("serves no tile")));
+              AllOf(StartsWith("map.V1: "), HasSubstr("serves no tile")));
   EXPECT_EQ(complaint([](MemoryMap &m) { m.smem.push_back(smem(m, "KV")); }),
-            "V1: expected one shared-memory region \"KV\", got several");
-  EXPECT_THAT(complaint([](MemoryMap &m) { m = {}; }), StartsWith("V1: "));
+            "map.V1: expected one shared-memory region \"KV\", got several");
+  EXPECT_THAT(complaint([](MemoryMap &m) { m = {}; }), StartsWith("map.V1: "));
 }
 
 TEST(Verify, V2Sizes) {
   EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "KV").stages = 4; }),
-              AllOf(StartsWith("V2: "), HasSubstr("5 x 32768"),
+              AllOf(StartsWith("map.V2: "), HasSubstr("5 x 32768"),
                     HasSubstr("got 4 x 32768")));
   EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "O0").columns = 64; }),
-              StartsWith("V2: "));
+              StartsWith("map.V2: "));
   EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "barriers").bytes = 8; }),
-              StartsWith("V2: "));
+              StartsWith("map.V2: "));
 }
 
 TEST(Verify, V3Aliases) {
   EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "P0").aliases = "S1"; }),
-              AllOf(StartsWith("V3: "), HasSubstr("to alias \"S0\"")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "P1").column = 128; }),
-              AllOf(StartsWith("V3: "), HasSubstr("begin 64 columns into")));
+              AllOf(StartsWith("map.V3: "), HasSubstr("to alias \"S0\"")));
+  EXPECT_THAT(
+      complaint([](MemoryMap &m) { tmem(m, "P1").column = 128; }),
+      AllOf(StartsWith("map.V3: "), HasSubstr("begin 64 columns into")));
   EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "P0").aliases = ""; }),
-              StartsWith("V3: "));
+              StartsWith("map.V3: "));
   EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "out0").offset = 32768; }),
-              AllOf(StartsWith("V3: "), HasSubstr("begin 0 bytes into")));
+              AllOf(StartsWith("map.V3: "), HasSubstr("begin 0 bytes into")));
   EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "KV").aliases = "Q0"; }),
-              StartsWith("V3: "));
+              StartsWith("map.V3: "));
 }
 
 TEST(Verify, V4Overlaps) {
-  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "O1").column = 300; }),
-              AllOf(StartsWith("V4: "), HasSubstr("overlap by 84 columns")));
+  EXPECT_THAT(
+      complaint([](MemoryMap &m) { tmem(m, "O1").column = 300; }),
+      AllOf(StartsWith("map.V4: "), HasSubstr("overlap by 84 columns")));
   EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "stats1").offset -= 16; }),
-              AllOf(StartsWith("V4: "), HasSubstr("\"stats0\""),
+              AllOf(StartsWith("map.V4: "), HasSubstr("\"stats0\""),
                     HasSubstr("overlap by 16 bytes")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "P1").offset -= 1024; },
-                        PPlacement::Smem),
-              AllOf(StartsWith("V4: "), HasSubstr("overlap by 1024 bytes")));
+  EXPECT_THAT(
+      complaint([](MemoryMap &m) { smem(m, "P1").offset -= 1024; },
+                PPlacement::Smem),
+      AllOf(StartsWith("map.V4: "), HasSubstr("overlap by 1024 bytes")));
 }
 
 TEST(Verify, V5Alignment) {
@@ -337,37 +340,37 @@ TEST(Verify, V5Alignment) {
                   region.offset += 512;
                 m.smemBytes += 512;
               }),
-              AllOf(StartsWith("V5: "), HasSubstr("multiple of 1024")));
+              AllOf(StartsWith("map.V5: "), HasSubstr("multiple of 1024")));
   EXPECT_THAT(complaint([](MemoryMap &m) {
                 smem(m, "tmem_address").offset += 4;
                 m.smemBytes += 16;
               }),
-              AllOf(StartsWith("V5: "), HasSubstr("multiple of 16")));
+              AllOf(StartsWith("map.V5: "), HasSubstr("multiple of 16")));
 }
 
 TEST(Verify, V6Capacities) {
   EXPECT_THAT(complaint([](MemoryMap &m) { m.tmemColumns = 256; }),
-              AllOf(StartsWith("V6: "), HasSubstr("ends beyond the 256")));
+              AllOf(StartsWith("map.V6: "), HasSubstr("ends beyond the 256")));
   EXPECT_THAT(complaint([](MemoryMap &m) { m.tmemColumns = 1024; }),
-              AllOf(StartsWith("V6: "), HasSubstr("power of two")));
+              AllOf(StartsWith("map.V6: "), HasSubstr("power of two")));
   EXPECT_THAT(complaint([](MemoryMap &m) { m.tmemColumns = 513; }),
-              AllOf(StartsWith("V6: "), HasSubstr("power of two")));
+              AllOf(StartsWith("map.V6: "), HasSubstr("power of two")));
   EXPECT_THAT(complaint([](MemoryMap &m) { m.smemBytes -= 16; }),
-              AllOf(StartsWith("V6: "), HasSubstr("ends beyond")));
+              AllOf(StartsWith("map.V6: "), HasSubstr("ends beyond")));
   EXPECT_THAT(complaint([](MemoryMap &m) { m.smemBytes = 232464; }),
-              AllOf(StartsWith("V6: "), HasSubstr("(16 too many)")));
+              AllOf(StartsWith("map.V6: "), HasSubstr("(16 too many)")));
 }
 
 TEST(Verify, V6KnowsTheTarget) {
   Plan plan = planOf(128, 2, PPlacement::Tmem);
   plan.schedule.target = "sm_1";
   EXPECT_EQ(verify(Problem(), plan.schedule, plan.map),
-            "V6: expected a known target, got \"sm_1\"");
+            "map.V6: expected a known target, got \"sm_1\"");
 }
 
 TEST(Verify, V7Lanes) {
   EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "S0").lane = 16; }),
-              AllOf(StartsWith("V7: "), HasSubstr("of 128 rows"),
+              AllOf(StartsWith("map.V7: "), HasSubstr("of 128 rows"),
                     HasSubstr("to begin at lane 0, got 16")));
   Problem problem;
   Schedule schedule = halfTile();
@@ -382,16 +385,18 @@ TEST(Verify, V7Lanes) {
               tmem(m, "O0").column = 0;
             }),
             "");
-  EXPECT_THAT(halves([](MemoryMap &m) { tmem(m, "O0").column = 0; }),
-              AllOf(StartsWith("V4: "), HasSubstr("overlap by 64 columns")));
+  EXPECT_THAT(
+      halves([](MemoryMap &m) { tmem(m, "O0").column = 0; }),
+      AllOf(StartsWith("map.V4: "), HasSubstr("overlap by 64 columns")));
   EXPECT_THAT(halves([](MemoryMap &m) { tmem(m, "S0").lane = 8; }),
-              AllOf(StartsWith("V7: "), HasSubstr("lane 0 or 16, got 8")));
+              AllOf(StartsWith("map.V7: "), HasSubstr("lane 0 or 16, got 8")));
   schedule.pPlacement = PPlacement::Tmem;
   EXPECT_EQ(halves([](MemoryMap &) {}), "");
   EXPECT_THAT(halves([](MemoryMap &m) { tmem(m, "O0").lane = 16; }),
-              AllOf(StartsWith("V7: "),
+              AllOf(StartsWith("map.V7: "),
                     HasSubstr("\"P0\" in the lanes of \"O0\", got lanes 0 "
                               "and 16")));
-  EXPECT_THAT(halves([](MemoryMap &m) { tmem(m, "P0").lane = 16; }),
-              AllOf(StartsWith("V7: "), HasSubstr("in the lanes of \"S0\"")));
+  EXPECT_THAT(
+      halves([](MemoryMap &m) { tmem(m, "P0").lane = 16; }),
+      AllOf(StartsWith("map.V7: "), HasSubstr("in the lanes of \"S0\"")));
 }

@@ -64,11 +64,11 @@ TEST(Resources, NameWhatIsExceeded) {
   Resources got = resourcesOf(problem, schedule);
   EXPECT_EQ(got.tmemAllocated, 0u);
   EXPECT_EQ(exceeded(got, "sm_100a"),
-            "tensor memory: 768 columns needed, 512 there");
+            "tensor memory: 768 columns needed, 512 available");
   schedule.qTiles = 1;
   schedule.kvStages = 9;
   EXPECT_EQ(exceeded(resourcesOf(problem, schedule), "sm_100a"),
-            "shared memory: 656400 bytes needed, 232448 there");
+            "shared memory: 656400 bytes needed, 232448 available");
   EXPECT_EQ(exceeded(resourcesOf(problem, schedule), "sm_13"), std::nullopt);
 }
 

@@ -127,7 +127,8 @@ TEST(CandidatesWgmma, PlansEveryHeadDim) {
 TEST(CandidatesWgmma, NamesTheWayOut) {
   Overrides tmem;
   tmem.pPlacement = PPlacement::Tmem;
-  EXPECT_THAT(mustFail(problemOf(128), "sm_90a", tmem),
-              HasSubstr("no tensor memory; the closest that can: p_placement = "
-                        "registers"));
+  EXPECT_THAT(
+      mustFail(problemOf(128), "sm_90a", tmem),
+      HasSubstr("no tensor memory; the nearest that works: p_placement = "
+                "registers"));
 }

@@ -75,8 +75,8 @@ TEST(Packing, HoldsAllHeadsOfAGroupOrDividesThem) {
 
 TEST(Packing, AsksForTheGroupThatItIsToHold) {
   EXPECT_THAT(mustFail(problemOf(128), "sm_100a", wholeGroup()),
-              HasSubstr("tell q-heads and kv-heads, or give a number; the "
-                        "closest that can: pack_heads = 1"));
+              HasSubstr("give q-heads and kv-heads, or a number; the "
+                        "nearest that works: pack_heads = 1"));
 }
 
 TEST(Packing, ReadsAndPrintsItsWords) {

@@ -91,7 +91,7 @@ TEST(Planner, NamesWhatKeepsTheBestCandidateBack) {
   Overrides deep;
   deep.fix(Choice::KvStages, 40);
   EXPECT_THAT(mustFail(problemOf(512), "sm_100a", deep),
-              HasSubstr("C6: 1 query tile of 65536 bytes"));
+              HasSubstr("plan.C6: 1 query tile of 65536 bytes"));
 }
 
 TEST(Planner, ObeysOverrides) {
@@ -146,7 +146,7 @@ TEST(Planner, ObeysEveryField) {
       if (got)
         EXPECT_EQ(field.get(got->schedule), value) << field.name;
       else
-        EXPECT_THAT(error, HasSubstr("the closest that can: ")) << field.name;
+        EXPECT_THAT(error, HasSubstr("the nearest that works: ")) << field.name;
     }
 }
 
@@ -160,7 +160,7 @@ TEST(Planner, CountsWhatAReasonStandsFor) {
     byRule[reason->substr(0, reason->find(':'))] += rejected.candidates;
   }
   // A pair of CTAs is refused at the root: every combination of the rest.
-  EXPECT_EQ(byRule["C4"] % (2 * 2 * 3 * 3), 0u);
+  EXPECT_EQ(byRule["plan.C4"] % (2 * 2 * 3 * 3), 0u);
   std::vector<Reason> groups = groupByReason(problemOf(128), plan.rejected);
   for (const Reason &group : groups)
     EXPECT_GT(group.candidates, 0u);
@@ -184,24 +184,25 @@ TEST(Planner, RunnersUpWouldDoAndComeInOrder) {
 }
 
 TEST(Planner, SaysWhyItFails) {
-  EXPECT_THAT(mustFail(problemOf(128), "sm_42"), HasSubstr("C1: "));
+  EXPECT_THAT(mustFail(problemOf(128), "sm_42"), HasSubstr("plan.C1: "));
   EXPECT_THAT(mustFail(problemOf(128), "sm_80"), HasSubstr("mma.sync"));
   Overrides wide;
   wide.fix(Choice::QTiles, 2);
   wide.fix(Choice::OColumns, 256);
   EXPECT_THAT(mustFail(problemOf(256), "sm_100a", wide),
               HasSubstr("need 640 tensor-memory columns (S 64 and O 256"));
-  EXPECT_THAT(mustFail(problemOf(100), "sm_100a"),
-              HasSubstr("got 100; the closest that can: head_dim = head_dim_v "
-                        "= 104, padded with zeros, the scale kept"));
+  EXPECT_THAT(
+      mustFail(problemOf(100), "sm_100a"),
+      HasSubstr("got 100; the nearest that works: head_dim = head_dim_v "
+                "= 104, padded with zeros, the scale kept"));
   // 64 columns of O would fit tensor memory, but 64 rows of Q take 262144
   // bytes.
   EXPECT_THAT(mustFail(problemOf(2048), "sm_100a"),
-              HasSubstr("C6: 1 query tile of 262144 bytes"));
+              HasSubstr("plan.C6: 1 query tile of 262144 bytes"));
   EXPECT_THAT(
       mustFail(problemOf(128), "sm_100a",
                fixed(std::nullopt, std::nullopt, PPlacement::Registers)),
-      HasSubstr("registers cannot be had"));
+      HasSubstr("registers is not available"));
   Overrides deep;
   deep.fix(Choice::QTiles, 2).fix(Choice::KvStages, 6);
   deep.fix(Choice::KvBlock, 128);
@@ -267,7 +268,7 @@ TEST(Planner, GivesItsRolesToAScheduleWithoutAny) {
   for (unsigned qTiles : {1, 2}) {
     Schedule schedule;
     schedule.qTiles = qTiles;
-    EXPECT_THAT(*check(problemOf(64), schedule), HasSubstr("C9"));
+    EXPECT_THAT(*check(problemOf(64), schedule), HasSubstr("plan.C9"));
     Schedule whole = withRoles(schedule);
     EXPECT_EQ(check(problemOf(64), whole), std::nullopt);
     EXPECT_EQ(whole.roles,

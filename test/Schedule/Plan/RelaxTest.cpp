@@ -51,7 +51,7 @@ struct Request {
 std::vector<std::string> changesFor(const Request &request,
                                     std::string_view target = "sm_100a") {
   std::string error = mustFail(request.problem, target, request.overrides);
-  constexpr std::string_view words = "; the closest that can: ";
+  constexpr std::string_view words = "; the nearest that works: ";
   std::vector<std::string> changes;
   size_t at = error.find(words);
   while (at != std::string::npos) {
@@ -121,9 +121,9 @@ TEST(Relax, TellsWhatAPersonFixed) {
   wanted.pPlacement = PPlacement::Tmem;
   EXPECT_THAT(mustFail(problemOf(128), "sm_100a", wanted),
               StartsWith("no schedule can serve this problem with kv_block = "
-                         "100, p_placement = tmem: C"));
+                         "100, p_placement = tmem: plan.C"));
   EXPECT_THAT(mustFail(problemOf(4), "sm_100a"),
-              StartsWith("no schedule can serve this problem: C"));
+              StartsWith("no schedule can serve this problem: plan.C"));
 }
 
 TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {

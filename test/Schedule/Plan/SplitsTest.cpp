@@ -149,7 +149,7 @@ TEST(Splits, ThePlannerTakesThemAndSaysWhy) {
   EXPECT_THAT(plan.reason,
               HasSubstr("splits = " + std::to_string(plan.schedule.splits) +
                         ": 8 CTAs on 148 SMs, 512 KV blocks each; "));
-  EXPECT_THAT(plan.reason, HasSubstr(" clk with the kernel that combines, "));
+  EXPECT_THAT(plan.reason, HasSubstr(" clk with the merge kernel, "));
   Overrides single;
   single.fix(Choice::Splits, 1);
   plan = mustPlan(decode(1 << 16), "sm_100a", single);

@@ -59,21 +59,22 @@ TEST(Capacities, R1TensorMemoryIsAllocatedByAPowerOfTwo) {
       d.allocations[0].count = d.deallocations[0].count = count;
     };
   };
-  expect(columns(384), "R1: expected an allocation of a power of two");
-  expect(columns(16), "R1: expected an allocation of a power of two");
+  expect(columns(384),
+         "resources.R1: expected an allocation of a power of two");
+  expect(columns(16), "resources.R1: expected an allocation of a power of two");
   expect(columns(1024), "from 32 to 512 columns, got 1024");
 }
 
 TEST(Capacities, R1ItIsFreedAsItWasAllocatedAndOnce) {
   expect([](Demand &d) { d.deallocations[0].count = 256; },
-         "R1: expected to free the 512 columns");
+         "resources.R1: expected to free the 512 columns");
   expect([](Demand &d) { d.deallocations.clear(); }, "expected tmem_dealloc");
   expect([](Demand &d) { d.allocations.push_back({32, 4}); },
-         "R1: expected one allocation of tensor memory, got 2");
+         "resources.R1: expected one allocation of tensor memory, got 2");
 }
 
 TEST(Capacities, R2PlacesLieInsideTheirMemory) {
-  expect([](Demand &d) { d.barriers[0].end += 8; }, "R2: ");
+  expect([](Demand &d) { d.barriers[0].end += 8; }, "resources.R2: ");
   expect([](Demand &d) { d.barriers[0].end += 8; }, "(8 too many)");
   expect([](Demand &d) { d.tiles[1].end = 544; }, "(32 too many)");
   // Less is allocated than the target has.
@@ -86,18 +87,20 @@ TEST(Capacities, R2PlacesLieInsideTheirMemory) {
 
 TEST(Capacities, R3PlacesAreAligned) {
   expect([](Demand &d) { d.tiles[0].begin = 512; },
-         "R3: expected tile [512, 232440) to begin at a multiple of 1024");
+         "resources.R3: expected tile [512, 232440) to begin at a multiple of "
+         "1024");
 }
 
 TEST(Capacities, R4BarriersOverlapNothing) {
-  expect([](Demand &d) { d.tiles[0].end += 4; }, "R4: mbarriers");
+  expect([](Demand &d) { d.tiles[0].end += 4; }, "resources.R4: mbarriers");
   expect([](Demand &d) { d.barriers.push_back(d.barriers[0]); },
          "overlap barrier [232440, 232448) by 8 bytes");
 }
 
 TEST(Capacities, R5RegistersAreOfThePool) {
   expect([](Demand &d) { d.warps[0].registers = 208; },
-         "R5: the roles need 66560 registers, 65536 are there (1024 too "
+         "resources.R5: the roles need 66560 registers, 65536 are available "
+         "(1024 too "
          "many)");
   expect([](Demand &d) { d.warps[1].registers = 20; }, "multiple of 8");
   expect([](Demand &d) { d.warps[1].registers = 16; }, "from 24 to 256");
@@ -109,12 +112,14 @@ TEST(Capacities, R5RegistersAreOfThePool) {
 }
 
 TEST(Capacities, R6ThreadsAreLaunched) {
-  expect([](Demand &d) { d.threads = 1056; }, "R6: expected at most 1024");
-  expect([](Demand &d) { d.threads = 480; }, "R6: expected correction");
+  expect([](Demand &d) { d.threads = 1056; },
+         "resources.R6: expected at most 1024");
+  expect([](Demand &d) { d.threads = 480; },
+         "resources.R6: expected correction");
 }
 
 TEST(Capacities, R7NamedBarriersAreSixteen) {
-  expect([](Demand &d) { d.namedBarriers[0].count = 16; }, "R7: ");
+  expect([](Demand &d) { d.namedBarriers[0].count = 16; }, "resources.R7: ");
 }
 
 TEST(Capacities, R8PlacesAreFreeWhenTheyAreWritten) {
@@ -122,7 +127,7 @@ TEST(Capacities, R8PlacesAreFreeWhenTheyAreWritten) {
       [](Demand &d) {
         d.clobbers = {{"tile.dot", Memory::Tensor, 64, 128, 1, 2}};
       },
-      "R8: overwrites columns [64, 128) of tile.dot");
+      "resources.R8: overwrites columns [64, 128) of tile.dot");
 }
 
 TEST(Capacities, AnUnknownTargetIsNamed) {

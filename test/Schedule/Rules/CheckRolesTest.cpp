@@ -18,13 +18,13 @@ using testing::StartsWith;
 
 TEST(Check, C9Roles) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles.clear(); }),
-              StartsWith("C9: expected a role \"softmax0\""));
+              StartsWith("plan.C9: expected a role \"softmax0\""));
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { role(s, "spare").name = "helper"; }),
-      AllOf(StartsWith("C9: "), HasSubstr("got \"helper\"")));
+      AllOf(StartsWith("plan.C9: "), HasSubstr("got \"helper\"")));
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { role(s, "spare").name = "store"; }),
-      AllOf(StartsWith("C9: "), HasSubstr("\"store\" twice")));
+      AllOf(StartsWith("plan.C9: "), HasSubstr("\"store\" twice")));
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { role(s, "correction").warps = 3; }),
       HasSubstr("\"correction\" to have 4 warps, got 3"));
@@ -48,12 +48,12 @@ TEST(Check, C9OneTileNeedsNoSecondSoftmax) {
 }
 
 TEST(Check, C10Warps) {
-  EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.roles.pop_back(); }),
-      AllOf(StartsWith("C10: warp 15 has no role"), HasSubstr("\"spare\"")));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles.pop_back(); }),
+              AllOf(StartsWith("plan.C10: warp 15 has no role"),
+                    HasSubstr("\"spare\"")));
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { role(s, "store").firstWarp = 13; }),
-      AllOf(StartsWith("C10: expected one role per warp"),
+      AllOf(StartsWith("plan.C10: expected one role per warp"),
             HasSubstr("\"mma\" and \"store\" on warp 13")));
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { role(s, "spare").firstWarp = 32; }),
@@ -61,7 +61,7 @@ TEST(Check, C10Warps) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) {
                 role(s, "spare") = {"spare", ~0u, ~0u, 48};
               }),
-              StartsWith("C10: "));
+              StartsWith("plan.C10: "));
 }
 
 TEST(Check, C11Registers) {
@@ -72,14 +72,14 @@ TEST(Check, C11Registers) {
   };
   EXPECT_EQ(softmax(184), "");
   for (unsigned bad : {0u, 16u, 190u, 264u})
-    EXPECT_THAT(softmax(bad), StartsWith("C11: expected registers to be a "
+    EXPECT_THAT(softmax(bad), StartsWith("plan.C11: expected registers to be a "
                                          "multiple of 8 from 24 to 256"));
   EXPECT_EQ(softmax(192),
-            "C11: the roles need 66560 registers, 65536 are there "
-            "(1024 too many): a CTA of 512 threads starts with 128 a thread");
+            "plan.C11: the roles need 66560 registers, 65536 are available "
+            "(1024 too many): a CTA of 512 threads starts with 128 each");
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { role(s, "mma").registers = 40; }),
-      StartsWith("C11: expected the same registers for all roles of "
+      StartsWith("plan.C11: expected the same registers for all roles of "
                  "warpgroup 3"));
 }
 
@@ -92,12 +92,14 @@ TEST(Check, C11RolesHaveWhatThePlannerGives) {
   };
   EXPECT_EQ(with(128, 128), "");
   EXPECT_EQ(with(64, 64), "");
-  EXPECT_THAT(with(128, 64),
-              AllOf(StartsWith("C11: expected at least 184 registers of role "
-                               "\"softmax0\""),
-                    HasSubstr("got 168")));
-  EXPECT_THAT(with(64, 128, true),
-              AllOf(StartsWith("C11: expected at least 88 registers of role "
-                               "\"correction\""),
-                    HasSubstr("got 56")));
+  EXPECT_THAT(
+      with(128, 64),
+      AllOf(StartsWith("plan.C11: expected at least 184 registers of role "
+                       "\"softmax0\""),
+            HasSubstr("got 168")));
+  EXPECT_THAT(
+      with(64, 128, true),
+      AllOf(StartsWith("plan.C11: expected at least 88 registers of role "
+                       "\"correction\""),
+            HasSubstr("got 56")));
 }

@@ -27,11 +27,11 @@ TEST(Check, AcceptsASoundSchedule) {
 
 TEST(Check, C1Target) {
   EXPECT_EQ(complaint([](auto &, Schedule &s) { s.target = "sm_103a"; }), "");
-  EXPECT_EQ(
-      complaint([](auto &, Schedule &s) { s.target = "sm_13"; }),
-      "C1: expected a known target (sm_100a, sm_103a, sm_90a), got \"sm_13\"");
+  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.target = "sm_13"; }),
+            "plan.C1: expected a known target (sm_100a, sm_103a, sm_90a), got "
+            "\"sm_13\"");
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.target = "sm_80"; }),
-              AllOf(StartsWith("C1: "), HasSubstr("sm_80"),
+              AllOf(StartsWith("plan.C1: "), HasSubstr("sm_80"),
                     HasSubstr("take one of sm_100a, sm_103a, sm_90a")));
 }
 
@@ -41,34 +41,38 @@ TEST(Check, C2HeadDims) {
     EXPECT_EQ(complaint([&](Problem &p, auto &) { p = problemOf(dim); }), "")
         << dim;
   EXPECT_EQ(complaint([](Problem &p, auto &) { p.headDimV = 40; }), "");
-  EXPECT_EQ(complaint([](Problem &p, auto &) { p = problemOf(60); }),
-            "C2: expected head_dim to be a positive multiple of 8, since TMA "
-            "moves 16 bytes of a row at a time, got 60; take 56 or 64");
+  EXPECT_EQ(
+      complaint([](Problem &p, auto &) { p = problemOf(60); }),
+      "plan.C2: expected head_dim to be a positive multiple of 8, since TMA "
+      "moves 16 bytes of a row at a time, got 60; take 56 or 64");
   EXPECT_THAT(complaint([](Problem &p, auto &) { p.headDimV = 4; }),
-              AllOf(StartsWith("C2: expected head_dim_v to be a positive"),
+              AllOf(StartsWith("plan.C2: expected head_dim_v to be a positive"),
                     HasSubstr("got 4; take 8")));
   EXPECT_THAT(complaint([](Problem &p, auto &) { p = problemOf(0); }),
               HasSubstr("got 0; take 8"));
-  EXPECT_EQ(complaint([](Problem &p, auto &) { p = problemOf(256); }),
-            "C2: 2 query tiles need 768 tensor-memory columns (S 128 and O 256 "
-            "each), 512 are there; take o_columns of at most 128, or one query "
-            "tile");
-  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
-                p = problemOf(512);
-                s.qTiles = 1;
-              }),
-              HasSubstr("1 query tile needs 640 tensor-memory columns (S 128 "
-                        "and O 512 each), 512 are there; take o_columns of at "
-                        "most 384, or q_tile_rows = 64"));
+  EXPECT_EQ(
+      complaint([](Problem &p, auto &) { p = problemOf(256); }),
+      "plan.C2: 2 query tiles need 768 tensor-memory columns (S 128 and O 256 "
+      "each), 512 are available; take o_columns of at most 128, or one query "
+      "tile");
+  EXPECT_THAT(
+      complaint([](Problem &p, Schedule &s) {
+        p = problemOf(512);
+        s.qTiles = 1;
+      }),
+      HasSubstr("1 query tile needs 640 tensor-memory columns (S 128 "
+                "and O 512 each), 512 are available; take o_columns of at "
+                "most 384, or q_tile_rows = 64"));
   // S of 64 rows lies beside O or in the other lanes.
-  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
-                p.headDimV = 576;
-                s.qTiles = 1;
-                s.qTileRows = 64;
-              }),
-              HasSubstr("1 query tile needs 576 tensor-memory columns (S 128 "
-                        "and O 576 each), 512 are there; take o_columns of at "
-                        "most 512"));
+  EXPECT_THAT(
+      complaint([](Problem &p, Schedule &s) {
+        p.headDimV = 576;
+        s.qTiles = 1;
+        s.qTileRows = 64;
+      }),
+      HasSubstr("1 query tile needs 576 tensor-memory columns (S 128 "
+                "and O 576 each), 512 are available; take o_columns of at "
+                "most 512"));
   EXPECT_THAT(complaint([](Problem &p, auto &) {
                 p.vInK = true;
                 p.headDimV = 136;
@@ -81,7 +85,7 @@ TEST(Check, C3PackedHeads) {
     EXPECT_EQ(complaint([&](auto &, Schedule &s) { s.packHeads = heads; }), "");
   for (unsigned heads : {0u, 3u, 96u, 256u})
     EXPECT_EQ(complaint([&](auto &, Schedule &s) { s.packHeads = heads; }),
-              "C3: expected pack_heads to be a power of two of at most "
+              "plan.C3: expected pack_heads to be a power of two of at most "
               "q_tile_rows, 128, got " +
                   std::to_string(heads));
   EXPECT_THAT(complaint([](auto &, Schedule &s) {
@@ -95,9 +99,9 @@ TEST(Check, C3PackedHeads) {
 TEST(Check, C3Tiles) {
   EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 1; }), "");
   EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 3; }),
-            "C3: expected q_tiles to be 1 or 2, got 3");
+            "plan.C3: expected q_tiles to be 1 or 2, got 3");
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTileRows = 64; }),
-              StartsWith("C3: expected one query tile of 64 rows, got 2"));
+              StartsWith("plan.C3: expected one query tile of 64 rows, got 2"));
   EXPECT_EQ(complaint([](auto &, Schedule &s) {
               s.qTileRows = 64;
               s.qTiles = 1;
@@ -105,16 +109,16 @@ TEST(Check, C3Tiles) {
             "");
   for (unsigned rows : {0u, 32u, 96u, 256u})
     EXPECT_THAT(complaint([=](auto &, Schedule &s) { s.qTileRows = rows; }),
-                StartsWith("C3: expected q_tile_rows to be 64 or 128"));
+                StartsWith("plan.C3: expected q_tile_rows to be 64 or 128"));
   EXPECT_EQ(complaint([](auto &, Schedule &s) { s.kvBlock = 64; }), "");
   for (unsigned keys : {0u, 32u, 96u, 256u})
     EXPECT_THAT(complaint([=](auto &, Schedule &s) { s.kvBlock = keys; }),
-                StartsWith("C3: expected kv_block to be 64 or 128"));
+                StartsWith("plan.C3: expected kv_block to be 64 or 128"));
 }
 
 TEST(Check, C4CtaGroup) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.ctaGroup = 2; }),
-              StartsWith("C4: expected cta_group to be 1, got 2"));
+              StartsWith("plan.C4: expected cta_group to be 1, got 2"));
 }
 
 TEST(Check, C5Placement) {
@@ -123,9 +127,10 @@ TEST(Check, C5Placement) {
   };
   EXPECT_EQ(with(PPlacement::Tmem), "");
   EXPECT_EQ(with(PPlacement::Smem), "");
-  EXPECT_THAT(with(PPlacement::Auto), StartsWith("C5: "));
-  EXPECT_THAT(with(PPlacement::Registers),
-              AllOf(StartsWith("C5: "), HasSubstr("cannot be had on sm_100a")));
+  EXPECT_THAT(with(PPlacement::Auto), StartsWith("plan.C5: "));
+  EXPECT_THAT(
+      with(PPlacement::Registers),
+      AllOf(StartsWith("plan.C5: "), HasSubstr("is not available on sm_100a")));
 }
 
 TEST(Check, C5PlacementInTheLanesOfO) {
@@ -145,7 +150,8 @@ TEST(Check, C5PlacementInTheLanesOfO) {
   EXPECT_EQ(with(392, PPlacement::Smem), "");
   EXPECT_EQ(with(512, PPlacement::Smem), "");
   EXPECT_EQ(with(392, PPlacement::Tmem),
-            "C5: p_placement tmem cannot be had where O of 400 columns leaves "
+            "plan.C5: p_placement tmem is not available where O of 400 columns "
+            "leaves "
             "S of 128 the other lanes, since tcgen05.mma reads A from the "
             "lanes of D; take smem, or o_columns of at most 384");
 }
@@ -158,17 +164,17 @@ TEST(Check, C6SharedMemory) {
     });
   };
   EXPECT_THAT(stages(1, PPlacement::Tmem),
-              StartsWith("C6: expected at least 2 KV stages"));
+              StartsWith("plan.C6: expected at least 2 KV stages"));
   EXPECT_EQ(stages(2, PPlacement::Tmem), "");
   EXPECT_EQ(stages(5, PPlacement::Tmem), "");
   EXPECT_EQ(stages(3, PPlacement::Smem), "");
   // 64 KiB of Q, 6 x 32 KiB of KV, 1040 + 512 bytes of the rest.
   EXPECT_THAT(stages(6, PPlacement::Tmem),
-              AllOf(StartsWith("C6: "), HasSubstr("need 263696 bytes"),
-                    HasSubstr("232448 are there (31248 too many)")));
-  EXPECT_THAT(stages(4, PPlacement::Smem), StartsWith("C6: "));
-  EXPECT_THAT(stages(1000, PPlacement::Tmem), StartsWith("C6: "));
-  EXPECT_THAT(stages(~0u, PPlacement::Tmem), StartsWith("C6: "));
+              AllOf(StartsWith("plan.C6: "), HasSubstr("need 263696 bytes"),
+                    HasSubstr("232448 are available (31248 too many)")));
+  EXPECT_THAT(stages(4, PPlacement::Smem), StartsWith("plan.C6: "));
+  EXPECT_THAT(stages(1000, PPlacement::Tmem), StartsWith("plan.C6: "));
+  EXPECT_THAT(stages(~0u, PPlacement::Tmem), StartsWith("plan.C6: "));
 }
 
 TEST(Check, C8EmulatedExponentialsNeedRegisters) {
@@ -188,15 +194,18 @@ TEST(Check, C8EmulatedExponentialsNeedRegisters) {
   EXPECT_EQ(with(0, 2), "");
   EXPECT_THAT(
       with(26, 1),
-      StartsWith("C8: expected exp2_emulated of at most 25, where softmax"));
+      StartsWith(
+          "plan.C8: expected exp2_emulated of at most 25, where softmax"));
   EXPECT_EQ(with(25, 2), "");
-  EXPECT_EQ(with(12, 2, false),
-            "C11: expected at least 200 registers of role \"softmax1\", with "
-            "which no kernel spills, got 24; take no roles for the planner's "
-            "counts");
-  EXPECT_THAT(with(12, 2, true, 136),
-              StartsWith("C8: expected q_tiles = 1 with exp2_emulated and a "
-                         "head dim above 128"));
+  EXPECT_EQ(
+      with(12, 2, false),
+      "plan.C11: expected at least 200 registers of role \"softmax1\", with "
+      "which no kernel spills, got 24; take no roles for the planner's "
+      "counts");
+  EXPECT_THAT(
+      with(12, 2, true, 136),
+      StartsWith("plan.C8: expected q_tiles = 1 with exp2_emulated and a "
+                 "head dim above 128"));
   EXPECT_EQ(with(12, 1, true, 136), "");
   // ptxas spilled at 88, 96, 104 and 112 columns of O.
   for (unsigned dim : {80u, 120u, 128u})
@@ -216,12 +225,12 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
     });
   };
   EXPECT_THAT(emulating([](auto &, Schedule &s) { s.packHeads = 8; }),
-              StartsWith("C8: expected q_tiles = 1 with exp2_emulated and "
+              StartsWith("plan.C8: expected q_tiles = 1 with exp2_emulated and "
                          "packed heads"));
   for (bool Problem::*list : {&Problem::kvLens, &Problem::cuSeqlensQ,
                               &Problem::cuSeqlensK, &Problem::source2Lens})
     EXPECT_THAT(emulating([=](Problem &p, auto &) { p.*list = true; }),
-                HasSubstr("exp2_emulated and lists of lengths"));
+                HasSubstr("exp2_emulated and varlen metadata"));
   EXPECT_THAT(emulating([](Problem &p, auto &) { p.outF32 = true; }),
               HasSubstr("exp2_emulated and an output of f32"));
   auto undivided = [](Scheduler scheduler) {
@@ -233,10 +242,10 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
   };
   EXPECT_EQ(emulating(undivided(Scheduler::Single)), "");
   EXPECT_THAT(emulating(undivided(Scheduler::Static)),
-              HasSubstr("exp2_emulated, scheduler static and an undivided "
-                        "output"));
+              HasSubstr("exp2_emulated, scheduler static and an "
+                        "unnormalized output"));
   EXPECT_THAT(emulating([](Problem &p, auto &) { p.captures = {{"f32", 1}}; }),
-              HasSubstr("exp2_emulated and code on scores that reads"));
+              HasSubstr("exp2_emulated and a score_mod that reads"));
   EXPECT_THAT(emulating([](auto &, Schedule &s) {
                 s.pPlacement = PPlacement::Smem;
                 s.kvStages = 2;
@@ -255,8 +264,9 @@ TEST(Check, C8LoopsOverTilesKeepBoundsOfSequences) {
       s.qTiles = left == 3 ? 1 : 2;
     });
   };
-  EXPECT_THAT(without(-1),
-              StartsWith("C8: expected q_tiles = 1 with scheduler static"));
+  EXPECT_THAT(
+      without(-1),
+      StartsWith("plan.C8: expected q_tiles = 1 with scheduler static"));
   for (int left = 0; left < 4; ++left)
     EXPECT_EQ(without(left), "") << left;
 }
@@ -274,8 +284,8 @@ TEST(Check, C8SplitsOfTwoSourcesKeepBoundsOfSequences) {
     });
   };
   EXPECT_THAT(without(-1),
-              StartsWith("C8: expected q_tiles = 1 with splits, a "
-                         "second source of keys, lists of lengths"));
+              StartsWith("plan.C8: expected q_tiles = 1 with splits, a "
+                         "second KV segment, varlen metadata"));
   for (int left = 0; left < 5; ++left)
     EXPECT_EQ(without(left), "") << left;
 }
@@ -291,13 +301,15 @@ TEST(Check, C8PackedHeadsAndListsBesideAnotherTile) {
       s.scheduler = scheduler;
     });
   };
-  EXPECT_THAT(without(-1, 2, Scheduler::Single),
-              StartsWith("C8: expected q_tiles = 1 with packed heads, lists of "
-                         "lengths and code on scores that reads"));
+  EXPECT_THAT(
+      without(-1, 2, Scheduler::Single),
+      StartsWith("plan.C8: expected q_tiles = 1 with packed heads, varlen "
+                 "metadata and a score_mod that reads"));
   EXPECT_EQ(without(-1, 1, Scheduler::Single), "");
-  EXPECT_THAT(without(-1, 1, Scheduler::Dynamic),
-              StartsWith("C8: expected q_tile_rows = 64 with packed heads, "
-                         "lists of lengths, scheduler dynamic and code"));
+  EXPECT_THAT(
+      without(-1, 1, Scheduler::Dynamic),
+      StartsWith("plan.C8: expected q_tile_rows = 64 with packed heads, "
+                 "varlen metadata, scheduler dynamic and a"));
   for (int left = 0; left < 3; ++left)
     EXPECT_EQ(without(left, 2, Scheduler::Dynamic), "") << left;
 }
@@ -321,7 +333,7 @@ TEST(Check, C8ProductsOfWideHeadsComeInChunks) {
   for (unsigned headDim : {264u, 320u, 384u}) {
     EXPECT_THAT(
         with(headDim, 0),
-        AllOf(StartsWith("C8: expected key_chunk of at most 256 with a "
+        AllOf(StartsWith("plan.C8: expected key_chunk of at most 256 with a "
                          "head dim above 256 and query tiles of 128 "
                          "rows, where the MMA role has "),
               EndsWith(" (row wideProducts of RegisterDemand.def), got " +
@@ -333,7 +345,7 @@ TEST(Check, C8ProductsOfWideHeadsComeInChunks) {
     EXPECT_EQ(with(headDim, 0, /*shared=*/false, /*rows=*/64), "");
   }
   EXPECT_THAT(with(384, 320),
-              StartsWith("C8: expected key_chunk of at most 256"));
+              StartsWith("plan.C8: expected key_chunk of at most 256"));
 }
 
 TEST(Check, C8PackedHeadsAndReadsForEachKeyBehindALeftBound) {
@@ -351,10 +363,11 @@ TEST(Check, C8PackedHeadsAndReadsForEachKeyBehindALeftBound) {
       s.qTileRows = rows;
     });
   };
-  EXPECT_THAT(without(-1),
-              StartsWith("C8: expected q_tile_rows = 64 with packed heads, a "
-                         "left bound of the window, code on scores that reads "
-                         "for each key"));
+  EXPECT_THAT(
+      without(-1),
+      StartsWith("plan.C8: expected q_tile_rows = 64 with packed heads, a "
+                 "left bound of the window, a score_mod that "
+                 "reads per key"));
   EXPECT_EQ(without(-1, 64), "");
   for (int left = 0; left < 4; ++left)
     EXPECT_EQ(without(left), "") << left;
@@ -363,13 +376,13 @@ TEST(Check, C8PackedHeadsAndReadsForEachKeyBehindALeftBound) {
 TEST(Check, C8FeaturesThatNoPassBuilds) {
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { s.scheduler = Scheduler(3); }),
-      StartsWith("C8: expected scheduler to be single, static or "
-                 "dynamic, since no pass builds it otherwise; got 3"));
+      StartsWith("plan.C8: expected scheduler to be single, static or "
+                 "dynamic, since no pass implements anything else; got 3"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) {
                 // The default threshold goes with no number of splits.
                 s.splits = 257;
               }),
-              StartsWith("C8: expected splits to be from 1 to 256"));
+              StartsWith("plan.C8: expected splits to be from 1 to 256"));
 }
 
 TEST(Check, C6NamesOnlyWhatCanBeHad) {
@@ -408,11 +421,11 @@ TEST(Check, C8SlicesOfP) {
     EXPECT_EQ(with(slices, 128), "");
   EXPECT_EQ(with(4, 64), "");
   EXPECT_EQ(with(3, 128),
-            "C8: expected p_slices to cut kv_block in equal slices of a "
-            "multiple of 16 keys, what an MMA takes at once, got 3 in 128; "
+            "plan.C8: expected p_slices to cut kv_block in equal slices of a "
+            "multiple of 16 keys, the K step of an MMA, got 3 in 128; "
             "take one of 1, 2, 4, 8");
-  EXPECT_THAT(with(0, 128), StartsWith("C8: expected p_slices"));
-  EXPECT_THAT(with(16, 128), StartsWith("C8: expected p_slices"));
+  EXPECT_THAT(with(0, 128), StartsWith("plan.C8: expected p_slices"));
+  EXPECT_THAT(with(16, 128), StartsWith("plan.C8: expected p_slices"));
   EXPECT_THAT(with(8, 64), EndsWith("got 8 in 64; take one of 1, 2, 4"));
 }
 
@@ -430,7 +443,7 @@ TEST(Check, C6SlicesOfPTakeBarriers) {
   EXPECT_EQ(with(1, 22), "");
   EXPECT_EQ(with(2, 21), "");
   EXPECT_THAT(with(2, 22),
-              StartsWith("C6: 22 stages of K and V need 66 mbarriers"));
+              StartsWith("plan.C6: 22 stages of K and V need 66 mbarriers"));
 }
 
 /// check() for head dims 576 and 512, one tile, 256 columns of O and chunks of
@@ -452,39 +465,40 @@ wideComplaint(const std::function<void(Problem &, Schedule &)> &change) {
 TEST(Check, C8Chunks) {
   EXPECT_EQ(wideComplaint([](auto &, auto &) {}), "");
   EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.keyChunk = 96; }),
-              StartsWith("C8: expected key_chunk to be a multiple of 64"));
+              StartsWith("plan.C8: expected key_chunk to be a multiple of 64"));
   for (unsigned keys : {8u, 48u, 256u})
     EXPECT_THAT(
         wideComplaint([=](auto &, Schedule &s) { s.valueChunk = keys; }),
-        StartsWith("C8: expected value_chunk to be a multiple of 16 that "
+        StartsWith("plan.C8: expected value_chunk to be a multiple of 16 that "
                    "divides kv_block"));
   EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 208; }),
-              StartsWith("C8: expected o_columns to be a multiple of 64"));
+              StartsWith("plan.C8: expected o_columns to be a multiple of 64"));
   // All columns in one pass, and yet no schedule that an attribute can hold.
   EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 1000; }),
-              StartsWith("C8: expected o_columns to be a multiple of 16"));
+              StartsWith("plan.C8: expected o_columns to be a multiple of 16"));
   // Wider than the head: 576 columns of K, nine panels, and 512 of V.
   EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.keyChunk = 640; }),
-              StartsWith("C8: expected key_chunk to be at most 576, "));
+              StartsWith("plan.C8: expected key_chunk to be at most 576, "));
   EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 528; }),
-              StartsWith("C8: expected o_columns to be at most 512, "));
+              StartsWith("plan.C8: expected o_columns to be at most 512, "));
   // Whole blocks of 144 and 64 KiB fit no ring beside a query of 144 KiB.
   EXPECT_THAT(
       wideComplaint([](auto &, Schedule &s) {
         s.keyChunk = s.valueChunk = 0;
         s.qTileRows = 64;
       }),
-      AllOf(StartsWith("C6: "), HasSubstr("2 KV stages of 147456 bytes"),
+      AllOf(StartsWith("plan.C6: "), HasSubstr("2 KV stages of 147456 bytes"),
             HasSubstr("take a smaller key_chunk or a smaller value_chunk")));
 }
 
 TEST(Check, C3TwoTilesTakeWholeBlocks) {
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.keyChunk = 64; }),
-              AllOf(StartsWith("C3: expected key_chunk and value_chunk to be 0 "
-                               "with 2 query tiles"),
-                    HasSubstr("got 64 and 0")));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.keyChunk = 64; }),
+      AllOf(StartsWith("plan.C3: expected key_chunk and value_chunk to be 0 "
+                       "with 2 query tiles"),
+            HasSubstr("got 64 and 0")));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
-              StartsWith("C3: "));
+              StartsWith("plan.C3: "));
 }
 
 TEST(Check, C6RingsOfTheirOwn) {
@@ -496,8 +510,9 @@ TEST(Check, C6RingsOfTheirOwn) {
   };
   EXPECT_EQ(stages(1, 1), "");
   EXPECT_EQ(stages(2, 3), "");
-  EXPECT_THAT(stages(0, 1), StartsWith("C6: expected at least 1 stage of K"));
-  EXPECT_THAT(stages(3, 3), AllOf(StartsWith("C6: "),
+  EXPECT_THAT(stages(0, 1),
+              StartsWith("plan.C6: expected at least 1 stage of K"));
+  EXPECT_THAT(stages(3, 3), AllOf(StartsWith("plan.C6: "),
                                   HasSubstr("3 V stages of 32768 bytes")));
   EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
                 p = problemOf(8);
@@ -519,13 +534,14 @@ TEST(Check, C8OneMessageForKAndV) {
   };
   EXPECT_EQ(shared([](auto &, auto &) {}), "");
   EXPECT_EQ(shared([](Problem &p, auto &) { p.headDimV = 64; }), "");
-  EXPECT_THAT(shared([](Problem &p, auto &) { p.vInK = false; }),
-              StartsWith("C8: expected share_kv to be false, since V is no "
-                         "view"));
+  EXPECT_THAT(
+      shared([](Problem &p, auto &) { p.vInK = false; }),
+      StartsWith("plan.C8: expected share_kv to be false, since V is no "
+                 "view"));
   EXPECT_THAT(shared([](auto &, Schedule &s) { s.vStages = 2; }),
-              AllOf(StartsWith("C8: "), HasSubstr("got 2, 0 and 0")));
+              AllOf(StartsWith("plan.C8: "), HasSubstr("got 2, 0 and 0")));
   EXPECT_THAT(shared([](auto &, Schedule &s) { s.oColumns = 64; }),
-              StartsWith("C8: expected o_columns to be 0 with share_kv"));
+              StartsWith("plan.C8: expected o_columns to be 0 with share_kv"));
 }
 
 TEST(Check, C8ReadsForEachKeyBesideAnotherTile) {
@@ -537,7 +553,8 @@ TEST(Check, C8ReadsForEachKeyBesideAnotherTile) {
       s.qTiles = tiles;
     });
   };
-  EXPECT_THAT(with(2, true), StartsWith("C8: expected q_tiles = 1 with code"));
+  EXPECT_THAT(with(2, true),
+              StartsWith("plan.C8: expected q_tiles = 1 with a score_mod"));
   EXPECT_EQ(with(2, false), "");
 }
 
@@ -554,8 +571,9 @@ TEST(Check, C8CodeThatReadsWithPackedHeadsAndASecondSource) {
       s.roles = defaultRoles(1);
     });
   };
-  EXPECT_THAT(with(128, 16, true, true),
-              StartsWith("C8: expected q_tile_rows = 64 with packed heads"));
+  EXPECT_THAT(
+      with(128, 16, true, true),
+      StartsWith("plan.C8: expected q_tile_rows = 64 with packed heads"));
   EXPECT_EQ(with(64, 16, true, true), "");
   EXPECT_EQ(with(128, 1, true, true), "");
   EXPECT_EQ(with(128, 16, false, true), "");

@@ -1,4 +1,5 @@
-//===- CheckThresholdTest.cpp - C7: how far P and its sums grow -*- C++ -*-===//
+//===- CheckThresholdTest.cpp - plan.C7: how far P and its sums grow -*- C++
+//-*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -29,11 +30,11 @@ TEST(Check, C7Threshold) {
   };
   EXPECT_EQ(with(DataType::F16, 0), "");
   EXPECT_EQ(with(DataType::F16, 15), "");
-  EXPECT_THAT(with(DataType::F16, 15.5), StartsWith("C7: "));
+  EXPECT_THAT(with(DataType::F16, 15.5), StartsWith("plan.C7: "));
   EXPECT_EQ(with(DataType::BF16, 15.5), "");
-  EXPECT_THAT(with(DataType::BF16, 127), StartsWith("C7: "));
-  EXPECT_THAT(with(DataType::BF16, -1), StartsWith("C7: "));
-  EXPECT_THAT(with(DataType::BF16, NAN), StartsWith("C7: "));
+  EXPECT_THAT(with(DataType::BF16, 127), StartsWith("plan.C7: "));
+  EXPECT_THAT(with(DataType::BF16, -1), StartsWith("plan.C7: "));
+  EXPECT_THAT(with(DataType::BF16, NAN), StartsWith("plan.C7: "));
 }
 
 /// P grows to 2^(threshold + offset).
@@ -48,16 +49,18 @@ TEST(Check, C7OffsetBesideTheThreshold) {
   EXPECT_EQ(with(DataType::F16, 8, 7), "");
   EXPECT_EQ(with(DataType::F16, 0, 15), "");
   EXPECT_THAT(with(DataType::F16, 8, 8),
-              StartsWith("C7: expected p_offset of at most 7 for f16"));
+              StartsWith("plan.C7: expected p_offset of at most 7 for f16"));
   EXPECT_THAT(with(DataType::F16, 0.5, 15),
-              StartsWith("C7: expected p_offset"));
-  EXPECT_THAT(with(DataType::F16, 0, ~0u), StartsWith("C7: expected p_offset"));
+              StartsWith("plan.C7: expected p_offset"));
+  EXPECT_THAT(with(DataType::F16, 0, ~0u),
+              StartsWith("plan.C7: expected p_offset"));
   EXPECT_EQ(with(DataType::BF16, 8, 88), "");
-  EXPECT_THAT(with(DataType::BF16, 8, 89), StartsWith("C7: expected p_offset"));
+  EXPECT_THAT(with(DataType::BF16, 8, 89),
+              StartsWith("plan.C7: expected p_offset"));
 }
 
 TEST(Check, C7WhatDependsOnTheTrueMaximum) {
-  const char *rule = "C7: expected rescale_threshold = 0 with row_max";
+  const char *rule = "plan.C7: expected rescale_threshold = 0 with row_max";
   for (bool Problem::*wanted :
        {&Problem::rowMax, &Problem::rowSum, &Problem::unnormalised})
     for (double threshold : {0.0, 0.5}) {

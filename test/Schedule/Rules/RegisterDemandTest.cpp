@@ -30,7 +30,8 @@ TEST(RegisterDemand, EachRowHasANameOfItsOwnAndEvidence) {
     for (std::string *column : {&name, &reader, &family, &spilled, &evidence})
       std::getline(columns, *column, '\t');
     EXPECT_TRUE(names.insert(name).second) << name;
-    EXPECT_THAT(reader, testing::AnyOf("C2", "C8", "workaround")) << name;
+    EXPECT_THAT(reader, testing::AnyOf("plan.C2", "plan.C8", "workaround"))
+        << name;
     EXPECT_THAT(family, testing::AnyOf("tcgen05", "wgmma", "any")) << name;
     EXPECT_THAT(evidence, HasSubstr("--head-dim=")) << name;
   }
@@ -39,17 +40,18 @@ TEST(RegisterDemand, EachRowHasANameOfItsOwnAndEvidence) {
 
 /// Rule, role, what is needed and there, row and ways out.
 TEST(RegisterDemand, TheMessageNamesAllOfARow) {
-  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
-                p.captures = {{"f32", 1}};
-                p.kvLens = true;
-                s.packHeads = 8;
-              }),
-              AllOf(StartsWith("C8: expected q_tiles = 1 with packed heads, "
-                               "lists of lengths and code on scores that "
-                               "reads, where softmax needs 192"),
-                    HasSubstr(" registers a thread, 184 are there (row "
-                              "packedLists of RegisterDemand.def), got 2"),
-                    EndsWith("; take q_tiles = 1 or pack_heads = 1")));
+  EXPECT_THAT(
+      complaint([](Problem &p, Schedule &s) {
+        p.captures = {{"f32", 1}};
+        p.kvLens = true;
+        s.packHeads = 8;
+      }),
+      AllOf(StartsWith("plan.C8: expected q_tiles = 1 with packed heads, "
+                       "varlen metadata and a score_mod that "
+                       "reads, where softmax needs 192"),
+            HasSubstr(" registers per thread, 184 are available (row "
+                      "packedLists of RegisterDemand.def), got 2"),
+            EndsWith("; take q_tiles = 1 or pack_heads = 1")));
 }
 
 TEST(RegisterDemand, WorkaroundsHoldForTheirKernels) {

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Planning.h"
+#include "WgmmaCase.h"
 
 #include "fmha/Schedule/Model/Resources.h"
 
@@ -16,30 +16,10 @@
 
 using namespace fmha;
 using namespace fmha::schedule;
+using namespace fmha::schedule::wgmma;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-/// Two consumers of 64 rows that break no rule.
-static Schedule hopper() {
-  Schedule schedule;
-  schedule.target = "sm_90a";
-  schedule.qTileRows = 64;
-  schedule.kvStages = 4;
-  schedule.pPlacement = PPlacement::Registers;
-  return withRoles(schedule);
-}
-
-/// check() after `change`, with the planner's roles; "" if it passes.
-static std::string
-complaint(const std::function<void(Problem &, Schedule &)> &change) {
-  Problem problem = problemOf(128);
-  Schedule schedule = hopper();
-  change(problem, schedule);
-  if (schedule.qTiles != 2)
-    schedule.roles.clear();
-  return check(problem, withRoles(schedule)).value_or("");
-}
 
 TEST(Wgmma, AcceptsConsumersOf64Rows) {
   EXPECT_EQ(complaint([](auto &, auto &) {}), "");
@@ -58,17 +38,18 @@ TEST(Wgmma, C2WhatAConsumerHolds) {
   // A thread has 2 of 4 threads' rows: kv_block / 2 scores, half as many words
   // of P, and 64 of O.
   EXPECT_EQ(complaint([](auto &, Schedule &s) { s.kvBlock = 176; }), "");
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.kvBlock = 192; }),
-              StartsWith("C2: a consumer needs 208 registers a thread (S 96, "
-                         "O 64 and P 48), 200 are there"));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.kvBlock = 192; }),
+      StartsWith("plan.C2: a consumer needs 208 registers per thread (S 96, "
+                 "O 64 and P 48), 200 are available"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTiles = 3; }),
-              StartsWith("C2: a consumer needs 160 registers"));
+              StartsWith("plan.C2: a consumer needs 160 registers"));
   // Code that reads for each key holds as many numbers as there are scores.
   EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
                 p.score = p.scoreByKey = true;
                 s.kvBlock = 128;
               }),
-              HasSubstr("for code on scores 64"));
+              HasSubstr("for a score_mod 64"));
 }
 
 TEST(Wgmma, C8ThreeConsumersWithPInSmemBehindALeftBound) {
@@ -87,7 +68,7 @@ TEST(Wgmma, C8ThreeConsumersWithPInSmemBehindALeftBound) {
   constexpr PPlacement smem = PPlacement::Smem;
   EXPECT_EQ(with(112, true, true, smem), "");
   EXPECT_THAT(with(128, true, true, smem),
-              AllOf(StartsWith("C8: expected kv_block of at most 112"),
+              AllOf(StartsWith("plan.C8: expected kv_block of at most 112"),
                     EndsWith("got 128; take kv_block of at most 112")));
   EXPECT_EQ(with(128, false, true, smem), "");
   EXPECT_EQ(with(128, true, false, smem), "");
@@ -104,8 +85,8 @@ TEST(Wgmma, C2LongCodeOnScores) {
   };
   EXPECT_EQ(with(112), "");
   EXPECT_THAT(with(128),
-              AllOf(StartsWith("C2: a consumer needs 192 registers"),
-                    HasSubstr("for code on scores 64), 176 are there")));
+              AllOf(StartsWith("plan.C2: a consumer needs 192 registers"),
+                    HasSubstr("for a score_mod 64), 176 are available")));
 }
 
 TEST(Wgmma, C2CodeThatReadsForEachKeyInOneOfThreeCtas) {
@@ -121,7 +102,7 @@ TEST(Wgmma, C2CodeThatReadsForEachKeyInOneOfThreeCtas) {
     });
   };
   EXPECT_EQ(with(64, 48), "");
-  EXPECT_THAT(with(64, 64), HasSubstr("112 registers a thread"));
+  EXPECT_THAT(with(64, 64), HasSubstr("112 registers per thread"));
 }
 
 TEST(Wgmma, C2CodeThatReadsForEachKey) {
@@ -140,12 +121,12 @@ TEST(Wgmma, C2CodeThatReadsForEachKey) {
   };
   EXPECT_EQ(with(128, false, false), "");
   EXPECT_THAT(with(128, true, false),
-              AllOf(StartsWith("C2: a consumer needs 256 registers"),
-                    HasSubstr("for code on scores 128), 190 are there")));
+              AllOf(StartsWith("plan.C2: a consumer needs 256 registers"),
+                    HasSubstr("for a score_mod 128), 190 are available")));
   EXPECT_EQ(with(80, true, false), "");
   EXPECT_THAT(with(128, false, true),
-              AllOf(StartsWith("C2: a consumer needs 192 registers"),
-                    HasSubstr("190 are there")));
+              AllOf(StartsWith("plan.C2: a consumer needs 192 registers"),
+                    HasSubstr("190 are available")));
   EXPECT_EQ(with(112, false, true), "");
 }
 
@@ -167,7 +148,7 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
   // ptxas leaves no accumulator more than 98 registers.
   EXPECT_EQ(with(192, 16, smem), "");
   EXPECT_EQ(with(208, 16, smem),
-            "C2: a thread starts with 128 registers where a CTA has 3 "
+            "plan.C2: a thread starts with 128 registers where a CTA has 3 "
             "consumers, of which ptxas leaves 98 to S or O, got 104 (one for "
             "each 2 columns); take two query tiles or o_columns of at most "
             "192");
@@ -197,7 +178,7 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
   // P on its way to shared memory, beside S of more than 176 keys.
   EXPECT_EQ(with(64, 176, smem), "");
   EXPECT_EQ(with(48, 192, smem), "");
-  EXPECT_THAT(with(64, 192, smem), HasSubstr("120 are there"));
+  EXPECT_THAT(with(64, 192, smem), HasSubstr("120 are available"));
   // Polynomials in a loop, beside O that is as wide as S.
   EXPECT_EQ(with(128, 80, registers), "");
   EXPECT_EQ(with(128, 80, registers, 25), "");
@@ -207,8 +188,8 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
     EXPECT_EQ(with(128, keys, registers, 25, Scheduler::Static) == "",
               keys == 64);
   EXPECT_THAT(with(96, 96, registers, 25, Scheduler::Static),
-              HasSubstr("120 registers a thread (S 48, O 48 and P 24), 116 "
-                        "are there"));
+              HasSubstr("120 registers per thread (S 48, O 48 and P 24), 116 "
+                        "are available"));
 }
 
 TEST(Wgmma, C2CodeBesideFewRegisters) {
@@ -229,18 +210,19 @@ TEST(Wgmma, C2CodeBesideFewRegisters) {
   // Three consumers have 128: none for code, nor for P on its way in a loop.
   EXPECT_EQ(with(64, 3, 128, registers, false), "");
   EXPECT_THAT(with(64, 3, 128, registers, true),
-              HasSubstr("120 are there beside what softmax and code on scores "
-                        "need"));
+              HasSubstr("120 are available besides those of softmax and a "
+                        "score_mod"));
   EXPECT_EQ(with(64, 3, 112, registers, true), "");
   EXPECT_EQ(with(128, 3, 128, smem, false), "");
   EXPECT_THAT(with(128, 3, 128, smem, false, Scheduler::Static),
-              HasSubstr("124 are there"));
+              HasSubstr("124 are available"));
   EXPECT_EQ(with(128, 3, 112, smem, false, Scheduler::Static), "");
-  EXPECT_THAT(with(128, 3, 112, smem, true), HasSubstr("116 are there"));
+  EXPECT_THAT(with(128, 3, 112, smem, true), HasSubstr("116 are available"));
   EXPECT_EQ(with(128, 3, 96, smem, true), "");
   // Beside 176 keys code needs more.
   EXPECT_EQ(with(64, 2, 176, registers, false), "");
-  EXPECT_THAT(with(64, 2, 176, registers, true), HasSubstr("160 are there"));
+  EXPECT_THAT(with(64, 2, 176, registers, true),
+              HasSubstr("160 are available"));
   EXPECT_EQ(with(64, 2, 160, registers, true), "");
 }
 
@@ -261,10 +243,10 @@ TEST(Wgmma, C2ReadsBesideOthers) {
   };
   // S 56, O 64, P 28 and 56 that are read: 204.
   EXPECT_EQ(with(128, 1, 112), "");
-  EXPECT_THAT(with(128, 2, 112), HasSubstr("200 are there"));
+  EXPECT_THAT(with(128, 2, 112), HasSubstr("200 are available"));
   EXPECT_EQ(with(128, 2, 96), "");
   Change packs = [](Problem &, Schedule &s) { s.packHeads = 8; };
-  EXPECT_THAT(with(128, 1, 112, packs), HasSubstr("200 are there"));
+  EXPECT_THAT(with(128, 1, 112, packs), HasSubstr("200 are available"));
   EXPECT_EQ(with(128, 1, 96, packs), "");
   // S 40, O 48, P 20 and 80 of two matrices: 188.
   Change two = [](Problem &p, Schedule &) { p.captures.push_back({"f32", 2}); };
@@ -273,7 +255,7 @@ TEST(Wgmma, C2ReadsBesideOthers) {
     s.scheduler = Scheduler::Static;
   };
   EXPECT_EQ(with(96, 1, 80, two), "");
-  EXPECT_THAT(with(96, 1, 80, loops), HasSubstr("180 are there"));
+  EXPECT_THAT(with(96, 1, 80, loops), HasSubstr("180 are available"));
   EXPECT_EQ(with(96, 1, 64, loops), "");
   // S 40, O 40, P 20 and 80 of two matrices: 180. ALiBi besides holds half of
   // S.
@@ -283,7 +265,7 @@ TEST(Wgmma, C2ReadsBesideOthers) {
   };
   EXPECT_EQ(with(80, 1, 80, loops), "");
   EXPECT_THAT(with(80, 1, 80, three), AllOf(HasSubstr("needs 200 registers"),
-                                            HasSubstr("176 are there")));
+                                            HasSubstr("176 are available")));
   EXPECT_EQ(with(80, 1, 64, three), "");
   EXPECT_EQ(with(80, 1, 80,
                  [](Problem &p, Schedule &) {
@@ -304,17 +286,19 @@ TEST(Wgmma, C2WhatSeveralCtasHold) {
     });
   };
   EXPECT_EQ(with(64, 3, 96), "");
-  EXPECT_THAT(with(64, 3, 112),
-              StartsWith("C2: a thread starts with 80 registers where an SM "
-                         "has 3 CTAs, of which ptxas leaves 50 to S or O, got "
-                         "56"));
+  EXPECT_THAT(
+      with(64, 3, 112),
+      StartsWith("plan.C2: a thread starts with 80 registers where an SM "
+                 "has 3 CTAs, of which ptxas leaves 50 to S or O, got "
+                 "56"));
   EXPECT_THAT(with(128, 3, 32), HasSubstr("leaves 50 to S or O, got 64"));
   EXPECT_EQ(with(128, 2, 128), "");
   EXPECT_THAT(with(256, 2, 32), HasSubstr("leaves 98 to S or O, got 128"));
   // Fewer than ptxas leaves, but too many beside O and P.
-  EXPECT_THAT(with(96, 3, 96),
-              StartsWith("C2: a consumer needs 120 registers a thread (S 48, "
-                         "O 48 and P 24), 104 are there"));
+  EXPECT_THAT(
+      with(96, 3, 96),
+      StartsWith("plan.C2: a consumer needs 120 registers per thread (S 48, "
+                 "O 48 and P 24), 104 are available"));
 }
 
 TEST(Wgmma, SeveralCtasShareAnSm) {
@@ -333,41 +317,45 @@ TEST(Wgmma, SeveralCtasShareAnSm) {
   constexpr PPlacement registers = PPlacement::Registers;
   for (unsigned ctas : {0u, 4u})
     EXPECT_THAT(with(1, ctas, 2, registers),
-                StartsWith("C3: expected ctas_per_sm to be 1, 2 or 3"));
-  EXPECT_THAT(with(2, 2, 2, registers),
-              StartsWith("C3: expected q_tiles = 1 with several CTAs an SM"));
+                StartsWith("plan.C3: expected ctas_per_sm to be 1, 2 or 3"));
+  EXPECT_THAT(
+      with(2, 2, 2, registers),
+      StartsWith("plan.C3: expected q_tiles = 1 with several CTAs per SM"));
   EXPECT_THAT(with(1, 2, 2, PPlacement::Smem),
-              StartsWith("C5: expected p_placement to be registers with "
+              StartsWith("plan.C5: expected p_placement to be registers with "
                          "ctas_per_sm = 2"));
   // 228 KB of an SM, of which each CTA loses one: 75 of three, Q of 8, and
   // stages of 8 beside the barriers.
   EXPECT_EQ(with(1, 3, 8, registers), "");
   EXPECT_THAT(with(1, 3, 9, registers),
-              AllOf(StartsWith("C6:"), HasSubstr("76800 are there")));
+              AllOf(StartsWith("plan.C6:"), HasSubstr("76800 are available")));
   EXPECT_EQ(with(1, 1, 9, registers), "");
   Schedule blackwell;
   blackwell.ctasPerSm = 2;
   EXPECT_THAT(check(problemOf(128), withRoles(blackwell)).value_or(""),
-              StartsWith("C8: expected ctas_per_sm to be 1 on sm_100a"));
+              StartsWith("plan.C8: expected ctas_per_sm to be 1 on sm_100a"));
 }
 
 TEST(Wgmma, C3Tiles) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTileRows = 128; }),
-              StartsWith("C3: expected q_tile_rows to be 64 on sm_90a"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTiles = 4; }),
-              StartsWith("C3: expected q_tiles to be 1, 2 or 3 on sm_90a"));
+              StartsWith("plan.C3: expected q_tile_rows to be 64 on sm_90a"));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.qTiles = 4; }),
+      StartsWith("plan.C3: expected q_tiles to be 1, 2 or 3 on sm_90a"));
   for (unsigned block : {0u, 8u, 100u, 272u})
-    EXPECT_THAT(complaint([&](auto &, Schedule &s) { s.kvBlock = block; }),
-                StartsWith("C3: expected kv_block to be a multiple of 16 from "
-                           "16 to 256 on sm_90a"));
+    EXPECT_THAT(
+        complaint([&](auto &, Schedule &s) { s.kvBlock = block; }),
+        StartsWith("plan.C3: expected kv_block to be a multiple of 16 from "
+                   "16 to 256 on sm_90a"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.packHeads = 128; }),
-              StartsWith("C3: expected pack_heads"));
+              StartsWith("plan.C3: expected pack_heads"));
 }
 
 TEST(Wgmma, C5Placement) {
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { s.pPlacement = PPlacement::Tmem; }),
-      "C5: p_placement tmem cannot be had on sm_90a, which has no tensor "
+      "plan.C5: p_placement tmem is not available on sm_90a, which has no "
+      "tensor "
       "memory; take registers or smem");
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { s.pPlacement = PPlacement::Auto; }),
@@ -376,24 +364,26 @@ TEST(Wgmma, C5Placement) {
 
 TEST(Wgmma, C8WhatNoPassBuilds) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.pSlices = 2; }),
-              StartsWith("C8: expected p_slices to be 1 on sm_90a"));
+              StartsWith("plan.C8: expected p_slices to be 1 on sm_90a"));
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { s.exp2EmulatedPercent = 51; }),
-      StartsWith("C8: expected exp2_emulated of at most 50 per cent"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) {
-                s.exp2EmulatedPercent = 1;
-                s.pPlacement = PPlacement::Smem;
-              }),
-              StartsWith("C8: expected p_placement = registers on sm_90a with "
-                         "exp2_emulated, where a consumer has"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
-              StartsWith("C8: expected key_chunk and value_chunk to be 0"));
+      StartsWith("plan.C8: expected exp2_emulated of at most 50 per cent"));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) {
+        s.exp2EmulatedPercent = 1;
+        s.pPlacement = PPlacement::Smem;
+      }),
+      StartsWith("plan.C8: expected p_placement = registers on sm_90a with "
+                 "exp2_emulated, where a consumer has"));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
+      StartsWith("plan.C8: expected key_chunk and value_chunk to be 0"));
   EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
                 p = problemOf(64);
                 p.score = p.scoreByKey = true;
                 s.qTiles = 3;
               }),
-              StartsWith("C8: expected q_tiles of at most 2 on sm_90a"));
+              StartsWith("plan.C8: expected q_tiles of at most 2 on sm_90a"));
   auto isLong = [](unsigned tiles, unsigned ctas,
                    Scheduler scheduler = Scheduler::Single) {
     return complaint([=](Problem &p, Schedule &s) {
@@ -406,160 +396,30 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
       s.scheduler = scheduler;
     });
   };
-  EXPECT_THAT(isLong(2, 1, Scheduler::Static),
-              StartsWith("C8: expected scheduler = single on sm_90a with code "
-                         "on scores that calls long functions or divides"));
-  EXPECT_THAT(isLong(3, 1), StartsWith("C8: expected q_tiles of at most 2"));
+  EXPECT_THAT(
+      isLong(2, 1, Scheduler::Static),
+      StartsWith("plan.C8: expected scheduler = single on sm_90a with a "
+                 "score_mod that calls long functions or divides"));
+  EXPECT_THAT(isLong(3, 1),
+              StartsWith("plan.C8: expected q_tiles of at most 2"));
   EXPECT_THAT(isLong(1, 3),
-              StartsWith("C8: expected ctas_per_sm of at most 2"));
+              StartsWith("plan.C8: expected ctas_per_sm of at most 2"));
   EXPECT_EQ(isLong(2, 1), "");
   EXPECT_EQ(isLong(1, 2), "");
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.vStages = 2; }),
-              StartsWith("C8: expected v_stages to be 0 on sm_90a"));
+              StartsWith("plan.C8: expected v_stages to be 0 on sm_90a"));
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { s.scheduler = Scheduler::Dynamic; }),
       HasSubstr("which has no clusterlaunchcontrol; got dynamic"));
 }
 
-namespace {
-
-/// A kernel of head dim 64 that goes from tile to tile, and what changes in it.
-struct Loop {
-  const char *what;
-  std::function<void(Problem &, Schedule &)> change;
-
-  /// What check() says with so many consumers, or CTAs of one.
-  std::string with(unsigned tiles, unsigned ctas,
-                   Scheduler scheduler = Scheduler::Static) const {
-    return complaint([&](Problem &p, Schedule &s) {
-      p = problemOf(64);
-      s.qTiles = tiles;
-      s.ctasPerSm = ctas;
-      s.kvStages = 2;
-      s.kvBlock = 32;
-      s.scheduler = scheduler;
-      change(p, s);
-    });
-  }
-};
-
-void setSplits(Problem &, Schedule &s) {
-  s.splits = 3;
-  s.rescaleThreshold = 0;
-}
-
-void setListsAndLeft(Problem &p, Schedule &) {
-  p.kvLens = true;
-  p.mask.left = 100;
-}
-
-} // namespace
-
-TEST(Wgmma, C8WhatALoopOverTilesLeavesToOne) {
-  const Loop loops[] = {
-      {"splits", setSplits},
-      {"lists of lengths and a left bound of the window", setListsAndLeft},
-      {"o_columns below head_dim_v",
-       [](Problem &p, Schedule &s) {
-         p = problemOf(96);
-         s.oColumns = 64;
-       }},
-      {"a second source of keys and a head_dim_v above 192",
-       [](Problem &p, auto &) {
-         p.headDimV = 200;
-         p.source2 = true;
-       }}};
-  for (const Loop &loop : loops) {
-    auto refused = [&](const std::string &field, unsigned got) {
-      return AllOf(StartsWith("C8: expected " + field + " = 1 on sm_90a with"),
-                   HasSubstr(loop.what),
-                   HasSubstr(" of RegisterDemand.def), got " +
-                             std::to_string(got) + "; take " + field + " = 1"),
-                   HasSubstr(" scheduler = single"));
-    };
-    EXPECT_THAT(loop.with(2, 1), refused("q_tiles", 2));
-    EXPECT_EQ(loop.with(2, 1, Scheduler::Single), "") << loop.what;
-    // More columns than several CTAs have registers for.
-    if (&loop != std::end(loops) - 1) {
-      EXPECT_THAT(loop.with(1, 2), refused("ctas_per_sm", 2));
-      EXPECT_EQ(loop.with(1, 2, Scheduler::Single), "") << loop.what;
-    }
-    EXPECT_EQ(loop.with(1, 1), "") << loop.what;
-  }
-  EXPECT_THAT(loops[0].with(3, 1), HasSubstr("got 3; take q_tiles = 1, "));
-  EXPECT_THAT(loops[0].with(1, 3), HasSubstr("got 3; take ctas_per_sm = 1, "));
-}
-
-/// Each of them alone, and none with two tiles or CTAs.
-TEST(Wgmma, C8WhatALoopOverTilesLeavesToTwo) {
-  const Loop loops[] = {
-      {"a second source", [](Problem &p, auto &) { p.source2 = true; }},
-      {"an output of f32", [](Problem &p, auto &) { p.outF32 = true; }},
-      {"code on scores that reads for each key", [](Problem &p, auto &) {
-         p.score = p.scoreByKey = true;
-         p.captures = {{"f32", 4}};
-       }}};
-  for (const Loop &loop : loops) {
-    std::string text = " of at most 2 on sm_90a with scheduler static and " +
-                       std::string(loop.what);
-    EXPECT_THAT(
-        loop.with(1, 3),
-        AllOf(
-            StartsWith("C8: expected ctas_per_sm" + text),
-            HasSubstr(
-                "got 3; take ctas_per_sm of at most 2 or scheduler = single")));
-    // Three tiles are refused code for each key in every schedule.
-    if (&loop != std::end(loops) - 1)
-      EXPECT_THAT(loop.with(3, 1),
-                  AllOf(StartsWith("C8: expected q_tiles" + text),
-                        HasSubstr("take q_tiles of at most 2 or")));
-    EXPECT_EQ(loop.with(2, 1), "") << loop.what;
-    EXPECT_EQ(loop.with(1, 2), "") << loop.what;
-    EXPECT_EQ(loop.with(1, 3, Scheduler::Single), "") << loop.what;
-  }
-  Loop widest{"", [](Problem &p, auto &) {
-                p.headDimV = 192;
-                p.source2 = true;
-              }};
-  EXPECT_EQ(widest.with(2, 1), "");
-  EXPECT_EQ(widest.with(1, 2), "");
-}
-
-/// So that the scheduler `single` is a way out of C8 wherever it is told.
-TEST(Wgmma, C2ComesAheadOfLoops) {
-  auto three = [](Problem &p, Schedule &s) {
-    p = problemOf(128);
-    setSplits(p, s);
-  };
-  EXPECT_THAT((Loop{"", three}.with(1, 3)),
-              StartsWith("C2: a thread starts with 80"));
-}
-
-/// Two CTAs of an SM leave the warps that load 40 registers, three 24.
-TEST(Wgmma, C8ListsBesideTwoOtherCtas) {
-  auto with = [](unsigned ctas, Scheduler scheduler) {
-    return complaint([=](Problem &p, Schedule &s) {
-      p = problemOf(64);
-      p.kvLens = true;
-      s.qTiles = 1;
-      s.ctasPerSm = ctas;
-      s.kvBlock = 64;
-      s.scheduler = scheduler;
-    });
-  };
-  EXPECT_THAT(with(3, Scheduler::Static),
-              StartsWith("C8: expected ctas_per_sm of at most 2 on sm_90a with "
-                         "scheduler static, lists of lengths and ctas_per_sm"));
-  EXPECT_EQ(with(2, Scheduler::Static), "");
-  EXPECT_EQ(with(3, Scheduler::Single), "");
-}
-
 TEST(Wgmma, C9RolesAreConsumers) {
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles[0].name = "mma"; }),
-              StartsWith("C9: expected a role that passes know (load, store, "
-                         "consumer0, consumer1, consumer2, spare), got"));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.roles[0].name = "mma"; }),
+      StartsWith("plan.C9: expected a role that passes know (load, store, "
+                 "consumer0, consumer1, consumer2, spare), got"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles.pop_back(); }),
-              StartsWith("C9: expected a role \"consumer1\""));
+              StartsWith("plan.C9: expected a role \"consumer1\""));
 }
 
 TEST(Wgmma, RolesFillTheRegisterFile) {
@@ -595,6 +455,6 @@ TEST(Wgmma, TheMapHasNoTensorMemory) {
     EXPECT_LE(map.smemBytes, resourcesOf(problemOf(128), schedule).smemBytes);
     map.tmemColumns = 512;
     EXPECT_THAT(verify(problemOf(128), schedule, map).value_or(""),
-                StartsWith("V6: expected tmem_columns to be 0 on sm_90a"));
+                StartsWith("map.V6: expected tmem_columns to be 0 on sm_90a"));
   }
 }

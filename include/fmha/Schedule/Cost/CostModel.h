@@ -1,4 +1,4 @@
-//===- CostModel.h - Modelled clocks of one KV block ------------*- C++ -*-===//
+//===- CostModel.h - Modeled clocks of one KV block -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,62 +7,57 @@
 //===----------------------------------------------------------------------===//
 //
 // How long each unit of an SM is busy with one KV block of all query tiles of a
-// CTA, and how long one tile waits for itself. It ranks schedules and explains
-// them; it is a model, no measurement. Rates and latencies come from the
-// target's record (Targets.td), none is fitted to a kernel. Of wgmma kernels
-// that holds for what keeps the units busy; how long one consumer alone, a
-// block and a launch take is fitted to measured launches there (CostWgmma.h).
-// For every query tile of R rows in this CTA, KV blocks of N keys, head dims d
-// (K) and v (V, or the columns of O that the CTA computes), elements of e
-// bytes:
+// CTA, and the critical path of one tile. It ranks schedules and explains them;
+// it is a model, not a measurement. Rates and latencies come from the target's
+// record (Targets.td); none is fitted to a kernel. With wgmma that holds for
+// the units only: the time of one consumer alone, of a block and of a launch is
+// fitted to measured launches (CostWgmma.h). For every query tile of R rows in
+// this CTA, KV blocks of N keys, head dims d (K) and v (V, or the columns of O
+// that the CTA computes), elements of e bytes:
 //
-//   MMA    chains of instructions, each of r rows (Target::mmaRows) and at most
-//          256 columns of D and 32 bytes of K: per instruction
-//          max(FLOP / rate, operand bytes from shared memory / 128) and what it
-//          takes to start. Both operands of QK are there; of PV only V where P
-//          is in tensor memory or in registers. Fits public measurements of
-//          128-row tcgen05.mma to a tenth of a clock (64.6 for 128x128, 48.6
-//          for 128x64 with both in SMEM). A pair of CTAs halves the bytes of B
-//          that each reads, and 64 rows run at the full rate there instead of
-//          at half.
+//   MMA    sequences of instructions, each of r rows (Target::mmaRows) and at
+//          most 256 columns of D and 32 bytes of K: per instruction
+//          max(FLOP / rate, operand bytes from shared memory / 128) and the
+//          start-up time. Both operands of QK are in shared memory; of PV only
+//          V if P is in tensor memory or in registers. Agrees with public
+//          measurements of 128-row tcgen05.mma to a tenth of a clock (64.6 for
+//          128x128, 48.6 for 128x64 with both in SMEM). A pair of CTAs halves
+//          the bytes of B that each reads, and 64 rows run at the full rate
+//          instead of half of it.
 //   exp    one ex2 per score that is not emulated, one per row for the factor.
 //   SMEM   those operands, K and V written by TMA once for all tiles, P written
-//          where it is there, the row factors written and read.
-//   TMEM   S read once, P written where it is there, O read and written in the
+//          if it is in SMEM, the row factors written and read.
+//   TMEM   S read once, P written if it is in TMEM, O read and written in the
 //          tenth of the blocks whose maximum grows by more than the threshold
 //          ("90 % of rescales avoided", FlashAttention-4; all blocks if the
-//          threshold is 0). What the MMA itself moves has a port of its own.
-//   FMA    scale and subtract, and sum: two f32 operations a score, six more
-//   for
-//          an emulated ex2 (range reduction and a polynomial of degree 3,
+//          threshold is 0). Accesses of the MMA itself have a separate port.
+//   FMA    scale and subtract, and sum: two f32 operations per score, six more
+//          for an emulated ex2 (range reduction and a polynomial of degree 3,
 //          FlashAttention-4), one per element of O that is rescaled.
-//   ALU    half a 3-input maximum a score, three operations for an emulated
-//   ex2;
-//          half a conversion a score (two scores an instruction).
-//   L2     K and V, once for all tiles of the CTA; one of the two where they
-//   are
-//          one message, half of each in a pair of CTAs.
-//   loads  no unit: with F bytes of the ring free to be filled, a block of B
-//          bytes cannot come faster than B * latency / F (Little's law). One
-//          message is being read, the rest of the ring is in flight.
+//   ALU    half a 3-input maximum per score, three operations for an emulated
+//          ex2, half a conversion per score (two scores per instruction).
+//   L2     K and V, once for all tiles of the CTA; one of the two if one
+//          message is both, half of each in a pair of CTAs.
+//   loads  not a unit: with F bytes of the ring free, a block of B bytes cannot
+//          arrive faster than B * latency / F (Little's law). One message is
+//          being read, the rest of the ring is in flight.
 //
-// The busiest unit bounds a block from one side. From the other it is the chain
-// of one tile: QK, its wait, the load of S, softmax, the store of P, PV, since
-// P lies over S. A second S takes QK out of the chain. P in s slices lets the
-// product of a slice begin when that slice is stored, but softmax waits for
-// each store before it goes on: with softmax of E clocks, a hand-over of L
-// (latency of P, and the fence between the proxies where P is in shared memory)
+// The busiest unit is one bound of a block. The other is the critical path of
+// one tile: QK, its wait, the load of S, softmax, the store of P, PV, since P
+// lies over S. A second S takes QK off the critical path. With P in s slices
+// the product of a slice starts when that slice is stored, but softmax waits
+// for each store before it continues: with softmax of E clocks, a hand-off of L
+// (latency of P, and the fence between the proxies if P is in shared memory)
 // and a product of M, P V is done
 //
 //   max(E/s + L + M, E + s L + M/s)
 //
-// clocks after S is in registers, by the first slice or by the last one. (Not
-// so with wgmma, where the chain is what one consumer alone was measured to
-// take.)
+// clocks after S is in registers, limited by the first or by the last slice.
+// (With wgmma the critical path is the measured time of one consumer alone.)
 //
 //   turns  the softmax roles of the tiles take turns at the exp unit, each with
-//          the waits between its slices: tiles * (E + (s-1) L). No tile is
-//          taken to fill the waits of another.
+//          the waits between its slices: tiles * (E + (s-1) L). The waits of
+//          one tile are not filled by another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,7 +75,7 @@ constexpr unsigned unitCount = 7;
 /// "exp", "MMA", "SMEM", "TMEM", "FMA", "ALU", "L2".
 std::string_view stringify(Unit unit);
 
-/// What the model looks at: made from a schedule, or filled in for a kernel
+/// The input of the model: computed from a schedule, or filled in for a kernel
 /// that no schedule can express (fp8, a second S, block scales).
 struct KernelModel {
   std::string target = "sm_100a";
@@ -91,11 +86,11 @@ struct KernelModel {
   unsigned keys = 128;
   /// Columns of K, and of O that the CTA computes.
   unsigned headDim = 128, headDimV = 128;
-  /// CTAs that share the rows of a query tile, each with columns of its own.
+  /// CTAs that share the rows of a query tile, each with different columns.
   unsigned passes = 1;
   unsigned elementBytes = 2;
   unsigned ctaGroup = 1;
-  /// CTAs that an SM has at once.
+  /// CTAs that an SM runs at once.
   unsigned ctasPerSm = 1;
   PPlacement pPlacement = PPlacement::Tmem;
   unsigned pSlices = 1;
@@ -105,21 +100,21 @@ struct KernelModel {
   /// Share of ex2 on FMA units, 0 to 1.
   double emulated = 0;
   bool shareKv = false;
-  /// Elements that have one scale (microscaling formats); 0: none has.
+  /// Elements per scale (microscaling formats); 0 without scales.
   unsigned scaleBlock = 0;
-  /// Bytes of all rings in this CTA and of the largest message in them; 0 where
-  /// loads are taken to come in time.
+  /// Bytes of all rings in this CTA and of their largest message; 0 if loads
+  /// are assumed to arrive in time.
   unsigned ringBytes = 0, messageBytes = 0;
-  /// A CTA takes the next query tiles when it is done with some.
+  /// A CTA processes several query tiles, one after another.
   bool persistent = false;
   /// CTAs that share the KV blocks of a row block.
   unsigned splits = 1;
-  /// The most CTAs that a host launches; 0: one for each tile.
+  /// The most CTAs that a host launches; 0: one per tile.
   unsigned mostCtas = 0;
 };
 
-/// The kernel that `schedule` describes, whether or not check() takes it. Head
-/// dims are rounded up to the 16 elements of an MMA.
+/// Returns the model of the kernel of `schedule`, whether or not check()
+/// accepts it. Head dims are rounded up to the 16 elements of an MMA.
 KernelModel modelOf(const Problem &problem, const Schedule &schedule);
 
 /// Bytes of one KV block of all tiles of a CTA.
@@ -133,68 +128,66 @@ struct Cost {
   /// Clocks that each unit is busy, by Unit, for one KV block of all tiles.
   std::array<double, unitCount> busy = {};
   Traffic traffic;
-  /// Clocks of one tile alone: each product, softmax, and a rescale of O where
-  /// it happens.
+  /// Clocks of one tile alone: each product, softmax, and a rescale of O if it
+  /// happens.
   double qkClocks = 0, pvClocks = 0, softmaxClocks = 0, rescaleClocks = 0;
-  /// Clocks of one hand-over of P, or of a slice of it.
+  /// Clocks of one hand-off of P, or of a slice of it.
   double handOver = 0;
-  /// Clocks from one block to the next of a tile that has the SM for itself.
+  /// The critical path: clocks per block of a tile alone on the SM.
   double chain = 0;
-  /// Clocks in which the softmax roles of all tiles had their turns.
+  /// Clocks in which the softmax roles of all tiles have each had a turn.
   double turns = 0;
-  /// Clocks in which the rings can bring a block.
+  /// Clocks in which the rings can load a block.
   double loads = 0;
-  /// Clocks until the block is done: the busiest unit, the chain, the turns or
-  /// the loads; with wgmma what was fitted, or the loads.
+  /// Clocks of the block: the largest of the busiest unit, the critical path,
+  /// the turns and the loads; with wgmma of the fitted clocks and the loads.
   double clocks = 0;
-  /// The chain takes longer than the busiest unit, the turns and the loads.
+  /// The critical path determines the clocks.
   bool serial = false;
-  /// The clocks follow measured launches, so that any difference tells.
+  /// The clocks are fitted to launches, so small differences count as well.
   bool measured = false;
-  /// Clocks per query row that exists and 128 keys, all passes together.
+  /// Clocks per existing query row and 128 keys, all head_dim_v tiles together.
   double clocksPerRow = 0;
-  /// Clocks of the whole launch (Estimate.h), 0 where the problem has not all
-  /// hints.
+  /// Clocks of the whole launch (Estimate.h), 0 if a hint is missing.
   double launchClocks = 0;
 
   double of(Unit unit) const { return busy[unsigned(unit)]; }
-  /// The unit that is busy longest; the first in the order of Unit if several
-  /// are.
+  /// Returns the busiest unit; of several the first in the order of Unit.
   Unit bound() const;
 };
 
-/// The costs of a block. `kernel.target` must be in Targets.td.
+/// Returns the cost of a block. `kernel.target` must be in Targets.td.
 Cost modelCost(const KernelModel &kernel);
 
-/// The same for a schedule, whose target must be known; check() need not take
-/// it. The problem's hints say how many rows exist and how many CTAs there are.
+/// Returns the same for a schedule, whose target must be known; check() need
+/// not accept it. Hints give the number of existing rows and of CTAs.
 Cost modelCost(const Problem &problem, const Schedule &schedule);
 
 class Launches;
-/// The same for many schedules of one problem. `launches` is of that problem's
-/// workload, or null where a hint is missing.
+/// Returns the same, for many schedules of one problem. `launches` is for that
+/// problem's workload, or null if a hint is missing.
 Cost modelCost(const Problem &problem, const Schedule &schedule,
                Launches *launches);
 
-/// "exp-bound (modelled; MMA and SMEM within 5 %)", or that the chain, the
-/// turns or the loads bound it.
+/// Returns "exp-bound (modelled; MMA and SMEM within 5 %)", or that the
+/// critical path, the turns or the loads are the bound.
 std::string boundBy(const Cost &cost);
 
-/// "exp-bound (modelled; MMA and SMEM within 5 %): per KV block of 2 query
-/// tiles 2064 clk exp, 2048 clk MMA, ...".
+/// Returns "exp-bound (modelled; MMA and SMEM within 5 %): per KV block of 2
+/// query tiles 2064 clk exp, 2048 clk MMA, ...".
 std::string describe(const Cost &cost, const Schedule &schedule);
 
-/// Whether `a` is the better one: fewer clocks per row, and among equals the
-/// one whose busiest unit has more slack.
+/// Returns whether `a` takes fewer clocks per row or, among equals, has more
+/// slack in its busiest unit.
 bool isCheaper(const Cost &a, const Cost &b);
 
-/// Launches that differ by less are equal: the model can tell no better.
+/// Launches that differ by less are equal within the accuracy of the model.
 constexpr double launchTolerance = 0.05;
 
-/// The places of `costs`, the best first, equals in their order. Where all know
-/// the clocks of their launch, those within the tolerance of the shortest come
-/// first, by isCheaper: of two equally long launches the one that takes less
-/// time of the SMs. The others follow by their launches.
+/// Returns the indices of `costs`, the best first, equals in their order. If
+/// the launch of all is known, those within the tolerance of the shortest come
+/// first, ordered by isCheaper: of two equally long launches the one that takes
+/// less SM time. The others follow by the length of their launches.
 std::vector<size_t> rankByCost(const std::vector<Cost> &costs);
 
 } // namespace fmha::schedule

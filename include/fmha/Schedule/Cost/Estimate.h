@@ -1,4 +1,4 @@
-//===- Estimate.h - Modelled time of a whole launch -------------*- C++ -*-===//
+//===- Estimate.h - Modeled time of a whole launch --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,17 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks of KV become query tiles, tiles CTAs, CTAs waves over the SMs:
+// From the KV blocks of query tiles to CTAs and waves over the SMs:
 //
-//   CTA     a trip to memory, blocks * clocks of a block, a trip to memory;
-//           of a persistent CTA only the first and the last tile make the trips
-//   launch  ceil(CTAs / SMs) waves of equal CTAs. CTAs of a mask differ:
-//           the longest of them, or all of them spread evenly, whichever is
-//           longer (longest first comes close to that)
+//   CTA     memory latency, blocks * clocks of a block, memory latency; in a
+//           persistent CTA only the first and the last tile have the latency
+//   launch  ceil(CTAs / SMs) waves of equal CTAs. With a mask CTAs differ: the
+//           longest of them, or all of them spread evenly, whichever is longer
+//           (longest first comes close to that)
 //   splits  each CTA has its share of a row block's KV blocks, and a second
-//           kernel that reads all parts combines them
-//   memory  Q, O or its parts, and what rows see of K and V, once at the
-//           bandwidth of device memory
+//           kernel reads and combines all partial outputs
+//   memory  Q, O or its partial outputs, and the K and V that rows see, once at
+//           the bandwidth of device memory
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,38 +35,38 @@ struct Workload {
 };
 
 struct Estimate {
-  /// Parts of the output that a CTA computes at a time, one for each split of
+  /// Output tiles that a CTA computes one at a time, one for each split of
   /// their keys, and the CTAs that a host launches for them.
   uint64_t tiles = 0, ctas = 0;
   /// Tiles per SM, rounded up, and the share of SM time in them that has work.
   double waves = 0, occupancy = 0;
   double clocks = 0, seconds = 0;
-  /// Those of `clocks` that the kernel takes which combines parts, and what all
-  /// blocks would take if memory were no limit.
+  /// The share of the merge kernel in `clocks`, and the clocks of all blocks if
+  /// memory were no limit.
   double combineClocks = 0, blockClocks = 0;
-  /// 10^12 FLOP of both products per second, those of masked scores left out.
+  /// 10^12 FLOP of both products per second, without those of masked scores.
   double teraflops = 0;
   /// Device memory takes longer than all blocks.
   bool memoryBound = false;
 };
 
 /// KV blocks of all CTAs of one head, and of the longest of them. The tiles of
-/// a CTA go through the blocks that either of them sees.
+/// a CTA process the blocks that any of them sees.
 struct Blocks {
   double all = 0, longest = 0;
 };
 
-/// Query rows of one head that a CTA has, and the parts into which such CTAs
-/// cut the heads of one batch: heads, or chunks of groups.
+/// Return the query rows of one head in a CTA, and the number of such CTAs that
+/// share the heads of one batch: heads, or chunks of groups.
 uint64_t queriesPerCta(const KernelModel &kernel);
 uint64_t headParts(const KernelModel &kernel, const Workload &workload);
 
-/// Estimates for one workload. The blocks that tiles of one shape have to go
-/// through are counted once for all kernels.
+/// Estimates for one workload. The blocks of tiles of one shape are counted
+/// once for all kernels.
 class Launches {
 public:
   explicit Launches(const Workload &workload) : workload(workload) {}
-  /// `block` is modelCost(kernel). An empty workload takes no time.
+  /// `block` is modelCost(kernel). Returns no time for an empty workload.
   Estimate estimate(const KernelModel &kernel, const Cost &block);
 
 private:
@@ -83,10 +83,10 @@ private:
   std::vector<Counted> counted;
 };
 
-/// The same for one kernel.
+/// Returns the estimate of one kernel.
 Estimate estimate(const KernelModel &kernel, const Workload &workload);
 
-/// What the hints of a problem say, or nothing if one is missing.
+/// Returns the workload of a problem's hints, or nothing if one is missing.
 std::optional<Workload> workloadOf(const Problem &problem);
 
 } // namespace fmha::schedule

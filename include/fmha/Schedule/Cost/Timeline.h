@@ -1,4 +1,4 @@
-//===- Timeline.h - Who owns tensor memory when -----------------*- C++ -*-===//
+//===- Timeline.h - Owners of tensor memory over time -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The first blocks of a KV loop, played out with the clocks of the cost model:
-// one MMA pipe that takes products in the order in which the mma role issues
+// Simulates the first blocks of a KV loop with the clocks of the cost model:
+// one MMA pipe that executes products in the order in which the mma role issues
 // them, one exp unit that the softmax roles share first come, first served, and
-// the waits between. A product of P in slices is a span for each slice. A
-// drawing of what the schedule means, no measurement.
+// the waits between. A product of P in slices is a span for each slice. It
+// illustrates the schedule, and is not a measurement.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,17 +21,17 @@
 
 namespace fmha::schedule {
 
-/// `role` has region `region` ("S0", "P1", "O0") for KV block `block` in clocks
-/// [begin, end), to do `what`.
+/// `role` owns region `region` ("S0", "P1", "O0") for KV block `block` in
+/// clocks [begin, end), for the action `what`.
 struct Span {
   std::string region, role, what;
   unsigned block = 0;
   double begin = 0, end = 0;
 };
 
-/// The spans of `blocks` KV blocks, those of one region in order of time and
-/// without overlap, and those of P inside those of the S that it lies over.
-/// `schedule`'s target must be known.
+/// Returns the spans of `blocks` KV blocks, those of one region in order of
+/// time and without overlap, and those of P inside those of the S that it lies
+/// over. `schedule`'s target must be known.
 std::vector<Span> playOut(const Problem &problem, const Schedule &schedule,
                           unsigned blocks);
 

@@ -1,4 +1,4 @@
-//===- Capture.h - What code on scores reads --------------------*- C++ -*-===//
+//===- Capture.h - A tensor that a score region reads -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,7 +16,7 @@
 namespace fmha::schedule {
 
 /// A tensor of any extents and strides, contiguous in its last dimension; one
-/// of rank 0 is a number. Captures have no names; kernels identify them by
+/// of rank 0 is a scalar. Captures have no names; kernels identify them by
 /// position.
 struct Capture {
   /// One of captureElements. An i1 is stored as a byte, 0 or 1.
@@ -25,14 +25,14 @@ struct Capture {
   bool operator==(const Capture &) const = default;
 };
 
-/// The most dimensions that one may have.
+/// The largest rank of a capture.
 inline constexpr unsigned maxCaptureRank = 8;
 inline constexpr std::string_view captureElements[] = {
     "f32", "f16", "bf16", "i64", "i32", "i8", "i1"};
-/// The same types as text for messages.
+/// The same types as a phrase for messages.
 inline constexpr const char *captureElementList =
     "f32, f16, bf16, i64, i32, i8 or i1";
-/// Whether captures may have elements of the type that MLIR calls `name`.
+/// Returns whether captures may have elements of the MLIR type `name`.
 inline bool isCaptureElement(std::string_view name) {
   return std::ranges::find(captureElements, name) != std::end(captureElements);
 }

@@ -1,4 +1,4 @@
-//===- Facts.h - What is so of a problem, or not ----------------*- C++ -*-===//
+//===- Facts.h - Boolean properties of a problem ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,7 +19,7 @@
 
 namespace fmha::schedule {
 
-/// Facts.def says what each of them is.
+/// Facts.def describes each member.
 struct Facts {
 #define FMHA_FACT(kind, member, ...) bool member = false;
 #include "fmha/Schedule/Model/Facts.def"
@@ -37,17 +37,17 @@ struct Fact {
   bool ofMerge;
   const char *help;
 
-  /// Whether it comes with a tensor of that name.
+  /// Returns whether the fact has a tensor of the same name.
   constexpr bool isTensor() const { return isRow() || isList(); }
   constexpr bool isRow() const { return kind == FactKind::Row; }
   constexpr bool isList() const {
     return kind == FactKind::List || kind == FactKind::FloatList;
   }
-  /// Whether an attribute of the op states it: that V lies in K, operands say.
+  /// Returns whether an attribute of the op states it, and not its operands.
   constexpr bool isAttribute() const {
     return kind == FactKind::Switch && there != &Facts::vInK;
   }
-  /// Whether launch manifests state it.
+  /// Returns whether launch manifests state it.
   constexpr bool isStated() const { return kind != FactKind::Internal; }
 };
 
@@ -57,7 +57,7 @@ inline constexpr Fact facts[] = {
 #include "fmha/Schedule/Model/Facts.def"
 };
 
-/// The fact of that name, or null.
+/// Returns the fact of that name, or null.
 constexpr const Fact *findFact(std::string_view name) {
   for (const Fact &fact : facts)
     if (name == fact.name)
@@ -65,7 +65,7 @@ constexpr const Fact *findFact(std::string_view name) {
   return nullptr;
 }
 
-/// "kv_lens" as command lines spell it, "kv-lens".
+/// Returns the spelling on command lines: "kv-lens" for "kv_lens".
 inline std::string flagOf(std::string_view name) {
   std::string flag(name);
   for (char &letter : flag)

@@ -1,4 +1,4 @@
-//===- Lists.h - Lists that a kernel reads beside its tensors ---*- C++ -*-===//
+//===- Lists.h - Vectors that a kernel reads or writes ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,9 +13,9 @@
 
 namespace fmha::schedule {
 
-/// A list of 32-bit numbers in memory. Its name is that of the op's operand, of
-/// the kernel's parameter, and of the field of `fmha.problem` and of the launch
-/// manifest which says that there is one.
+/// A vector of 32-bit elements in memory that a kernel reads. Its name is that
+/// of the op's operand, of the kernel's parameter, and of the fact in
+/// `fmha.problem` and in the launch manifest.
 struct ListField {
   const char *name;
   bool isFloat;
@@ -29,7 +29,7 @@ inline constexpr ListField listFields[] = {
 #include "fmha/Schedule/Model/Facts.def"
 };
 
-/// A number of f32 for each row that a kernel writes, [batch, q_heads, q_len].
+/// A tensor of one f32 per row that a kernel writes, [batch, q_heads, q_len].
 /// Its name is that of the op's operand, of the kernel's parameter, and, with
 /// `_stride_batch`, `_stride_head` and `_stride_row`, of the strides.
 struct RowField {
@@ -44,7 +44,7 @@ inline constexpr RowField rowFields[] = {
 };
 inline constexpr const char *rowStrides[] = {"_stride_batch", "_stride_head",
                                              "_stride_row"};
-/// Of an output in f32, which no tensor map describes.
+/// The strides of an f32 output, which has no tensor map.
 inline constexpr const char *outputStrides[] = {"_stride_batch", "_stride_row",
                                                 "_stride_head"};
 

@@ -12,7 +12,7 @@
 //
 //   max(0, i + off - left) <= j <= min(kv_len - 1, i + off + right)
 //
-// A bound that is absent cuts nothing off. "Causal" is the bound right = 0.
+// An absent bound does not limit the range. "Causal" is the bound right = 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,12 +33,12 @@ struct KeyRange {
 
 struct Mask {
   enum Kind : unsigned { None, Causal, CausalTopLeft };
-  /// What `left` and `right` are at most: kernels add them to rows in 32 bits
-  /// with sign, so lengths are limited too where there is a window.
+  /// The largest `left` and `right`: kernels add them to rows in signed 32
+  /// bits, so a window limits lengths as well.
   static constexpr unsigned largestWindow = 1u << 30;
 
   Kind kind = None;
-  /// The window: keys before and behind its own that a row sees.
+  /// The window: keys before and after its own position that a row sees.
   std::optional<unsigned> left, right;
 
   Mask() = default;
@@ -46,21 +46,21 @@ struct Mask {
   bool operator==(const Mask &) const = default;
 
   bool isTopLeft() const { return kind == CausalTopLeft; }
-  /// `right` and what "causal" means, together.
+  /// Returns the smaller of `right` and the bound of a causal mask.
   std::optional<unsigned> rightBound() const {
     return kind == None ? right : std::optional<unsigned>(0);
   }
-  /// Whether lengths alone decide what a row sees.
+  /// Returns whether rows see all keys of their sequence.
   bool isFull() const { return !left && !rightBound(); }
-  /// Keys that some row of [first, end) sees. Ranges of rows that follow each
-  /// other have ranges of keys that do, so the first and the last row decide.
+  /// Returns the keys that some row of [first, end) sees. Both bounds increase
+  /// with the row, so the first and the last row determine the range.
   KeyRange keysOf(int64_t first, int64_t end, int64_t qLen,
                   int64_t kvLen) const;
 };
 
-/// "none", "causal" or "causal-top-left".
+/// Returns "none", "causal" or "causal-top-left".
 std::string_view stringify(Mask::Kind kind);
-/// The same with the window: "none, window 127 left, 0 right".
+/// Returns the same with the window: "none, window 127 left, 0 right".
 std::string stringify(const Mask &mask);
 
 } // namespace fmha::schedule

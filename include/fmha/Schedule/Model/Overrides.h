@@ -1,4 +1,4 @@
-//===- Overrides.h - The fields that a person may fix -----------*- C++ -*-===//
+//===- Overrides.h - The fields that a user may fix -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One list for flags of tools, options of passes, keywords of Python, and the
-// planner itself. P placement, which has a value "auto" of its own, stands
-// apart.
+// planner itself. P placement is separate, since its type has the value "auto".
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,53 +26,53 @@ struct ScheduleField {
   std::string_view name;
   std::string flag;
   std::string_view help;
-  /// The largest value that parse() takes; rules may say less.
+  /// The largest value that parse() accepts; rules may permit less.
   unsigned most;
-  /// 0 is a choice of its own ("all of it"), not the lack of one.
+  /// 0 is a value ("all"), not the absence of one.
   bool zeroChooses;
   /// Values are 0 and 1, spelled false and true.
   bool isSwitch;
-  /// Heads of a group: "on" stands for all of them, "off" for 1.
+  /// Heads of a group: "on" means all of them, "off" means 1.
   bool isPacking;
-  /// How values from 0 on are spelled; empty for numbers.
+  /// The spellings of the values from 0 on; empty for numbers.
   std::span<const std::string_view> words;
   unsigned (*get)(const Schedule &);
   void (*set)(Schedule &, unsigned);
 
-  /// The word of a switch or a choice, "on" for the whole group, digits for a
-  /// number.
+  /// Returns the name of a switch's or an enumerator's value, "on" for the
+  /// whole group, digits for a number.
   std::string print(unsigned value) const;
-  /// Takes what print() gives, or "auto" for no value; false if `text` is
-  /// neither, or is out of range.
+  /// Parses what print() returns, or "auto" for no value. Returns false if
+  /// `text` is neither, or is out of range.
   bool parse(std::string_view text, std::optional<unsigned> &value) const;
-  /// Fixes the field in `overrides` instead.
+  /// Parses a value and fixes the field in `overrides`.
   bool parse(std::string_view text, Overrides &overrides) const;
-  /// What parse() takes: "auto or a number from 1 to 65536".
+  /// Describes the accepted values: "auto or a number from 1 to 65536".
   std::string expected() const;
 };
 
-/// All of them, those whose change alters a kernel least first.
+/// Returns all fields, those whose change alters a kernel least first.
 std::span<const ScheduleField> scheduleFields();
 
-/// "q_tiles = 2, kv_block = 128": all that is fixed; "" for nothing.
+/// Returns all fixed fields, "q_tiles = 2, kv_block = 128"; "" for none.
 std::string print(const Overrides &overrides);
 
-/// "name = value" of the first field that `overrides` fixes and `schedule` has
-/// otherwise, as the schedule has it and as it is asked for.
+/// "name = value" of the first field that `overrides` and `schedule` disagree
+/// about, with the value of each.
 struct Contradiction {
   std::string name, flag, got, wanted;
 };
 std::optional<Contradiction> contradiction(const Schedule &schedule,
                                            const Overrides &overrides);
 
-/// What would have to change of a schedule that check() refuses: "kv_stages =
+/// Returns the changes that make a schedule acceptable to check(): "kv_stages =
 /// 5, or q_tiles = 1", each with the value nearest to that of the schedule.
-/// Nothing if anything but fields and head dims is to blame.
+/// Returns nothing if the cause is neither a field nor a head dim.
 std::optional<std::string> closestChange(const Problem &problem,
                                          const Schedule &schedule);
 
-/// Puts what closestChange() found at the end of the refusal `error`, in place
-/// of what the rule proposes: that keeps the rule, this keeps all.
+/// Replaces the proposal of the violated rule at the end of `error` by
+/// `change`, which satisfies all rules and not that one alone.
 void propose(const std::string &change, std::string &error);
 
 } // namespace fmha::schedule

@@ -1,4 +1,4 @@
-//===- Resources.h - What a schedule takes of an SM -------------*- C++ -*-===//
+//===- Resources.h - The resources of an SM that a schedule uses *- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The resource model: what a schedule needs of each thing that an SM has a
-// fixed amount of, also of schedules that check() refuses. For those that it
-// takes the numbers are those of layOut().
+// The resource model: how much a schedule needs of each resource that an SM has
+// a fixed amount of, also for schedules that check() rejects. For those that it
+// accepts the numbers are those of layOut().
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,40 +21,40 @@
 
 namespace fmha::schedule {
 
-/// The rings that bring K and V to one CTA; messages are padded to whole panels
+/// The rings that load K and V of one CTA; messages are padded to whole panels
 /// of 64 columns.
 struct Rings {
-  /// Bytes of one message of K, and of V; 0 where K's message is both.
+  /// Bytes of one message of K, and of V; 0 if K's message is both.
   uint64_t keyBytes = 0, valueBytes = 0;
   unsigned stages = 0;
-  /// Stages of V's own ring, 0 where the two share one.
+  /// Stages of a separate ring of V, 0 if the two share one.
   unsigned valueStages = 0;
 
-  /// Every stage begins at a multiple of 1024 bytes; one of a shared ring takes
-  /// the larger message.
+  /// Returns the bytes of all stages. Each begins at a multiple of 1024 bytes;
+  /// one of a shared ring has the size of the larger message.
   uint64_t bytes() const;
 };
 Rings ringsOf(const Problem &problem, const Schedule &schedule);
 
 struct Resources {
-  /// Columns of S and O of all tiles (P lies over S), and what tcgen05.alloc is
-  /// asked for: a power of two from the target's unit; 0 if there are not as
-  /// many. Tiles of 64 rows keep S and O in different lanes of the same
-  /// columns.
+  /// Columns of S and O of all tiles (P lies over S), and the count that
+  /// tcgen05.alloc requests: a power of two from the target's unit; 0 if there
+  /// are not enough. Tiles of 64 rows keep S and O in different lanes of the
+  /// same columns.
   uint64_t tmemColumns = 0, tmemAllocated = 0;
   /// Dynamic shared memory: tiles at the 1024-byte pattern of the swizzle, row
   /// statistics, barriers, the word that tcgen05.alloc writes.
   uint64_t smemBytes = 0;
-  /// Of all warpgroups, after setmaxnreg.
+  /// Registers of all warpgroups, after setmaxnreg.
   uint64_t registers = 0;
   unsigned threads = 0;
-  /// Barriers that bar.sync names.
+  /// Barriers of bar.sync.
   unsigned namedBarriers = 1;
 };
 Resources resourcesOf(const Problem &problem, const Schedule &schedule);
 
-/// "tensor memory: 768 columns needed, 512 there", or nothing if the target has
-/// all of it. An unknown target has everything.
+/// Returns "tensor memory: 768 columns needed, 512 available", or nothing if
+/// the target has enough of everything. An unknown target has.
 std::optional<std::string> exceeded(const Resources &resources,
                                     std::string_view target);
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The schedule is data: the planner writes it, a person may write it by hand,
-// passes only obey it. This library knows no MLIR: a Problem goes in, a
-// Schedule and its MemoryMap come out.
+// The schedule is data: the planner writes it, a user may write it by hand,
+// passes only obey it. This library does not depend on MLIR: it turns a Problem
+// into a Schedule and its MemoryMap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,15 +28,15 @@
 namespace fmha::schedule {
 
 enum class DataType { F16, BF16 };
-/// Where the exponentiated score tile P waits for the second matrix product.
+/// Where the exponentiated score tile P is kept for the second matrix product.
 enum class PPlacement { Auto, Tmem, Smem, Registers };
-/// Who says which output tile a CTA does next. Single: a CTA does the tile of
-/// its number and no other. Static: as many CTAs as the GPU has SMs do every
-/// n-th tile each. Dynamic: a CTA that is done takes over the tile of one that
-/// has not started.
+/// Which output tiles a CTA computes. Single: one tile, that of its index.
+/// Static: as many CTAs as the GPU has SMs compute every n-th tile each.
+/// Dynamic: a CTA that has finished takes over the tile of one that has not
+/// started.
 enum class Scheduler { Single, Static, Dynamic };
 
-/// The values of each of these, in their order, as text.
+/// The names of the values of each of these enumerations, in order.
 inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16"};
 inline constexpr std::string_view placementNames[] = {"auto", "tmem", "smem",
                                                       "registers"};
@@ -44,16 +44,16 @@ inline constexpr std::string_view schedulerNames[] = {"single", "static",
                                                       "dynamic"};
 inline constexpr std::string_view switchNames[] = {"false", "true"};
 
-/// What is compiled in: lengths, batch and head counts are run-time values and
-/// appear only as hints (0 = unknown).
+/// The compile-time properties of a kernel: lengths, batch and head counts are
+/// run-time values and appear only as hints (0 = unknown).
 struct Problem : Facts {
   DataType dtype = DataType::BF16;
   unsigned headDim = 128;
   unsigned headDimV = 128;
   Mask mask;
-  /// Of a second source.
+  /// The mask of a second KV segment.
   Mask mask2;
-  /// What code on scores reads.
+  /// The tensors that the score region reads.
   std::vector<Capture> captures;
   unsigned qLenHint = 0;
   unsigned kvLenHint = 0;
@@ -61,15 +61,15 @@ struct Problem : Facts {
 
   bool operator==(const Problem &) const = default;
 
-  /// Whether the tensor maps of keys and values end where a sequence does: of
-  /// all sources if of one, since one message serves either.
+  /// Returns whether the tensor maps of keys and values end where a sequence
+  /// does: for both segments or none, since one message serves either.
   bool keysEndInside() const { return cuSeqlensK || kvLens || source2Lens; }
-  /// Whether what is written depends on which maximum was subtracted.
+  /// Returns whether an output depends on which maximum was subtracted.
   bool needsTrueMax() const { return rowMax || rowSum || unnormalised; }
 };
 
-/// What each of the kernels of a split computes: f32 output without division,
-/// maximum and sum. LSE and sink are the combining kernel's.
+/// Returns the problem of a partial kernel of split-KV: unnormalized f32
+/// output, maximum and sum. The merge kernel applies the sink and writes LSE.
 Problem partOf(Problem problem);
 
 /// Extents of the launch to plan for, 0 where unknown; a kernel serves any
@@ -78,14 +78,14 @@ struct Hints {
   unsigned batch = 0, qHeads = 0, kvHeads = 0, qLen = 0, kvLen = 0;
 };
 
-/// `problem` with the hints that it does not have yet. A batch that nobody told
-/// counts as 1 beside queries and heads.
+/// Returns `problem` with the hints that it does not have yet. An unknown batch
+/// counts as 1 if queries and heads are known.
 Problem withHints(Problem problem, const Hints &hints);
-/// `problem` as if nothing were known of its launch.
+/// Returns `problem` without hints.
 Problem withoutHints(Problem problem);
 
-/// Warps [firstWarp, firstWarp + warps) of the CTA do one job with `registers`
-/// 32-bit registers a thread (set per warpgroup by setmaxnreg).
+/// Warps [firstWarp, firstWarp + warps) of the CTA share one job, with
+/// `registers` 32-bit registers per thread (set per warpgroup by setmaxnreg).
 struct Role {
   std::string name;
   unsigned firstWarp = 0;
@@ -94,7 +94,7 @@ struct Role {
   bool operator==(const Role &) const = default;
 };
 
-/// Fields.def says what each field is.
+/// Fields.def describes each field.
 struct Schedule {
 #define FMHA_FIELD(type, member, name, value, help) type member = value;
 #include "fmha/Schedule/Model/Fields.def"
@@ -106,10 +106,10 @@ struct Schedule {
 /// The tensors of a kernel that TMA copies, in the order of its operands.
 enum class Operand { Query, Key, Value, Output };
 
-/// Columns of tensor memory: [column, column + columns) of all 128 lanes; of a
-/// tile of 64 rows, of 16 lanes of every warp's 32, from `lane` (0 or 16) on.
-/// `aliases` names the region whose columns these are, empty if they are its
-/// own.
+/// Columns [column, column + columns) of all 128 lanes of tensor memory; for a
+/// tile of 64 rows, of 16 lanes of every warp's 32, beginning at `lane` (0 or
+/// 16). `aliases` names the region that has these columns, empty if they belong
+/// to this one.
 struct TmemRegion {
   std::string name;
   unsigned column = 0, columns = 0;
@@ -125,16 +125,16 @@ struct SmemRegion {
   std::string aliases;
 };
 
-/// Regions, for query tile i in {0, 1}: TMEM "S<i>", "O<i>" and, where P is
-/// there, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K alone beside a
-/// "V"), "P<i>" where P is there, "out<i>" (the staged output, over Q<i>),
-/// "stats<i>" (one f32 a thread of a warpgroup), "barriers" (8 bytes each),
-/// "tmem_address" (neither of them with wgmma) and, where a CTA does several
+/// Regions, for query tile i in {0, 1}: TMEM "S<i>", "O<i>" and, if P is in
+/// TMEM, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K alone if there is
+/// a "V"), "P<i>" if P is in SMEM, "out<i>" (the staged output, over Q<i>),
+/// "stats<i>" (one f32 per thread of a warpgroup), "barriers" (8 bytes each),
+/// "tmem_address" (neither of them with wgmma) and, if a CTA computes several
 /// tiles, "next_tile" (NextTile).
 struct MemoryMap {
   std::vector<TmemRegion> tmem;
   std::vector<SmemRegion> smem;
-  /// What tcgen05.alloc is asked for: a power of two, 32 to 512; 0 with wgmma.
+  /// Columns of tcgen05.alloc: a power of two, 32 to 512; 0 with wgmma.
   unsigned tmemColumns = 0;
   /// Dynamic shared memory of the launch, alignment slack included.
   unsigned smemBytes = 0;
@@ -143,13 +143,13 @@ struct MemoryMap {
   const SmemRegion *findSmem(std::string_view name) const;
 };
 
-/// What "next_tile" holds: the response of clusterlaunchcontrol.try_cancel, the
-/// mbarrier that it signals, and the number of the tile that comes next.
+/// The layout of "next_tile": the response of clusterlaunchcontrol.try_cancel,
+/// the mbarrier that it signals, and the index of the next tile.
 struct NextTile {
   static constexpr unsigned response = 0, barrier = 16, number = 24, bytes = 32;
 };
 
-/// A field that a person may fix.
+/// A field that a user may fix.
 enum class Choice : unsigned {
 #define FMHA_CHOICE(choice, ...) choice,
 #include "fmha/Schedule/Model/Fields.def"
@@ -159,11 +159,11 @@ inline constexpr unsigned choiceCount = 0
 #include "fmha/Schedule/Model/Fields.def"
     ;
 
-/// What a person or a flag fixes before planning; Overrides.h lists the fields.
+/// The fields that a user fixes before planning; Overrides.h lists them.
 class Overrides {
 public:
   PPlacement pPlacement = PPlacement::Auto;
-  /// Of Choice::PackHeads: as many as hints say that a KV head has.
+  /// Value of Choice::PackHeads: all query heads of a KV head in the hints.
   static constexpr unsigned wholeGroup = 0;
 
   /// Returns the value that a field is fixed at.
@@ -173,137 +173,137 @@ public:
   bool operator==(const Overrides &) const = default;
 
 private:
-  /// As usual where it is open.
+  /// Fields that are open have their default value.
   Schedule wanted;
   std::bitset<choiceCount> fixed;
 };
 
-/// A schedule that was looked at and not taken. It has no roles where those of
-/// withRoles() are meant. whyRejected() and Explain.h say why it was not taken:
-/// a plan has hundreds, and most are never asked about.
+/// A schedule that was considered and not chosen. Without roles it stands for
+/// one with those of withRoles(). whyRejected() and Explain.h compute the
+/// reason on demand: a plan has hundreds, and most are never asked about.
 struct Rejected {
   Schedule schedule;
-  /// Candidates that this one stands for, itself included: those that differ
-  /// from it only in what the reason does not depend on.
+  /// The number of candidates that this one represents, itself included: those
+  /// that differ from it only in fields that the reason does not depend on.
   unsigned candidates = 1;
 };
 
 struct Plan {
   Schedule schedule;
   MemoryMap map;
-  /// Why this one: the unit that bounds the kernel and its modelled clocks.
+  /// The unit that bounds the chosen kernel, and its modeled clocks.
   std::string reason;
-  /// Schedules that would do, best first.
+  /// Schedules that can serve the problem, best first.
   std::vector<Rejected> runnersUp;
-  /// Schedules that cannot be had.
+  /// Schedules that violate a rule.
   std::vector<Rejected> rejected;
 };
 
-/// Registers that each thread of a CTA of `threads` starts with, out of the
-/// 65536 of an SM, which has as many such CTAs: ptxas takes multiples of 8.
-/// setmaxnreg moves registers inside this pool and no others.
+/// Returns the registers that each thread of a CTA of `threads` starts with,
+/// out of the 65536 of an SM, which has `ctasPerSm` such CTAs: ptxas uses
+/// multiples of 8. setmaxnreg moves registers only inside this pool.
 unsigned registersAtLaunch(unsigned threads, unsigned ctasPerSm = 1);
 
-/// Whether the target of `schedule` multiplies by wgmma: then S, O and mostly P
-/// are in registers, and a warpgroup does all the work of its query tile. An
-/// unknown target counts as one with tensor memory.
+/// Returns whether the target of `schedule` multiplies by wgmma: then S, O and
+/// usually P are in registers, and one warpgroup does all the work of a query
+/// tile. An unknown target counts as one with tensor memory.
 bool usesWgmma(const Schedule &schedule);
 
-/// Whether a CTA without rows for its second query tile leaves out that tile's
-/// work. With wgmma a warpgroup computes it on zeros: the other ones wait for
-/// it in any case.
+/// Returns whether a CTA without rows for its second query tile skips that
+/// tile. With wgmma a warpgroup computes it on zeros: the others wait for it in
+/// any case.
 bool skipsEmptyTiles(const Schedule &schedule);
 
-/// The roles that the planner gives to a CTA of `qTiles` query tiles and blocks
-/// of `kvBlock` keys, with tensor memory, some of whose exponentials are
-/// emulated or not, and with wgmma; and `schedule` with these if it has none.
+/// Return the roles that the planner gives to a CTA of `qTiles` query tiles and
+/// blocks of `kvBlock` keys: with tensor memory, where exponentials may be
+/// emulated, and with wgmma. withRoles() adds them to a schedule without roles.
 std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false,
                                unsigned kvBlock = 128);
 std::vector<Role> consumerRoles(unsigned qTiles, unsigned ctasPerSm = 1);
 Schedule withRoles(Schedule schedule);
 
-/// `dim` rounded up to the 16 elements that an MMA takes at once: the columns
-/// of its tiles. Those beyond `dim` hold zeros.
+/// Returns `dim` rounded up to the 16 elements of an MMA step: the columns of
+/// its tiles. Those from `dim` on hold zeros.
 unsigned paddedColumns(unsigned dim);
-/// More parts than this are more to combine than there is to compute.
+/// The largest num_splits: more cost more to combine than to compute.
 constexpr unsigned mostSplits = 256;
-/// What the kernel of `schedule` computes: the problem, or parts of it.
+/// Returns the problem of the kernel of `schedule`, which may be a partial one.
 Problem kernelProblem(const Problem &problem, const Schedule &schedule);
 
-/// Columns of O that one CTA computes, padded, and how many CTAs share the rows
-/// of a query tile: ceil(head_dim_v / o_columns).
+/// Return the columns of O that one CTA computes, padded, and how many CTAs
+/// share the rows of a query tile: ceil(head_dim_v / o_columns).
 unsigned outputColumns(const Problem &problem, const Schedule &schedule);
 unsigned outputPasses(const Problem &problem, const Schedule &schedule);
 
-/// Rows of the box that one TMA instruction copies of `operand`: a query tile,
-/// the keys of a block, or those of a message of V.
+/// Returns the rows of the box that one TMA instruction copies of `operand`: a
+/// query tile, the keys of a block, or those of a message of V.
 unsigned boxRows(const Schedule &schedule, Operand operand);
 
-/// Query heads of a KV head, 0 if no hint says so.
+/// Returns the query heads per KV head, 0 without a hint.
 unsigned groupHint(const Problem &problem);
-/// Queries of one head in a query tile.
+/// Returns the queries of one head in a query tile.
 unsigned queriesOfTile(const Schedule &schedule);
 
-/// Log2 of how large P may become in `type`: f16 ends below 2^16; bf16 and f32
-/// below 2^128, and a row sums up to 2^31 keys. Sums of P times V are the
-/// caller's to bound: they are finite as long as kv_len times the largest |v|
-/// stays below 2^(128 - rescale_threshold - p_offset).
+/// Returns log2 of the largest P in `type`: f16 ends below 2^16; bf16 and f32
+/// below 2^128, and a row sums up to 2^31 keys. The caller bounds the sums of P
+/// times V, which are finite as long as kv_len times the largest |v| stays
+/// below 2^(128 - rescale_threshold - p_offset).
 double mostGrowth(DataType type);
-/// The largest of them.
+/// The largest p_offset of any type.
 constexpr unsigned mostPOffset = 96;
 
-/// The sentence that names the violated rule (which capacity, needed, there),
-/// or nothing if `schedule` can serve `problem` on its target. Each sentence
-/// begins with the number of its rule:
+/// Returns a message that names the violated rule, what it requires and what
+/// `schedule` has, or nothing if `schedule` can serve `problem` on its target.
+/// A message begins with the id of its rule:
 ///
-///   C1  the target is known, and attention can be compiled for it
-///   C2  head dims are multiples of 8 (16 bytes, TMA's unit); S, O and, with
-///       wgmma, P fit tensor memory or the registers of RegisterDemand.def
-///   C3  one or two query tiles of 128 rows or one of 64, KV blocks of 64 or
-///       128 keys; two tiles take whole blocks; pack_heads is a power of two of
-///       at most the rows of a tile. With wgmma one to three tiles of 64 rows
-///       (one if ctas_per_sm, at most 3, is more than 1), and KV blocks of a
-///       multiple of 16 keys up to 256
-///   C4  one CTA issues an MMA
-///   C5  P waits in tensor memory or in shared memory; in tensor memory only
-///       if O is in the same lanes as S. With wgmma it is in registers or, with
-///       one CTA an SM, in shared memory
-///   C6  at least two KV stages (one where V has a ring of its own), and shared
-///       memory holds all regions
-///   C7  P, at most 2^(rescale_threshold + p_offset), is finite in the input
-///       type; the threshold is 0 where the maximum, the sum or the output
-///       without division is asked for, which a late maximum would change
-///   C8  each field has a value that some pass builds and that lies within the
-///       limits of RegisterDemand.def, beyond which ptxas spills
-///   C9  the roles are those that passes know, each with its number of warps
-///   C10 every warp of every warpgroup has one role
-///   C11 setmaxnreg can set every count, which roles of a warpgroup share and
-///       the register file holds, and which is no less than the planner's
+///   plan.C1   the target is known, and attention can be compiled for it
+///   plan.C2   head dims are multiples of 8 (16 bytes, the unit of TMA), and S,
+///             O and, with wgmma, P fit tensor memory or the registers that
+///             RegisterDemand.def leaves
+///   plan.C3   one or two query tiles of 128 rows or one of 64, KV blocks of 64
+///             or 128 keys; two tiles take whole blocks; pack_heads is a power
+///             of two up to the rows of a tile. With wgmma one to three tiles
+///             of 64 rows (one if ctas_per_sm, at most 3, is more than 1), and
+///             KV blocks of a multiple of 16 keys up to 256
+///   plan.C4   one CTA issues an MMA
+///   plan.C5   P is in shared memory, or in tensor memory if O is in the same
+///             lanes as S; with wgmma in registers or, with one CTA per SM, in
+///             shared memory
+///   plan.C6   there are at least two KV stages (one if V has a separate ring),
+///             and shared memory holds all regions
+///   plan.C7   P, at most 2^(rescale_threshold + p_offset), is finite in the
+///             input type; the threshold is 0 if an output depends on the true
+///             maximum: row_max, row_sum, unnormalised
+///   plan.C8   every field has a value that a pass builds and that no limit of
+///             RegisterDemand.def excludes
+///   plan.C9   passes know the roles, each with its number of warps
+///   plan.C10  every warp of every warpgroup has one role
+///   plan.C11  the roles of a warpgroup share a count that setmaxnreg can set,
+///             no lower than the planner's, and the register file holds all
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);
 
-/// Lays the regions out. `schedule` must have passed check().
+/// Returns the memory map of `schedule`, which must have passed check().
 MemoryMap layOut(const Problem &problem, const Schedule &schedule);
 
-/// The sentence that says what is wrong with `map`, or nothing. A sentence
-/// begins with the number of the rule:
+/// Returns a message that names the rule that `map` violates, or nothing. A
+/// message begins with the id of its rule:
 ///
-///   V1  every region that the schedule needs is there once, and no other
-///   V2  a region has the size that its tile needs
-///   V3  an alias lies inside the region that it names, P in the columns of S
-///       that its layout asks for
-///   V4  regions that are no aliases do not overlap
-///   V5  starts are aligned: tiles to the 1024-byte pattern of the swizzle
-///   V6  all regions lie inside what is asked for, and that inside the target's
-///       capacities; tensor memory comes in powers of two from 32 columns
-///   V7  tiles of 128 rows begin at lane 0, tiles of 64 at lane 0 or 16, and
-///       P in tensor memory has the lanes of its S and of the O that it is
-///       multiplied into
+///   map.V1  every region that the schedule needs exists once, and no other
+///   map.V2  a region has the size that its tile needs
+///   map.V3  an alias lies inside the region that it names, P in the columns of
+///           S that its layout requires
+///   map.V4  regions that are no aliases do not overlap
+///   map.V5  starts are aligned: tiles to the 1024-byte pattern of the swizzle
+///   map.V6  all regions lie inside the requested memory, and that inside the
+///           target's capacities; tensor memory comes in powers of two from 32
+///           columns
+///   map.V7  tiles of 128 rows begin at lane 0, tiles of 64 at lane 0 or 16,
+///           and P in tensor memory has the lanes of its S and of its O
 std::optional<std::string>
 verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
 
-/// The memory map of a schedule, or why there is none: the sentence of check()
-/// or of verify().
+/// The memory map of a schedule, or the message of check() or verify().
 struct CheckedMap {
   MemoryMap map;
   std::optional<std::string> error;
@@ -311,14 +311,14 @@ struct CheckedMap {
 CheckedMap checkAndLayOut(const Problem &problem, const Schedule &schedule);
 
 /// Enumerates candidates, ranks those that pass check() by the cost model and
-/// returns the best. On failure `error` says which override or capacity made it
-/// impossible (that of the candidate that keeps most rules), and names the
-/// nearest changes of one field that help, if there are any.
+/// returns the best. On failure `error` is the reason of the candidate that
+/// violates the fewest rules, with the nearest changes of one field that help,
+/// if there are any.
 std::optional<Plan> plan(const Problem &problem, std::string_view target,
                          const Overrides &overrides, std::string &error);
 
-/// Returns why `other`, one of `Plan::rejected`, cannot be had: "q_tiles = 2,
-/// ...: C6: ...".
+/// Returns why `other`, one of `Plan::rejected`, violates a rule: "q_tiles = 2,
+/// ...: plan.C6: ...".
 std::string whyRejected(const Problem &problem, const Schedule &other);
 
 std::string_view stringify(DataType type);

@@ -1,4 +1,4 @@
-//===- Splits.h - KV blocks shared out to several CTAs ----------*- C++ -*-===//
+//===- Splits.h - KV blocks split over several CTAs -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,38 +18,37 @@ namespace fmha::schedule {
 
 struct SplitChoice {
   unsigned splits = 1;
-  /// Heads packed into the tiles of the schedule that this is for.
+  /// Heads packed into the tiles of the schedule.
   unsigned packHeads = 1;
 };
 
-/// How many CTAs are to share the KV blocks of a row block, so that one of the
-/// plan's schedules, runners-up among them, makes the shortest modelled launch,
-/// the kernel that combines included (Estimate.h). 1 if that is as short within
-/// launchTolerance, or where a hint is missing. Of counts as short within it
-/// the fewest or, where memory is the limit, that with the shortest blocks:
-/// more CTAs come closer to that limit. None where the CTAs without parts fill
-/// the SMs, as everyone has it: what the model says of many waves was not
-/// measured. Parts are no more than blocks, and make a few waves of CTAs.
+/// Returns how many CTAs share the KV blocks of a row block so that the best of
+/// the plan's schedules, runners-up included, makes the shortest modeled launch
+/// together with the merge kernel (Estimate.h). Returns 1 if that is as short
+/// within launchTolerance, if a hint is missing, or if the CTAs without splits
+/// fill the SMs, since the model was not measured for many waves. Among counts
+/// within the tolerance it takes the fewest or, if memory is the limit, the
+/// shortest blocks, since more CTAs come closer to that limit. There are no
+/// more splits than blocks, and only enough for a few waves of CTAs.
 SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
 
-/// Modelled clocks of the launch of `schedule` in so many parts, the kernel
-/// that combines them included.
+/// The modeled clocks of a launch with that many splits, merge kernel included.
 struct SplitClocks {
   unsigned splits;
   double clocks;
 };
-/// One entry for each count that is worth a thought, and for that of `schedule`
-/// in ascending order; none where a hint is missing.
+/// Returns one entry for each count to consider, and for that of `schedule`, in
+/// ascending order; none if a hint is missing.
 std::vector<SplitClocks> clocksOfSplits(const Problem &problem,
                                         const Schedule &schedule);
 
-/// "8 CTAs on 148 SMs, 512 KV blocks each", of what `schedule` were without
-/// splits; empty where a hint is missing.
+/// Returns "8 CTAs on 148 SMs, 512 KV blocks each", the size of the launch
+/// without splits; empty if a hint is missing.
 std::string describeLaunchSize(const Problem &problem,
                                const Schedule &schedule);
 
-/// Whether every SM has as many CTAs of it without parts as it has room for.
-/// False where a hint is missing.
+/// Returns whether the CTAs of `schedule` without splits fill all SMs; false if
+/// a hint is missing.
 bool fillsGpu(const Problem &problem, const Schedule &schedule);
 
 } // namespace fmha::schedule

@@ -18,15 +18,15 @@ struct Picture {
   std::string name, svg;
 };
 
-/// Tensor memory over time: columns downwards, modelled clocks to the right, a
-/// box for each owner of a region.
+/// Draws tensor memory over time: columns downwards, modeled clocks to the
+/// right, a box for each owner of a region.
 Picture drawTmemOverTime(const Problem &problem, const Plan &plan);
-/// Shared memory to scale, stage by stage, with what lies over what.
+/// Draws shared memory to scale, stage by stage, with the regions that overlap.
 Picture drawSmemMap(const Plan &plan);
-/// Eight rows of a 64-column panel before and after the 128-byte swizzle.
+/// Draws eight rows of a 64-column panel before and after the 128-byte swizzle.
 Picture drawSwizzle();
 
-/// All of them. The plan's target must be known.
+/// Returns all pictures. The plan's target must be known.
 std::vector<Picture> drawPictures(const Problem &problem, const Plan &plan);
 
 } // namespace fmha::schedule

@@ -1,4 +1,4 @@
-//===- Capacities.h - Does a kernel fit its GPU? ----------------*- C++ -*-===//
+//===- Capacities.h - Check the resources of a kernel -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a kernel asks of its target, as numbers with the op that asks, and the
-// rules that it has to keep. `check` and `verify` of Schedule.h judge a
-// schedule and its map; this judges the kernel that passes made of them.
+// The resources that a kernel requests, each with the op that requests it, and
+// the rules for them. `check` and `verify` of Schedule.h check a schedule and
+// its map; this checks the kernel that passes built from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using Memory = sync::Memory;
 using Complaint = sync::Complaint;
 
 /// [begin, end) in bytes of dynamic shared memory or columns of the kernel's
-/// tensor memory; the start has to be a multiple of `alignment`.
+/// tensor memory; `begin` must be a multiple of `alignment`.
 struct Place {
   Memory memory = Memory::Shared;
   std::string name;
@@ -31,21 +31,21 @@ struct Place {
   uint32_t source = 0;
 };
 
-/// tcgen05.alloc, or the dealloc that has to match it.
+/// The count of a tcgen05.alloc, or of the matching dealloc.
 struct Columns {
   unsigned count = 0;
   uint32_t source = 0;
 };
 
-/// `registers` for each thread of [firstWarp, lastWarp); `before` is what a
-/// setmaxnreg expects them to have, 0 where nothing says so.
+/// `registers` per thread of [firstWarp, lastWarp); `before` is the count that
+/// a setmaxnreg expects them to have, 0 if it is unknown.
 struct WarpRegisters {
   std::string name;
   unsigned firstWarp = 0, lastWarp = 0, registers = 0, before = 0;
   uint32_t source = 0;
 };
 
-/// A value that op `source` overwrites though it is needed later.
+/// A value that op `source` overwrites although it is read later.
 struct Clobber {
   std::string name;
   Memory memory = Memory::Shared;
@@ -55,34 +55,34 @@ struct Clobber {
 
 struct Demand {
   std::string target;
-  /// The op that stands for the launch.
+  /// The op that represents the launch.
   uint32_t launch = 0;
   unsigned threads = 0;
-  /// CTAs that an SM has at once.
+  /// CTAs that an SM runs at once.
   unsigned ctasPerSm = 1;
   std::vector<Place> tiles;
   std::vector<Place> barriers;
   std::vector<Columns> allocations, deallocations;
   std::vector<WarpRegisters> warps;
   std::vector<Clobber> clobbers;
-  /// Numbers of named barriers, bar.sync 0 of the CTA included.
+  /// Indices of named barriers, bar.sync 0 of the CTA included.
   std::vector<Columns> namedBarriers;
 };
 
-/// Complaints about `demand`, none if its target can have it. Rules:
+/// Returns the rules that `demand` violates, none if its target can meet it:
 ///
-///   R1  tensor memory is allocated once, by a power of two that the target
-///   has,
-///       and freed with the same count
-///   R2  places lie inside shared memory, or inside the allocated columns
-///   R3  places begin at multiples of their alignment
-///   R4  mbarriers overlap neither tiles nor each other
-///   R5  setmaxnreg can set every count, and all warps together need no more
-///       than the registers at launch
-///   R6  a CTA has no more threads than the target lets it, and every role's
-///       warps are launched
-///   R7  there are 16 named barriers
-///   R8  no place is overwritten while a tile in it is still to be read
+///   resources.R1  tensor memory is allocated once, by a power of two that the
+///                 target has, and freed with the same count
+///   resources.R2  places lie inside shared memory or the allocated columns
+///   resources.R3  places begin at multiples of their alignment
+///   resources.R4  mbarriers overlap neither tiles nor each other
+///   resources.R5  setmaxnreg can set every count, and all warps together need
+///                 no more than the registers at launch
+///   resources.R6  a CTA has no more threads than the target allows, and every
+///                 role's warps are launched
+///   resources.R7  there are 16 named barriers
+///   resources.R8  no place is overwritten while a tile in it is still to be
+///   read
 std::vector<Complaint> check(const Demand &demand);
 
 } // namespace fmha::schedule::capacities

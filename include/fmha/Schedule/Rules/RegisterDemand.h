@@ -1,4 +1,4 @@
-//===- RegisterDemand.h - What ptxas has too few registers for --*- C++ -*-===//
+//===- RegisterDemand.h - Register limits found with ptxas ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rows of RegisterDemand.def: limits of rule C8, registers that rule C2
+// The rows of RegisterDemand.def: limits of plan.C8, registers that plan.C2
 // reserves, and workarounds of passes. Each names the kernel that ptxas spills
 // without it; `scripts/check/spills.py refit` measures them again.
 //
@@ -23,51 +23,51 @@
 
 namespace fmha::schedule::demand {
 
-/// What passes do only because ptxas would spill otherwise.
+/// Transformations that passes apply only because ptxas would spill otherwise.
 enum class Workaround : uint8_t {
   /// Each role computes for itself the index values that a tile determines.
   OwnNumbers,
   /// Index values are declared equal in all threads of a warp: after a minimum,
   /// a maximum or a load ptxas does not know it, and keeps one per thread.
   UniformNumbers,
-  /// Of a role of one thread only the ends of loops are: its coordinates would
-  /// be spilled otherwise.
+  /// In a role of one thread only the ends of loops are declared equal: its
+  /// coordinates would be spilled otherwise.
   UniformEndsAlone,
-  /// So are those of a tile of wgmma's loops over tiles.
+  /// Values of a tile are declared equal in loops over tiles with wgmma.
   UniformTileNumbers,
   /// Every tile of a loop reads the extents of the grid again.
   RereadExtents,
   /// The role that allocated tensor memory frees it after its own loop, and the
   /// predicate that identifies its warp does not last throughout all roles.
   FreeInRole,
-  /// A score region that computes something of keys gets a block for each
-  /// chunk of a row; otherwise ptxas begins all chunks at once.
+  /// A score region that computes something from the key gets a basic block for
+  /// each chunk of a row; otherwise ptxas starts all chunks at once.
   BlockOfKeys,
-  /// So does a long one.
+  /// So does a long score region.
   BlockOfLong,
-  /// Chunks of a row have 4 columns, of long code 2, in place of 16.
+  /// Chunks of a row have 4 columns, in a long region 2, instead of 16.
   ShortPieces,
-  /// What a packed row has of its query and head is read before the KV loop.
+  /// A packed row reads values of its query and head before the KV loop.
   RowsBeforeLoop,
-  /// Comparisons and selections are per element: a vector of predicates would
-  /// be kept in registers, since there are eight predicates.
+  /// Comparisons and selections are per element: there are only eight predicate
+  /// registers, and a vector of predicates would occupy general ones.
   ChoicesByElement,
-  /// Each bound of a row has a selection of its own: ptxas keeps predicates
-  /// that are combined in registers.
+  /// Each bound of a row has a separate selection: ptxas keeps combined
+  /// predicates in general registers.
   SelectPerBound,
 };
 
-/// Whether passes have to do `what` for the kernel of `schedule`.
+/// Returns whether passes have to apply `what` to the kernel of `schedule`.
 bool needs(Workaround what, const Problem &problem, const Schedule &schedule);
 
-/// Plans and compiles from now on as if the row `name` were not there, or with
-/// it again if not `ignore`. Returns false if there is none of that name. For
+/// Plans and compiles from now on as if the row `name` did not exist, or with
+/// it again if not `ignore`. Returns false if there is no such row. For
 /// `fmha-compile --without-demand`.
 bool ignoreRow(std::string_view name, bool ignore = true);
-/// The rows that are ignored, "" for none: a part of a kernel's key.
+/// Returns the rows that are ignored, "" for none: a part of a kernel's key.
 std::string ignoredRows();
-/// The table as text: per line the name, "C2", "C8" or "workaround", the
-/// family, the bytes that ptxas spilled and the flags of the evidence.
+/// The table as text: per line the name, "plan.C2", "plan.C8" or "workaround",
+/// the family, the bytes that ptxas spilled and the flags of the evidence.
 std::string listRows();
 
 } // namespace fmha::schedule::demand

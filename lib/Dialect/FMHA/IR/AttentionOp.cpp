@@ -28,13 +28,13 @@ double AttentionOp::getScaleOrDefault() {
   return 1.0 / std::sqrt(double(getHeadDim()));
 }
 
-/// A static extent as a hint; 0 says unknown.
+/// Returns a static extent as a hint; 0 means unknown.
 static unsigned hintOf(int64_t extent) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   return ShapedType::isDynamic(extent) ? 0 : unsigned(std::min(extent, most));
 }
 
-/// What a cast gives another type, and nothing else.
+/// Returns the source of casts, which only change the type.
 static Value withoutCasts(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<memref::CastOp, tensor::CastOp>(op))
@@ -44,8 +44,8 @@ static Value withoutCasts(Value value) {
   return value;
 }
 
-/// V begins where K does and steps as K does. That it has all of K's batches,
-/// keys and heads is C8 to C10, and C28.
+/// Returns whether V starts where K does and has its strides. Other rules
+/// require it to have the batches, keys and heads of K.
 static bool isColumnsOf(Value value, Value key) {
   key = withoutCasts(key);
   value = withoutCasts(value);
@@ -94,7 +94,7 @@ schedule::Problem AttentionOp::getProblem() {
     problem.captures.push_back(
         {mlir::debugString(type.getElementType()), unsigned(type.getRank())});
   }
-  // The length of packed rows is that of all sequences, which says little.
+  // The length of packed rows is the sum over all sequences, which is no hint.
   if (!problem.cuSeqlensQ)
     problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
   if (!problem.cuSeqlensK)
@@ -107,7 +107,7 @@ schedule::Problem AttentionOp::getProblem() {
 
 ProblemAttr AttentionOp::getProblemAttr() {
   schedule::Problem problem = schedule::withoutHints(getProblem());
-  // The kernel of a split computes parts.
+  // A partial kernel of split-KV has another problem.
   if (ScheduleAttr schedule = getScheduleAttr())
     problem = schedule::kernelProblem(problem, schedule.getValue());
   // Kernels read an i1 as an i8.
@@ -120,7 +120,7 @@ ProblemAttr AttentionOp::getProblemAttr() {
 void AttentionOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
-  // Tensors are values: only memrefs are read and written.
+  // Tensors are values; only memrefs have read and write effects.
   for (OpOperand &operand : getOperation()->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;

@@ -27,9 +27,9 @@ static SmallVector<Type> argumentTypes(Builder &b, bool twoSources) {
   return types;
 }
 
-/// score(%s, %b, %h, %i, %j, %q_len, %kv_len) { ... }, or nothing; one name
-/// more, %source, is for ops with two sources, as the verifier sees to.
-/// `score() {}` is the empty region that the generic form may have, `({})`.
+/// score(%s, %b, %h, %i, %j, %q_len, %kv_len) { ... }, or nothing. Ops with two
+/// KV segments have one more name, %source, which the verifier checks. `score()
+/// {}` is the empty region that the generic form may have, `({})`.
 ParseResult
 fmha::parseScore(OpAsmParser &parser,
                  SmallVectorImpl<std::unique_ptr<Region>> &regions) {
@@ -79,7 +79,7 @@ void fmha::printScore(OpAsmPrinter &printer, Operation *, RegionRange regions) {
 
 SmallVector<Value> AttentionOp::getCaptures() {
   llvm::SetVector<Value> sources;
-  // Wrong reads are told of by their own verifier, after this one.
+  // ReadOp's verifier, which runs after this one, reports wrong reads.
   auto insertSource = [&](ReadOp read) {
     if (read->getNumOperands() &&
         isa<ShapedType>(read->getOperand(0).getType()))
@@ -90,7 +90,7 @@ SmallVector<Value> AttentionOp::getCaptures() {
   return sources.takeVector();
 }
 
-/// What is computed for each key: of the score and of the number of the key.
+/// Returns the values that depend on the score or on the index of the key.
 static DenseSet<Value> varyingByKey(Region &score) {
   DenseSet<Value> varying = {score.getArgument(0), score.getArgument(4)};
   for (Operation &op : score.front())
@@ -110,7 +110,7 @@ bool AttentionOp::readsByKey() {
   });
 }
 
-/// What takes a few instructions at most.
+/// Functions of a few instructions at most.
 static constexpr StringLiteral shortFunctions[] = {
     "absf",      "absi",  "ceil",  "clampf",   "copysign", "ctlz",
     "ctpop",     "cttz",  "exp",   "exp2",     "floor",    "fma",
@@ -152,7 +152,7 @@ void ReadOp::getEffects(
                          SideEffects::DefaultResource::get());
 }
 
-/// Reading a source without elements is undefined.
+/// Not speculatable without elements, where a read is undefined.
 Speculation::Speculatability ReadOp::getSpeculatability() {
   auto type = dyn_cast<RankedTensorType>(getSource().getType());
   bool hasElements = type && type.hasStaticShape() && type.getNumElements() > 0;
@@ -160,7 +160,7 @@ Speculation::Speculatability ReadOp::getSpeculatability() {
 }
 
 LogicalResult ReadOp::verify() {
-  // Ops of the dialect tile take the region over; nothing else lowers a read.
+  // Ops of the dialect tile take over the region; nothing else lowers a read.
   Operation *parent = (*this)->getParentOp();
   if (parent && !isa<AttentionOp>(parent) &&
       parent->getName().getDialectNamespace() != "tile")
@@ -178,10 +178,10 @@ LogicalResult ReadOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// C25: what the region may hold
+// attention.C25: permitted ops of the region
 //===----------------------------------------------------------------------===//
 
-/// Whether kernels compute a number of `type` in f32.
+/// Returns whether kernels compute values of `type` in f32.
 static bool isSingle(Type type) {
   return isa<Float16Type, BFloat16Type, Float32Type>(type);
 }
@@ -190,8 +190,8 @@ static bool isFunction(Operation *op) {
   return isa_and_nonnull<math::MathDialect>(op->getDialect());
 }
 
-/// Why the targets do not compute a function of math, or nothing: they do all
-/// of numbers up to f32, but for powers of integers, which are a loop.
+/// Returns why targets do not compute a function of math, or "". They compute
+/// all functions of types up to f32 except integer powers, which are a loop.
 static std::string refusal(Operation *op) {
   if (isa<math::IPowIOp>(op))
     return "a power of integers is a loop; write it as products";
@@ -208,7 +208,7 @@ static std::string refusal(Operation *op) {
                    "arguments";
 }
 
-/// Those that every target computes with.
+/// Returns whether every target computes with `type`.
 static bool isNumber(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
@@ -231,18 +231,18 @@ static bool mayStand(Operation *op) {
 }
 
 static InFlightDiagnostic errorAt(Operation *op, unsigned constraint) {
-  return op->emitError() << "fmha.attention C" << constraint << ": ";
+  return op->emitError() << "attention.C" << constraint << ": ";
 }
 
-/// Whether `value` is a constant, or what arithmetic makes of constants: where
-/// those stand may have been another pass' choice.
+/// Returns whether `value` is a constant, or computed from constants, which
+/// another pass may have moved out of the region.
 static bool isConstant(Value value) {
   Operation *op = value.getDefiningOp();
   return op && !isa<ReadOp>(op) && mayStand(op) &&
          llvm::all_of(op->getOperands(), isConstant);
 }
 
-/// Whether `operand` of `op` is of the region, a constant, or what is read.
+/// Checks that an operand is local, a constant, or the source of a read.
 static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
   Value value = use.get();
   bool isSource = isa<ReadOp>(use.getOwner()) && use.getOperandNumber() == 0;
@@ -287,7 +287,7 @@ static LogicalResult verifyBody(AttentionOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// C26: what it may read
+// attention.C26: permitted captures
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyCapture(AttentionOp op, Value source) {
@@ -306,12 +306,13 @@ static LogicalResult verifyCapture(AttentionOp op, Value source) {
   if (!memref || memref.getRank() == 0)
     return success();
   bool isStrided = succeeded(memref.getStridesAndOffset(strides, offset));
-  // What only the launch knows is an error there.
+  // The launch checks what depends on run-time values.
   if (!isStrided || (strides.back() != 1 && memref.getShape().back() != 1 &&
                      !ShapedType::isDynamic(strides.back())))
-    return errorAt(op, 26) << "expected what the region reads to be contiguous "
-                              "in its last dimension (stride 1), got "
-                           << memref;
+    return errorAt(op, 26)
+           << "expected the tensors that the region reads to be "
+              "contiguous in their last dimension (stride 1), got "
+           << memref;
   return success();
 }
 

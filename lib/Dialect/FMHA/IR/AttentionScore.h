@@ -20,7 +20,7 @@ parseScore(mlir::OpAsmParser &parser,
 void printScore(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                 mlir::RegionRange regions);
 
-/// C25 and C26, but for spaces and aliases, which are those of all operands.
+/// Verifies attention.C25 and attention.C26, except memory spaces and aliases.
 mlir::LogicalResult verifyScore(AttentionOp op);
 
 } // namespace fmha

@@ -1,4 +1,4 @@
-//===- AttentionVerifier.cpp - Constraints C1-C28 of fmha.attention -------===//
+//===- AttentionVerifier.cpp - Constraints of fmha.attention --------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One function per constraint, or per few that speak of the same thing, in the
-// order of the op's description. Only what is static is checked here.
+// One function per constraint, or per group of related ones, in the order of
+// the op's description. Only static properties are checked here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,19 +52,18 @@ protected:
                              unsigned bDimension);
   LogicalResult contiguous(unsigned constraint, const Operand &list);
   InFlightDiagnostic error(unsigned constraint) {
-    return op.emitError() << "fmha.attention C" << constraint << ": ";
+    return op.emitError() << "attention.C" << constraint << ": ";
   }
 
   AttentionOp op;
   Operand query, key, value, output;
-  /// lse, row_max and row_sum, those that there are.
+  /// lse, row_max and row_sum, if present.
   SmallVector<Operand, 3> rows;
   /// query, key, value, output.
   SmallVector<Operand, 4> data;
-  /// These, and keys and values of a second source: what TMA copies.
+  /// The operands that TMA copies: these, key2 and value2.
   SmallVector<Operand, 6> copied;
-  /// kv_lens, cu_seqlens_q, cu_seqlens_k and source2_lens, those that there
-  /// are.
+  /// kv_lens, cu_seqlens_q, cu_seqlens_k and source2_lens, if present.
   SmallVector<Operand, 4> lists;
   /// All of these.
   SmallVector<Operand, 8> all;
@@ -134,7 +133,7 @@ AttentionOperands::AttentionOperands(AttentionOp op)
   if (op.getSink())
     all.push_back(Operand("sink", op.getSink()));
   for (Value source : op.getCaptures())
-    all.push_back(Operand("what the region `score` reads", source));
+    all.push_back(Operand("a tensor that the region `score` reads", source));
 }
 
 LogicalResult Verifier::run() {
@@ -267,7 +266,7 @@ LogicalResult Verifier::extents() {
 
 LogicalResult Verifier::headGroups() {
   int64_t queryHeads = query.type.getDimSize(AttentionOp::Heads);
-  // Either of key and value may carry the static number.
+  // Either of key and value may have the static extent.
   int64_t keyValueHeads = key.type.getDimSize(AttentionOp::Heads);
   if (ShapedType::isDynamic(keyValueHeads))
     keyValueHeads = value.type.getDimSize(AttentionOp::Heads);
@@ -319,7 +318,7 @@ LogicalResult MemoryRules::layout(const Operand &operand) {
   if (failed(type.getStridesAndOffset(strideList, offset)))
     return error(15) << "expected a strided layout of " << operand.name
                      << ", got " << type;
-  // Only TMA cares, and vectors of f32: a number a row is stored by itself.
+  // Only TMA and vectors of f32 need more; row outputs are stored one by one.
   if (llvm::none_of(copied, [&](const Operand &one) {
         return one.value == operand.value;
       }))
@@ -338,7 +337,7 @@ LogicalResult MemoryRules::layout(const Operand &operand) {
     return error(18) << "expected the offset of " << operand.name
                      << " to be a multiple of " << addressUnitBytes
                      << " bytes, got " << offset << " elements, " << bytes
-                     << " bytes; copy it to a buffer of its own";
+                     << " bytes; copy it to a separate buffer";
   return success();
 }
 
@@ -412,11 +411,10 @@ LogicalResult Verifier::schedule() {
     return success();
   if (auto change = schedule::closestChange(problem, own))
     schedule::propose(*change, *reason);
-  return error(20) << "expected a schedule that can serve this op; schedule "
-                   << *reason;
+  return error(20) << "expected a schedule that can serve this op; " << *reason;
 }
 
-/// Every row of a destination is written while inputs are still read.
+/// Checks aliases: rows of destinations are written while inputs are read.
 LogicalResult MemoryRules::aliases() {
   if (!isa<MemRefType>(query.type))
     return success();
@@ -424,7 +422,7 @@ LogicalResult MemoryRules::aliases() {
   for (size_t n = first; n <= last; ++n)
     for (auto [number, other] : llvm::enumerate(all)) {
       const Operand &written = all[n];
-      // Two destinations are one pair, told with the later one.
+      // A pair of two destinations is reported with the later one.
       bool isPair = number < n || number > last;
       if (!isPair)
         continue;
@@ -441,7 +439,7 @@ LogicalResult Verifier::lengths() {
     if (list.type.getRank() != 1 ||
         !list.type.getElementType().isSignlessInteger(32))
       return error(22) << "expected " << list.name
-                       << " to be a list of i32, got " << list.type;
+                       << " to be a vector of i32, got " << list.type;
     if (failed(contiguous(22, list)))
       return failure();
   }
@@ -453,7 +451,7 @@ LogicalResult AttentionOperands::contiguous(unsigned constraint,
   auto memref = dyn_cast<MemRefType>(list.type);
   SmallVector<int64_t> strides;
   int64_t offset = 0;
-  // Layouts that are not strided are told of by C15.
+  // attention.C15 reports layouts that are not strided.
   if (!memref || failed(memref.getStridesAndOffset(strides, offset)) ||
       ShapedType::isDynamic(strides[0]) || strides[0] == 1)
     return success();
@@ -466,14 +464,15 @@ LogicalResult Verifier::sinkShape() {
     return success();
   Operand sink("sink", op.getSink());
   if (sink.type.getRank() != 1 || !sink.type.getElementType().isF32())
-    return error(24) << "expected sink to be a list of f32, got " << sink.type;
+    return error(24) << "expected sink to be a vector of f32, got "
+                     << sink.type;
   if (failed(equalExtents(24, query, AttentionOp::Heads, sink, 0)))
     return failure();
   return contiguous(24, sink);
 }
 
-/// The number of sequences, by each operand that tells it. What is packed has
-/// batch 1.
+/// Checks that all operands agree on the number of sequences. Packed operands
+/// have batch 1.
 LogicalResult Verifier::sequences() {
   std::optional<std::pair<StringLiteral, int64_t>> first;
   auto agree = [&](const Operand &operand, int64_t count) -> LogicalResult {
@@ -513,7 +512,7 @@ LogicalResult Verifier::sequences() {
     int64_t extra = isLengths ? 0 : 1;
     if (!ShapedType::isDynamic(entries) && entries < extra)
       return error(23) << "expected " << list.name
-                       << " to have an entry more than there are sequences, "
+                       << " to have one entry more than there are sequences, "
                           "got none";
     if (failed(agree(list, ShapedType::isDynamic(entries) ? entries
                                                           : entries - extra)))
@@ -525,26 +524,26 @@ LogicalResult Verifier::sequences() {
   return success();
 }
 
-/// What belongs to a second source has one.
+/// Checks that attributes of a second KV segment come with one.
 LogicalResult Verifier::secondSource() {
   if (bool(op.getKey2()) != bool(op.getValue2()))
     return error(27) << "expected key2 and value2, or neither, got one";
   if (op.getSource2Mask().left || op.getSource2Mask().right)
     return error(27) << "expected a source2_mask without a window, got "
                      << schedule::stringify(op.getSource2Mask())
-                     << "; a window is of source 1";
+                     << "; a window applies to the first segment only";
   if (op.getKey2())
     return success();
   if (op.getSource2Lens())
-    return error(27) << "expected source2_lens beside source2 only, got them "
+    return error(27) << "expected source2_lens with source2 only, got them "
                         "without";
   if (!op.getSource2Mask().isFull())
-    return error(27) << "expected a source2_mask beside source2 only, got one "
+    return error(27) << "expected a source2_mask with source2 only, got one "
                         "without";
   return success();
 }
 
-/// All but the length, which is its own; batches are those of all sequences.
+/// Checks the extents of the second segment, except its independent length.
 LogicalResult Verifier::secondExtents() {
   if (!op.getKey2())
     return success();

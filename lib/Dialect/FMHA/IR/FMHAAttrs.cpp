@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Roles, schedules and problems are lists of `name = value`. One table per type
-// has the fields, for the parser and for the printer; what a value looks like
-// is an overload of parseValue and printValue.
+// has the fields, for the parser and the printer; overloads of parseValue and
+// printValue define the syntax of values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ llvm::hash_code fmha::schedule::hash_value(const Role &role) {
                             role.registers);
 }
 
-/// Hashes what llvm::hash_value does not take.
+/// Hashes types that llvm::hash_value does not support.
 static llvm::hash_code hashOf(double value) {
   return llvm::hash_value(llvm::bit_cast<uint64_t>(value));
 }
@@ -69,10 +69,10 @@ llvm::hash_code fmha::hash_value(const KernelProblem &problem) {
 // Keywords
 //===----------------------------------------------------------------------===//
 
-/// Words of an enumeration, in the order of its values.
+/// The keywords of an enumeration, in the order of its values.
 using Keywords = ArrayRef<std::string_view>;
 
-/// As attributes spell masks; command lines have dashes.
+/// The spelling of masks in attributes; command lines use dashes.
 static constexpr std::string_view maskKeywords[] = {"none", "causal",
                                                     "causal_top_left"};
 
@@ -117,9 +117,9 @@ static void printValue(AsmPrinter &printer, const std::string &value) {
   printer.printString(value);
 }
 
-/// A bit pattern is one of 64 bits, which none of 32 says: 0x7FC00000, no
-/// number in f32, would be a tiny one. MLIR prints whole numbers of many digits
-/// so, and no smaller ones.
+/// Parses a number or a bit pattern of 64 bits. One of 32 bits is an error:
+/// 0x7FC00000, NaN in f32, would be a tiny double. MLIR prints only large whole
+/// numbers as bit patterns.
 static ParseResult parseValue(AsmParser &parser, double &value) {
   constexpr double shortest = 1e6;
   SMLoc location = parser.getCurrentLocation();
@@ -136,7 +136,7 @@ static void printValue(AsmPrinter &printer, double value) {
   printer.printFloat(APFloat(value));
 }
 
-/// Parsed with its sign, so that an error says the number that was written.
+/// Parses with a sign, so that the message has the number as written.
 static ParseResult parseValue(AsmParser &parser, unsigned &value) {
   SMLoc location = parser.getCurrentLocation();
   int64_t number = 0;
@@ -161,7 +161,7 @@ static void printValue(AsmPrinter &printer, std::optional<unsigned> value) {
   printer << *value;
 }
 
-/// What has words.
+/// Parses and prints types with keywords.
 #define FMHA_WORDS(type, words)                                                \
   static ParseResult parseValue(AsmParser &parser, type &value) {              \
     return parseKeywordOf(parser, words, value);                               \
@@ -195,7 +195,7 @@ static void printValue(AsmPrinter &printer, const Mask &mask) {
   printMask(printer, mask);
 }
 
-/// memref<?x?xf32> stands for a tensor of that rank and element type.
+/// Parses memref<?x?xf32> as a tensor of that rank and element type.
 static ParseResult parseCapture(AsmParser &parser,
                                 std::vector<schedule::Capture> &captures) {
   SMLoc location = parser.getCurrentLocation();
@@ -278,7 +278,7 @@ constexpr Field<Struct> field(StringLiteral name) {
       [](const Struct &value) { return value.*member == Struct().*member; }};
 }
 
-/// A field whose name alone says that it is true.
+/// A field that is true if its name is present.
 template <bool schedule::Facts::*member>
 constexpr Field<KernelProblem> fact(StringLiteral name) {
   return {name,
@@ -363,7 +363,7 @@ static void printFields(AsmPrinter &printer, ArrayRef<Field<Struct>> fields,
   });
 }
 
-/// A bound that is absent is not printed: no number stands for it.
+/// Prints bounds that are present; no number denotes an absent one.
 static void printMask(AsmPrinter &printer, const Mask &mask) {
   printer << '<' << maskKeywords[mask.kind];
   for (const Field<Mask> &field : maskFields)
@@ -468,7 +468,7 @@ LogicalResult ProblemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   };
   auto wrong = llvm::find_if_not(problem.captures, isCapture);
   if (wrong != problem.captures.end())
-    return emitError() << "#fmha.problem P1: expected captures to be memref "
+    return emitError() << "problem.P1: expected captures to be memref "
                           "types of rank 0 to "
                        << schedule::maxCaptureRank << " with elements "
                        << schedule::captureElementList << ", got rank "

@@ -49,7 +49,7 @@ struct FMHAInliner : DialectInlinerInterface {
 
 const schedule::CheckedMap &
 FMHADialect::getMap(const schedule::Problem &problem, ScheduleAttr schedule) {
-  // Neither hints nor what combines the parts of a split matter.
+  // Hints and the outputs of the merge kernel do not matter.
   schedule::Problem kernel = schedule::kernelProblem(
       schedule::withoutHints(problem), schedule.getValue());
   auto attribute = ProblemAttr::get(getContext(), {kernel, std::nullopt});
@@ -77,7 +77,7 @@ void FMHADialect::initialize() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An attribute that other ops may carry for us.
+/// A discardable attribute of this dialect and the ops that may have it.
 struct Discardable {
   StringLiteral name, value, place;
   bool (*isValue)(Attribute);
@@ -111,7 +111,7 @@ constexpr Discardable discardables[] = {
 };
 } // namespace
 
-/// Names that other libraries give to what an attribute of the ops says.
+/// Other libraries' names for attributes of the ops.
 static constexpr std::pair<StringLiteral, StringLiteral> otherNames[] = {
     {"causal", "mask"},         {"is_causal", "mask"},
     {"window", "mask"},         {"window_size", "mask"},
@@ -144,12 +144,13 @@ static LogicalResult refuseDiscardable(Operation *op, StringRef name) {
       error << "'" << known.getValue() << "', ";
   error << "or with the prefix of a dialect, got '" << name << "', ";
   if (std::optional<StringRef> similar = findSimilarAttribute(op, name))
-    return error << "which is none of them; did you mean '" << *similar << "'?";
+    return error << "which is not among them; did you mean '" << *similar
+                 << "'?";
   return error << "which no kernel implements; remove it";
 }
 
-/// Returns whether the attribute is a mark, as transform scripts and passes of
-/// upstream put on ops.
+/// Returns whether the attribute is a mark, as upstream's transform scripts and
+/// passes attach to ops.
 static bool isMark(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   return name.starts_with("__") || (isa<UnitAttr>(attribute.getValue()) &&

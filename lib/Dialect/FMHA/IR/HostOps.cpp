@@ -26,21 +26,22 @@ LogicalResult TensorMapOp::verify() {
   size_t rank = getSizes().size();
   if (rank < 1 || rank > maxRank || getStrides().size() != rank - 1 ||
       getBox().size() != rank)
-    return emitOpError("(E1): expected 1 to ")
+    return emitError("tensor_map.E1: expected 1 to ")
            << maxRank
            << " sizes, one stride fewer and as many box extents, got " << rank
            << " sizes, " << getStrides().size() << " strides and "
            << getBox().size() << " box extents";
   for (int32_t extent : getBox())
     if (extent < 1 || extent > 256)
-      return emitOpError("(E2): expected box extents from 1 to 256, got ")
+      return emitError(
+                 "tensor_map.E2: expected box extents from 1 to 256, got ")
              << extent;
   Type element = getElement();
   if (!element.isF16() && !element.isBF16() && !element.isF32())
-    return emitOpError("(E3): expected elements f16, bf16 or f32, got ")
+    return emitError("tensor_map.E3: expected elements f16, bf16 or f32, got ")
            << element;
   if (getSwizzle() > 3)
-    return emitOpError("(E4): expected a swizzle from 0 to 3, got ")
+    return emitError("tensor_map.E4: expected a swizzle from 0 to 3, got ")
            << getSwizzle();
   return success();
 }

@@ -1,4 +1,4 @@
-//===- MergeOp.cpp - Constraints M1-M7 of fmha.merge ----------------------===//
+//===- MergeOp.cpp - Constraints of fmha.merge ----------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -61,7 +61,7 @@ public:
 
 private:
   InFlightDiagnostic error(unsigned constraint) {
-    return op.emitError() << "fmha.merge M" << constraint << ": ";
+    return op.emitError() << "merge.M" << constraint << ": ";
   }
   LogicalResult kinds();
   LogicalResult ranks();
@@ -127,7 +127,7 @@ LogicalResult Verifier::headDim() {
   return success();
 }
 
-/// Of each letter the first static extent counts.
+/// Checks that all dimensions with one letter have the first static extent.
 LogicalResult Verifier::extents() {
   for (char letter : StringRef("pbmhd")) {
     const Operand *first = nullptr;

@@ -1,4 +1,4 @@
-//===- OperandRules.h - What verifiers of several ops check -----*- C++ -*-===//
+//===- OperandRules.h - Checks that verifiers share -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,14 +13,14 @@
 
 namespace fmha {
 
-/// Fails with an error at `op` for an attribute that is neither the op's nor a
-/// dialect's, such as a misspelt one: it would change nothing. Marks, which
-/// are units or begin with two underscores, are accepted.
+/// Emits an error at `op` and fails for an attribute that belongs to neither
+/// the op nor a dialect, such as a misspelled one. Marks, which are unit
+/// attributes or begin with two underscores, are accepted.
 llvm::LogicalResult verifyDiscardables(mlir::Operation *op);
-/// No memory space, 0, 1 or #gpu.address_space<global>.
+/// Returns whether `space` is none, 0, 1 or #gpu.address_space<global>.
 bool isGlobalMemory(mlir::Attribute space);
-/// Returns in words how two memrefs share elements, nothing if they may share
-/// none: views of one memref may be apart.
+/// Returns in words how two memrefs share elements, nothing if they share none
+/// or are views of one memref that may be disjoint.
 ///
 ///   a, b = %x, %x                                   "one memref for both"
 ///   a, b = subview %x[%i], %x                       "a view of the other one"

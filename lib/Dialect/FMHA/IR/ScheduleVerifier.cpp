@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rules that a schedule keeps whatever it is used for, R1-R3 and S1-S13 of
-// FMHAAttrs.td. Whether it fits a target's capacities is decided by
-// fmha::schedule::check, where the attribute sits on an op.
+// The constraints of FMHAAttrs.td, which need no target. If the attribute is on
+// an op, fmha::schedule::check determines whether it fits the target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +32,14 @@ static constexpr unsigned maxWarps =
 static constexpr unsigned maxRegisters = target::Target::registersPerSm;
 
 static InFlightDiagnostic roleError(EmitError emitError, unsigned rule) {
-  return emitError() << "#fmha.role R" << rule << ": ";
+  return emitError() << "role.R" << rule << ": ";
 }
 
 LogicalResult MaskAttr::verify(EmitError emitError, schedule::Mask mask) {
   for (auto [name, bound] :
        {std::pair("left", mask.left), std::pair("right", mask.right)})
     if (bound && *bound > schedule::Mask::largestWindow)
-      return emitError() << "#fmha.mask M1: expected " << name
+      return emitError() << "mask.M1: expected " << name
                          << " to be at most 2^30, got " << *bound
                          << "; leave it out for no bound";
   return success();
@@ -63,7 +62,7 @@ LogicalResult RoleAttr::verify(EmitError emitError, Role role) {
 }
 
 static InFlightDiagnostic scheduleError(EmitError emitError, unsigned rule) {
-  return emitError() << "#fmha.schedule S" << rule << ": ";
+  return emitError() << "schedule.S" << rule << ": ";
 }
 
 static bool isTileSize(unsigned rows) { return rows != 0 && rows % 16 == 0; }
@@ -107,7 +106,7 @@ static LogicalResult verifyNumbers(EmitError emitError, const Schedule &s) {
   return success();
 }
 
-/// S12 and S13.
+/// Checks schedule.S12 and schedule.S13.
 static LogicalResult verifyChunks(EmitError emitError, const Schedule &s) {
   if (s.keyChunk % layout::PanelTile::panelColumns != 0 ||
       s.valueChunk % 16 != 0 || s.oColumns % 16 != 0)
@@ -123,7 +122,7 @@ static LogicalResult verifyChunks(EmitError emitError, const Schedule &s) {
   return success();
 }
 
-/// S8 and S9. `owners` becomes the role of each warp, null for a spare one.
+/// Checks schedule.S8 and schedule.S9. Sets `owners` to the role of each warp.
 static LogicalResult assignWarps(EmitError emitError, const Schedule &s,
                                  std::array<const Role *, maxWarps> &owners) {
   llvm::StringSet<> names;
@@ -143,7 +142,7 @@ static LogicalResult assignWarps(EmitError emitError, const Schedule &s,
   return success();
 }
 
-/// S10 and S11.
+/// Checks schedule.S10 and schedule.S11.
 static LogicalResult
 verifyRegisters(EmitError emitError,
                 const std::array<const Role *, maxWarps> &owners) {

@@ -1,4 +1,4 @@
-//===- ScoreCost.cpp - What ops of code on scores cost --------------------===//
+//===- ScoreCost.cpp - The cost of ops in score regions -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -40,22 +40,21 @@ static SmallVector<Value> viewChain(Value memref) {
   return chain.takeVector();
 }
 
-/// Whether an index means the same element in `view` as in its source.
+/// Returns whether an index denotes the same element in `view` and its source.
 static bool keepsIndices(Value view) {
   return isa<memref::AssumeAlignmentOp, memref::CastOp,
              memref::MemorySpaceCastOp>(view.getDefiningOp());
 }
 
-/// Whether `view` has all elements of its source.
+/// Returns whether `view` has all elements of its source.
 static bool coversSource(Value view) {
   return keepsIndices(view) ||
          isa<memref::CollapseShapeOp, memref::ExpandShapeOp,
              memref::TransposeOp>(view.getDefiningOp());
 }
 
-/// Returns the subview that cuts the elements of `chain.front()` out of
-/// `chain.back()`, with the same indices in it; null if more than that lies
-/// between them.
+/// Returns the subview that selects the elements of `chain.front()` from
+/// `chain.back()`, with the same indices; null if other views lie between them.
 static memref::SubViewOp onlySubView(ArrayRef<Value> chain) {
   const Value *cut = llvm::find_if_not(chain.drop_back(), coversSource);
   if (cut == chain.end() - 1 ||
@@ -64,9 +63,9 @@ static memref::SubViewOp onlySubView(ArrayRef<Value> chain) {
   return cut->getDefiningOp<memref::SubViewOp>();
 }
 
-/// Whether two subviews of one memref, none of them empty, have an element in
-/// common. ValueBoundsConstraintSet::areOverlappingSlices takes slices with
-/// strides to be dense, and would find that interleaved heads overlap.
+/// Returns whether two non-empty subviews of one memref share an element.
+/// ValueBoundsConstraintSet::areOverlappingSlices treats strided slices as
+/// dense, and would find that interleaved heads overlap.
 static bool overlap(memref::SubViewOp a, memref::SubViewOp b) {
   auto first = [](memref::SubViewOp view, unsigned dimension) {
     return view.getMixedOffsets()[dimension];
@@ -106,7 +105,7 @@ std::optional<StringRef> fmha::sharedMemory(Value a, Value b) {
     return std::nullopt;
   ofA.erase(common + 1, ofA.end());
   ofB.erase(llvm::find(ofB, ofA.back()) + 1, ofB.end());
-  // The common memref has all elements of a chain that cuts nothing out of it.
+  // A chain without subviews has all elements of the common memref.
   auto isWhole = [](ArrayRef<Value> chain) {
     return llvm::all_of(chain.drop_back(), coversSource);
   };

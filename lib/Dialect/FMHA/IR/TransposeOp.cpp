@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Whether `permutation` names each of `rank` dimensions once.
+/// Returns whether `permutation` has each of `rank` dimensions once.
 static bool permutes(ArrayRef<int64_t> permutation, int64_t rank) {
   return int64_t(permutation.size()) == rank &&
          isPermutationVector(permutation);
@@ -26,7 +26,7 @@ TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                               SmallVectorImpl<Type> &inferredReturnTypes) {
   auto type = cast<RankedTensorType>(adaptor.getSource().getType());
   if (!permutes(adaptor.getPermutation(), type.getRank()))
-    return emitOptionalError(location, "fmha.transpose T1: expected each of ",
+    return emitOptionalError(location, "transpose.T1: expected each of ",
                              type.getRank(),
                              " dimensions once in the permutation, got [",
                              adaptor.getPermutation(), "]");
@@ -66,7 +66,7 @@ struct ComposeTransposes : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// transpose(cast(x)) -> cast(transpose(x)), where the cast loses extents.
+/// transpose(cast(x)) -> cast(transpose(x)), if the cast makes extents dynamic.
 struct TransposeOfCast : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op,

@@ -82,7 +82,7 @@ static OpFoldResult difference(OpBuilder &b, Location location, OpFoldResult x,
   return affine::makeComposedFoldedAffineApply(b, location, s0 - s1, {x, y});
 }
 
-/// max(0, x - y)
+/// Returns max(0, x - y).
 static OpFoldResult excess(OpBuilder &b, Location location, OpFoldResult x,
                            OpFoldResult y) {
   AffineExpr s0, s1;
@@ -161,16 +161,17 @@ LogicalResult AttentionTile::check(bool isPart) {
                       "cu_seqlens_k) to split keys; set `splits` of the "
                       "schedule";
   if (isPart && op.getKey2())
-    return error() << "expected one source of keys to split them; write the "
-                      "sources as two ops and merge them by fmha.merge";
+    return error() << "expected one KV segment to split keys; write the "
+                      "segments as two ops and merge them by fmha.merge";
   bool cutsKeys2 = op.getKey2() && !windows[RowLoop].isWhole &&
                    !op.getSource2Mask().isFull();
   if ((op.getKey2() && maskForm(isPart) == MaskForm::Code) ||
       (cutsKeys2 && op.getSource2Mask().isTopLeft()))
-    return error() << "expected masks of two sources to be causal and aligned "
-                      "bottom-right, or none, where query rows are tiled, got "
-                   << schedule::stringify(op.getMask()) << " and "
-                   << schedule::stringify(op.getSource2Mask());
+    return error()
+           << "expected masks of two KV segments to be causal and "
+              "aligned bottom-right, or none, if query rows are tiled, got "
+           << schedule::stringify(op.getMask()) << " and "
+           << schedule::stringify(op.getSource2Mask());
   return success();
 }
 
@@ -186,8 +187,8 @@ SmallVector<Window> AttentionTile::rowWindows() {
   return {windows[BatchLoop], heads, windows[RowLoop]};
 }
 
-/// Returns a slice of a tensor or memref, or all of it. A whole window stands
-/// for the extent that its dimension has in `source`.
+/// Returns a slice of a tensor or memref, or all of it. A whole window is the
+/// extent of its dimension in `source`.
 Value AttentionTile::slice(Value source, ArrayRef<Window> windows) {
   if (!source ||
       llvm::all_of(windows, [](const Window &one) { return one.isWhole; }))
@@ -224,7 +225,7 @@ Value AttentionTile::sliceOfKeys(Value source, OpFoldResult cut) {
   return slice(source, {windows[BatchLoop], keys, windows[KVHeadLoop], whole});
 }
 
-/// Values that are the first columns of keys remain so.
+/// Returns a tile of values. First columns of keys remain first columns.
 Value AttentionTile::valueSlice(Value value, Value key, Value keySlice,
                                 OpFoldResult cut) {
   if (!value || !op.isValueInKey() || keySlice == key)

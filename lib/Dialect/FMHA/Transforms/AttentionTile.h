@@ -52,11 +52,11 @@ struct Window {
 llvm::SmallVector<mlir::OpFoldResult> attentionExtents(mlir::OpBuilder &b,
                                                        AttentionOp op);
 
-/// What the score region of a tile needs to compute the same as that of the
-/// whole op.
+/// The inputs with which the score region of a tile computes the same as that
+/// of the whole op.
 struct ScoreShift {
-  /// Offsets to add to b, h, i and j, and lengths in place of q_len, kv_len and
-  /// that of a second source; empty ones leave the argument as it is.
+  /// Offsets to add to b, h, i and j, and lengths that replace q_len, kv_len
+  /// and that of a second KV segment; empty ones leave the argument unchanged.
   enum Quantity : unsigned {
     Batch,
     Head,
@@ -68,8 +68,8 @@ struct ScoreShift {
     Count
   };
   std::array<mlir::OpFoldResult, Count> quantities;
-  /// The lengths of the sequences of each source, in place of KVLen and KVLen2,
-  /// and whether they are those of the tile's batches and not of all.
+  /// The lengths of the sequences of each segment, in place of KVLen and
+  /// KVLen2, and whether they are for the tile's batches only.
   mlir::Value lengths, lengths2;
   bool lengthsAreOfTile = false;
   /// Replacements of the captures of the op; empty to use these.
@@ -105,7 +105,7 @@ private:
   /// How rows and keys of a tile get their positions in the whole op.
   enum class MaskForm { Unchanged, CutKeys, Code };
 
-  /// Keys at the end of each source that are left out; empty leaves out none.
+  /// Keys to drop at the end of each segment; empty drops none.
   struct KeyCuts {
     mlir::OpFoldResult source1, source2;
   };
@@ -134,15 +134,15 @@ private:
   llvm::SmallVector<mlir::Operation *> slices;
 };
 
-/// Builds the region of a tile of `op` in `region`. Other tensors that it reads
-/// than the captures of `op` are built at `b`. Fails with a diagnostic if they
-/// would have to be buffers.
+/// Builds the score region of a tile of `op` in `region`. Tensors that it reads
+/// besides the captures of `op` are built at `b`. Emits an error and fails if
+/// these would have to be buffers.
 llvm::LogicalResult buildShiftedScore(mlir::OpBuilder &b, AttentionOp op,
                                       const ScoreShift &shift,
                                       mlir::Region &region);
 
-/// Returns the lengths of sequences in a part of their keys: `list` less the
-/// keys before the part, at least 0 and, where given, at most `size`.
+/// Returns the lengths of sequences in a part of their keys: `list` minus the
+/// keys before the part, at least 0 and, if given, at most `size`.
 mlir::Value lengthsInPart(mlir::OpBuilder &b, mlir::Location location,
                           mlir::Value list, mlir::OpFoldResult before,
                           mlir::OpFoldResult size);

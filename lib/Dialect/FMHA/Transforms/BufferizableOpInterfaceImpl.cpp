@@ -18,8 +18,8 @@ using namespace mlir;
 using namespace mlir::bufferization;
 
 namespace {
-/// The same op on the buffers of its operands, of which the last ones are the
-/// destinations that stand for the results.
+/// Creates the same op on the buffers of its operands. The last ones, the
+/// destinations, replace the results.
 LogicalResult bufferizeOnBuffers(Operation *op, RewriterBase &rewriter,
                                  const BufferizationOptions &options,
                                  BufferizationState &state) {
@@ -48,8 +48,8 @@ struct AttentionBufferization
                                               fmha::AttentionOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
-    // Destinations are overwritten whole, so a caller may pass tensor.empty;
-    // but rows that no packed sequence has are kept.
+    // Destinations are overwritten completely, so a caller may pass
+    // tensor.empty; but rows outside all packed sequences are kept.
     return cast<fmha::AttentionOp>(op).getCuSeqlensQ() ||
            !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
@@ -73,7 +73,7 @@ struct MergeBufferization
                                               fmha::MergeOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
-    // Destinations are overwritten whole.
+    // Destinations are overwritten completely.
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 
@@ -127,8 +127,8 @@ struct TransposeBufferization
   }
   AliasingValueList getAliasingValues(Operation *op, OpOperand &,
                                       const AnalysisState &) const {
-    // One memory, but not equivalent: the same indices are other elements, so
-    // an elementwise op must not read one of the two and write the other.
+    // The memory is shared, but the same indices are other elements, so an
+    // elementwise op must not read one and write the other.
     return {{op->getResult(0), BufferRelation::Unknown}};
   }
   FailureOr<BufferLikeType>
@@ -164,7 +164,7 @@ struct TransposeBufferization
   }
 
 private:
-  /// The type of memref.transpose of a buffer of `type`.
+  /// Returns the type of memref.transpose of a buffer of `type`.
   static MemRefType transposed(MemRefType type, ArrayRef<int64_t> permutation) {
     auto [strides, offset] = type.getStridesAndOffset();
     auto layout = StridedLayoutAttr::get(

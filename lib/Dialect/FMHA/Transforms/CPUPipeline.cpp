@@ -36,10 +36,10 @@ void fmha::addHostToControlFlow(OpPassManager &pm) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
-  // Functions of bf16 become those of f32 between conversions, expanded next.
+  // Convert bf16 functions to f32 ones; the conversions are expanded next.
   pm.addPass(createFMHAMathToLibm());
-  // bf16 has no conversion instructions on most hosts; in plain integer
-  // arithmetic it needs no run-time library either.
+  // Most hosts have no conversion instructions for bf16; integer arithmetic
+  // needs no run-time library either.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));

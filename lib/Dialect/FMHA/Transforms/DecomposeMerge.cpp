@@ -1,4 +1,4 @@
-//===- DecomposeMerge.cpp - The meaning of fmha.merge, as linalg ----------===//
+//===- DecomposeMerge.cpp - The definition of fmha.merge in linalg --------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -27,8 +27,8 @@ namespace {
 
 using Term = function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
 
-/// Builds the steps in front of the op and replaces it by them. Loops are (b,
-/// h, m), then those of the step: (b, h, m, d), (b, h, m, p), ...
+/// Builds the steps before the op and replaces it by them. Loops are (b, h, m),
+/// then those of the step: (b, h, m, d), (b, h, m, p), ...
 class MergeDecomposition {
 public:
   MergeDecomposition(RewriterBase &rewriter, MergeOp op)
@@ -84,7 +84,7 @@ private:
 
 } // namespace
 
-/// value - max, where a maximum of -inf counts as 0: -inf - -inf would be NaN.
+/// Returns value - max, with 0 for a maximum of -inf: -inf - -inf would be NaN.
 Value MergeDecomposition::difference(ImplicitLocOpBuilder &at, Value value,
                                      Value max) {
   Value empty =
@@ -101,8 +101,8 @@ Value MergeDecomposition::rowMaxima() {
                  });
 }
 
-/// init + the sum over parts of w[p]·term[p], where a part without a maximum
-/// has none, whatever its term holds.
+/// Returns init + the sum over parts of w[p]·term[p]. An empty part contributes
+/// nothing, whatever its term holds.
 Value MergeDecomposition::reduced(Value rowMax, ArrayRef<Access> terms,
                                   const Access &init, unsigned loops) {
   SmallVector<Access> inputs = {{rowMax, {0, 1, 2}},
@@ -120,7 +120,7 @@ Value MergeDecomposition::reduced(Value rowMax, ArrayRef<Access> terms,
                  });
 }
 
-/// acc / (l + exp(sink - m)), or acc as it is, rounded; 0 where no part counts.
+/// Returns acc / (l + exp(sink - m)) or acc, rounded; 0 if no part is valid.
 Value MergeDecomposition::output(Value sum, Value rowMax, Value weighted) {
   SmallVector<Access> inputs = {
       {weighted, {0, 1, 2, 3}}, {rowMax, {0, 1, 2}}, {sum, {0, 1, 2}}};
@@ -144,8 +144,8 @@ Value MergeDecomposition::output(Value sum, Value rowMax, Value weighted) {
                  finish);
 }
 
-/// m + log l; with a sink log(exp(m + log l) + exp(sink)), from the larger one
-/// on.
+/// Returns m + log l; with a sink log(exp(m + log l) + exp(sink)), computed
+/// from the larger term.
 Value MergeDecomposition::logarithm(Value rowMax, Value sum) {
   SmallVector<Access> inputs = {{rowMax, {0, 1, 2}}, {sum, {0, 1, 2}}};
   if (sink)

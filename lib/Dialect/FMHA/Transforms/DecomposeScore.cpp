@@ -1,4 +1,4 @@
-//===- DecomposeScore.cpp - Code on scores --------------------------------===//
+//===- DecomposeScore.cpp - The score region in the definition ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// The element of `source` at `indices`, the last one where an index is beyond.
+/// Returns the element of `source` at `indices`, clamped to the last ones.
 static Value read(OpBuilder &builder, Location location, Value source,
                   ValueRange indices) {
   Value one = arith::ConstantIndexOp::create(builder, location, 1);
@@ -27,7 +27,7 @@ static Value read(OpBuilder &builder, Location location, Value source,
   return tensor::ExtractOp::create(builder, location, source, inside);
 }
 
-/// What the op's region makes of a scaled score, where all rows of a batch
+/// Returns the op's region applied to a scaled score, if all rows of a batch
 /// attend to all of its keys.
 Value ScoreSteps::modified(OpBuilder &builder, Location location, Value score) {
   if (!op.getScore())
@@ -41,7 +41,7 @@ Value ScoreSteps::modified(OpBuilder &builder, Location location, Value score) {
   return modifiedAt(builder, location, score, place);
 }
 
-/// `place` are b, h, i, j, q_len and kv_len.
+/// `place` is b, h, i, j, q_len and kv_len.
 Value ScoreSteps::modifiedAt(OpBuilder &builder, Location location, Value score,
                              ArrayRef<Value> place) {
   IRMapping mapping;

@@ -1,4 +1,4 @@
-//===- DecomposeSequences.cpp - Sequences of their own lengths ------------===//
+//===- DecomposeSequences.cpp - Sequences of different lengths ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// [m] -> how many sequences end at or before row m.
+/// [m] -> the number of sequences that end at or before row m.
 Value SequenceSteps::sequenceOfRows() {
   Value one = arith::ConstantIndexOp::create(rewriter, location, 1);
   Value none = arith::ConstantIndexOp::create(rewriter, location, 0);
@@ -44,7 +44,7 @@ Value SequenceSteps::entry(OpBuilder &builder, Location location, Value list,
                                     element);
 }
 
-/// Rows of no sequence have no entry in any list, and read none.
+/// Returns the keys of a row. Rows outside all sequences read no metadata.
 RowKeys SequenceSteps::keysOfRow(OpBuilder &builder, Location location,
                                  Value batch, Value row) {
   if (!startsQ)
@@ -133,8 +133,8 @@ Value SequenceSteps::isVisible(OpBuilder &builder, Location location,
   return seen;
 }
 
-/// -inf where the row does not see the key; the op's code runs for no others,
-/// which may be of no sequence.
+/// Returns the score, -inf if the row does not see the key. The op's region
+/// runs only for visible keys; others may belong to no sequence.
 Value ScoreSteps::scoreOfSequences(OpBuilder &builder, Location location,
                                    Value scaled) {
   RowKeys row =
@@ -166,7 +166,7 @@ Value ScoreSteps::scoreOfSequences(OpBuilder &builder, Location location,
   return found.getResult(0);
 }
 
-/// 0 for a row of no sequence: there may be no batch of K at all.
+/// Returns an element, 0 for a row outside all sequences: K may have no batch.
 Value SequenceSteps::elementOf(OpBuilder &builder, Location location,
                                const RowKeys &row, Value tensor,
                                ArrayRef<Value> indices) {
@@ -186,7 +186,7 @@ Value SequenceSteps::elementOf(OpBuilder &builder, Location location,
   return found.getResult(0);
 }
 
-/// As scores(), from the batch of K that the row's sequence has.
+/// As scores(), with the batch of K of the row's sequence.
 Value ScoreSteps::scoresOfSequences(Value keys, Value init) {
   OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDim());
   Value shape = tensor::EmptyOp::create(
@@ -206,7 +206,7 @@ Value ScoreSteps::scoresOfSequences(Value keys, Value init) {
                  {init, {0, 1, 2, 3}}, multiplyAdd);
 }
 
-/// As weightedSums(); what a row does not see does not matter, be it NaN.
+/// As weightedSums(); hidden values do not matter, even NaN.
 Value Decomposition::weightedSumsOfSequences(Value weights, Value values,
                                              Value init) {
   auto multiplyAdd = [&](OpBuilder &builder, Location location,
@@ -227,7 +227,7 @@ Value Decomposition::weightedSumsOfSequences(Value weights, Value values,
                  multiplyAdd);
 }
 
-/// `old` where no sequence has the row.
+/// Returns `old` for rows outside all sequences.
 Value SequenceSteps::kept(OpBuilder &builder, Location location, Value row,
                           Value result, Value old) {
   if (!startsQ)

@@ -1,4 +1,4 @@
-//===- DecomposeToLinalg.cpp - The meaning of fmha.attention --------------===//
+//===- DecomposeToLinalg.cpp - The definition of fmha.attention -----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -73,7 +73,7 @@ void Decomposition::run() {
     masked.push_back(scaleAndMask(scores(keys)));
   }
   Statistics all = statistics(masked, /*withSink=*/true), keysOnly = all;
-  // What is told of the keys alone knows no sink.
+  // Outputs about the keys alone do not include the sink.
   if (sink && op.getProblem().needsTrueMax())
     keysOnly = statistics(masked, /*withSink=*/false);
   const Statistics &own = op.getUnnormalised() ? keysOnly : all;
@@ -138,7 +138,7 @@ Value ScoreSteps::scores(Value keys) {
                  {init, {0, 1, 2, 3}}, multiplyAdd);
 }
 
-/// The key that row 0 sits at.
+/// Returns the key position of row 0.
 Value SequenceSteps::rowShift() {
   if (source.mask.isTopLeft())
     return arith::ConstantIndexOp::create(rewriter, location, 0);
@@ -147,7 +147,7 @@ Value SequenceSteps::rowShift() {
                                size(query, AttentionOp::Length));
 }
 
-/// `score` where p - left <= n <= p + right, -inf elsewhere; p = m + shift.
+/// Returns `score` if p - left <= n <= p + right, else -inf; p = m + shift.
 Value ScoreSteps::masked(OpBuilder &builder, Location location, Value score,
                          Value shift) {
   Value place =
@@ -170,7 +170,7 @@ Value ScoreSteps::masked(OpBuilder &builder, Location location, Value score,
   return score;
 }
 
-/// scale * s where the mask lets row m see key n, -inf elsewhere.
+/// Returns scale * s where the mask lets row m see key n, -inf elsewhere.
 Value ScoreSteps::scaleAndMask(Value scores) {
   Value scale = constant(op.getScaleOrDefault());
   Value shift = hasLists ? Value() : rowShift();
@@ -187,7 +187,7 @@ Value ScoreSteps::scaleAndMask(Value scores) {
   return generic(4, 0, {}, {scores, {0, 1, 2, 3}}, apply);
 }
 
-/// A second source goes on where the first one ends: with its maxima and sums.
+/// Returns the row statistics, continued from one KV segment to the next.
 Statistics SoftmaxSteps::statistics(ArrayRef<Value> scores, bool withSink) {
   SmallVector<OpFoldResult> rows = {batch, queryHeads, queryLength};
   Statistics made;
@@ -202,8 +202,8 @@ Statistics SoftmaxSteps::statistics(ArrayRef<Value> scores, bool withSink) {
   return made;
 }
 
-/// [b, h, m]: what a maximum over keys begins with, the head's sink where there
-/// is one.
+/// [b, h, m]: the initial value of a maximum over keys, the head's sink if
+/// there is one.
 Value SoftmaxSteps::leastMaxima() {
   if (!sink)
     return filled(minusInfinity, {batch, queryHeads, queryLength});
@@ -213,7 +213,7 @@ Value SoftmaxSteps::leastMaxima() {
   return generic(3, 0, {{sink, {1}}}, {rows(), {0, 1, 2}}, copy);
 }
 
-/// [b, h, m]: what a sum of weights begins with, exp(sink - max) or 0.
+/// [b, h, m]: the initial value of a sum of weights, exp(sink - max) or 0.
 Value SoftmaxSteps::leastSums(Value maxima) {
   if (!sink)
     return filled(zero, {batch, queryHeads, queryLength});
@@ -234,7 +234,7 @@ Value SoftmaxSteps::rows() {
       rewriter.getF32Type());
 }
 
-/// value - max, where -inf counts as 0: -inf - -inf would be NaN.
+/// Returns value - max, with 0 for -inf: -inf - -inf would be NaN.
 Value SoftmaxSteps::difference(OpBuilder &builder, Location location,
                                Value value, Value max) {
   Value empty = arith::CmpFOp::create(
@@ -252,8 +252,8 @@ Value SoftmaxSteps::rowMaxima(Value scores, Value init) {
   return generic(3, 1, {{scores, {0, 1, 2, 3}}}, {init, {0, 1, 2}}, maximum);
 }
 
-/// exp(s - max). A row that sees no key has max = -inf; subtracting 0 instead
-/// keeps its weights at exp(-inf) = 0, where -inf - -inf would be NaN.
+/// Returns exp(s - max). A row that sees no key has max = -inf; subtracting 0
+/// instead keeps its weights at exp(-inf) = 0, where -inf - -inf would be NaN.
 Value SoftmaxSteps::exponentials(Value scores, Value maxima) {
   auto exponential = [&](OpBuilder &builder, Location location,
                          ValueRange elements) -> Value {
@@ -323,7 +323,7 @@ Value Decomposition::logSumExp(Value maxima, Value sums) {
                  {destination, {0, 1, 2}}, combine);
 }
 
-/// `rows` where there are any; those of no sequence stay as they are.
+/// Returns `rows`; those outside all sequences keep the destination's values.
 Value Decomposition::keptRows(Value rows, Value destination) {
   auto keep = [&](OpBuilder &builder, Location location, ValueRange elements) {
     return kept(builder, location, index(builder, 2), elements[0], elements[1]);

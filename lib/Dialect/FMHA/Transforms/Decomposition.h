@@ -24,15 +24,15 @@
 
 namespace fmha {
 
-/// What a query row may attend to where sequences have lengths of their own:
-/// keys [first, end) of a batch of K, and the key that the row sits at; and
-/// where in the queries it is. A row that no sequence has sees none.
+/// The keys that a query row may attend to in sequences of different lengths:
+/// keys [first, end) of a batch of K, the key position of the row, and its
+/// position in the queries. A row outside all sequences sees none.
 struct RowKeys {
   mlir::Value exists, batch, first, end, place;
-  /// The number of the sequence, that of the row in it, and how many it has.
+  /// The index of the sequence, that of the row in it, and its number of rows.
   mlir::Value sequence, row, queries;
 
-  /// All but `exists`, and back.
+  /// Converts all but `exists` to a list and back.
   llvm::SmallVector<mlir::Value> numbers() const {
     return {batch, first, end, place, sequence, row, queries};
   }
@@ -41,8 +41,8 @@ struct RowKeys {
   }
 };
 
-/// Keys and values under the softmax, and what says which of them count. Null
-/// where the op has none.
+/// Keys and values under the softmax, and the operands that select valid ones;
+/// null if the op has none.
 struct KeySource {
   mlir::Value key, value, lengths, starts;
   schedule::Mask mask;
@@ -50,8 +50,8 @@ struct KeySource {
   int64_t number = 0;
 };
 
-/// Maximum of each row, [b, h, m], the exponentials of what is above it, [b, h,
-/// m, n] for each source, and their sum.
+/// The maximum of each row, [b, h, m], the exponentials of the differences to
+/// it, [b, h, m, n] for each segment, and their sum.
 struct Statistics {
   mlir::Value maxima;
   llvm::SmallVector<mlir::Value, 2> weights;
@@ -98,14 +98,14 @@ protected:
   AttentionOp op;
   mlir::Location location;
   mlir::Value query;
-  /// One or two; `source` is the one that steps on keys are built for.
+  /// One or two segments; `source` is the one of the current steps on keys.
   llvm::SmallVector<KeySource, 2> sources;
   KeySource source;
-  /// Null where the op has none; the last is, for each packed query row, the
-  /// sequence that has it, or the number of sequences.
+  /// Null without packed queries; the last is, for each packed query row, the
+  /// index of its sequence, or the number of sequences.
   mlir::Value startsQ, sequences;
   mlir::Value sink;
-  /// The tensors of what code on scores reads.
+  /// The tensors of the captures.
   llvm::DenseMap<mlir::Value, mlir::Value> captures;
   bool hasLists = false;
   mlir::Value zero, minusInfinity;

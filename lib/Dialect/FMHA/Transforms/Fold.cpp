@@ -1,4 +1,4 @@
-//===- Fold.cpp - Code around fmha.attention becomes part of it -----------===//
+//===- Fold.cpp - Fold surrounding ops into fmha.attention ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Fold.h - What fmha-fold is made of -----------------------*- C++ -*-===//
+//===- Fold.h - The patterns of fmha-fold -----------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -27,7 +27,7 @@ struct ElementwiseStep {
   mlir::Value input;
   /// Dimension n of the result is dimension permutation[n] of the input.
   llvm::SmallVector<int64_t> permutation;
-  /// What a Scale multiplies by.
+  /// The factor of a Scale.
   double factor = 1.0;
   /// The destination of the result; null if the op has none.
   mlir::Value destination;

@@ -1,4 +1,4 @@
-//===- FoldOperands.cpp - What produces query, key and value --------------===//
+//===- FoldOperands.cpp - Fold producers of query, key and value ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -37,7 +37,7 @@ static bool collectUses(Value value, SmallVectorImpl<OpOperand *> &uses) {
   return true;
 }
 
-/// query, key, value and those of a second source.
+/// Returns query, key, value and those of a second KV segment.
 static SmallVector<OpOperand *> copiedOperands(AttentionOp op) {
   SmallVector<OpOperand *> operands = {
       &op.getQueryMutable(), &op.getKeyMutable(), &op.getValueMutable()};
@@ -108,7 +108,7 @@ struct FoldFactor : OpRewritePattern<AttentionOp> {
     if (!op.hasPureTensorSemantics())
       return rewriter.notifyMatchFailure(op, "buffers are written elsewhere");
     SmallVector<OpOperand *> factors = {&op.getQueryMutable()};
-    // The factor does not apply to the keys of a second source.
+    // The factor does not apply to the keys of a second segment.
     if (!op.getKey2())
       factors.push_back(&op.getKeyMutable());
     for (OpOperand *operand : factors)

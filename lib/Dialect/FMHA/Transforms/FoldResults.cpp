@@ -1,4 +1,4 @@
-//===- FoldResults.cpp - What consumes results of fmha.attention ----------===//
+//===- FoldResults.cpp - Fold consumers of results of fmha.attention ------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -40,7 +40,7 @@ namespace {
 struct Consumer {
   TransposeOp view;
   Operation *op = nullptr;
-  /// From the result to the result of the consumer.
+  /// The step from the result to the result of the consumer.
   ElementwiseStep step;
 };
 } // namespace
@@ -68,7 +68,7 @@ static std::optional<Consumer> consumerOf(OpResult result) {
   return found;
 }
 
-/// Returns whether the op itself can do what the consumer does with a result.
+/// Returns whether the op can perform the consumer's step itself.
 static bool canDo(AttentionOp op, OpResult result, const Consumer &consumer) {
   const ElementwiseStep &step = consumer.step;
   bool isOutput = result.getResultNumber() == 0;
@@ -93,7 +93,7 @@ namespace {
 /// %r = fmha.transpose %o [0, 2, 1, 3]
 ///
 /// so that the kernel writes the final tensor directly, in its order and type.
-/// Either step may occur alone. The rows of `lse` and its like may be
+/// Either step may occur alone. `lse`, `row_max` and `row_sum` may be
 /// transposed.
 struct FoldResult : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;

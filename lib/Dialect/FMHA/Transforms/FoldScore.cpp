@@ -1,4 +1,4 @@
-//===- FoldScore.cpp - What produces tensors that the region reads --------===//
+//===- FoldScore.cpp - Fold producers of captured tensors -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -181,12 +181,12 @@ static bool mayMove(const ElementCode &code) {
          });
 }
 
-/// Bits of an element in memory, where an i1 has a byte.
+/// Returns the bits of an element in memory; an i1 is stored as a byte.
 static unsigned bitsOf(Value tensor) {
   return std::max(8u, getElementTypeOrSelf(tensor).getIntOrFloatBitWidth());
 }
 
-/// Returns whether the region would read no more bits per key than by `read`.
+/// Returns whether the region would read no more bits per key than `read` does.
 /// Elements that do not depend on the key are read once for many keys.
 static bool readsNoMore(AttentionOp op, ReadOp read, const ElementCode &code) {
   DenseSet<Value> varying = valuesByKey(*op.getScore());
@@ -272,7 +272,7 @@ private:
                           places);
   }
 
-  /// An elementwise op on tensors, as one on their elements.
+  /// Clones an elementwise op on tensors as one on their elements.
   static Value cloneScalar(PatternRewriter &rewriter, Operation *op,
                            IRMapping &mapping) {
     OperationState state(op->getLoc(), op->getName());

@@ -1,4 +1,4 @@
-//===- FoldSteps.cpp - Elementwise ops that fmha-fold knows ---------------===//
+//===- FoldSteps.cpp - Elementwise ops that fmha-fold supports ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -42,15 +42,15 @@ std::optional<double> fmha::constantElement(Value value) {
 }
 
 namespace {
-/// What a body computes from the elements of one operand.
+/// The function of one operand's elements that a body computes.
 struct Expression {
   ElementwiseStep::Kind kind = ElementwiseStep::Copy;
   OpOperand *operand = nullptr;
   double factor = 1.0;
 };
 
-/// Reads the expression that a value of the body of a structured op, or a
-/// tensor that an op of arith yields, stands for.
+/// Reads the expression of a value in the body of a structured op, or of a
+/// tensor that an op of arith produces.
 class ExpressionReader {
 public:
   /// `op` is null outside of structured ops.
@@ -77,7 +77,7 @@ public:
   }
 
 private:
-  /// The operand of the structured op whose elements `value` has.
+  /// Returns the operand of the structured op whose elements `value` has.
   OpOperand *operandOf(Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
     if (!op || !argument || argument.getOwner() != op.getBlock())
@@ -92,7 +92,7 @@ private:
     return constantElement(operand ? operand->get() : value);
   }
 
-  /// x * c, c * x or x / c.
+  /// Matches x * c, c * x or x / c.
   std::optional<Expression> readScale(Operation *definition) {
     for (unsigned side : {0u, 1u}) {
       std::optional<double> constant =
@@ -108,7 +108,7 @@ private:
     return std::nullopt;
   }
 
-  /// truncf(extf(x) * c), in the body of a structured op.
+  /// Matches truncf(extf(x) * c) in the body of a structured op.
   std::optional<Expression> readWideScale(arith::TruncFOp truncation) {
     Operation *product = truncation.getIn().getDefiningOp();
     if (!op || !isa_and_nonnull<arith::MulFOp, arith::DivFOp>(product))
@@ -134,7 +134,7 @@ private:
 } // namespace
 
 /// Returns the permutation from an input to the result of `op`, or nothing if
-/// its maps are no permutations.
+/// its maps are not permutations.
 static std::optional<SmallVector<int64_t>> permutationOf(linalg::LinalgOp op,
                                                          OpOperand *input) {
   AffineMap from = op.getMatchingIndexingMap(input);

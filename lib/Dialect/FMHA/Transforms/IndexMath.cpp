@@ -106,7 +106,7 @@ struct Cover {
   Value stride(unsigned n) {
     return math.mul(view.strides[n], math.constant(view.elementBytes));
   }
-  /// How far the last element of dimension n lies after the first one.
+  /// Returns the distance from the first to the last element of dimension n.
   Value reach(unsigned n) {
     Value last =
         math.sub(math.max(view.sizes[n], math.constant(1)), math.constant(1));
@@ -119,15 +119,15 @@ struct Cover {
                           math.compare(Predicate::eq, size, math.constant(0)));
     return empty;
   }
-  /// Bytes from the first to the end of the last element.
+  /// Returns the bytes from the first to the end of the last element.
   Value span() {
     Value bytes = math.constant(view.elementBytes);
     for (unsigned n = 0; n < view.sizes.size(); ++n)
       bytes = math.add(bytes, reach(n));
     return bytes;
   }
-  /// Seen as blocks at multiples of `period`: the bytes of a block, and whether
-  /// all dimensions that step so far step by multiples of it.
+  /// Returns the bytes of a block, if the tensor is blocks at multiples of
+  /// `period`, and whether all larger strides are such multiples.
   std::pair<Value, Value> blocks(Value period);
 };
 

@@ -173,7 +173,7 @@ void ShapeChecks::sequences() {
   for (StringRef name : {"cu_seqlens_q", "cu_seqlens_k"})
     if (has(name))
       require(math.compare(Predicate::uge, view(name).sizes[0], one), "C23",
-              name + " to have an entry more than there are sequences");
+              name + " to have one entry more than there are sequences");
   bool isPackedQ = has("cu_seqlens_q"), isPackedK = has("cu_seqlens_k");
   Value count =
       isPackedQ ? entries("cu_seqlens_q", one) : view("query").sizes[0];
@@ -349,7 +349,7 @@ void EntryChecks::starts(StringRef name, Value length) {
     require(math.compare(Predicate::uge, start, before), "C23",
             "no entry of " + name + " below the one before it");
     require(math.compare(Predicate::ule, start, length), "C23",
-            "no entry of " + name + " beyond the length that it cuts");
+            "no entry of " + name + " above the total length");
   });
 }
 
@@ -366,7 +366,7 @@ void EntryChecks::counts(StringRef name, Value most) {
         op->getLoc(), b.getIndexType(), entry);
     require(math.compare(Predicate::ule, count, limit),
             name == "kv_lens" ? "C23" : "C28",
-            "every entry of " + name + " to be from 0 to the keys there are");
+            "every entry of " + name + " to be from 0 to the number of keys");
   });
 }
 
@@ -483,9 +483,10 @@ void fmha::assertRule(OpBuilder &b, Operation *op, Value condition,
                       const CheckMessage &message) {
   if (knownNumber(condition).value_or(0))
     return;
-  cf::AssertOp::create(
-      b, op->getLoc(), condition,
-      message(op, ("(" + rule + ") expected " + expected).str()));
+  cf::AssertOp::create(b, op->getLoc(), condition,
+                       message(op, ("(" + op->getName().stripDialect() + "." +
+                                    rule + ") expected " + expected)
+                                       .str()));
 }
 
 void fmha::generateLaunchChecks(OpBuilder &b, Operation *op, ListContents lists,

@@ -1,4 +1,4 @@
-//===- LinalgSteps.cpp - What decompositions are made of ------------------===//
+//===- LinalgSteps.cpp - Building blocks of decompositions ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

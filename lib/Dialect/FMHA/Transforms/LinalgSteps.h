@@ -1,4 +1,4 @@
-//===- LinalgSteps.h - What decompositions are made of ----------*- C++ -*-===//
+//===- LinalgSteps.h - Building blocks of decompositions --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,18 +17,18 @@ namespace fmha {
 using Indices = llvm::SmallVector<unsigned, 5>;
 /// An operand of a generic.
 using Access = std::pair<mlir::Value, Indices>;
-/// The element that a generic makes of those of its inputs and destination.
+/// Computes the element of a generic from those of its inputs and destination.
 using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
                                             mlir::ValueRange)>;
 
-/// What lies in a memref; tensors and nothing stay what they are.
+/// Returns the contents of a memref as a tensor; other values are unchanged.
 mlir::Value tensorOf(mlir::OpBuilder &b, mlir::Location location,
                      mlir::Value operand);
-/// A tensor of these sizes that holds `element` everywhere.
+/// Returns a tensor of these sizes filled with `element`.
 mlir::Value filledTensor(mlir::OpBuilder &b, mlir::Location location,
                          mlir::Value element,
                          llvm::ArrayRef<mlir::OpFoldResult> sizes);
-/// A linalg.generic over `parallelLoops`, then `reductionLoops`.
+/// Builds a linalg.generic over `parallelLoops`, then `reductionLoops`.
 mlir::Value genericOver(mlir::OpBuilder &b, mlir::Location location,
                         unsigned parallelLoops, unsigned reductionLoops,
                         llvm::ArrayRef<Access> inputs,

@@ -25,7 +25,7 @@ namespace fmha {
 
 using namespace mlir;
 
-/// |x|, and a number of x's type.
+/// Returns |x|, and a constant of x's type.
 static Value sizeOf(PatternRewriter &rewriter, Location location, Value x) {
   return math::AbsFOp::create(rewriter, location, x);
 }
@@ -69,7 +69,7 @@ static LogicalResult expandIsNormal(math::IsNormalOp op,
 }
 
 /// clampf x to [a, b] -> maximumf(minimumf(x, b), a); upstream's expansion
-/// takes the bounds for each other.
+/// swaps the bounds.
 static LogicalResult expandClamp(math::ClampFOp op, PatternRewriter &rewriter) {
   Value below = arith::MinimumFOp::create(rewriter, op.getLoc(), op.getValue(),
                                           op.getMax());

@@ -25,9 +25,9 @@ using namespace fmha;
 
 namespace {
 
-/// The loops that operands and results are indexed by. They are not those of
-/// tiling: each dimension of an operand is one loop here, so that query heads
-/// and KV heads, which go together, are one.
+/// The loops that index operands and results. They differ from those of tiling:
+/// each dimension of an operand is one loop here, so query heads and KV heads,
+/// which are sharded together, are one.
 enum ShardLoop : unsigned {
   BatchDim,
   HeadDim,
@@ -35,12 +35,12 @@ enum ShardLoop : unsigned {
   KeyDim,
   KeyHeadDim,
   ValueHeadDim,
-  /// KV heads, where there is one for all query heads.
+  /// KV heads, if there is one for all query heads.
   SingleHeadDim,
-  /// Sequences that are packed, and keys of a second source.
+  /// Packed sequences, and keys of a second KV segment.
   SequenceDim,
   Key2Dim,
-  /// Where packed sequences begin.
+  /// Starts of packed sequences.
   StartQDim,
   StartKDim,
   ShardLoopCount
@@ -51,8 +51,8 @@ constexpr std::pair<ShardLoop, StringLiteral> wholeLoops[] = {
     {KeyHeadDim, "the head dim of query and key"},
     {ValueHeadDim, "the head dim of value and output"},
     {SingleHeadDim, "the single KV head"},
-    {Key2Dim, "the keys of a second source"},
-    {SequenceDim, "lists of packed sequences"},
+    {Key2Dim, "the keys of a second KV segment"},
+    {SequenceDim, "varlen metadata"},
     {StartQDim, "cu_seqlens_q"},
     {StartKDim, "cu_seqlens_k"}};
 
@@ -118,7 +118,7 @@ static SmallVector<AffineMap> indexingMaps(AttentionOp op) {
 
 namespace {
 
-/// Builds what one process computes.
+/// Builds the computation of one process.
 class ShardBuilder {
 public:
   ShardBuilder(AttentionOp op, ArrayRef<Value> operands, ShardingArray axes,
@@ -176,11 +176,11 @@ LogicalResult ShardBuilder::check() {
     return error() << "expected packed sequences (cu_seqlens_q, cu_seqlens_k) "
                       "to be sharded by heads alone";
   if (op.getKey2() && isSharded(KeyDim))
-    return error() << "expected one source of keys to shard them; write the "
-                      "sources as two ops and merge them by fmha.merge";
+    return error() << "expected one KV segment to shard keys; write the "
+                      "segments as two ops and merge them by fmha.merge";
   if (op.getKey2() && isSharded(RowDim) &&
       !(op.getMask().isFull() && op.getSource2Mask().isFull()))
-    return error() << "expected no masks of two sources where query rows are "
+    return error() << "expected no masks of two KV segments if query rows are "
                       "sharded; shard the batch or heads";
   return success();
 }
@@ -208,8 +208,9 @@ LogicalResult ShardBuilder::mapCaptures() {
     Value mapped = partitionMap.lookupOrDefault(source);
     if (mapped.getType() != source.getType())
       return emitError(op.getLoc())
-             << "fmha.attention: expected what the region `score` reads to be "
-                "replicated, got "
+             << "fmha.attention: expected a tensor that the region `score` "
+                "reads "
+                "to be replicated, got "
              << source.getType() << " in shards of " << mapped.getType();
     shift.captures.map(source, mapped);
   }
@@ -370,7 +371,7 @@ struct AttentionSharding
   }
 };
 
-/// Shards of a transpose are transposes of shards.
+/// Shards a transpose: shards of a transpose are transposes of shards.
 struct TransposeSharding
     : ShardingInterface::ExternalModel<TransposeSharding, TransposeOp> {
   SmallVector<utils::IteratorType> getLoopIteratorTypes(Operation *op) const {

@@ -92,7 +92,7 @@ bool ScoreBuilder::needs(ScoreShift::Quantity number) {
   return false;
 }
 
-/// tensor.from_elements of run-time quantities
+/// Builds a tensor.from_elements of run-time quantities.
 LogicalResult ScoreBuilder::buildTable() {
   for (unsigned number = 0; number < ScoreShift::Count; ++number) {
     bool hasLengths = (number == ScoreShift::KVLen && shift.lengths) ||
@@ -106,9 +106,9 @@ LogicalResult ScoreBuilder::buildTable() {
     return success();
   if (op.hasPureBufferSemantics())
     return emitError(location)
-           << "fmha.attention: expected tensors to tile an op with code on "
-              "scores, or with a mask that becomes such code, by offsets "
-              "that are no constants; tile before bufferization";
+           << "fmha.attention: expected tensors to tile an op with a score "
+              "region, or with a mask that becomes one, by offsets "
+              "that are not constant; tile before bufferization";
   if (op.getCaptures().size() >= maxScoreCaptures)
     return emitError(location)
            << "fmha.attention: expected a region that reads at most "
@@ -171,7 +171,7 @@ SmallVector<Value> ScoreBuilder::arguments(Block *block) {
   return made;
 }
 
-/// `score` where i + off - left <= j <= i + off + right, -inf elsewhere.
+/// Returns `score` if i + off - left <= j <= i + off + right, else -inf.
 Value ScoreBuilder::masked(Value score, ArrayRef<Value> place) {
   Value row = place[I];
   if (!shift.mask.isTopLeft()) {

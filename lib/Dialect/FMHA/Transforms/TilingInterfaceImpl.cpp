@@ -110,7 +110,7 @@ struct AttentionTiling
       ArrayRef<SmallVector<OpFoldResult>> allSizes,
       SmallVectorImpl<OpFoldResult> &domainOffsets,
       SmallVectorImpl<OpFoldResult> &domainSizes) const {
-    // A tile of keys is needed by every row. The query is operand 0.
+    // Every row needs all keys of a tile. The query is operand 0.
     auto attention = cast<AttentionOp>(op);
     if (operandNumbers != ArrayRef(0u))
       return failure();
@@ -139,8 +139,8 @@ private:
     return isZeroInteger(offset) && isConstantIntValue(size, extent);
   }
 
-  /// The tile that computes a part of the results. Query heads are a tile where
-  /// they are all, one, or one for each KV head.
+  /// Returns the tile that computes a part of the results. Query heads are a
+  /// tile if they are all, one, or one for each KV head.
   static LogicalResult domainOf(AttentionOp op, OpBuilder &b,
                                 const Window &batch, const Window &heads,
                                 const Window &rows,

@@ -1,4 +1,4 @@
-//===- VerifyLowered.cpp - Whether a pipeline lowered every op ------------===//
+//===- VerifyLowered.cpp - Verify that a pipeline lowered every op --------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -35,8 +35,8 @@ struct FMHAVerifyLoweredPass
 };
 } // namespace
 
-/// Reports the first op of each name. Casts between types are left where
-/// another op is, so they are reported only if there is no other.
+/// Reports the first op of each name. Type casts remain next to other unlowered
+/// ops, so they are reported only if there is no other.
 void FMHAVerifyLoweredPass::runOnOperation() {
   llvm::MapVector<OperationName, Operation *> first;
   getOperation().walk([&](Operation *op) {

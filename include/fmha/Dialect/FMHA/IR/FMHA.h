@@ -21,15 +21,14 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace fmha::schedule {
-/// Attributes are uniqued by these; found by argument-dependent lookup.
+/// Hashes for uniquing attributes, found by argument-dependent lookup.
 llvm::hash_code hash_value(const Mask &mask);
 llvm::hash_code hash_value(const Role &role);
 llvm::hash_code hash_value(const Schedule &schedule);
 } // namespace fmha::schedule
 
 namespace fmha {
-/// What a kernel is made for: a problem without hints, and the factor of its
-/// scores.
+/// The problem of a kernel: without hints, and with the factor of its scores.
 struct KernelProblem : schedule::Problem {
   std::optional<double> scale;
   bool operator==(const KernelProblem &) const = default;
@@ -37,7 +36,7 @@ struct KernelProblem : schedule::Problem {
 llvm::hash_code hash_value(const KernelProblem &problem);
 
 class ScheduleAttr;
-/// Maps that were computed.
+/// Memory maps that were computed before.
 struct CheckedMaps;
 } // namespace fmha
 

@@ -27,19 +27,18 @@ class FMHA_Attr<string name, string attrMnemonic, string plainType,
 
 def FMHA_MaskAttr : FMHA_Attr<"Mask", "mask", "::fmha::schedule::Mask",
                               "const ::fmha::schedule::Mask &"> {
-  let summary = "which keys a query row sees";
+  let summary = "the keys that each query row attends to";
   let description = [{
     Row i sits at key p = i + kv_len - q_len (aligned bottom-right, so that the
-    last row sits at the last key), or at p = i where the mask is
-    `causal_top_left`.
+    last row sits at the last key), or at p = i if the mask is `causal_top_left`.
 
     - `none`: nothing is hidden.
     - `causal`, `causal_top_left`: keys j > p are hidden.
-    - `left = n`: keys j < p - n are hidden; absent hides none.
-    - `right = n`: keys j > p + n are hidden; absent hides none.
+    - `left = n`: keys j < p - n are hidden; none if absent.
+    - `right = n`: keys j > p + n are hidden; none if absent.
 
-    What any of these hides is hidden. A row that sees no key gives O = 0 and
-    LSE = -inf. Kernels load no KV block that is hidden from all rows of a CTA.
+    The conditions intersect. A row that sees no key gives O = 0 and LSE = -inf.
+    Kernels skip KV blocks that are hidden from all rows of a CTA.
 
     Examples:
     ```mlir
@@ -49,17 +48,17 @@ def FMHA_MaskAttr : FMHA_Attr<"Mask", "mask", "::fmha::schedule::Mask",
     ```
 
     Constraints:
-    - (M1) `left` and `right` are at most 2^30.
+    - (mask.M1) `left` and `right` are at most 2^30.
   }];
   let genVerifyDecl = 1;
 }
 
 def FMHA_RoleAttr : FMHA_Attr<"Role", "role", "::fmha::schedule::Role",
                               "const ::fmha::schedule::Role &"> {
-  let summary = "the warps that do one job, and their registers";
+  let summary = "the warps of one role, and their registers";
   let description = [{
-    Warps [first_warp, first_warp + warps) of the CTA do the job of that name
-    with `registers` 32-bit registers a thread.
+    Warps [first_warp, first_warp + warps) of the CTA have the role of that name,
+    with `registers` 32-bit registers per thread.
 
     Example:
     ```mlir
@@ -67,10 +66,10 @@ def FMHA_RoleAttr : FMHA_Attr<"Role", "role", "::fmha::schedule::Role",
     ```
 
     Constraints:
-    - (R1) The name is not empty.
-    - (R2) `warps` is positive, and no warp index exceeds 31 (1024 threads).
-    - (R3) `registers` is a multiple of 8 in [24, 256], what `setmaxnreg` takes
-      (PTX ISA, "setmaxnreg").
+    - (role.R1) The name is not empty.
+    - (role.R2) `warps` is positive, and no warp index exceeds 31 (1024 threads).
+    - (role.R3) `registers` is a multiple of 8 in [24, 256], as `setmaxnreg`
+      requires (PTX ISA, "setmaxnreg").
   }];
   let genVerifyDecl = 1;
 }
@@ -78,11 +77,11 @@ def FMHA_RoleAttr : FMHA_Attr<"Role", "role", "::fmha::schedule::Role",
 def FMHA_ScheduleAttr
     : FMHA_Attr<"Schedule", "schedule", "::fmha::schedule::Schedule",
                 "const ::fmha::schedule::Schedule &"> {
-  let summary = "how one attention kernel is built";
+  let summary = "the schedule of one attention kernel";
   let description = [{
-    The schedule is data: the planner writes it, a person may write it by hand,
-    passes only obey it. Fields may come in any order; one that is absent has the
-    default that the example shows. Printing writes all of them.
+    The schedule is data: the planner writes it, a user may write it by hand,
+    passes only obey it. Fields may be in any order; an absent one has the default
+    that the example shows. All fields are printed.
 
     Example:
     ```mlir
@@ -95,34 +94,34 @@ def FMHA_ScheduleAttr
         #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>]>
     ```
 
-    docs/fields.md says what each of them is. `rescale_threshold` + `p_offset` is
-    at most 15 for f16 and 96 for bf16, so that P is finite; O is as long as kv_len
-    times the largest |v| stays below 2^(128 - rescale_threshold - p_offset).
+    docs/fields.md describes the fields. `rescale_threshold` + `p_offset` is at
+    most 15 for f16 and 96 for bf16, so that P is finite; O is finite as long as
+    kv_len times the largest |v| stays below
+    2^(128 - rescale_threshold - p_offset).
 
-    Constraints (of the attribute alone; capacities are checked where it sits on
-    an op):
-    - (S1) `target` is not empty.
-    - (S2) `q_tiles` is 1, 2 or 3.
-    - (S3) `q_tile_rows` and `kv_block` are positive multiples of 16.
-    - (S4) `cta_group` is 1 or 2.
-    - (S5) `kv_stages`, `p_slices`, `ctas_per_sm` and `splits` are positive.
-    - (S6) `rescale_threshold` is finite and not negative.
-    - (S7) `exp2_emulated` is a percentage, 0 to 100.
-    - (S8) Role names are unique.
-    - (S9) No warp has two roles.
-    - (S10) Roles in the same warpgroup (4 warps) have the same registers, as
-      `setmaxnreg` is executed by a warpgroup.
-    - (S11) The registers of all warpgroups, 128 threads each, sum up to 65536 at
-      most.
-    - (S12) `key_chunk` is a multiple of 64 columns, `value_chunk` and `o_columns`
-      are multiples of 16.
-    - (S13) `share_kv` excludes `v_stages`, `key_chunk` and `value_chunk`: a block
-      is one message of one ring.
-    - (S14) `pack_heads` is a power of two.
+    Constraints (of the attribute alone; capacities are checked if it is on an op):
+    - (schedule.S1) `target` is not empty.
+    - (schedule.S2) `q_tiles` is 1, 2 or 3.
+    - (schedule.S3) `q_tile_rows` and `kv_block` are positive multiples of 16.
+    - (schedule.S4) `cta_group` is 1 or 2.
+    - (schedule.S5) `kv_stages`, `p_slices`, `ctas_per_sm` and `splits` are positive.
+    - (schedule.S6) `rescale_threshold` is finite and not negative.
+    - (schedule.S7) `exp2_emulated` is a percentage, 0 to 100.
+    - (schedule.S8) Role names are unique.
+    - (schedule.S9) No warp has two roles.
+    - (schedule.S10) Roles in the same warpgroup (4 warps) have the same registers,
+      since a warpgroup executes `setmaxnreg`.
+    - (schedule.S11) The registers of all warpgroups, 128 threads each, sum up to
+      at most 65536.
+    - (schedule.S12) `key_chunk` is a multiple of 64 columns, `value_chunk` and
+      `o_columns` are multiples of 16.
+    - (schedule.S13) `share_kv` excludes `v_stages`, `key_chunk` and `value_chunk`: a
+      block is one message of one ring.
+    - (schedule.S14) `pack_heads` is a power of two.
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The same schedule for the libraries that know no MLIR.
+    /// Returns the schedule for libraries that do not depend on MLIR.
     const ::fmha::schedule::Schedule &toSchedule() const {
       return getValue();
     }
@@ -132,12 +131,12 @@ def FMHA_ScheduleAttr
 def FMHA_ProblemAttr
     : FMHA_Attr<"Problem", "problem", "::fmha::KernelProblem",
                 "const ::fmha::KernelProblem &"> {
-  let summary = "what a kernel is made for";
+  let summary = "the problem that a kernel solves";
   let description = [{
-    Everything of a `fmha.attention` that decides what the code of its kernel
-    computes. Fields may come in any order; printing leaves out those that have
-    their usual value, which the first example shows. Then come the names of the
-    facts (docs/fields.md) that are so.
+    Everything of a `fmha.attention` that determines the function of its kernel.
+    Fields may be in any order; those with their default value, which the first
+    example shows, are not printed. The names of the facts that are true
+    (docs/fields.md) follow.
 
     Examples:
     ```mlir
@@ -148,7 +147,7 @@ def FMHA_ProblemAttr
     ```
 
     Constraints:
-    - (P1) `captures` are memref types of rank 0 to 8 with elements f32, f16, bf16,
+    - (problem.P1) `captures` are memref types of rank 0 to 8 with elements f32, f16, bf16,
       i64, i32, i8 or i1.
   }];
   let genVerifyDecl = 1;

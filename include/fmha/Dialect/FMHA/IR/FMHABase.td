@@ -14,24 +14,25 @@ include "mlir/IR/DialectBase.td"
 def FMHA_Dialect : Dialect {
   let name = "fmha";
   let cppNamespace = "::fmha";
-  let summary = "What an attention kernel computes";
+  let summary = "attention as a mathematical function";
   let description = [{
-    The `fmha` dialect says *what* is computed: one op, `fmha.attention`, with
-    the shapes, the mask and the scale of a fused multi-head attention. It knows
-    no target. How a kernel does it is data beside the op (`#fmha.schedule`) and
-    the business of the `tile` dialect below.
+    The `fmha` dialect defines the function to compute: one op, `fmha.attention`,
+    with the shapes, the mask and the scale of a fused multi-head attention. It
+    does not depend on a target. An attribute of the op (`#fmha.schedule`)
+    determines how a kernel computes it, with ops of the `tile` dialect.
 
-    The executable meaning of the dialect is the pass
-    `fmha-decompose-to-linalg`.
+    The pass `fmha-decompose-to-linalg` is the executable definition of the
+    dialect.
 
-    Five discardable attributes carry meaning; others of the prefix `fmha.` are
+    Discardable attributes of the dialect; others with the prefix `fmha.` are
     errors:
-    - `fmha.problem`, a `#fmha.problem` on a `gpu.func` or `llvm.func`: what the
-      kernel was made for;
-    - `fmha.schedule`, a `#fmha.schedule` on a `gpu.func` or `llvm.func`: how the
-      kernel is built, and that it is one of ours;
-    - `fmha.kernel`, a symbol `@module::@function` on a `fmha.attention`: the
-      kernel that serves the op;
+    - `fmha.problem`, a `#fmha.problem` on a `gpu.func` or `llvm.func`: the problem
+      that the kernel solves;
+    - `fmha.schedule`, a `#fmha.schedule` on a `gpu.func` or `llvm.func`: the
+      schedule of the kernel, which also marks it as one of this compiler;
+    - `fmha.kernel`, a symbol `@module::@function` on a `fmha.attention` or
+      `fmha.merge`: the kernel of the op;
+    - `fmha.merge`, a dictionary on an `llvm.func`: the problem of a merge kernel;
     - `fmha.manifest`, a string on a `gpu.binary`: its launch manifest;
     - `fmha.target`, a string on a `fmha.attention`: the GPU to plan for, in place
       of the pass option.
@@ -39,8 +40,8 @@ def FMHA_Dialect : Dialect {
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
-  // Reifying result shapes builds tensor.dim and constants of indices; a tensor
-  // map is an LLVM array.
+  // Reifying result shapes builds tensor.dim and index constants; a tensor map is
+  // an LLVM array.
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -48,9 +49,9 @@ def FMHA_Dialect : Dialect {
   let extraClassDeclaration = [{
     void registerAttributes();
 
-    /// Returns the memory map of a kernel, or what is wrong with its schedule,
-    /// which has the planner's roles where it has none. Each pair is checked and
-    /// laid out once in a context.
+    /// Returns the memory map of a kernel, or the message of a rule that its
+    /// schedule violates. A schedule without roles has the planner's. Each pair is
+    /// checked and laid out once per context.
     const ::fmha::schedule::CheckedMap &
     getMap(const ::fmha::schedule::Problem &problem,
            ScheduleAttr schedule);

@@ -45,67 +45,68 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     its element type.
 
     Indices are logical: [batch, length, heads, head_dim] for `query`, `key`,
-    `value` and `output`, [batch, q_heads, q_len] for `lse`. How the data lies is
-    the strides of the memref: BSHD and BHSD differ in nothing else. On tensors
+    `value` and `output`, [batch, q_heads, q_len] for `lse`. The strides of a
+    memref determine the order in memory, for example BSHD or BHSD. On tensors
     `fmha.transpose` gives operands and destinations another order (`fmha-fold`).
 
     The op is in destination-passing style: on tensors each operand of `outs` is
-    tied to a result of its type, on memrefs there are no results. What the
-    destinations held before is never read.
+    tied to a result of its type, on memrefs there are no results. The initial
+    contents of the destinations are never read.
 
     Upstream's tiling tiles the op over batches, KV heads, query heads of a group,
     query rows, and, as partial results that `fmha.merge` combines, keys
     (`fmha/Dialect/FMHA/Transforms/TilingInterfaceImpl.h`).
 
-    Head dims of `value` and `key` may differ. Where `value` is `key` itself, or a
+    Head dims of `value` and `key` may differ. If `value` is `key` itself, or a
     `memref.subview` or `tensor.extract_slice` of it with offsets 0 and strides 1,
     V is the first columns of K (multi-head latent attention), and a kernel may
     load both with one message.
 
-    Any head dims have this meaning; kernels are compiled for multiples of 8, as
-    far as they fit a CTA's memories (rules C2 and C6 of
+    Any head dims are valid; kernels are compiled for multiples of 8 that fit the
+    memories of a CTA (plan.C2 and plan.C6 of
     include/fmha/Schedule/Model/Schedule.h).
 
     Sequences of a batch may differ in length:
     - `kv_lens` [batch]: sequence b has that many keys, and no more than the
-      length of `key`; what lies behind them, NaN included, never matters.
-    - `cu_seqlens_q` [batch + 1]: queries are packed, sequence behind sequence, in
-      a `query` and `output` of batch 1: sequence b has the rows from entry b on
-      to entry b + 1. `lse` is packed alike, [1, q_heads, length]. Rows of
-      `output` and `lse` that no sequence has keep what the destination held.
-    - `cu_seqlens_k` [batch + 1]: keys and values are packed alike.
-    They compose: a sequence has the keys that `cu_seqlens_k` gives it, of which
-    `kv_lens` may leave the first only; q_len and kv_len in the meaning of a mask
-    are those of the sequence.
+      length of `key`; the contents after them, even NaN, never matter.
+    - `cu_seqlens_q` [batch + 1]: queries are packed, one sequence after another, in
+      a `query` and `output` of batch 1: sequence b has the rows from entry b to
+      entry b + 1. `lse` is packed in the same way, [1, q_heads, length]. Rows of
+      `output` and `lse` outside all sequences are not written.
+    - `cu_seqlens_k` [batch + 1]: keys and values are packed in the same way.
+    They compose: a sequence has the keys that `cu_seqlens_k` gives it, and
+    `kv_lens` may restrict them to the first ones; q_len and kv_len in the
+    definition of a mask are those of the sequence.
 
-    `source2` are keys and values of a second source: one softmax runs over the
-    keys of both, and `lse` and the sum are of both. `key2` and `value2` have
-    lengths and strides of their own, and one batch per sequence, never packed.
-    Source 2 takes none of `mask`, `kv_lens` and `cu_seqlens_k`, which are of
-    source 1: `source2_lens` [sequences] says how many of its keys a sequence
-    has, as `kv_lens` does, and `source2_mask` is none or causal, with the
-    keys that the sequence has there for kv_len.
+    `source2` is a second segment of keys and values: one softmax runs over the
+    keys of both segments, and `lse` and `row_sum` include both. `key2` and
+    `value2` have independent lengths and strides, and one batch per sequence;
+    they are never packed. `mask`, `kv_lens` and `cu_seqlens_k` apply to the
+    first segment only: `source2_lens` [sequences] gives the number of keys of
+    each sequence in the second one, and `source2_mask` is none or causal, where
+    kv_len is that number.
 
-    The region `score` says what a score becomes before the mask hides any: code
-    of `arith` and `math` on one score, where it is and what it reads.
+    The region `score` modifies each score before the mask is applied (a
+    score_mod), with ops of `arith` and `math` on the score, its position, and
+    elements that it reads.
     ```
     s[j] = score(sum_d query[b, i, h, d] * key[b, j, g, d] * scale,
                  b, h, i, j, q_len, kv_len)
     ```
-    b is the sequence, i and j count in it, q_len and kv_len are its lengths: a
-    row sits at key i + kv_len - q_len where the mask is aligned bottom-right.
-    Without score code the op has no region. An empty one, `({})` in the generic
+    b is the sequence, i and j are positions in it, q_len and kv_len are its
+    lengths: a row sits at key i + kv_len - q_len if the mask is aligned
+    bottom-right. Without a score_mod the op has no region. An empty one, `({})` in the generic
     form and `score() {}` in the custom form, means the same; `canonicalize` drops
     it.
 
     `fmha.read` reads a memref or tensor of the function around the op: a bias, a
     slope of each head, a mask. A score of -inf masks its key. Soft caps, ALiBi,
-    biases and masks from memory are such regions, alone or in sequence. With two
-    sources the region has an eighth argument, the index of the key's source, 0 or
-    1; j and kv_len are of that source.
+    biases and masks from memory are such regions, alone or combined. With two
+    KV segments the region has an eighth argument, the index of the key's segment,
+    0 or 1; j and kv_len refer to that segment.
 
-    Kernels compute indices in 32 bits, and may run the code for rows and keys that
-    do not exist and discard the results: the code must not rely on more bits, nor
+    Kernels compute indices in 32 bits, and may run the region for rows and keys
+    that do not exist and discard the results: it must not rely on more bits, nor
     divide by a length that is 0. tanh has an error of at most 2^-20, or with
     `fastmath<afn>` of 2^-11, several per cent of P at a cap of 50. The error of a
     score is that times the cap: 2.4e-4 at a cap of 256. exp, exp2, log and log2 are
@@ -116,10 +117,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     these errors up to |x| = 2^22, and no correct digits beyond 2^48. Large finite
     scores (-1e9 to mask a key) have the precision of f32.
 
-    `sink` [q_heads] is one more logit for each query head, which brings no value:
+    `sink` [q_heads] is one more logit for each query head, without a value:
     exp(sink[h]) joins the denominator of `output`, and `lse` is the logarithm of
     that denominator. A row that sees no key then has output 0 and lse sink[h].
-    A sink of -inf is none; +inf and NaN have no meaning, and hosts refuse them.
+    A sink of -inf has no effect; +inf and NaN are invalid, and hosts reject them.
 
     Further destinations, of the shape of `lse`, let partial results be combined
     (`fmha.merge`):
@@ -127,22 +128,22 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     row_max    = max_j s[j]
     row_sum    = sum_j exp(s[j] - row_max)
     ```
-    over keys, of which the sink is none; -inf and 0 of a row that sees no key.
-    With `unnormalised` the output is sum_j exp(s[j] - row_max) * value[b, j, g, :],
-    not divided, which a sink does not change; `lse` still includes it. The output
-    may be f32 beside inputs in 16 bits, also without any of these.
+    over keys, without the sink; -inf and 0 for a row that sees no key. With
+    `unnormalised` the output is sum_j exp(s[j] - row_max) * value[b, j, g, :], not
+    divided, which a sink does not change; `lse` still includes it. The output may
+    be f32 with 16-bit inputs, also without any of these.
 
     On tensors the op has no side effects and is speculatable: loop-invariant code
     motion may hoist it, also out of loops without iterations. It terminates for
     all elements, NaN included, and does not divide by run-time extents; extents
     that violate a constraint are invalid wherever the op is, as in linalg. It is
     not speculatable on memrefs, with varlen metadata, whose entries may be
-    invalid (C23), or with a region that may divide by 0 or read a tensor that may
-    be empty.
+    invalid (attention.C23), or with a region that may divide by 0 or read a tensor
+    that may be empty.
 
     - `scale`: any f64 value from -2^64 to 2^64, 0 and negative included;
-      absent means 1 / sqrt(head_dim). A product or a score that f32 does not
-      hold, which bf16 can have, is infinite.
+      absent means 1 / sqrt(head_dim). A product or a score that overflows f32,
+      which is possible with bf16, is infinite.
     - `mask`: see `#fmha.mask`; absent means none.
     - `schedule`: how to build the kernel; absent leaves it to the planner.
 
@@ -171,7 +172,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         cu_seqlens_k(%starts_k : memref<?xi32>)
         outs(%out : memref<1x?x32x128xbf16>) {mask = #fmha.mask<causal>}
 
-    // One softmax over compressed keys and those of a window behind them.
+    // One softmax over compressed keys and those of a window after them.
     fmha.attention
         ins(%q, %k, %v : memref<?x?x128x512xbf16>, memref<?x?x1x512xbf16>,
                          memref<?x?x1x512xbf16>)
@@ -180,7 +181,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         outs(%out : memref<?x?x128x512xbf16>)
         {source2_mask = #fmha.mask<causal>}
 
-    // What a merge with other keys needs.
+    // A partial result to merge with that of other keys.
     fmha.attention
         ins(%q, %k, %v : memref<1x?x32x128xbf16>, memref<1x?x8x128xbf16>,
                          memref<1x?x8x128xbf16>)
@@ -205,67 +206,68 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     ```
 
     Constraints. Extents that are dynamic are checked before launch instead.
-    - (C1) The operands are all tensors or all memrefs.
-    - (C2) `query`, `key`, `value` and `output` have rank 4, `lse`, `row_max` and
+    - (attention.C1) The operands are all tensors or all memrefs.
+    - (attention.C2) `query`, `key`, `value` and `output` have rank 4, `lse`, `row_max` and
       `row_sum` have rank 3.
-    - (C3) `query`, `key`, `value` and `output` have the same element type, f16 or
+    - (attention.C3) `query`, `key`, `value` and `output` have the same element type, f16 or
       bf16; that of `output` may be f32.
-    - (C4) The element type of `lse`, `row_max` and `row_sum` is f32.
-    - (C5) Head dims (dimension 3) are static, positive and at most 65536.
-    - (C6) `query` and `key` have the same head dim.
-    - (C7) `value` and `output` have the same head dim.
-    - (C8) `query` and `output`, and `key` and `value`, have the same batch: that of
-      all operands, or 1 where they are packed.
-    - (C9) `key` and `value` have the same length.
-    - (C10) `key` and `value` have the same number of heads.
-    - (C11) `output` has the length and the number of heads of `query`.
-    - (C12) The number of query heads is a multiple of the number of KV heads,
+    - (attention.C4) The element type of `lse`, `row_max` and `row_sum` is f32.
+    - (attention.C5) Head dims (dimension 3) are static, positive and at most 65536.
+    - (attention.C6) `query` and `key` have the same head dim.
+    - (attention.C7) `value` and `output` have the same head dim.
+    - (attention.C8) `query` and `output`, and `key` and `value`, have the same
+      batch: that of all operands, or 1 if they are packed.
+    - (attention.C9) `key` and `value` have the same length.
+    - (attention.C10) `key` and `value` have the same number of heads.
+    - (attention.C11) `output` has the length and the number of heads of `query`.
+    - (attention.C12) The number of query heads is a multiple of the number of KV heads,
       which is positive.
-    - (C13) The shape of `lse`, `row_max` and `row_sum` is [batch, q_heads, q_len].
-    - (C14) `scale` is from -2^64 to 2^64: scores are f32, and so are what is
-      written of them for each row and the maxima by which parts are combined.
-      Elements of f16 then have finite scores, at most 2^41 * 2^64.
-    - (C15) A memref has a strided layout.
-    - (C16) The head dim of a memref is contiguous: its stride is 1 (C16 to C18
-      are about `query`, `key`, `value` and `output`).
-    - (C17) Every other stride of a memref is a non-negative multiple of 16 bytes
-      and less than 2^40 bytes: what TMA addresses.
-    - (C18) The offset of a memref is a multiple of 16 bytes and fits 63 bits in
+    - (attention.C13) The shape of `lse`, `row_max` and `row_sum` is [batch, q_heads, q_len].
+    - (attention.C14) `scale` is from -2^64 to 2^64, since scores, row outputs and
+      the maxima that merges use are f32. Elements of f16 then have finite
+      scores, at most 2^41 * 2^64.
+    - (attention.C15) A memref has a strided layout.
+    - (attention.C16) The head dim of a memref is contiguous: its stride is 1.
+      attention.C16 to attention.C18 apply to `query`, `key`, `value` and `output`.
+    - (attention.C17) Every other stride of a memref is a non-negative multiple of
+      16 bytes and less than 2^40 bytes, as TMA requires.
+    - (attention.C18) The offset of a memref is a multiple of 16 bytes and fits 63 bits in
       bytes.
-    - (C19) A memref lies in global memory: no memory space, 0, 1 or
+    - (attention.C19) A memref lies in global memory: no memory space, 0, 1 or
       `#gpu.address_space<global>`.
-    - (C20) `schedule` can serve the op on its target; without roles, with those
-      that the planner would take.
-    - (C21) A destination that is a memref shares no memory with another operand:
-      neither is the other one, a view (subview, cast, ...) of it, nor a view of
-      what the other one is a view of, unless two subviews may be apart there.
-      What depends on addresses is checked before launch.
-    - (C22) `kv_lens`, `cu_seqlens_q`, `cu_seqlens_k` and `source2_lens` have rank 1
-      and elements of type i32; as memrefs they are contiguous.
-    - (C23) `kv_lens` has one entry per sequence, `cu_seqlens_q` and `cu_seqlens_k`
-      one more. Before launch: no entry of `kv_lens` is negative or beyond the
-      keys that its sequence has; those of the others begin with 0, never fall, and do not
-      exceed the length of what they cut.
-    - (C24) `sink` is a list of f32, one entry a query head; as a memref it is
-      contiguous.
-    - (C25) There is at most one region `score`. It takes an f32 and six indices, with two sources seven, and
-      yields an f32. Its ops
-      are `fmha.read`, constants, and elementwise ops of `arith` and `math` on numbers: index, i1, i8,
-      i16, i32, i64, f16, bf16, f32, f64; those of `math` take f32, f16, bf16, i32 or i64, and `ipowi` is none of them. From outside it
-      takes constants, and what it reads.
-    - (C26) What it reads, at most 64 in number, is a ranked tensor or memref, as the operands are, of
-      rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1; as a memref it is
-      strided with contiguous rows (stride 1 in the last dimension), lies in
-      global memory, and shares none with a destination. An i1 has a byte, 0 or 1. Before launch: it has
-      elements.
-    - (C27) `key2` and `value2` stand together, `source2_lens` and a
-      `source2_mask` beside them only; that mask has no window.
-    - (C28) `key2` and `value2` have the element type, the head dims and the
-      heads of `key` and `value`, one length, and as many batches as there are
-      sequences; `source2_lens` has one entry per sequence. Before launch: none is
-      negative or beyond the length.
-    - (C29) Before launch: the lengths of `query`, `key` and `key2` are at most
-      2^31 - 512, with a window or a second source 2^30 - 512.
+    - (attention.C20) `schedule` can serve the op on its target; without roles, with
+      those of the planner.
+    - (attention.C21) A destination that is a memref shares no memory with another
+      operand: the two are not the same memref, views (subview, cast, ...) of each
+      other, or views of one memref, except subviews that may be disjoint.
+      Run-time addresses are checked before launch.
+    - (attention.C22) `kv_lens`, `cu_seqlens_q`, `cu_seqlens_k` and `source2_lens` have
+      rank 1 and elements of type i32; as memrefs they are contiguous.
+    - (attention.C23) `kv_lens` has one entry per sequence, `cu_seqlens_q` and `cu_seqlens_k`
+      one more. Before launch: no entry of `kv_lens` is negative or above the number
+      of keys of its sequence; entries of the others begin with 0, never decrease,
+      and do not exceed the total length.
+    - (attention.C24) `sink` is a vector of f32 with one entry per query head; as a
+      memref it is contiguous.
+    - (attention.C25) There is at most one region `score`. It takes an f32 and six
+      indices, with two KV segments seven, and yields an f32. Its ops are
+      `fmha.read`, constants, and elementwise ops of `arith` and `math` on index,
+      i1, i8, i16, i32, i64, f16, bf16, f32 and f64; those of `math` take f32, f16,
+      bf16, i32 or i64, and `ipowi` is not permitted. Values from outside are
+      constants and the sources of reads.
+    - (attention.C26) The region reads at most 64 ranked tensors or memrefs, whichever
+      the operands are, of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or
+      i1 (a byte, 0 or 1). A memref is strided with contiguous rows (stride 1 in the
+      last dimension), lies in global memory, and shares no memory with a
+      destination. Before launch: each has elements.
+    - (attention.C27) `key2` and `value2` are both present or both absent;
+      `source2_lens` and `source2_mask` require them; the mask has no window.
+    - (attention.C28) `key2` and `value2` have the element type, the head dims and the
+      heads of `key` and `value`, one length, and one batch per sequence;
+      `source2_lens` has one entry per sequence. Before launch: no entry is negative
+      or above the length.
+    - (attention.C29) Before launch: the lengths of `query`, `key` and `key2` are at
+      most 2^31 - 512, with a window or a second segment 2^30 - 512.
   }];
 
   let arguments = (ins
@@ -273,12 +275,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<FMHA_TensorOrMemRef, "keys">:$key,
     Arg<FMHA_TensorOrMemRef, "values">:$value,
     Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence">:$kv_lens,
-    Arg<Optional<FMHA_TensorOrMemRef>, "where each sequence of queries begins">:$cu_seqlens_q,
-    Arg<Optional<FMHA_TensorOrMemRef>, "where each sequence of keys begins">:$cu_seqlens_k,
-    Arg<Optional<FMHA_TensorOrMemRef>, "a logit a query head">:$sink,
-    Arg<Optional<FMHA_TensorOrMemRef>, "keys of the second source">:$key2,
-    Arg<Optional<FMHA_TensorOrMemRef>, "values of the second source">:$value2,
-    Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence in the second source">:$source2_lens,
+    Arg<Optional<FMHA_TensorOrMemRef>, "start of each sequence of queries">:$cu_seqlens_q,
+    Arg<Optional<FMHA_TensorOrMemRef>, "start of each sequence of keys">:$cu_seqlens_k,
+    Arg<Optional<FMHA_TensorOrMemRef>, "a logit per query head">:$sink,
+    Arg<Optional<FMHA_TensorOrMemRef>, "keys of the second segment">:$key2,
+    Arg<Optional<FMHA_TensorOrMemRef>, "values of the second segment">:$value2,
+    Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence in the second segment">:$source2_lens,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row maxima">:$row_max,
@@ -312,9 +314,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Logical dimensions of query, key, value and output.
     enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
     static constexpr int64_t maxHeadDim = 65536;
-    /// The largest magnitude of `scale` (C14).
+    /// The largest magnitude of `scale` (attention.C14).
     static constexpr double maxScale = 0x1p64;
-    /// Which of the operands that the op may have is `output`.
+    /// The index of `output` among the ODS operands.
     static constexpr unsigned outputIndex = 10;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
@@ -322,7 +324,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
           getOperation(), getODSOperandIndexAndLength(outputIndex).first,
           1 + getRowOutputs().size());
     }
-    /// `lse`, `row_max` and `row_sum`, those that there are.
+    /// Returns `lse`, `row_max` and `row_sum`, if present.
     ::llvm::SmallVector<::mlir::Value, 3> getRowOutputs() {
       ::llvm::SmallVector<::mlir::Value, 3> rows;
       for (::mlir::Value row : {getLse(), getRowMax(), getRowSum()})
@@ -331,16 +333,16 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       return rows;
     }
 
-    /// f16 or bf16; that of the output may be f32.
+    /// Returns f16 or bf16; the output may be f32.
     ::mlir::Type getElementType() { return getQuery().getType().getElementType(); }
-    /// Head dim of query and key, of value and output.
+    /// Return the head dim of query and key, and that of value and output.
     unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }
     unsigned getHeadDimV() { return getValue().getType().getDimSize(HeadDim); }
-    /// Whether V is the first columns of K, in one buffer; in every source.
+    /// Returns whether V is the first columns of K in every KV segment.
     bool isValueInKey();
-    /// `scale`, or 1 / sqrt(head_dim) where absent.
+    /// Returns `scale`, or 1 / sqrt(head_dim) without it.
     double getScaleOrDefault();
-    /// The number of sequences, dynamic if no operand tells it.
+    /// Returns the number of sequences, dynamic if no operand has it.
     int64_t getSequenceCount();
     /// Returns the region `score`, which has one block; null if the op has none.
     ::mlir::Region *getScore() {
@@ -348,25 +350,25 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       return regions.empty() || regions.front().empty() ? nullptr
                                                         : &regions.front();
     }
-    /// What the region reads, each once, in the order of the first reads.
+    /// Returns the sources that the region reads, in the order of first reads.
     ::llvm::SmallVector<::mlir::Value> getCaptures();
-    /// Whether the region reads elements that depend on the key or the score.
+    /// Returns whether the region reads elements by the key or the score.
     bool readsByKey();
-    /// Whether the score region calls functions that take many instructions
+    /// Returns whether the score region calls functions of many instructions
     /// (tile-expand-math makes polynomials of most), or divides.
     bool isScoreLong();
-    /// What the planner needs to know; static lengths become hints. The op must
-    /// have been verified.
+    /// Returns the planner's input; static lengths become hints. The op must have
+    /// been verified.
     ::fmha::schedule::Problem getProblem();
-    /// What a kernel is made for, as its `fmha.problem` says it: everything of
-    /// the op that decides what the code computes.
+    /// Returns the `fmha.problem` of the op's kernel: everything that determines
+    /// the function it computes.
     ::fmha::ProblemAttr getProblemAttr();
   }];
 }
 
 def FMHA_YieldOp : Op<FMHA_Dialect, "yield", [
     Pure, Terminator, HasParent<"AttentionOp">]> {
-  let summary = "what a score becomes";
+  let summary = "the result of the score region";
   let description = [{
     Ends the region `score` of `fmha.attention`.
 
@@ -385,19 +387,19 @@ def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
     TypesMatchWith<"the result is an element of the source", "source", "result",
                    "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">
   ]> {
-  let summary = "an element, the nearest one where an index is outside";
+  let summary = "an element of a tensor, with clamped indices";
   let description = [{
-    The element of `source` at `indices`. An index beyond an extent, or negative
-    (as a very large one), takes the last element of its dimension: nothing
-    outside of `source` is read, and a dimension of size 1 serves every index.
-    `source` has elements.
+    Returns the element of `source` at `indices`. Indices are unsigned, and those
+    beyond an extent are clamped to the last element of the dimension: nothing
+    outside of `source` is read, and a dimension of size 1 is broadcast. `source`
+    is not empty.
 
     Example:
     ```mlir
     %e = fmha.read %bias[%h, %i, %j] : memref<32x1x?xf32>
     ```
   }];
-  let arguments = (ins Arg<FMHA_TensorOrMemRef, "what is read">:$source,
+  let arguments = (ins Arg<FMHA_TensorOrMemRef, "the tensor to read">:$source,
                        Variadic<Index>:$indices);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$source `[` $indices `]` attr-dict `:` type($source)";

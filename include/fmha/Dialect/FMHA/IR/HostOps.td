@@ -43,10 +43,10 @@ def FMHA_TensorMapOp : Op<FMHA_Dialect, "tensor_map", [
     ```
 
     Constraints:
-    - (E1) There are 1 to 5 sizes, one stride fewer, and a box extent for each size.
-    - (E2) Box extents are from 1 to 256.
-    - (E3) `element` is f16, bf16 or f32.
-    - (E4) `swizzle` is an enumerator of `CUtensorMapSwizzle`, 0 (none) to 3 (128
+    - (tensor_map.E1) There are 1 to 5 sizes, one stride fewer, and a box extent for each size.
+    - (tensor_map.E2) Box extents are from 1 to 256.
+    - (tensor_map.E3) `element` is f16, bf16 or f32.
+    - (tensor_map.E4) `swizzle` is an enumerator of `CUtensorMapSwizzle`, 0 (none) to 3 (128
       bytes).
   }];
   let arguments = (ins Index:$address, Variadic<Index>:$sizes,

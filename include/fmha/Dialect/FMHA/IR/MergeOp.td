@@ -1,4 +1,4 @@
-//===- MergeOp.td - Partial attention, combined ------------*- tablegen -*-===//
+//===- MergeOp.td - Merge partial results of attention -----*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,11 +17,11 @@ def FMHA_MergeOp : Op<FMHA_Dialect, "merge", [
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                               ["reifyResultShapes"]>
   ]> {
-  let summary = "attention over several sets of keys, from attention over each";
+  let summary = "merge partial results of attention over several sets of keys";
   let description = [{
     `parts`, `maxima` and `sums` hold what `fmha.attention` with `unnormalised`,
-    `row_max` and `row_sum` gives for each of several sets of keys, one behind the
-    other in the leading dimension. For every batch b, row i and head h, with p
+    `row_max` and `row_sum` computes for each of several sets of keys, stacked in
+    the leading dimension. For every batch b, row i and head h, with p
     over the parts whose maximum is not -inf:
 
     ```
@@ -30,21 +30,20 @@ def FMHA_MergeOp : Op<FMHA_Dialect, "merge", [
     l       = sum_p w[p] * sums[p, b, h, i]
     acc     = sum_p w[p] * parts[p, b, i, h, :]
 
-    output  = acc / l, or acc where `unnormalised`
+    output  = acc / l, or acc with `unnormalised`
     lse     = m + log(l),  row_max = m,  row_sum = l
     ```
 
-    A part whose maximum is -inf counts for nothing, whatever else it holds. A row
-    of which that is true in every part, or of no parts at all, gives output 0, lse
-    and row_max -inf and row_sum 0. `sink` [q_heads] joins the denominator of
-    `output` and `lse` as it does in `fmha.attention`; so it is given to one merge,
-    the last one, and to no part. Every sum has an order of its own, the same in
-    every run.
+    A part whose maximum is -inf is ignored, whatever else it holds. A row without
+    any other part gives output 0, lse and row_max -inf and row_sum 0. `sink`
+    [q_heads] joins the denominator of `output` and `lse` as in `fmha.attention`,
+    so only the last merge gets it, and no part. Every sum has a fixed order, the
+    same in every run.
 
-    A merge of merges is a merge: with `unnormalised`, `row_max` and `row_sum` the
-    result is a part again.
+    Merges compose: with `unnormalised`, `row_max` and `row_sum` the result is a
+    part again.
 
-    - `target`: the GPU that the kernel is for; absent leaves it to the pipeline.
+    - `target`: the GPU of the kernel; absent leaves it to the pipeline.
 
     Example:
     ```mlir
@@ -55,28 +54,29 @@ def FMHA_MergeOp : Op<FMHA_Dialect, "merge", [
     ```
 
     Constraints. Extents that are dynamic are checked before launch instead.
-    - (M1) The operands are all tensors or all memrefs.
-    - (M2) `parts` has rank 5, `maxima` and `sums` have rank 4, `output` has rank
+    - (merge.M1) The operands are all tensors or all memrefs.
+    - (merge.M2) `parts` has rank 5, `maxima` and `sums` have rank 4, `output` has rank
       4, `lse`, `row_max` and `row_sum` have rank 3, `sink` has rank 1.
-    - (M3) The element type of `output` is f16, bf16 or f32, all others are f32.
-    - (M4) The head dim of `parts` and `output` is static, positive and at most
+    - (merge.M3) The element type of `output` is f16, bf16 or f32, all others are f32.
+    - (merge.M4) The head dim of `parts` and `output` is static, positive and at most
       65536.
-    - (M5) With `output` [batch, length, heads, head_dim], `parts` is [parts, batch,
+    - (merge.M5) With `output` [batch, length, heads, head_dim], `parts` is [parts, batch,
       length, heads, head_dim], `maxima` and `sums` are [parts, batch, heads,
       length], `lse`, `row_max` and `row_sum` [batch, heads, length], and `sink` is
       [heads].
-    - (M6) A memref has a strided layout and lies in global memory. The head dim of
+    - (merge.M6) A memref has a strided layout and lies in global memory. The head dim of
       `parts` and `output`, and `sink`, are contiguous; every other stride of
       `parts` and `output`, and their offsets, are non-negative multiples of 16
       bytes.
-    - (M7) A destination that is a memref shares no memory with another operand, as in C21 of `fmha.attention`.
+    - (merge.M7) A destination that is a memref shares no memory with another
+      operand, as in attention.C21.
   }];
 
   let arguments = (ins
     Arg<FMHA_TensorOrMemRef, "weighted sums of each part">:$parts,
     Arg<FMHA_TensorOrMemRef, "row maxima of each part">:$maxima,
     Arg<FMHA_TensorOrMemRef, "row sums of each part">:$sums,
-    Arg<Optional<FMHA_TensorOrMemRef>, "a logit a query head">:$sink,
+    Arg<Optional<FMHA_TensorOrMemRef>, "a logit per query head">:$sink,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row maxima">:$row_max,
@@ -103,7 +103,7 @@ def FMHA_MergeOp : Op<FMHA_Dialect, "merge", [
           getOperation(), getODSOperandIndexAndLength(outputIndex).first,
           1 + getRowOutputs().size());
     }
-    /// `lse`, `row_max` and `row_sum`, those that there are.
+    /// Returns `lse`, `row_max` and `row_sum`, if present.
     ::llvm::SmallVector<::mlir::Value, 3> getRowOutputs() {
       ::llvm::SmallVector<::mlir::Value, 3> rows;
       for (::mlir::Value row : {getLse(), getRowMax(), getRowSum()})

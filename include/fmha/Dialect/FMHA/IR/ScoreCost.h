@@ -1,4 +1,4 @@
-//===- ScoreCost.h - What ops of code on scores cost ------------*- C++ -*-===//
+//===- ScoreCost.h - The cost of ops in score regions -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For those who ask whether code is long: fmha.attention of a region's ops,
-// before functions are written in terms of others, and the passes behind that
-// of what they became. How many of which they take differs with what ptxas 13.0
-// spilled for each.
+// Classifies ops of long score regions: fmha.attention uses it on the region's
+// ops, before functions are written in terms of others, and later passes on the
+// expanded ops. Each has a threshold of its own, from what ptxas 13.0 spilled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +19,14 @@
 
 namespace fmha {
 
-/// Quotients and remainders, dozens of instructions each.
+/// Returns whether `op` is a quotient or remainder, of dozens of instructions.
 bool isDivision(mlir::Operation *op);
 
-/// Whether a result has 64 bits, several instructions each.
+/// Returns whether a result has 64 bits, which costs several instructions.
 bool isWide(mlir::Operation *op);
 
-/// What is one instruction of the unit for special functions and a few beside:
-/// exponentials, logarithms, roots, tanh.
+/// Returns whether `op` is one instruction of the unit for special functions
+/// and a few others: exponentials, logarithms, roots, tanh.
 bool isUnitFunction(mlir::Operation *op);
 
 } // namespace fmha

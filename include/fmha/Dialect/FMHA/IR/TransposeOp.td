@@ -18,10 +18,11 @@ def FMHA_TransposeOp : Op<FMHA_Dialect, "transpose", [
   let summary = "a tensor with its dimensions permuted, as a view";
   let description = [{
     Returns `source` with permuted dimensions: dimension n of the result is
-    dimension `permutation[n]` of `source`, as in `linalg.transpose`. It bufferizes to `memref.transpose` of
-    the buffer of `source`: strides change places, no element moves, nothing is
-    allocated. If an op writes into a transposed destination and its result
-    is transposed back, the data is stored in the destination's layout.
+    dimension `permutation[n]` of `source`, as in `linalg.transpose`. It bufferizes
+    to `memref.transpose` of the buffer of `source`: strides are permuted, no
+    element moves, nothing is allocated. If an op writes into a transposed
+    destination and its result is transposed back, the data is stored in the
+    destination's layout.
 
     `fmha.attention` indexes [batch, length, heads, head_dim]. On buffers,
     strides give the layout; on tensors, which have no strides, this op does.
@@ -36,7 +37,7 @@ def FMHA_TransposeOp : Op<FMHA_Dialect, "transpose", [
     ```
 
     Constraints:
-    - (T1) `permutation` names each dimension of `source` once.
+    - (transpose.T1) `permutation` has each dimension of `source` once.
   }];
 
   let arguments = (ins AnyRankedTensor:$source, DenseI64ArrayAttr:$permutation);

@@ -1,4 +1,4 @@
-//===- Views.h - What a memref is a view of ---------------------*- C++ -*-===//
+//===- Views.h - The source of a view of a memref ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

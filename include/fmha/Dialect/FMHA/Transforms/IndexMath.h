@@ -25,10 +25,10 @@ struct IndexMath {
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value sub(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, mlir::Value y);
-  /// x / y, rounded down.
+  /// Returns x / y, rounded down.
   mlir::Value div(mlir::Value x, mlir::Value y);
   mlir::Value rem(mlir::Value x, mlir::Value y);
-  /// x / divisor, rounded up.
+  /// Returns x / divisor, rounded up.
   mlir::Value ceilDiv(mlir::Value x, int64_t divisor);
   mlir::Value min(mlir::Value x, mlir::Value y);
   mlir::Value max(mlir::Value x, mlir::Value y);
@@ -42,7 +42,7 @@ struct IndexMath {
   mlir::Value cast(mlir::Value value, unsigned bits);
 };
 
-/// The number that `value` is known to be.
+/// Returns the constant value of `value`, or nothing.
 std::optional<int64_t> knownNumber(mlir::Value value);
 
 /// A memref's first element, its extents, and its strides in elements.

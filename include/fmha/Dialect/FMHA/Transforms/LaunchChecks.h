@@ -1,4 +1,4 @@
-//===- LaunchChecks.h - Rules that only run-time values decide --*- C++ -*-===//
+//===- LaunchChecks.h - Constraints on run-time values ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,7 +24,7 @@ namespace fmha {
 /// cu_seqlens_k, source2_lens and sink.
 enum class ListContents { OnDevice, Readable };
 
-/// Builds the message of a failed check from "(C17) expected ...".
+/// Builds the message of a failed check from "(attention.C17) expected ...".
 using CheckMessage =
     std::function<std::string(mlir::Operation *, mlir::StringRef)>;
 

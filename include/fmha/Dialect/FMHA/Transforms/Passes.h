@@ -49,7 +49,7 @@ class MergeOp;
 #define GEN_PASS_DECL
 #include "fmha/Dialect/FMHA/Transforms/Passes.h.inc"
 
-/// Replaces `op` by linalg ops; what fmha-decompose-to-linalg does to each op.
+/// Replaces `op` by linalg ops, as fmha-decompose-to-linalg does for each op.
 void decomposeToLinalg(mlir::RewriterBase &rewriter, AttentionOp op);
 void decomposeToLinalg(mlir::RewriterBase &rewriter, MergeOp op);
 

@@ -12,17 +12,17 @@
 include "mlir/Pass/PassBase.td"
 
 def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
-  let summary = "The executable meaning of fmha.attention and fmha.merge, as linalg ops";
+  let summary = "Lower fmha.attention and fmha.merge to linalg by their definition";
   let description = [{
     Rewrites every `fmha.attention` into linalg, arith and math ops in the order
     of its definition: scores, scale and mask, row maximum, exponentials, row
-    sum, weighted sum of values, division, log-sum-exp. All of it is f32; the
+    sum, weighted sum of values, division, log-sum-exp. All steps are in f32; the
     output is rounded once, at the end. Nothing is tiled or fused: this is the
-    reference that other lowerings are compared with, for any shape (any head
-    dim, dynamic extents, kv_len = 0) and any backend.
+    reference for other lowerings, for any shape (any head dim, dynamic extents,
+    kv_len = 0) and any backend.
 
-    `fmha.merge` becomes the maximum over the parts, the weighted sums of what they
-    hold, and the same division and logarithm.
+    `fmha.merge` becomes the maximum over the parts, their weighted sums, and the
+    same division and logarithm.
 
     Rows that see no key give output 0 and lse -inf.
 
@@ -97,9 +97,9 @@ def FMHAFold : Pass<"fmha-fold"> {
 def FMHAMathToLibm : Pass<"fmha-math-to-libm", "::mlir::ModuleOp"> {
   let summary = "Convert math ops to libm calls where libm has the function";
   let description = [{
-    Upstream's convert-math-to-libm fails where it meets a function that libm has not, such as `math.isnan` or
-    `math.absi`, and calls a `rsqrtf` that no libm has. Here those become arith and math ops that LLVM lowers, or are
-    left to it. Code on scores may hold every function of `math`, and runs on the CPU by way of this.
+    Upstream's convert-math-to-libm fails on functions that libm does not have, such as `math.isnan` or `math.absi`,
+    and calls `rsqrtf`, which no libm has. This pass lowers them to arith and math ops that LLVM lowers, or leaves them
+    to LLVM. Score regions may have every function of `math`, and need it on the CPU.
 
     Example:
     ```mlir

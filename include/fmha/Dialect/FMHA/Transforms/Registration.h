@@ -14,9 +14,9 @@ class DialectRegistry;
 } // namespace mlir
 
 namespace fmha {
-/// The fmha dialect with its external models.
+/// Registers the fmha dialect with its external models.
 void registerFMHADialect(mlir::DialectRegistry &registry);
-/// Its passes and pipelines.
+/// Registers the passes and pipelines of the dialect.
 void registerFMHATransforms();
 } // namespace fmha
 

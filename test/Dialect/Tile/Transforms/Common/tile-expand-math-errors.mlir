@@ -1,4 +1,4 @@
-// Functions that no target computes: fmha.attention refuses them (C25), and so does the pass, in IR that began below.
+// Functions that no target computes: fmha.attention refuses them (attention.C25), and so does the pass, in IR that began below.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-expand-math)))' --split-input-file --verify-diagnostics
 

@@ -58,7 +58,7 @@ gpu.module @rank {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x256xbf16>
 gpu.module @wide {
-  // expected-error@+1 {{C6: 1 query tile of 65536 bytes, 3 KV stages of 65536 bytes and the small regions need 263184 bytes of shared memory, 232448 are there (30736 too many); take fewer KV stages, a smaller key_chunk or a smaller value_chunk}}
+  // expected-error@+1 {{plan.C6: 1 query tile of 65536 bytes, 3 KV stages of 65536 bytes and the small regions need 263184 bytes of shared memory, 232448 are available (30736 too many); take fewer KV stages, a smaller key_chunk or a smaller value_chunk}}
   gpu.func @wide(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} { gpu.return }
 }
 
