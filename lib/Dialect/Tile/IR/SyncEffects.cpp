@@ -207,6 +207,12 @@ static int64_t rowsOfA(uint32_t instruction) {
 static int64_t rowsOfB(uint32_t instruction) {
   return ((instruction >> 17) & 0x3F) << 3;
 }
+/// M and N: of one kind products of these are executed in order, whichever way
+/// their factors lie and whatever their signs.
+static uint32_t shapeOf(uint32_t instruction) {
+  constexpr uint32_t m = 0x1F << 24, n = 0x3F << 17;
+  return instruction & (m | n);
+}
 static bool transposes(uint32_t instruction, unsigned operand) {
   return (instruction >> (15 + operand)) & 1;
 }
@@ -264,7 +270,7 @@ void MmaOp::getSyncEffects(Effects &effects) {
       access(Unit::Mma, Memory::Tensor, true, getD(), 0, rowsOfB(instruction)));
   for (size_t i = first; i < effects.size(); ++i) {
     effects[i].halfLanes = rowsOfA(instruction) == 64;
-    effects[i].shape = instruction;
+    effects[i].shape = shapeOf(instruction);
     effects[i].accumulator = getD();
   }
 }

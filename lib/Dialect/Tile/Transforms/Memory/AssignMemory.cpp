@@ -60,6 +60,7 @@ private:
   LogicalResult copyRows(Operation *op, Value tile, OpOperand &rows);
   LogicalResult copyStored(StoreOp op);
   LogicalResult checkTiles(Operation *op);
+  bool takesInPlace(OpOperand &use);
   void copyToRegisters(Value product);
 
   Attribute registers() {
@@ -168,14 +169,17 @@ Value Assigner::copy(Value tile, Attribute place) {
 //===----------------------------------------------------------------------===//
 
 /// Whether `use` takes an accumulator where it lies.
-static bool takesInPlace(OpOperand &use) {
+bool Assigner::takesInPlace(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<MoveOp>(op) || !isa<TileDialect>(op->getDialect()))
     return true;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<DotOp>([&](DotOp dot) { return dot.getAcc() == use.get(); })
-      .Case<RescaleOp, NormalizeOp>(
-          [&](auto one) { return one.getInput() == use.get(); })
+      .Case<RescaleOp>([&](RescaleOp one) {
+        return one.getInput() == use.get() && accumulators.contains(op);
+      })
+      .Case<NormalizeOp>(
+          [&](NormalizeOp one) { return one.getInput() == use.get(); })
       .Case<WriteOp>(
           [&](WriteOp write) { return write.getValue() == use.get(); })
       .Default(false);
@@ -186,7 +190,7 @@ static bool takesInPlace(OpOperand &use) {
 void Assigner::copyToRegisters(Value product) {
   if (!isa<TileType>(product.getType()) || !typeOf(product).getTmem())
     return;
-  auto wanted = [](OpOperand &use) { return !takesInPlace(use); };
+  auto wanted = [&](OpOperand &use) { return !takesInPlace(use); };
   if (llvm::none_of(product.getUses(), wanted))
     return;
   b.setInsertionPointAfterValue(product);

@@ -40,18 +40,11 @@ llvm::DenseSet<Operation *> tile::accumulatorsOf(gpu::GPUFuncOp func) {
   return seen;
 }
 
-bool tile::isProduct(Value value) {
-  llvm::DenseSet<Operation *> seen;
-  SmallVector<Value> work{value};
-  while (!work.empty())
-    for (TileSource &source : sourcesOf(work.pop_back_val())) {
-      if (isa<DotOp>(source.op()))
-        return true;
-      auto rescale = dyn_cast<RescaleOp>(source.op());
-      if (rescale && seen.insert(rescale).second)
-        work.push_back(rescale.getInput());
-    }
-  return false;
+bool tile::isProduct(Value value,
+                     const llvm::DenseSet<Operation *> &accumulators) {
+  return llvm::any_of(sourcesOf(value), [&](const TileSource &source) {
+    return isa<DotOp>(source.op()) || accumulators.contains(source.op());
+  });
 }
 
 bool tile::isFactor(Value tile) {
@@ -158,13 +151,17 @@ std::optional<Request> RegionNamer::ofRows(Operation *op) {
   if (!rules.productsInTmem)
     return std::nullopt;
   auto of = [&](Value tile, Value rows) -> std::optional<Request> {
-    if (!tile || !rows || !isProduct(tile))
+    if (!tile || !rows || !isProduct(tile, accumulators) ||
+        rows.getDefiningOp<FillOp>())
       return std::nullopt;
     return inSmem(cast<TileType>(rows.getType()), op);
   };
   return llvm::TypeSwitch<Operation *, std::optional<Request>>(op)
-      .Case<RescaleOp>(
-          [&](RescaleOp one) { return of(one.getInput(), one.getAlpha()); })
+      .Case<RescaleOp>([&](RescaleOp one) -> std::optional<Request> {
+        if (!accumulators.contains(op))
+          return std::nullopt;
+        return of(one.getInput(), one.getAlpha());
+      })
       .Case<NormalizeOp>(
           [&](NormalizeOp one) { return of(one.getInput(), one.getSum()); })
       .Case<WriteOp>(

@@ -19,12 +19,13 @@ namespace fmha::tile {
 /// The `tile.region` of `op`; null if it has none.
 RegionAttr regionOf(mlir::Operation *op);
 
-/// Fills of `func` that a product adds to, directly or through loops, branches
-/// and rescaling.
+/// Fills, products and rescaled tiles of `func` that a product adds to, directly
+/// or through loops, branches and rescaling.
 llvm::DenseSet<mlir::Operation *> accumulatorsOf(mlir::gpu::GPUFuncOp func);
 
-/// Whether `value` is what products of `func` have accumulated.
-bool isProduct(mlir::Value value);
+/// Whether `value` is what products have accumulated, or accumulate in.
+bool isProduct(mlir::Value value,
+               const llvm::DenseSet<mlir::Operation *> &accumulators);
 
 /// Whether a product takes `tile`, or a slice of it, as its first factor.
 bool isFactor(mlir::Value tile);

@@ -273,6 +273,22 @@ static unsigned orderOf(const Crossing *use) {
   return isInRotatedLoop(use->user) ? partitionOf(use->user).getOrder() : 0;
 }
 
+/// Whether the role comes to use `a` before `b`, both inside of `block`.
+static bool runsBefore(Block &block, const Crossing *a, const Crossing *b) {
+  Operation *left = block.findAncestorOpInBlock(*a->user);
+  Operation *right = block.findAncestorOpInBlock(*b->user);
+  Operation *around = block.getParentOp();
+  auto loop = dyn_cast<scf::ForOp>(around);
+  if (!loop)
+    loop = around->getParentOfType<scf::ForOp>();
+  auto hasOrder = [&](Operation *user) {
+    return loop && user->getParentOfType<scf::ForOp>() == loop &&
+           isInRotatedLoop(user);
+  };
+  bool isOrdered = left == right || hasOrder(a->user) || hasOrder(b->user);
+  return isOrdered ? orderOf(a) < orderOf(b) : left->isBeforeInBlock(right);
+}
+
 void Inserter::collectDeliveries(const PlannedChannel &channel) {
   // A message of an earlier iteration is received again by its number.
   using Key = std::tuple<const Send *, StringRef, unsigned, size_t, size_t>;
@@ -288,9 +304,10 @@ void Inserter::collectDeliveries(const PlannedChannel &channel) {
     delivery.uses.push_back(&use);
   }
   for (auto &[key, delivery] : found) {
-    llvm::stable_sort(delivery.uses,
-                      [](auto *a, auto *b) { return orderOf(a) < orderOf(b); });
     delivery.block = deliveryBlock(delivery);
+    llvm::stable_sort(delivery.uses, [&](auto *a, auto *b) {
+      return runsBefore(*delivery.block, a, b);
+    });
     deliveries.push_back(std::move(delivery));
   }
 }

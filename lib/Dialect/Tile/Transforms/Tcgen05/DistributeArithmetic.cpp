@@ -29,11 +29,21 @@ static Value broadcast(ImplicitLocOpBuilder &b, Value scalar, Type vector) {
 /// is logarithmic and sums pair up for packed additions; the order is fixed.
 static Value sumOfRow(ImplicitLocOpBuilder &b, Value vector) {
   int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
-  for (; size > 2; size /= 2)
+  // The last element of an odd number of them.
+  Value rest;
+  for (; size > 2; size /= 2) {
+    if (size % 2) {
+      Value last = vector::ExtractOp::create(b, vector, size - 1);
+      rest = rest ? Value(arith::AddFOp::create(b, rest, last)) : last;
+    }
     vector = arith::AddFOp::create(b, slice(b, vector, 0, size / 2),
                                    slice(b, vector, size / 2, size / 2));
-  return arith::AddFOp::create(b, vector::ExtractOp::create(b, vector, 0),
-                               vector::ExtractOp::create(b, vector, 1));
+  }
+  Value sum = vector::ExtractOp::create(b, vector, 0);
+  if (size == 2)
+    sum =
+        arith::AddFOp::create(b, sum, vector::ExtractOp::create(b, vector, 1));
+  return rest ? Value(arith::AddFOp::create(b, sum, rest)) : sum;
 }
 
 /// Four chains of max(max(chain, x), y), which the back end selects as one

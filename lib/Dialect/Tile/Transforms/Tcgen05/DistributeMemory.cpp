@@ -85,12 +85,16 @@ IntegerAttr fmha::tile::splitOf(ImplicitLocOpBuilder &b, TileType tile,
                                   : IntegerAttr();
 }
 
+/// Columns of `left` that one instruction moves: a power of two.
+static int64_t chunkOf(int64_t left) {
+  return std::min<int64_t>(chunkColumns, llvm::bit_floor(uint64_t(left)));
+}
+
 /// Columns of this thread's row of an f32 tile in tensor memory; to be waited
 /// for.
 static Value loadChunk(ImplicitLocOpBuilder &b,
                        const DistributeContext &context, TileType tile,
-                       int64_t column) {
-  int64_t count = std::min(chunkColumns, ownColumns(tile) - column);
+                       int64_t column, int64_t count) {
   auto words = VectorType::get({count}, b.getI32Type());
   return TmemLoadOp::create(
       b, words,
@@ -268,8 +272,10 @@ private:
     int64_t columns = from.getColumns() / slices;
     for (int64_t first = 0; first < from.getColumns(); first += columns) {
       TileType slice = from.columns(first, columns);
-      for (int64_t n = 0; n < ownColumns(slice); n += chunkColumns)
-        chunks.push_back(loadChunk(b, context, slice, n));
+      for (int64_t n = 0, count; n < ownColumns(slice); n += count) {
+        count = chunkOf(ownColumns(slice) - n);
+        chunks.push_back(loadChunk(b, context, slice, n, count));
+      }
     }
     return asF32(b, waitForLoads(b, chunks));
   }
@@ -280,11 +286,13 @@ private:
     int64_t columns = ownColumns(to) / 2;
     Value words = vector::BitCastOp::create(
         b, VectorType::get({columns}, b.getI32Type()), values);
-    for (int64_t column = 0; column < columns; column += chunkColumns)
+    for (int64_t column = 0, count; column < columns; column += count) {
+      count = chunkOf(columns - column);
       TmemStoreOp::create(
-          b, slice(b, words, column, std::min(chunkColumns, columns - column)),
+          b, slice(b, words, column, count),
           tmemAddress(b, context, to.getTmem(), column, /*ofWarp=*/true),
           splitOf(b, to, to.getColumns() / 2));
+    }
     waitForStores(b);
     return tmemAddress(b, context, to.getTmem(), 0, /*ofWarp=*/true);
   }

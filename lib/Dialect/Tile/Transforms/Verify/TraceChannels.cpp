@@ -221,8 +221,7 @@ void TraceReader::readMoves(Operation *op, Steps &steps) {
   if (product)
     if (TmemAttr place = product.getType().getTmem())
       chain = uint64_t(addressOf(place)) << 32 |
-              uint64_t(product.getType().getColumns()) << 1 |
-              product.getTransposeB();
+              uint64_t(product.getType().getColumns());
   auto move = dyn_cast<MoveOp>(op);
   for (Value operand : op->getOperands())
     if (!move || operand == move.getInput())
