@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Rules that all targets share are in Check.cpp, those of targets with wgmma in
-// CheckWgmma.cpp.
+// Families/Wgmma.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- CheckWgmmaRegisters.cpp - Registers of a consumer --------*- C++ -*-===//
+//===- Registers.cpp - Registers of a consumer ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CheckRules.h"
-#include "DemandTable.h"
+#include "Rules/CheckRules.h"
+#include "Rules/DemandTable.h"
 
 #include <algorithm>
 #include <array>

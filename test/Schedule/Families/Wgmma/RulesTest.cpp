@@ -1,4 +1,4 @@
-//===- WgmmaTest.cpp - Schedules for targets with wgmma ---------*- C++ -*-===//
+//===- RulesTest.cpp - Schedules for targets with wgmma ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

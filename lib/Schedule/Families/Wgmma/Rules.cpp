@@ -1,4 +1,4 @@
-//===- CheckWgmma.cpp - Rules of schedules with wgmma -----------*- C++ -*-===//
+//===- Rules.cpp - Rules of schedules with wgmma ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CheckRules.h"
+#include "Rules/CheckRules.h"
 
 #include <algorithm>
 #include <bit>

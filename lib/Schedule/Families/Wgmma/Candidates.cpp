@@ -1,4 +1,4 @@
-//===- CandidatesWgmma.cpp - Levels of the tree for wgmma -------*- C++ -*-===//
+//===- Candidates.cpp - Levels of the tree for wgmma ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Candidates.h"
+#include "Plan/Candidates.h"
 
 #include "fmha/Schedule/Cost/Estimate.h"
 
