@@ -25,9 +25,8 @@ static uint64_t alignTo(uint64_t value, uint64_t alignment) {
 
 bool fmha::schedule::stagesOutputApart(const Problem &problem,
                                        const Schedule &s) {
-  const target::Target *gpu = target::findTarget(s.target);
-  if (!gpu || !gpu->hasWgmma || s.scheduler == Scheduler::Single ||
-      problem.outF32 || s.splits > 1)
+  if (s.scheduler == Scheduler::Single || problem.outF32 || s.splits > 1 ||
+      !familyServing(s.target).kernel.stagesOutputApart)
     return false;
   constexpr unsigned twoBlocks = 4;
   uint64_t columns = outputColumns(problem, s);
@@ -41,7 +40,7 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
   uint64_t needed = s.qTiles * perTile +
                     std::max(s.kvStages, twoBlocks) * stage +
                     barrierSlots * barrierBytes + smallAlignment;
-  return needed <= smemOfCta(*gpu, s);
+  return needed <= smemOfCta(*target::findTarget(s.target), s);
 }
 
 Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
@@ -67,7 +66,8 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   bool staged = !problem.outF32 && schedule.splits == 1;
   outBytes = staged ? panelTileBytes(rows, oColumns) : 0;
   outApart = stagesOutputApart(problem, schedule);
-  inTensorMemory = !usesWgmma(schedule);
+  inTensorMemory =
+      familyServing(schedule.target).kernel.accumulatesInTensorMemory;
   statsBytes = inTensorMemory ? statsPerTile * sizeof(float) : 0;
 }
 

@@ -214,6 +214,10 @@ bool usesWgmma(const Schedule &schedule);
 /// any case.
 bool skipsEmptyTiles(const Schedule &schedule);
 
+/// Returns whether a CTA computes neighboring tiles of a known order one after
+/// the other, so that a long one comes with a short one.
+bool pairsTiles(const Schedule &schedule);
+
 /// Return the roles that the planner gives to a CTA of `qTiles` query tiles and
 /// blocks of `kvBlock` keys: with tensor memory, where exponentials may be
 /// emulated, and with wgmma. withRoles() adds them to a schedule without roles.
