@@ -24,6 +24,7 @@ struct Target;
 
 namespace fmha::schedule {
 
+struct FamilyRules;
 struct Role;
 struct Schedule;
 
@@ -51,6 +52,7 @@ struct Family {
   std::string_view name;
   bool (*serves)(const target::Target &target);
   KernelTraits kernel;
+  const FamilyRules &rules;
 };
 
 /// Returns the family of the target of that name; of an unknown target the
@@ -58,6 +60,7 @@ struct Family {
 const Family &familyServing(std::string_view target);
 
 extern const Family tcgen05Family, wgmmaFamily;
+extern const FamilyRules tcgen05Rules, wgmmaRules;
 
 } // namespace fmha::schedule
 

@@ -57,4 +57,5 @@ constinit const Family fmha::schedule::tcgen05Family = {
                .skipsEmptyTiles = true,
                .pairsTiles = false,
                .namedBarriers = [](const Schedule &) { return 0u; },
-               .roles = rolesOf}};
+               .roles = rolesOf},
+    .rules = tcgen05Rules};

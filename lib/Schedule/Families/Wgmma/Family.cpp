@@ -35,4 +35,5 @@ constinit const Family fmha::schedule::wgmmaFamily = {
                .skipsEmptyTiles = false,
                .pairsTiles = true,
                .namedBarriers = namedBarriers,
-               .roles = rolesOf}};
+               .roles = rolesOf},
+    .rules = wgmmaRules};

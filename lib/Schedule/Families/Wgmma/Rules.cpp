@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rules/CheckRules.h"
+#include "WgmmaRules.h"
 
 #include <algorithm>
 #include <bit>
@@ -55,16 +55,7 @@ std::vector<Role> fmha::schedule::consumerRoles(unsigned qTiles,
   return roles;
 }
 
-std::span<const KnownRole> fmha::schedule::wgmmaRoles() {
-  static constexpr KnownRole roles[] = {{"load", 1, 0},
-                                        {"store", 1, 0},
-                                        {"consumer0", 4, 0},
-                                        {"consumer1", 4, 1},
-                                        {"consumer2", 4, 2}};
-  return roles;
-}
-
-Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
+static Complaint checkTiles(const Case &c) {
   const Schedule &s = c.schedule;
   constexpr unsigned mostTiles = 3, rows = 64, keyStep = 16, mostKeys = 256;
   if (s.qTiles < 1 || s.qTiles > mostTiles)
@@ -91,7 +82,7 @@ Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
 }
 
 /// Checks that FMA units do not become busier than the exp unit they relieve.
-static Complaint checkWgmmaEmulation(const Schedule &s) {
+static Complaint checkEmulation(const Schedule &s) {
   constexpr unsigned most = 50;
   if (s.exp2EmulatedPercent <= most)
     return std::nullopt;
@@ -103,7 +94,7 @@ static Complaint checkWgmmaEmulation(const Schedule &s) {
 }
 
 /// Checks fields that no pass of these targets implements yet.
-Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
+static Complaint checkUnbuilt(const Case &c) {
   const Schedule &s = c.schedule;
   auto must = [&](const char *field, const char *value, unsigned got,
                   const char *why) -> Complaint {
@@ -114,7 +105,7 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   if (s.pSlices != 1)
     return must("p_slices", "1", s.pSlices,
                 "where a warpgroup multiplies its own P");
-  if (Complaint complaint = checkWgmmaEmulation(s))
+  if (Complaint complaint = checkEmulation(s))
     return complaint;
   if (s.keyChunk || s.valueChunk)
     return must("key_chunk and value_chunk", "0",
@@ -132,7 +123,7 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   return std::nullopt;
 }
 
-Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {
+static Complaint checkPlacement(const Case &c) {
   const Schedule &s = c.schedule;
   switch (s.pPlacement) {
   case PPlacement::Registers:
@@ -153,3 +144,26 @@ Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {
   return "p_placement tmem is not available on " + s.target +
          ", which has no tensor memory; take registers or smem";
 }
+
+/// As with tensor memory, with registers in its place.
+static constexpr Entry entries[] = {
+    {1, checkTarget},       {3, checkTiles},      {2, checkHeadDims},
+    {8, checkUnbuilt},      {8, checkDemand},     {8, checkChunks},
+    {2, checkAccumulators}, {8, checkLoopDemand}, {4, checkCtaGroup},
+    {5, checkPlacement},    {6, checkSmem},       {8, checkFeatures},
+    {7, checkThreshold},    {9, checkRoles},      {10, checkWarps},
+    {11, checkRegisters}};
+
+static constexpr KnownRole roles[] = {{"load", 1, 0},
+                                      {"store", 1, 0},
+                                      {"consumer0", 4, 0},
+                                      {"consumer1", 4, 1},
+                                      {"consumer2", 4, 2}};
+
+constinit const FamilyRules fmha::schedule::wgmmaRules = {
+    .entries = entries,
+    .roles = roles,
+    .whyAligned = "are a warpgroup",
+    .leastKeys = 16,
+    .loadsChunks = false,
+    .limitsNameTarget = true};
