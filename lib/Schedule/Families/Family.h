@@ -24,6 +24,7 @@ struct Target;
 
 namespace fmha::schedule {
 
+struct FamilyCost;
 struct FamilyRules;
 struct Role;
 struct Schedule;
@@ -53,6 +54,7 @@ struct Family {
   bool (*serves)(const target::Target &target);
   KernelTraits kernel;
   const FamilyRules &rules;
+  const FamilyCost &cost;
 };
 
 /// Returns the family of the target of that name; of an unknown target the
@@ -61,6 +63,7 @@ const Family &familyServing(std::string_view target);
 
 extern const Family tcgen05Family, wgmmaFamily;
 extern const FamilyRules tcgen05Rules, wgmmaRules;
+extern const FamilyCost tcgen05Cost, wgmmaCost;
 
 } // namespace fmha::schedule
 

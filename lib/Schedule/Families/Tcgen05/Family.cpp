@@ -58,4 +58,5 @@ constinit const Family fmha::schedule::tcgen05Family = {
                .pairsTiles = false,
                .namedBarriers = [](const Schedule &) { return 0u; },
                .roles = rolesOf},
-    .rules = tcgen05Rules};
+    .rules = tcgen05Rules,
+    .cost = tcgen05Cost};

@@ -36,4 +36,5 @@ constinit const Family fmha::schedule::wgmmaFamily = {
                .pairsTiles = true,
                .namedBarriers = namedBarriers,
                .roles = rolesOf},
-    .rules = wgmmaRules};
+    .rules = wgmmaRules,
+    .cost = wgmmaCost};
