@@ -1,4 +1,4 @@
-//===- CostWgmma.cpp - Measured clocks of wgmma kernels -------------------===//
+//===- Cost.cpp - Measured clocks of wgmma kernels ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
