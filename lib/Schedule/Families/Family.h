@@ -24,6 +24,7 @@ struct Target;
 
 namespace fmha::schedule {
 
+struct FamilyCandidates;
 struct FamilyCost;
 struct FamilyRules;
 struct Role;
@@ -55,6 +56,7 @@ struct Family {
   KernelTraits kernel;
   const FamilyRules &rules;
   const FamilyCost &cost;
+  const FamilyCandidates &candidates;
 };
 
 /// Returns the family of the target of that name; of an unknown target the
@@ -64,6 +66,7 @@ const Family &familyServing(std::string_view target);
 extern const Family tcgen05Family, wgmmaFamily;
 extern const FamilyRules tcgen05Rules, wgmmaRules;
 extern const FamilyCost tcgen05Cost, wgmmaCost;
+extern const FamilyCandidates tcgen05Candidates, wgmmaCandidates;
 
 } // namespace fmha::schedule
 

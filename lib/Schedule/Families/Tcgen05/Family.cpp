@@ -59,4 +59,5 @@ constinit const Family fmha::schedule::tcgen05Family = {
                .namedBarriers = [](const Schedule &) { return 0u; },
                .roles = rolesOf},
     .rules = tcgen05Rules,
-    .cost = tcgen05Cost};
+    .cost = tcgen05Cost,
+    .candidates = tcgen05Candidates};

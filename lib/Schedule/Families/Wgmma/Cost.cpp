@@ -1,4 +1,5 @@
-//===- Cost.cpp - Measured clocks of wgmma kernels ---------------*- C++ -*-===//
+//===- Cost.cpp - Measured clocks of wgmma kernels --------------*- C++ -*-===//
+//-*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

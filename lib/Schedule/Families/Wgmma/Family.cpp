@@ -37,4 +37,5 @@ constinit const Family fmha::schedule::wgmmaFamily = {
                .namedBarriers = namedBarriers,
                .roles = rolesOf},
     .rules = wgmmaRules,
-    .cost = wgmmaCost};
+    .cost = wgmmaCost,
+    .candidates = wgmmaCandidates};
