@@ -41,7 +41,7 @@ struct KernelTraits {
   bool stagesOutputApart;
   /// A CTA without rows for a query tile skips it: no other tile waits for it.
   bool skipsEmptyTiles;
-  /// A CTA of the scheduler `static` computes tiles in pairs that take as long.
+  /// A CTA of the scheduler `static` computes a long and a short tile in turn.
   bool pairsTiles;
   /// Returns the barriers of bar.sync besides the CTA's.
   unsigned (*namedBarriers)(const Schedule &schedule);

@@ -70,10 +70,6 @@ const SmemRegion *MemoryMap::findSmem(std::string_view name) const {
   return findNamed(smem, name);
 }
 
-bool fmha::schedule::usesWgmma(const Schedule &schedule) {
-  return !familyServing(schedule.target).kernel.accumulatesInTensorMemory;
-}
-
 bool fmha::schedule::skipsEmptyTiles(const Schedule &schedule) {
   return schedule.qTiles > 1 &&
          familyServing(schedule.target).kernel.skipsEmptyTiles;

@@ -204,11 +204,6 @@ struct Plan {
 /// multiples of 8. setmaxnreg moves registers only inside this pool.
 unsigned registersAtLaunch(unsigned threads, unsigned ctasPerSm = 1);
 
-/// Returns whether the target of `schedule` multiplies by wgmma: then S, O and
-/// usually P are in registers, and one warpgroup does all the work of a query
-/// tile. An unknown target counts as one with tensor memory.
-bool usesWgmma(const Schedule &schedule);
-
 /// Returns whether a CTA without rows for its second query tile skips that
 /// tile. With wgmma a warpgroup computes it on zeros: the others wait for it in
 /// any case.
