@@ -230,7 +230,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   const target::Target *gpu = target::findTarget(schedule.target);
   if (schedule.scheduler == Scheduler::Static && gpu)
     kernel.mostCtas = gpu->sms * schedule.ctasPerSm;
-  kernel.scoreStages = familyServing(schedule.target).cost.scoreStages;
+  kernel.scoreStages = familyServing(gpu).cost.scoreStages;
   Rings rings = ringsOf(problem, schedule);
   kernel.ringBytes = unsigned(rings.bytes());
   kernel.messageBytes = unsigned(std::max(rings.keyBytes, rings.valueBytes));
@@ -240,7 +240,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
 Cost fmha::schedule::modelCost(const KernelModel &kernel) {
   const target::Target *gpu = target::findTarget(kernel.target);
   assert(gpu && "no such target");
-  const Family &family = familyServing(kernel.target);
+  const Family &family = familyServing(gpu);
   TileWork work{kernel, *gpu, family.kernel.accumulatesInTensorMemory};
   Products both = products(work);
   Cost cost;

@@ -15,11 +15,14 @@ using namespace fmha::schedule;
 
 static constexpr const Family *families[] = {&tcgen05Family, &wgmmaFamily};
 
-const Family &fmha::schedule::familyServing(std::string_view target) {
-  if (const target::Target *gpu = target::findTarget(target))
-    for (const Family *family : families)
-      if (family->serves(*gpu))
-        return *family;
+const Family &fmha::schedule::familyServing(const target::Target *target) {
+  for (const Family *family : families)
+    if (target && family->serves(*target))
+      return *family;
   // The rules of a schedule report a target that no family serves.
   return *families[0];
+}
+
+const Family &fmha::schedule::familyServing(std::string_view target) {
+  return familyServing(target::findTarget(target));
 }

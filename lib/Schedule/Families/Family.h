@@ -50,7 +50,7 @@ struct KernelTraits {
 };
 
 struct Family {
-  /// "wgmma": in reports, and in the rows of RegisterDemand.def.
+  /// "wgmma", for reports.
   std::string_view name;
   bool (*serves)(const target::Target &target);
   KernelTraits kernel;
@@ -59,8 +59,9 @@ struct Family {
   const FamilyCandidates &candidates;
 };
 
-/// Returns the family of the target of that name; of an unknown target the
-/// first one.
+/// Return the family of a target, the first one if it is unknown (null) or none
+/// serves it.
+const Family &familyServing(const target::Target *target);
 const Family &familyServing(std::string_view target);
 
 extern const Family tcgen05Family, wgmmaFamily;

@@ -25,8 +25,10 @@ static uint64_t alignTo(uint64_t value, uint64_t alignment) {
 
 bool fmha::schedule::stagesOutputApart(const Problem &problem,
                                        const Schedule &s) {
-  if (s.scheduler == Scheduler::Single || problem.outF32 || s.splits > 1 ||
-      !familyServing(s.target).kernel.stagesOutputApart)
+  if (s.scheduler == Scheduler::Single || problem.outF32 || s.splits > 1)
+    return false;
+  const target::Target *gpu = target::findTarget(s.target);
+  if (!familyServing(gpu).kernel.stagesOutputApart)
     return false;
   constexpr unsigned twoBlocks = 4;
   uint64_t columns = outputColumns(problem, s);
@@ -40,7 +42,7 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
   uint64_t needed = s.qTiles * perTile +
                     std::max(s.kvStages, twoBlocks) * stage +
                     barrierSlots * barrierBytes + smallAlignment;
-  return needed <= smemOfCta(*target::findTarget(s.target), s);
+  return needed <= smemOfCta(*gpu, s);
 }
 
 Footprint::Footprint(const Problem &problem, const Schedule &schedule) {

@@ -28,7 +28,8 @@ uint64_t alignTo(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
+uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
+                     const KernelTraits &kernel) {
   uint64_t q = panelTileBytes(s.qTileRows, problem.headDim);
   uint64_t out = 0;
   if (!problem.outF32 && s.splits == 1)
@@ -37,7 +38,7 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
       stagesOutputApart(problem, s)
           ? alignTo(q, tileAlignment) + alignTo(out, tileAlignment)
           : alignTo(std::max(q, out), tileAlignment);
-  if (familyServing(s.target).kernel.accumulatesInTensorMemory)
+  if (kernel.accumulatesInTensorMemory)
     perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
   if (s.pPlacement == PPlacement::Smem)
     perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
@@ -94,7 +95,7 @@ Resources fmha::schedule::resourcesOf(const Problem &problem,
                                       const Schedule &schedule) {
   Resources resources;
   const target::Target *gpu = target::findTarget(schedule.target);
-  const KernelTraits &kernel = familyServing(schedule.target).kernel;
+  const KernelTraits &kernel = familyServing(gpu).kernel;
   if (gpu && kernel.accumulatesInTensorMemory) {
     uint64_t columns = tmemColumnsOf(problem, schedule);
     resources.tmemColumns = columns;
@@ -103,7 +104,7 @@ Resources fmha::schedule::resourcesOf(const Problem &problem,
     resources.tmemAllocated = asked <= gpu->tmemColumns ? asked : 0;
   }
   resources.namedBarriers += kernel.namedBarriers(schedule);
-  resources.smemBytes = smemBytesOf(problem, schedule);
+  resources.smemBytes = smemBytesOf(problem, schedule, kernel);
   countWarps(schedule, resources);
   return resources;
 }

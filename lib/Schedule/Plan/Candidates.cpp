@@ -31,7 +31,7 @@ public:
         tree(problem, overrides, gpu) {
     start.target = target;
     start.kvStages = leastStages;
-    const FamilyCandidates &family = familyServing(target).candidates;
+    const FamilyCandidates &family = familyServing(gpu).candidates;
     start.qTileRows = family.qTileRows;
     start.pPlacement = family.pPlacement;
     // A requested value holds for a branch from its root on.

@@ -263,9 +263,8 @@ std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
   std::optional<Problem> parts;
   if (schedule.splits > 1)
     parts = kernelProblem(problem, schedule);
-  Case c{parts ? *parts : problem, schedule,
-         target::findTarget(schedule.target), familyServing(schedule.target),
-         terse};
+  const target::Target *gpu = target::findTarget(schedule.target);
+  Case c{parts ? *parts : problem, schedule, gpu, familyServing(gpu), terse};
   unsigned place = 0;
   for (const auto &[number, complaint] : c.family.rules.entries) {
     ++place;

@@ -103,16 +103,14 @@ constexpr unsigned purposes = unsigned(Purpose::HeldVectors) + 1;
 /// The common part of all rows.
 struct Row {
   std::string_view name;
-  /// The name of a kernel family, or "any".
-  std::string_view family;
+  /// Null for all families.
+  const Family *family;
   Condition when;
   /// Bytes that ptxas spills of the evidence without the row.
   unsigned spilled;
   std::string_view evidence;
 
-  bool isOf(const Family &other) const {
-    return family == other.name || family == "any";
-  }
+  bool isOf(const Family &other) const { return !family || family == &other; }
   /// Returns whether the row applies to this kernel of its family.
   bool applies(const Problem &problem, const Schedule &schedule) const;
 };

@@ -218,7 +218,7 @@ static Complaint verifyCapacities(const Schedule &schedule,
   const target::Target *gpu = target::findTarget(schedule.target);
   if (!gpu)
     return "expected a known target, got \"" + schedule.target + '"';
-  bool inTmem = familyServing(schedule.target).kernel.accumulatesInTensorMemory;
+  bool inTmem = familyServing(gpu).kernel.accumulatesInTensorMemory;
   if (!inTmem && map.tmemColumns)
     return "expected tmem_columns to be 0 on " + schedule.target + ", got " +
            str(map.tmemColumns);
