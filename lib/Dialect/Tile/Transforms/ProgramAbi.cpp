@@ -17,9 +17,18 @@ using namespace mlir;
 using namespace fmha;
 using Kind = KernelParameter::Kind;
 
-/// Whether threads address the memory themselves, wherever it lies.
+/// Whether threads address the memory themselves, in global memory.
 static bool isGlobal(MemRefType type) {
-  return isa_and_nonnull<gpu::AddressSpaceAttr>(type.getMemorySpace());
+  auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(type.getMemorySpace());
+  return space && space.getValue() == gpu::AddressSpace::Global;
+}
+
+/// Whether elements of the last dimension follow each other.
+static bool isDense(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         (strides.empty() || strides.back() == 1);
 }
 
 static std::optional<Kind> kindOf(Type type) {
@@ -30,7 +39,9 @@ static std::optional<Kind> kindOf(Type type) {
     return std::nullopt;
   Type element = memref.getElementType();
   if (isGlobal(memref))
-    return Kind::Pointer;
+    return isDense(memref) ? std::optional(Kind::Pointer) : std::nullopt;
+  if (memref.getMemorySpace() || (memref.getRank() == 4 && !isDense(memref)))
+    return std::nullopt;
   if (memref.getRank() == 4 && (element.isF16() || element.isBF16()))
     return Kind::TensorMap;
   bool isOutput = memref.getRank() == 4 || memref.getRank() == 3;
@@ -92,8 +103,8 @@ fmha::programParameters(ArrayRef<Type> operands,
       return emitError()
              << "expected operand " << n
              << " to be a memref of rank 4 of f16, bf16 or f32, a memref of "
-                "rank 3 of f32, a memref in #gpu.address_space<global>, or an "
-                "i32, got "
+                "rank 3 of f32, a memref in #gpu.address_space<global>, all "
+                "with a last stride of 1 where they have rows, or an i32, got "
              << type;
     auto memref = dyn_cast<MemRefType>(type);
     KernelParameter parameter{"arg" + std::to_string(n), *kind};

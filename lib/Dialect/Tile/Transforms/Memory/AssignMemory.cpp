@@ -213,6 +213,12 @@ LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
                                          typeOf(rows.get()), Memory::Shared);
   if (failed(place))
     return failure();
+  // Numbers that are known need no way.
+  if (auto fill = rows.get().getDefiningOp<FillOp>()) {
+    b.setInsertionPoint(op);
+    rows.set(b.clone(*fill)->getResult(0));
+    return success();
+  }
   setInsertionPointFor(b, rows.get(), op);
   rows.set(copy(copy(rows.get(), *place), registers()));
   return success();
@@ -220,8 +226,16 @@ LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
 
 LogicalResult Assigner::copyStored(StoreOp op) {
   Value value = op.getValue();
-  if (typeOf(value).getSmem())
-    return success();
+  if (typeOf(value).getElementType().isF32())
+    return op.emitOpError() << "expected a tile of f16 or bf16, which TMA "
+                               "copies; tile.write stores f32";
+  constexpr unsigned swizzleAtom = 1024;
+  if (SmemAttr smem = typeOf(value).getSmem()) {
+    if (smem.getOffset() % swizzleAtom == 0)
+      return success();
+    return op.emitOpError() << "expected a slice that begins at a panel of 64 "
+                               "columns, which TMA copies";
+  }
   FailureOr<Attribute> place =
       regionFor(op, nameOf(op), typeOf(value), Memory::Shared);
   if (failed(place))
@@ -360,9 +374,14 @@ LogicalResult Assigner::assign(Operation *op) {
         return success();
       })
       .Case<DotOp>([&](auto) { return assignProduct(op); })
-      .Case<FillOp>([&](FillOp fill) {
-        if (accumulators.contains(op))
+      .Case<FillOp>([&](FillOp fill) -> LogicalResult {
+        if (accumulators.contains(op)) {
+          if (rules.productsInTmem && !fill.getValue().isZero())
+            return op->emitOpError()
+                   << "expected an accumulator that begins with 0, since no op "
+                      "fills tensor memory";
           return assignProduct(op);
+        }
         setPlace(fill.getResult(), registers());
         return success();
       })

@@ -125,7 +125,9 @@ std::optional<Request> RegionNamer::ofResult(Operation *op) {
       .Case<LoadOp, NormalizeOp>(
           [&](auto one) { return inSmem(one.getType(), op); })
       .Case<StoreOp>([&](StoreOp store) -> Answer {
-        if (store.getValue().getDefiningOp<NormalizeOp>())
+        // The tile waits where it is.
+        if (isa_and_nonnull<NormalizeOp, LoadOp, SliceOp>(
+                store.getValue().getDefiningOp()))
           return std::nullopt;
         return inSmem(store.getValue().getType(), op);
       })
@@ -233,24 +235,53 @@ ArrayAttr toAttribute(const schedule::MemoryMap &map, MLIRContext *ctx) {
 
 } // namespace
 
-/// Returns the rows of the tiles that TMA copies from or to each operand of
-/// `func`. Errors: an operand has tiles of several heights, which one tensor
-/// map does not copy.
+namespace {
+/// The tiles that TMA copies from or to one operand.
+struct OperandUse {
+  int32_t rows = 0;
+  bool isLoaded = false, isStored = false;
+};
+} // namespace
+
+/// Adds what `op` does to the operand that `source` is. Errors: another op has
+/// tiles of other heights, which one tensor map does not copy, or goes the
+/// other way, which no barrier orders.
+static LogicalResult addUse(Operation *op, BlockArgument source, TileType tile,
+                            OperandUse &use) {
+  constexpr int64_t mostRows = 256;
+  if (tile.getRows() > mostRows)
+    return op->emitOpError() << "expected at most " << mostRows
+                             << " rows, which a tensor map copies at once, got "
+                             << tile.getRows();
+  if (use.rows && use.rows != tile.getRows())
+    return op->emitOpError()
+           << "expected tiles of " << use.rows
+           << " rows, as another op has of operand " << source.getArgNumber()
+           << ", got " << tile.getRows() << "; pass the tensor as two operands";
+  use.rows = tile.getRows();
+  use.isLoaded |= isa<LoadOp>(op);
+  use.isStored |= isa<StoreOp>(op);
+  if (use.isLoaded && use.isStored)
+    return op->emitOpError() << "expected operand " << source.getArgNumber()
+                             << " to be loaded or stored, got both: roles do "
+                                "not wait for each other's copies";
+  return success();
+}
+
+/// Returns the rows of the boxes in which TMA copies tiles of each operand.
 static FailureOr<SmallVector<int32_t>> boxesOf(gpu::GPUFuncOp func) {
-  SmallVector<int32_t> rows(func.getNumArguments());
+  SmallVector<OperandUse> uses(func.getNumArguments());
   auto add = [&](auto op, TileType tile) -> LogicalResult {
     ViewOp view = op.getViewOp();
     for (Value source : {view.getSource(), view.getOther()}) {
-      auto operand = dyn_cast_or_null<BlockArgument>(source);
-      if (!operand || operand.getOwner() != &func.getBody().front())
+      if (!source)
         continue;
-      int32_t &own = rows[operand.getArgNumber()];
-      if (own && own != tile.getRows())
-        return op.emitOpError()
-               << "expected tiles of " << own << " rows, as another op has of "
-               << "operand " << operand.getArgNumber() << ", got "
-               << tile.getRows() << "; pass the tensor as two operands";
-      own = tile.getRows();
+      auto operand = dyn_cast<BlockArgument>(source);
+      if (!operand || operand.getOwner() != &func.getBody().front())
+        return op.emitOpError() << "expected a view of an operand of the "
+                                   "kernel, which a tensor map describes";
+      if (failed(addUse(op, operand, tile, uses[operand.getArgNumber()])))
+        return failure();
     }
     return success();
   };
@@ -264,7 +295,44 @@ static FailureOr<SmallVector<int32_t>> boxesOf(gpu::GPUFuncOp func) {
   });
   if (walked.wasInterrupted())
     return failure();
-  return rows;
+  return llvm::map_to_vector(uses,
+                             [](const OperandUse &use) { return use.rows; });
+}
+
+/// An accumulator has columns of its own: one fill that begins several is made
+/// several.
+static void splitFills(gpu::GPUFuncOp func) {
+  for (Operation *fill : accumulatorsOf(func)) {
+    if (!isa<FillOp>(fill))
+      continue;
+    auto uses = llvm::make_early_inc_range(llvm::drop_begin(fill->getUses()));
+    for (OpOperand &use : uses)
+      use.set(OpBuilder(fill).clone(*fill)->getResult(0));
+  }
+}
+
+/// Checks the map that a person wrote: it has the regions of the kernel itself,
+/// and no other region over them.
+static LogicalResult checkGivenMap(gpu::GPUFuncOp func) {
+  FailureOr<KernelInfo> info = readKernelInfo(func);
+  if (failed(info))
+    return failure();
+  for (StringRef name : {"barriers", "tmem_address"}) {
+    bool isNeeded = name == "barriers" || info->map.tmemColumns;
+    const schedule::SmemRegion *own = info->map.findSmem(name.str());
+    if (isNeeded && !own)
+      return func.emitError() << "expected a region \"" << name
+                              << "\" in the memory map of tile.kernel";
+    for (const schedule::SmemRegion &other : info->map.smem)
+      if (own && &other != own &&
+          other.offset < own->offset + own->bytes * own->stages &&
+          own->offset < other.offset + other.bytes * other.stages)
+        return func.emitError()
+               << "expected region \"" << name
+               << "\" to share no bytes with another one, got \"" << other.name
+               << "\" over it";
+  }
+  return success();
 }
 
 /// Returns the memory map of `func`.
@@ -289,6 +357,9 @@ LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
                                   const KernelFamily &family) {
   auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
   FailureOr<ArrayAttr> memory(kernel.getMemory());
+  if (*memory && failed(checkGivenMap(func)))
+    return failure();
+  splitFills(func);
   if (!*memory)
     memory = layOut(func, family, *target::findTarget(kernel.getTarget()));
   FailureOr<SmallVector<int32_t>> boxes = boxesOf(func);

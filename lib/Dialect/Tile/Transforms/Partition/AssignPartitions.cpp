@@ -22,6 +22,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -287,6 +288,13 @@ static LogicalResult checkProgram(gpu::GPUFuncOp func) {
       return op->emitOpError()
              << "expected an index to count iterations, and tiles alone to be "
                 "carried, where ops on tiles stand inside";
+    auto id = dyn_cast<gpu::BlockIdOp>(op);
+    if (id && id.getDimension() != gpu::Dimension::x)
+      return op->emitOpError() << "expected a grid of one dimension, x";
+    if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp>(op))
+      return op->emitOpError() << "expected no value that differs between the "
+                                  "threads of a CTA: roles have threads of "
+                                  "their own";
     bool isPlain = !op->getNumRegions() && op != func &&
                    !op->hasTrait<OpTrait::IsTerminator>() &&
                    !isa_and_nonnull<TileDialect>(op->getDialect());
@@ -297,6 +305,33 @@ static LogicalResult checkProgram(gpu::GPUFuncOp func) {
     return WalkResult::advance();
   });
   return failure(walked.wasInterrupted());
+}
+
+/// Moves what the bounds of inner loops are computed from out of the loops that
+/// do not change it.
+static void hoistBounds(gpu::GPUFuncOp func) {
+  SetVector<Operation *> makers;
+  func.walk([&](scf::ForOp loop) {
+    for (Value bound :
+         {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+      if (Operation *maker = bound.getDefiningOp())
+        makers.insert(maker);
+  });
+  for (size_t n = 0; n < makers.size(); ++n)
+    for (Value operand : makers[n]->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        makers.insert(maker);
+  func.walk([&](scf::ForOp loop) {
+    moveLoopInvariantCode(
+        loop.getLoopRegions(),
+        [&](Value value, Region *) {
+          return loop.isDefinedOutsideOfLoop(value);
+        },
+        [&](Operation *op, Region *) {
+          return makers.contains(op) && isPure(op) && !isTileOp(op);
+        },
+        [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+  });
 }
 
 /// A tile that nothing takes is not made: no role would wait until its memory
@@ -363,6 +398,8 @@ struct TileAssignPartitionsPass
         failed(expectStage(func, KernelStage::Placed, getArgument())))
       return signalPassFailure();
     const PartitionFamily &family = partitionFamilyOf(info->schedule);
+    if (info->isProgram)
+      hoistBounds(func);
     if (failed(Assigner(func, family).run()) ||
         (info->isProgram && info->schedule.roles.empty() &&
          failed(writeRoles(func, family))))

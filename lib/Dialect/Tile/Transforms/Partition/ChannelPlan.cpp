@@ -165,7 +165,7 @@ private:
   LogicalResult visitUse(Operation *user, OpOperand &use);
   PlannedChannel &channelOf(Value tile);
   void planSends(PlannedChannel &channel);
-  LogicalResult checkSend(const Send &send);
+  LogicalResult checkSends(const PlannedChannel &channel);
   LogicalResult checkConsumers(const PlannedChannel &channel);
   void decideReleases(PlannedChannel &channel);
   void joinChains();
@@ -204,8 +204,11 @@ LogicalResult Planner::visitUse(Operation *user, OpOperand &use) {
       return user->emitOpError() << "expected one role to make the tile, got \""
                                  << partitionOf(other->op()).getRole()
                                  << "\" and \"" << maker.getRole() << '"';
-    bool isOther = other && other->op() != source.op() &&
-                   other->isOfThisIteration() != source.isOfThisIteration();
+    // Branches may both make it in place, but one slot is named by one op.
+    bool namesSlot = isa<LoadOp, MoveOp>(source.op());
+    bool isOther =
+        other && other->op() != source.op() &&
+        (namesSlot || other->isOfThisIteration() != source.isOfThisIteration());
     if (isOther || source.previous.size() > 1)
       return user->emitOpError() << "expected one op to make the tile, in this "
                                     "iteration or the one "
@@ -245,36 +248,79 @@ PlannedChannel &Planner::channelOf(Value tile) {
         channel.type = type;
       return channel;
     }
-  plan.push_back({producer.str(), "", type, {}, {}});
-  plan.back().repeats = family.repeats(info.schedule);
-  return plan.back();
+  PlannedChannel &made = plan.emplace_back();
+  made.producer = producer.str();
+  made.type = type;
+  made.repeats = family.repeats(info.schedule);
+  return made;
 }
 
-/// Messages are counted by loops that all roles have, each with as many
-/// iterations in all iterations of the loops around it, and by no condition
-/// that differs from iteration to iteration.
-LogicalResult Planner::checkSend(const Send &send) {
-  for (Operation *op = send.point; op != func; op = op->getParentOp()) {
+/// Checks that `loop` has as many iterations in all iterations of the loops
+/// around it.
+static LogicalResult checkBounds(scf::ForOp loop) {
+  auto around = loop->getParentOfType<scf::ForOp>();
+  if (!around || areBoundsInvariant(loop, around))
+    return success();
+  return loop.emitOpError()
+         << "holds an op that sends a tile to another role: expected as many "
+            "iterations in all iterations of the loop around it";
+}
+
+/// Whether `condition` holds where a loop around `op` runs.
+static bool testsLoopAround(Value condition, Operation *op) {
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    if (isTestOf(condition, loop))
+      return true;
+  return false;
+}
+
+/// The conditions of the branches around `op`, the innermost first, but those
+/// under which a loop around it runs at all. Fails if one differs from
+/// iteration to iteration, or `op` stands in an else.
+static FailureOr<SmallVector<Value>> conditionsAround(gpu::GPUFuncOp func,
+                                                      Operation *op) {
+  SmallVector<Value> conditions;
+  for (Operation *point = op; op != func; op = op->getParentOp()) {
     auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
-    bool isFixed = !branch || (branch.getCondition().getParentBlock() ==
-                                   &func.getBody().front() &&
-                               op->getBlock() == branch.thenBlock());
-    if (!isFixed)
-      return send.tile.getDefiningOp()->emitOpError()
+    if (!branch)
+      continue;
+    if (branch.getCondition().getParentBlock() != &func.getBody().front() ||
+        op->getBlock() != branch.thenBlock())
+      return failure();
+    if (!testsLoopAround(branch.getCondition(), point))
+      conditions.push_back(branch.getCondition());
+  }
+  return conditions;
+}
+
+/// Messages are counted by loops that all roles have, and under conditions of
+/// the whole kernel, which are those of all messages of a channel.
+LogicalResult Planner::checkSends(const PlannedChannel &channel) {
+  std::optional<SmallVector<Value>> expected;
+  for (const Send &send : channel.sends) {
+    for (auto loop = send.point->getParentOfType<scf::ForOp>(); loop;
+         loop = loop->getParentOfType<scf::ForOp>())
+      if (failed(checkBounds(loop)))
+        return failure();
+    Operation *maker = send.tile.getDefiningOp();
+    FailureOr<SmallVector<Value>> found = conditionsAround(func, send.point);
+    if (failed(found))
+      return maker->emitOpError()
              << "sends a tile to another role: expected it under conditions of "
                 "the whole kernel only";
-  }
-  for (auto loop = send.point->getParentOfType<scf::ForOp>(); loop;
-       loop = loop->getParentOfType<scf::ForOp>()) {
-    auto around = loop->getParentOfType<scf::ForOp>();
-    if (around && !areBoundsInvariant(loop, around))
-      return loop.emitOpError()
-             << "holds an op that sends a tile to another role: expected as "
-                "many iterations in all iterations of the loop around it";
+    if (!expected)
+      expected = *found;
+    if (*found != *expected)
+      return maker->emitOpError()
+             << "sends a tile through memory that other tiles pass, too: "
+                "expected it under the same conditions as those";
   }
   return success();
 }
 
+/// Consumers signal alike, and each takes every message: a slot is free when
+/// all of them have signaled.
 LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
   SmallVector<StringRef> roles = channel.consumers();
   for (StringRef role : roles)
@@ -283,6 +329,16 @@ LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
              << "takes tiles that role \"" << role
              << "\" takes, too: expected consumers that signal alike, threads, "
                 "MMA or TMA";
+  llvm::SetVector<std::pair<Value, StringRef>> taken;
+  for (const Crossing &use : channel.uses)
+    taken.insert({use.source.value, partitionOf(use.user).getRole()});
+  for (const Send &send : channel.sends)
+    for (StringRef role : roles)
+      if (!taken.contains({send.tile, role}))
+        return send.tile.getDefiningOp()->emitOpError()
+               << "makes a tile that role \"" << role
+               << "\" does not take, in memory through which others come to "
+                  "it: expected another region";
   return success();
 }
 
@@ -292,6 +348,8 @@ void Planner::planSends(PlannedChannel &channel) {
     users[use.source.value].push_back(use.user);
   for (auto &[tile, all] : users)
     channel.sends.push_back({tile, sendPoint(tile.getDefiningOp(), all)});
+  for (const Send &send : channel.sends)
+    ++channel.sentAt[send.point];
 }
 
 /// A channel of one message needs no release, nor does an accumulator that goes
@@ -299,6 +357,7 @@ void Planner::planSends(PlannedChannel &channel) {
 /// release frees both:
 ///   S: mma -> softmax, P over it: softmax -> mma
 void Planner::decideReleases(PlannedChannel &channel) {
+  channel.drains = info.isProgram;
   channel.unreleased =
       channel.sends.size() == 1 && !channel.isSentAfter(channel.sends.front());
   for (PlannedChannel &other : plan) {
@@ -411,9 +470,8 @@ FailureOr<ChannelPlan> Planner::run() {
     planSends(channel);
     if (failed(checkConsumers(channel)))
       return failure();
-    for (const Send &send : channel.sends)
-      if (failed(checkSend(send)))
-        return failure();
+    if (failed(checkSends(channel)))
+      return failure();
   }
   for (PlannedChannel &channel : plan)
     decideReleases(channel);

@@ -45,6 +45,8 @@ struct PlannedChannel {
   /// Of its largest message.
   TileType type;
   llvm::SmallVector<Send> sends;
+  /// Their points.
+  llvm::DenseMap<mlir::Operation *, unsigned> sentAt;
   llvm::SmallVector<Crossing> uses;
   /// No slot is written twice, or only after the other side has sent a message
   /// that was made from this one.
@@ -52,6 +54,9 @@ struct PlannedChannel {
   const PlannedChannel *releasedBy = nullptr;
   /// Whether the program runs several times on the same channels.
   bool repeats = false;
+  /// The producer waits at its end until all slots are free, so that no signal
+  /// reaches shared memory that the CTA has left.
+  bool drains = false;
 
   bool hasReleases() const { return !unreleased && !releasedBy; }
   unsigned depth() const {

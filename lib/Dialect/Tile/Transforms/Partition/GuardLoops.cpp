@@ -70,7 +70,7 @@ struct TileGuardLoopsPass
                                                 : WalkResult::advance();
                           })
                           .wasInterrupted();
-      if (hasTiles && !alwaysRuns(loop))
+      if (hasTiles && !alwaysRuns(loop) && !isGuarded(loop))
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)

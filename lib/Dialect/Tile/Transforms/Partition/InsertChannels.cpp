@@ -68,8 +68,8 @@ struct MessageNumber {
 class Inserter {
 public:
   Inserter(gpu::GPUFuncOp func, const ChannelPlan &plan,
-           const PartitionFamily &family)
-      : func(func), plan(plan), family(family),
+           const PartitionFamily &family, bool isProgram)
+      : func(func), plan(plan), family(family), isProgram(isProgram),
         b(func.getLoc(), func.getContext()) {}
   void run();
 
@@ -81,11 +81,13 @@ private:
   void insertAcquire(const PlannedChannel &channel, const Send &send);
   void insertPublish(const PlannedChannel &channel, const Send &send);
   void insertReleases();
+  void insertDrain(const PlannedChannel &channel);
   SmallVector<Operation *> takersOf(Operation *product);
   bool insertAsyncRelease(Delivery &delivery);
   void releaseInBranches(scf::IfOp branch, const Delivery &delivery);
   void insertRelease(Delivery &delivery);
 
+  Value iterations(scf::ForOp loop);
   MessageNumber sentIn(const PlannedChannel &channel, Block &block);
   MessageNumber sentBy(const PlannedChannel &channel, Operation *op);
   Value numberOf(const PlannedChannel &channel, Operation *point,
@@ -103,6 +105,7 @@ private:
   gpu::GPUFuncOp func;
   const ChannelPlan &plan;
   const PartitionFamily &family;
+  bool isProgram;
   ImplicitLocOpBuilder b;
   llvm::DenseMap<const PlannedChannel *, Value> channels;
   SmallVector<Delivery> deliveries;
@@ -151,9 +154,26 @@ void Inserter::declare() {
 // Message numbers
 //===----------------------------------------------------------------------===//
 
-static bool isSentAt(const PlannedChannel &channel, Operation *op) {
-  return llvm::any_of(channel.sends,
-                      [&](const Send &send) { return send.point == op; });
+/// Whether `block` stands in a branch that is taken where `loop` runs.
+static bool isUnderTestOf(scf::ForOp loop, Block *block) {
+  for (Operation *op = block->getParentOp(); op && op->getParentOp();
+       op = op->getParentOp())
+    if (auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
+        branch && op->getBlock() == branch.thenBlock() &&
+        isTestOf(branch.getCondition(), loop))
+      return true;
+  auto own = dyn_cast<scf::IfOp>(block->getParentOp());
+  return own && block == own.thenBlock() && isTestOf(own.getCondition(), loop);
+}
+
+/// The number of iterations of `loop`, for messages after it.
+Value Inserter::iterations(scf::ForOp loop) {
+  Value count = tripCount(b, loop);
+  // The conversion of attention counts blocks from 0 on.
+  if (!isProgram || alwaysRuns(loop) ||
+      isUnderTestOf(loop, b.getInsertionBlock()))
+    return count;
+  return arith::MaxSIOp::create(b, count, arith::ConstantIndexOp::create(b, 0));
 }
 
 /// Returns the messages that the ops of `block` send.
@@ -168,11 +188,11 @@ MessageNumber Inserter::sentIn(const PlannedChannel &channel, Block &block) {
 /// all iterations, of a branch if it is taken.
 MessageNumber Inserter::sentBy(const PlannedChannel &channel, Operation *op) {
   MessageNumber number;
-  number.known = isSentAt(channel, op);
+  number.known = channel.sentAt.contains(op);
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     MessageNumber each = sentIn(channel, *loop.getBody());
     if (!each.isZero())
-      number.add(b, each.times(b, tripCount(b, loop)));
+      number.add(b, each.times(b, iterations(loop)));
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     number.add(b, sentIn(channel, *branch.thenBlock()));
   }
@@ -407,12 +427,12 @@ void Inserter::insertReleases() {
 // Producers
 //===----------------------------------------------------------------------===//
 
-/// Returns the outermost loop around `op` that `point` does not stand in, or
-/// `op`.
+/// Returns the outermost loop around `op` that `point` does not stand in, any
+/// loop if that is null, or `op`.
 static Operation *outOfLoops(Operation *op, Operation *point) {
   Operation *found = op;
   for (auto loop = op->getParentOfType<scf::ForOp>();
-       loop && !loop->isProperAncestor(point);
+       loop && (!point || !loop->isProperAncestor(point));
        loop = loop->getParentOfType<scf::ForOp>())
     found = loop;
   return found;
@@ -443,6 +463,48 @@ void Inserter::insertPublish(const PlannedChannel &channel, const Send &send) {
       partitionOf(send.tile.getDefiningOp()), channels[&channel], number);
 }
 
+/// The innermost block out of loops that holds all ops that send messages of
+/// `channel`.
+static Block *blockOfSends(const PlannedChannel &channel) {
+  Operation *first = outOfLoops(channel.sends.front().point, nullptr);
+  Block *block = first->getBlock();
+  while (!llvm::all_of(channel.sends, [&](const Send &send) {
+    return block->findAncestorOpInBlock(*send.point);
+  }))
+    block = block->getParentOp()->getBlock();
+  return block;
+}
+
+/// After its last message a producer acquires every slot once more: products
+/// signal that one is free when they have read it, which may be after all roles
+/// have done their work.
+void Inserter::insertDrain(const PlannedChannel &channel) {
+  bool isLate = channel.hasReleases() &&
+                agentOf(channel.consumers().front()) == Agent::Mma;
+  if (!channel.drains || !isLate)
+    return;
+  Block *block = blockOfSends(channel);
+  Operation *last = nullptr;
+  for (const Send &send : channel.sends) {
+    Operation *op = block->findAncestorOpInBlock(*send.point);
+    if (!last || last->isBeforeInBlock(op))
+      last = op;
+  }
+  Operation *after = lastAfter.lookup(last);
+  b.setInsertionPointAfter(after ? after : last);
+  MessageNumber sent;
+  for (Operation *op = &block->back(); op != func; op = op->getParentOp())
+    for (Operation *before = op->getPrevNode(); before;
+         before = before->getPrevNode())
+      sent.add(b, sentBy(channel, before));
+  PartitionAttr maker = partitionOf(channel.sends.front().tile.getDefiningOp());
+  auto own = PartitionAttr::get(b.getContext(), maker.getRole(), 0, 0);
+  Value first = sent.get(b);
+  for (unsigned slot = 0; slot < channel.depth(); ++slot)
+    create<AcquireOp>(own, channel.type, channels[&channel],
+                      plus(b, first, slot));
+}
+
 void Inserter::run() {
   declare();
   for (const PlannedChannel &channel : plan)
@@ -461,6 +523,8 @@ void Inserter::run() {
     for (const Send &send : channel.sends)
       insertPublish(channel, send);
   insertReleases();
+  for (const PlannedChannel &channel : plan)
+    insertDrain(channel);
 }
 
 struct TileInsertChannelsPass
@@ -476,7 +540,7 @@ struct TileInsertChannelsPass
     FailureOr<ChannelPlan> plan = planChannels(getOperation(), *info, family);
     if (failed(plan))
       return signalPassFailure();
-    Inserter(getOperation(), *plan, family).run();
+    Inserter(getOperation(), *plan, family, info->isProgram).run();
   }
 };
 

@@ -360,7 +360,9 @@ struct TileRotateLoopsPass
       });
     });
     schedule::Schedule schedule = scheduleOf(getOperation());
-    bool repeats = partitionFamilyOf(schedule).repeats(schedule);
+    // Slots of a program are acquired once more at its end.
+    bool repeats = partitionFamilyOf(schedule).repeats(schedule) ||
+                   getOperation()->hasAttr("tile.kernel");
     for (scf::ForOp loop : loops) {
       bool isNested = bool(loop->getParentOfType<scf::ForOp>());
       if (failed(Rotation(loop, repeats || isNested).run()))

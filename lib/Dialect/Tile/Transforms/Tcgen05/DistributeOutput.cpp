@@ -43,10 +43,14 @@ struct DistributeRescale : public DistributePattern<RescaleOp> {
   LogicalResult
   matchAndRewrite(RescaleOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().getTmem())
-      return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value alpha = adaptor.getAlpha();
+    if (op.getType().inRegisters()) {
+      Value x = adaptor.getInput();
+      Value factor = vector::BroadcastOp::create(b, x.getType(), alpha);
+      rewriter.replaceOp(op, arith::MulFOp::create(b, x, factor));
+      return success();
+    }
     Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, alpha,
                                           constantF32(b, 1.0f));
     Value any = AnyInWarpOp::create(b, b.getI1Type(), differs);
@@ -126,8 +130,6 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto tile = cast<TileType>(op.getTile());
-    if (op.getValue() && !op.getValue().getType().getTmem())
-      return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
     OwnRow own = ownRow(b, op, tile);
     auto store = [&](Value column, Value values) {
       inIf(b, own.inside, [&] { storePiece(b, op, own, column, values); });
@@ -141,6 +143,11 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
     } else {
       Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
       TileType from = op.getValue().getType();
+      if (from.inRegisters()) {
+        storeRow(b, from, divided(b, rows, adaptor.getValue()), store);
+        rewriter.eraseOp(op);
+        return success();
+      }
       forPieces(b, context, from, [&](Value column, Value, Value x) {
         store(inTile(b, from, column), divided(b, rows, x));
       });
@@ -150,6 +157,16 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
   }
 
 private:
+  /// The columns that this thread has in registers, piece by piece.
+  static void storeRow(ImplicitLocOpBuilder &b, TileType from, Value row,
+                       function_ref<void(Value column, Value values)> store) {
+    int64_t columns = ownColumns(from);
+    int64_t count = columns % pieceColumns ? smallPieceColumns : pieceColumns;
+    for (int64_t n = 0; n < columns; n += count)
+      store(inTile(b, from, constantI32(b, int32_t(n))),
+            slice(b, row, n, count));
+  }
+
   /// Head dims come in steps of 8 columns, two stores of 16 bytes.
   static void storePiece(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
                          Value column, Value values) {

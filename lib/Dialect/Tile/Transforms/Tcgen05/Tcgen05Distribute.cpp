@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 
 using namespace mlir;
+using namespace fmha;
 using namespace fmha::tile;
 
 /// Registers: a thread's columns of its row, a vector or, for rank 1, a number.
@@ -33,8 +34,11 @@ static Type convertTile(TileType type) {
 LogicalResult fmha::tile::distributeTcgen05(SpecialiseOp op,
                                             const KernelInfo &info) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
-  Value base = TmemBaseOp::create(b, b.getI32Type(),
-                                  info.map.findSmem("tmem_address")->offset);
+  // A program without products has no allocation.
+  const schedule::SmemRegion *address = info.map.findSmem("tmem_address");
+  Value base = address ? Value(TmemBaseOp::create(b, b.getI32Type(),
+                                                  int32_t(address->offset)))
+                       : constantI32(b, 0);
   DistributeContext context{info, base};
   TypeConverter converter;
   converter.addConversion([](Type type) { return type; });

@@ -283,9 +283,12 @@ bool TraceReader::readLeaf(Operation *op, Steps &steps) {
       .Case<memref::DimOp>([&](memref::DimOp dim) {
         auto argument = dyn_cast<BlockArgument>(dim.getSource());
         std::optional<int64_t> which = dim.getConstantIndex();
-        // Every extent of a program is that of the scenario.
+        // Extents of a program are either length of the scenario by turns.
         if (info.isProgram && which) {
-          steps.push_back(lengthStep(false, false, result));
+          auto key = std::pair<Value, int64_t>(dim.getSource(), *which);
+          unsigned number =
+              extents.try_emplace(key, extents.size()).first->second;
+          steps.push_back(lengthStep(number % 2, false, result));
           return true;
         }
         auto extent = argument && which

@@ -97,6 +97,8 @@ private:
   llvm::DenseMap<mlir::Value, uint32_t> ids;
   llvm::DenseMap<mlir::Value, std::pair<uint32_t, uint32_t>> barriers;
   llvm::DenseMap<mlir::Value, ChannelBarriers> channels;
+  /// Extents that a program asks for, in the order in which it does.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> extents;
   /// Numbers of registers that products use.
   llvm::DenseMap<mlir::Value, int64_t> registerNumbers;
   mlir::Operation *current = nullptr;

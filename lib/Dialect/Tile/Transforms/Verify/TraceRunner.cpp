@@ -578,6 +578,13 @@ std::vector<Scenario> KernelTrace::scenarios() const {
                     .oracle = oracle,
                     .keyLength2 = second * schedule.kvBlock};
   };
+  if (info->isProgram) {
+    std::vector<Scenario> pairs;
+    for (int64_t first : {int64_t(0), int64_t(1), often})
+      for (int64_t second : {int64_t(0), int64_t(1), often})
+        pairs.push_back(blocks(first * schedule.kvBlock, second, true));
+    return pairs;
+  }
   // The last one leaves all query tiles but the first empty.
   return {blocks(rows, often, true), blocks(rows, 0, true),
           blocks(rows, 1, false), blocks(rows, 2, false), blocks(1, 3, true)};

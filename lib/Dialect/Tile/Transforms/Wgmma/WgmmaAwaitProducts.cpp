@@ -34,10 +34,11 @@ namespace {
 
 constexpr unsigned groupThreads = 128;
 
-/// A role with products, which is one of `count` that take turns.
+/// A role with products, which is one of `count`.
 struct Consumer {
   RoleOp role;
   unsigned number, count;
+  bool takesTurns;
 };
 
 class Awaiter {
@@ -55,7 +56,7 @@ private:
   void visit(Operation *op);
   bool needs(Operation *op, DotOp product);
   void await(size_t count);
-  void shareWithProducts(MoveOp move);
+  void shareWithProducts(Operation *op);
   void electRelease(ReleaseOp release);
 
   Consumer consumer;
@@ -92,12 +93,65 @@ void Awaiter::passTurn(DotOp last) {
 }
 
 /// Products of a rotated loop, of its first and of its last iteration.
+struct RotatedProducts {
+  SmallVector<DotOp> before, inside, after;
+
+  static RotatedProducts of(scf::ForOp loop) {
+    RotatedProducts made;
+    made.inside.assign(loop.getBody()->getOps<DotOp>().begin(),
+                       loop.getBody()->getOps<DotOp>().end());
+    for (DotOp dot : loop->getBlock()->getOps<DotOp>())
+      (dot->isBeforeInBlock(loop) ? made.before : made.after).push_back(dot);
+    return made;
+  }
+  bool isRotated() const {
+    return !before.empty() && !inside.empty() && !after.empty();
+  }
+};
+
+/// The loops of a role whose products take turns.
+SmallVector<scf::ForOp> rotatedLoops(RoleOp role) {
+  SmallVector<scf::ForOp> loops;
+  role.walk([&](scf::ForOp loop) {
+    if (RotatedProducts::of(loop).isRotated())
+      loops.push_back(loop);
+  });
+  return loops;
+}
+
+/// Whether `a` and `b` are computed alike from the same values.
+bool isSame(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+  return left && right && left->getName() == right->getName() &&
+         left->getAttrDictionary() == right->getAttrDictionary() &&
+         left->getNumOperands() == right->getNumOperands() &&
+         llvm::all_of_zip(left->getOperands(), right->getOperands(), isSame);
+}
+
+/// Whether all of `roles` have one rotated loop, with the same bounds, so that
+/// every arrival at a named barrier is met.
+bool canTakeTurns(ArrayRef<RoleOp> roles) {
+  scf::ForOp first;
+  for (RoleOp role : roles) {
+    SmallVector<scf::ForOp> loops = rotatedLoops(role);
+    if (loops.size() != 1)
+      return false;
+    scf::ForOp loop = loops.front();
+    if (!first)
+      first = loop;
+    if (!isSame(loop.getLowerBound(), first.getLowerBound()) ||
+        !isSame(loop.getUpperBound(), first.getUpperBound()) ||
+        RotatedProducts::of(loop).inside.size() !=
+            RotatedProducts::of(first).inside.size())
+      return false;
+  }
+  return roles.size() > 1;
+}
+
 void Awaiter::takeTurns(scf::ForOp loop) {
-  SmallVector<DotOp> inside(loop.getBody()->getOps<DotOp>()), before, after;
-  for (DotOp dot : loop->getBlock()->getOps<DotOp>())
-    (dot->isBeforeInBlock(loop) ? before : after).push_back(dot);
-  if (inside.empty() || before.empty() || after.empty())
-    return;
+  auto [before, inside, after] = RotatedProducts::of(loop);
   takeTurn(before.front(), consumer.number != 0);
   passTurn(before.back());
   takeTurn(inside.front(), std::nullopt);
@@ -115,32 +169,36 @@ bool Awaiter::needs(Operation *op, DotOp product) {
   if (auto dot = dyn_cast<DotOp>(op);
       dot && dot.getAcc() == product.getResult())
     return false;
-  auto move = dyn_cast<MoveOp>(op);
-  bool overwrites = move && move.getType().getSmem() &&
-                    move.getType() == product.getA().getType();
+  bool overwrites = isa<MoveOp, NormalizeOp>(op) &&
+                    cast<TileType>(op->getResult(0).getType()).getSmem() &&
+                    op->getResult(0).getType() == product.getA().getType();
   return overwrites ||
          llvm::is_contained(op->getOperands(), product.getResult());
 }
 
-/// Awaits the first `count` products that have begun; later ones may run on.
+/// Awaits the first `count` products that have begun; later ones may run on. A
+/// chain is its last product, and the registers that a product reads are left
+/// alone until then: what uses either afterwards takes it from the wait.
 void Awaiter::await(size_t count) {
-  SmallVector<Value> values;
+  SetVector<Value> values;
   for (DotOp product : ArrayRef(begun).take_front(count)) {
     bool isAddedTo = llvm::any_of(product->getUsers(), [&](Operation *user) {
       return llvm::is_contained(begun, user);
     });
-    if (isAddedTo)
-      continue;
-    values.push_back(product.getResult());
-    // Registers that it reads are left alone until then.
+    if (!isAddedTo)
+      values.insert(product.getResult());
     if (product.getA().getType().inFragments())
-      values.push_back(product.getA());
+      values.insert(product.getA());
   }
-  auto wait = WaitDotsOp::create(b, ValueRange(values).getTypes(), values,
-                                 begun.size() - count);
-  for (auto [value, result] : llvm::zip(values, wait.getResults()))
-    if (value.getDefiningOp<DotOp>())
-      value.replaceAllUsesExcept(result, wait);
+  ValueRange awaited = values.getArrayRef();
+  auto wait =
+      WaitDotsOp::create(b, awaited.getTypes(), awaited, begun.size() - count);
+  for (auto [value, result] : llvm::zip(awaited, wait.getResults()))
+    value.replaceUsesWithIf(result, [&](OpOperand &use) {
+      Operation *user =
+          wait->getBlock()->findAncestorOpInBlock(*use.getOwner());
+      return user && wait->isBeforeInBlock(user);
+    });
   begun.erase(begun.begin(), begun.begin() + count);
 }
 
@@ -207,10 +265,20 @@ void Awaiter::visit(Block &block) {
 // Signals
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` writes shared memory that products of its own role read.
+static bool writesForProduct(Operation *op) {
+  if (auto move = dyn_cast<MoveOp>(op))
+    return move.getType().getSmem() && !move.getInto();
+  auto normalize = dyn_cast<NormalizeOp>(op);
+  return normalize && llvm::any_of(normalize->getUsers(), [](Operation *user) {
+           return isa<DotOp>(user);
+         });
+}
+
 /// wgmma reads shared memory by the asynchronous proxy, and each row of a tile
 /// by any warp of the group.
-void Awaiter::shareWithProducts(MoveOp move) {
-  b.setInsertionPointAfter(move);
+void Awaiter::shareWithProducts(Operation *op) {
+  b.setInsertionPointAfter(op);
   FenceOp::create(b, FenceKind::ProxyAsync);
   SyncNamedOp::create(b, 1 + consumer.count + consumer.number, groupThreads,
                       Value());
@@ -231,42 +299,54 @@ void Awaiter::electRelease(ReleaseOp release) {
 }
 
 void Awaiter::run() {
-  SmallVector<scf::ForOp> loops;
-  SmallVector<MoveOp> moves;
+  SmallVector<Operation *> written;
   SmallVector<ReleaseOp> releases;
   consumer.role.walk([&](Operation *op) {
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      loops.push_back(loop);
-    if (auto move = dyn_cast<MoveOp>(op);
-        move && move.getType().getSmem() && !move.getInto())
-      moves.push_back(move);
+    if (writesForProduct(op))
+      written.push_back(op);
     if (auto release = dyn_cast<ReleaseOp>(op))
       releases.push_back(release);
   });
-  if (consumer.count > 1)
-    for (scf::ForOp loop : loops)
+  if (consumer.takesTurns)
+    for (scf::ForOp loop : rotatedLoops(consumer.role))
       takeTurns(loop);
   visit(consumer.role.getBody().front());
-  for (MoveOp move : moves)
-    shareWithProducts(move);
+  for (Operation *op : written)
+    shareWithProducts(op);
   for (ReleaseOp release : releases)
     electRelease(release);
+}
+
+/// Waits that are there already would be doubled.
+LogicalResult expectNoWaits(gpu::GPUFuncOp func) {
+  WalkResult walked = func.walk([](WaitDotsOp wait) {
+    wait.emitOpError() << "stands in the kernel already: "
+                          "tile-wgmma-await-products has been run on it";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
 }
 
 struct TileWgmmaAwaitProductsPass
     : public fmha::tile::impl::TileWgmmaAwaitProductsBase<
           TileWgmmaAwaitProductsPass> {
   void runOnOperation() override {
-    if (!isTiledKernel(getOperation()) ||
-        !partitionFamilyOf(scheduleOf(getOperation())).asyncProducts)
+    gpu::GPUFuncOp func = getOperation();
+    if (!isTiledKernel(func) ||
+        !partitionFamilyOf(scheduleOf(func)).asyncProducts)
       return;
+    if (failed(expectStage(func, KernelStage::Specialised, getArgument())) ||
+        failed(expectNoWaits(func)))
+      return signalPassFailure();
     SmallVector<RoleOp> roles;
     getOperation().walk([&](RoleOp role) {
       if (!role.getSingleThread() && !role.getBody().front().empty())
         roles.push_back(role);
     });
+    bool takesTurns = canTakeTurns(roles);
     for (auto [number, role] : llvm::enumerate(roles))
-      Awaiter({role, unsigned(number), unsigned(roles.size())}).run();
+      Awaiter({role, unsigned(number), unsigned(roles.size()), takesTurns})
+          .run();
   }
 };
 
