@@ -213,12 +213,7 @@ bool skipsEmptyTiles(const Schedule &schedule);
 /// the other, so that a long one comes with a short one.
 bool pairsTiles(const Schedule &schedule);
 
-/// Return the roles that the planner gives to a CTA of `qTiles` query tiles and
-/// blocks of `kvBlock` keys: with tensor memory, where exponentials may be
-/// emulated, and with wgmma. withRoles() adds them to a schedule without roles.
-std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false,
-                               unsigned kvBlock = 128);
-std::vector<Role> consumerRoles(unsigned qTiles, unsigned ctasPerSm = 1);
+/// Returns `schedule`, with the planner's roles if it has none.
 Schedule withRoles(Schedule schedule);
 
 /// Returns `dim` rounded up to the 16 elements of an MMA step: the columns of

@@ -28,12 +28,11 @@ static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
 /// thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
 /// query tile softmax1 is idle and gives up its registers; with two,
 /// polynomials for exponentials take some of correction's.
-std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles, bool emulating,
-                                               unsigned kvBlock) {
-  unsigned ofTwo = softmaxOfTwo(emulating, kvBlock);
-  unsigned softmax0 = qTiles == 2 ? ofTwo : 216;
-  unsigned softmax1 = qTiles == 2 ? ofTwo : 24;
-  unsigned correction = qTiles == 2 ? 256 - ofTwo : 136, other = correction;
+static std::vector<Role> rolesOf(const Schedule &s) {
+  unsigned ofTwo = softmaxOfTwo(s.exp2EmulatedPercent, s.kvBlock);
+  unsigned softmax0 = s.qTiles == 2 ? ofTwo : 216;
+  unsigned softmax1 = s.qTiles == 2 ? ofTwo : 24;
+  unsigned correction = s.qTiles == 2 ? 256 - ofTwo : 136, other = correction;
   return {{"softmax0", 0, 4, softmax0},
           {"softmax1", 4, 4, softmax1},
           {"correction", 8, 4, correction},
@@ -41,11 +40,6 @@ std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles, bool emulating,
           {"mma", 13, 1, other},
           {"store", 14, 1, other},
           {"spare", 15, 1, other}};
-}
-
-static std::vector<Role> rolesOf(const Schedule &schedule) {
-  return defaultRoles(schedule.qTiles, schedule.exp2EmulatedPercent,
-                      schedule.kvBlock);
 }
 
 constinit const Family fmha::schedule::tcgen05Family = {
