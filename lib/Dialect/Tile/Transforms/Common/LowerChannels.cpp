@@ -355,8 +355,11 @@ void ChannelLowering::lowerStore(StoreOp op) {
   std::pair<Value, Value> place(op.getRow(), Value());
   if (view.getStart())
     place = boxRow(op, rowsOf(view));
+  // A tile that came through a ring lies in its slot.
+  auto received = op.getValue().getDefiningOp<SlotAddressOp>();
+  Value stage = received ? received.getStage() : index(0);
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
-    TmaStoreOp::create(b, panelAddress(tile, index(0), panel), view.getSource(),
+    TmaStoreOp::create(b, panelAddress(tile, stage, panel), view.getSource(),
                        view.getBatch(), place.first, view.getCopyHead(),
                        view.getMember(), int32_t(panel * panelColumns),
                        view.getColumn(), place.second);

@@ -357,32 +357,45 @@ LogicalResult Assigner::run() {
   return success();
 }
 
-/// Gives the roles of `func`, a program, their warps.
-LogicalResult writeRoles(gpu::GPUFuncOp func, const PartitionFamily &family) {
+/// Returns the roles that ops of `func` have, each with warps of its own.
+std::vector<schedule::Role> rolesOf(gpu::GPUFuncOp func,
+                                    const PartitionFamily &family) {
   SetVector<StringRef> names;
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (PartitionAttr partition = partitionOf(op))
       names.insert(partition.getRole());
   });
-  std::vector<schedule::Role> roles = layOutRoles(family, names.getArrayRef());
-  const schedule::Role &last = roles.back();
-  int32_t threads = (last.firstWarp + last.warps) * target::warpThreads;
+  return layOutRoles(family, names.getArrayRef());
+}
+
+/// Gives the roles of `func`, a program, their warps, unless `given` says them,
+/// and the CTA as many threads as they have.
+LogicalResult writeRoles(gpu::GPUFuncOp func, const PartitionFamily &family,
+                         const std::vector<schedule::Role> &given) {
+  std::vector<schedule::Role> roles =
+      given.empty() ? rolesOf(func, family) : given;
+  int32_t threads = 0;
+  for (const schedule::Role &role : roles)
+    threads = std::max<int32_t>(threads, (role.firstWarp + role.warps) *
+                                             target::warpThreads);
   if (threads > int32_t(target::Target::maxThreadsPerCta))
     return func.emitError()
-           << "needs " << threads << " threads for " << names.size()
+           << "needs " << threads << " threads for " << roles.size()
            << " roles, but a CTA has at most "
            << target::Target::maxThreadsPerCta
            << "; expected fewer sets of rows that share no tile";
   MLIRContext *ctx = func.getContext();
-  SmallVector<Attribute> attributes;
-  for (const schedule::Role &role : roles)
-    attributes.push_back(RoleAttr::get(ctx, role));
+  auto attributes =
+      llvm::map_to_vector(roles, [&](const schedule::Role &role) -> Attribute {
+        return RoleAttr::get(ctx, role);
+      });
   auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
   func->setAttr("tile.kernel",
                 KernelAttr::get(ctx, kernel.getTarget(), kernel.getMemory(),
                                 kernel.getBoxRows(),
                                 ArrayAttr::get(ctx, attributes)));
-  func.setKnownBlockSizeAttr(DenseI32ArrayAttr::get(ctx, {threads, 1, 1}));
+  if (!func.getKnownBlockSizeAttr())
+    func.setKnownBlockSizeAttr(DenseI32ArrayAttr::get(ctx, {threads, 1, 1}));
   return success();
 }
 
@@ -401,8 +414,8 @@ struct TileAssignPartitionsPass
     if (info->isProgram)
       hoistBounds(func);
     if (failed(Assigner(func, family).run()) ||
-        (info->isProgram && info->schedule.roles.empty() &&
-         failed(writeRoles(func, family))))
+        (info->isProgram &&
+         failed(writeRoles(func, family, info->schedule.roles))))
       signalPassFailure();
   }
 };

@@ -195,12 +195,17 @@ struct TileElideZeroFillsPass
 
 private:
   static LogicalResult elide(FillOp fill) {
-    for (OpOperand &use : fill->getUses()) {
+    for (OpOperand &use : llvm::make_early_inc_range(fill->getUses())) {
+      if (auto dot = dyn_cast<DotOp>(use.getOwner())) {
+        dot.getAccMutable().clear();
+        continue;
+      }
       auto loop = dyn_cast<scf::ForOp>(use.getOwner());
       if (!loop)
         return use.getOwner()->emitOpError()
-               << "expected a loop to carry an accumulator in tensor memory "
-                  "that begins with 0, since no op fills tensor memory";
+               << "expected a product or a loop to take an accumulator in "
+                  "tensor memory that begins with 0, since no op fills tensor "
+                  "memory";
       if (failed(Elision(fill, use).run()))
         return failure();
     }

@@ -187,7 +187,11 @@ void Awaiter::await(size_t count) {
     });
     if (!isAddedTo)
       values.insert(product.getResult());
-    if (product.getA().getType().inFragments())
+    bool isReadLater =
+        llvm::any_of(ArrayRef(begun).drop_front(count), [&](DotOp later) {
+          return later.getA() == product.getA();
+        });
+    if (product.getA().getType().inFragments() && !isReadLater)
       values.insert(product.getA());
   }
   ValueRange awaited = values.getArrayRef();
