@@ -40,7 +40,7 @@ KernelQuery fmha::queryKernel(const std::string &moduleText,
   query.plan = schedule::plan(query.problem, options.target, options.overrides,
                               query.reason);
   if (query.plan) {
-    query.family = schedule::familyOf(query.plan->schedule);
+    query.family = schedule::familyName(query.plan->schedule);
     query.reason = query.plan->reason;
   }
   return query;

@@ -99,8 +99,7 @@ Value KernelBuilder::buildRowBlock(Value id, Value rowBlocks) {
   if (!op.getMask().rightBound())
     return number;
   Value last = make<arith::SubIOp>(rowBlocks, index(1));
-  if (plan.scheduler != schedule::Scheduler::Static ||
-      !schedule::usesWgmma(plan))
+  if (!schedule::pairsTiles(plan))
     return make<arith::SubIOp>(last, number);
   Value head = make<arith::DivUIOp>(id, rowBlocks);
   Value back =

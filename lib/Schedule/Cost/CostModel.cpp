@@ -8,7 +8,7 @@
 
 #include "fmha/Schedule/Cost/CostModel.h"
 
-#include "CostWgmma.h"
+#include "FamilyCost.h"
 #include "Model/Text.h"
 
 #include "fmha/Layout/SmemTile.h"
@@ -54,6 +54,7 @@ constexpr double mostColumns = 256;
 struct TileWork {
   const KernelModel &kernel;
   const target::Target &gpu;
+  bool inTmem;
 
   double rows() const { return kernel.tileRows; }
   double keys() const { return kernel.keys; }
@@ -120,7 +121,7 @@ Traffic trafficOf(const TileWork &w, const Products &p) {
   traffic.l2Read = keysAndValues + scales;
   if (w.pInSmem())
     traffic.smemWritten += tiles * w.pBytes();
-  if (!w.gpu.hasTcgen05)
+  if (!w.inTmem)
     return traffic;
   double rescaled = w.rescales() * w.outputs() * sizeof(float);
   traffic.tmemRead = tiles * (w.scoreBytes() + rescaled);
@@ -141,7 +142,7 @@ std::array<double, unitCount> busyOf(const TileWork &w, const Products &p,
   at(Unit::Mufu) = (scores - emulated + tiles * w.rows()) / gpu.mufuPerClock;
   at(Unit::Smem) =
       (traffic.smemRead + traffic.smemWritten) / gpu.smemBytesPerClock;
-  if (gpu.hasTcgen05)
+  if (w.inTmem)
     at(Unit::Tmem) =
         (traffic.tmemRead + traffic.tmemWritten) / gpu.tmemBytesPerClock;
   at(Unit::Fma) = (fmaPerScore * scores + fmaPerEmulated * emulated +
@@ -182,29 +183,6 @@ double chainOf(const TileWork &w, const Products &p, const Cost &cost) {
 double turnsOf(const TileWork &w, const Cost &cost) {
   double waits = (w.kernel.pSlices - 1.0) * cost.handOver;
   return w.kernel.tiles * (cost.softmaxClocks + waits);
-}
-
-/// Returns the clocks of loads with wgmma. A consumer holds K of a block and V
-/// of the previous one, so only further messages are in flight, each for the
-/// memory latency and its transfer. (Measured on an H100, head dim 256: 3
-/// stages of 96 keys take 1.4 times as long per key as 4 of 80.)
-double loadsOfPairs(const TileWork &w) {
-  constexpr double held = 2, messages = 2;
-  double bytes = w.kernel.messageBytes;
-  double underWay = std::max(0.5, w.kernel.ringBytes / bytes - held);
-  return messages * (w.gpu.memoryLatency + bytes / w.gpu.l2BytesPerClock) /
-         underWay;
-}
-
-/// Returns the clocks of loads; the message that an MMA reads is not in flight.
-double loadsOf(const TileWork &w, const Traffic &traffic) {
-  if (!w.kernel.ringBytes)
-    return 0;
-  if (w.gpu.hasWgmma)
-    return loadsOfPairs(w);
-  double free = std::max<double>(1, double(w.kernel.ringBytes) -
-                                        double(w.kernel.messageBytes));
-  return traffic.l2Read * w.gpu.memoryLatency / free;
 }
 
 unsigned roundUp(unsigned value, unsigned unit) {
@@ -252,9 +230,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   const target::Target *gpu = target::findTarget(schedule.target);
   if (schedule.scheduler == Scheduler::Static && gpu)
     kernel.mostCtas = gpu->sms * schedule.ctasPerSm;
-  // A consumer starts the scores of the next block before it waits for these.
-  if (usesWgmma(schedule))
-    kernel.scoreStages = 2;
+  kernel.scoreStages = familyServing(gpu).cost.scoreStages;
   Rings rings = ringsOf(problem, schedule);
   kernel.ringBytes = unsigned(rings.bytes());
   kernel.messageBytes = unsigned(std::max(rings.keyBytes, rings.valueBytes));
@@ -264,7 +240,8 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
 Cost fmha::schedule::modelCost(const KernelModel &kernel) {
   const target::Target *gpu = target::findTarget(kernel.target);
   assert(gpu && "no such target");
-  TileWork work{kernel, *gpu};
+  const Family &family = familyServing(gpu);
+  TileWork work{kernel, *gpu, family.kernel.accumulatesInTensorMemory};
   Products both = products(work);
   Cost cost;
   cost.traffic = trafficOf(work, both);
@@ -272,26 +249,17 @@ Cost fmha::schedule::modelCost(const KernelModel &kernel) {
   cost.qkClocks = both.qk.clocks;
   cost.pvClocks = both.pv.clocks;
   cost.softmaxClocks = softmaxClocks(work, cost);
-  if (gpu->hasTcgen05)
+  if (work.inTmem)
     cost.rescaleClocks =
         2 * work.outputs() * sizeof(float) / gpu->tmemBytesPerClock;
   cost.handOver = handOverOf(work);
   cost.chain = chainOf(work, both, cost);
   cost.turns = turnsOf(work, cost);
-  cost.loads = loadsOf(work, cost.traffic);
+  if (kernel.ringBytes)
+    cost.loads = family.cost.loads(kernel, *gpu, cost.traffic);
   double beside = std::max({cost.of(cost.bound()), cost.turns, cost.loads});
-  cost.clocks = std::max(beside, cost.chain);
-  if (gpu->hasWgmma) {
-    double mma = both.qk.clocks + both.pv.clocks;
-    // An emulated one takes as long as two (measured, see results).
-    double emulated = work.scores() * kernel.emulated / gpu->mufuPerClock;
-    double exponentials = cost.of(Unit::Mufu) / kernel.tiles + 2 * emulated;
-    WgmmaBlock block = wgmmaBlock(kernel, mma, exponentials);
-    cost.chain = block.alone;
-    cost.clocks =
-        kernel.ctasPerSm > 1 ? block.all : std::max(block.all, cost.loads);
-    cost.measured = true;
-  }
+  family.cost.setClocks(kernel, *gpu, beside, cost);
+  cost.measured = family.cost.measured;
   cost.serial = cost.chain > beside;
   constexpr double unitOfKeys = 128;
   cost.clocksPerRow = cost.clocks * kernel.passes * unitOfKeys /

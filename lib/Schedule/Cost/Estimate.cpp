@@ -8,7 +8,7 @@
 
 #include "fmha/Schedule/Cost/Estimate.h"
 
-#include "CostWgmma.h"
+#include "FamilyCost.h"
 
 #include "fmha/Target/Target.h"
 
@@ -149,18 +149,13 @@ const Blocks &Launches::blocksOf(const KernelModel &kernel) {
 double Launches::clocks(const KernelModel &kernel, const Cost &block,
                         const Estimate &sofar) {
   const target::Target &gpu = *target::findTarget(kernel.target);
-  double trips = 2.0 * gpu.memoryLatency;
   Blocks blocks = blocksOf(kernel);
   blocks.all /= kernel.splits;
   blocks.longest = std::ceil(blocks.longest / kernel.splits);
   double heads = double(workload.batch * headParts(kernel, workload) *
                         kernel.passes * kernel.splits);
-  if (gpu.hasWgmma)
-    return wgmmaLaunch(kernel, block, workload, blocks, heads, gpu.sms);
-  double tripsPaid = kernel.persistent ? 1 : sofar.waves;
-  double even = workload.mask.isFull() ? sofar.waves * blocks.longest
-                                       : heads * blocks.all / gpu.sms;
-  return std::max(even, blocks.longest) * block.clocks + tripsPaid * trips;
+  return familyServing(&gpu).cost.launch(
+      {kernel, block, workload, blocks, heads, gpu, sofar.waves});
 }
 
 Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {

@@ -14,6 +14,8 @@
 #ifndef FMHA_LIB_SCHEDULE_MODEL_FOOTPRINT_H
 #define FMHA_LIB_SCHEDULE_MODEL_FOOTPRINT_H
 
+#include "Families/Family.h"
+
 #include "fmha/Layout/SmemTile.h"
 #include "fmha/Schedule/Model/Schedule.h"
 #include "fmha/Target/Target.h"
@@ -37,7 +39,8 @@ constexpr unsigned barrierBytes = 8;
 constexpr unsigned statsPerTile = 128;
 /// Returns the bytes of "next_tile", 0 if a CTA computes one tile.
 inline unsigned nextTileBytes(const Schedule &schedule) {
-  bool told = schedule.scheduler != Scheduler::Single && !usesWgmma(schedule);
+  bool told = schedule.scheduler != Scheduler::Single &&
+              familyServing(schedule.target).kernel.announcesNextTile;
   return told ? NextTile::bytes : 0;
 }
 /// Ends of the map are rounded up to this, and small regions start at it.
@@ -62,8 +65,8 @@ inline uint64_t smemOfCta(const target::Target &gpu, const Schedule &schedule) {
 }
 
 /// Returns whether the output is staged in a separate region, so that the next
-/// tile's queries need not wait for the store: in wgmma kernels that loop over
-/// tiles, if a ring of two blocks still fits.
+/// tile's queries need not wait for the store: in kernels that loop over tiles,
+/// if the family does so and a ring of two blocks still fits.
 bool stagesOutputApart(const Problem &problem, const Schedule &schedule);
 
 struct Footprint {

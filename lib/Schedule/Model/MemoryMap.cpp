@@ -25,9 +25,10 @@ static uint64_t alignTo(uint64_t value, uint64_t alignment) {
 
 bool fmha::schedule::stagesOutputApart(const Problem &problem,
                                        const Schedule &s) {
+  if (s.scheduler == Scheduler::Single || problem.outF32 || s.splits > 1)
+    return false;
   const target::Target *gpu = target::findTarget(s.target);
-  if (!gpu || !gpu->hasWgmma || s.scheduler == Scheduler::Single ||
-      problem.outF32 || s.splits > 1)
+  if (!familyServing(gpu).kernel.stagesOutputApart)
     return false;
   constexpr unsigned twoBlocks = 4;
   uint64_t columns = outputColumns(problem, s);
@@ -67,7 +68,8 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   bool staged = !problem.outF32 && schedule.splits == 1;
   outBytes = staged ? panelTileBytes(rows, oColumns) : 0;
   outApart = stagesOutputApart(problem, schedule);
-  inTensorMemory = !usesWgmma(schedule);
+  inTensorMemory =
+      familyServing(schedule.target).kernel.accumulatesInTensorMemory;
   statsBytes = inTensorMemory ? statsPerTile * sizeof(float) : 0;
 }
 

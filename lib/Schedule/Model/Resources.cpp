@@ -28,7 +28,8 @@ uint64_t alignTo(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
+uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
+                     const KernelTraits &kernel) {
   uint64_t q = panelTileBytes(s.qTileRows, problem.headDim);
   uint64_t out = 0;
   if (!problem.outF32 && s.splits == 1)
@@ -37,7 +38,7 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
       stagesOutputApart(problem, s)
           ? alignTo(q, tileAlignment) + alignTo(out, tileAlignment)
           : alignTo(std::max(q, out), tileAlignment);
-  if (!usesWgmma(s))
+  if (kernel.accumulatesInTensorMemory)
     perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
   if (s.pPlacement == PPlacement::Smem)
     perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
@@ -94,22 +95,16 @@ Resources fmha::schedule::resourcesOf(const Problem &problem,
                                       const Schedule &schedule) {
   Resources resources;
   const target::Target *gpu = target::findTarget(schedule.target);
-  if (gpu && gpu->hasTcgen05) {
+  const KernelTraits &kernel = familyServing(gpu).kernel;
+  if (gpu && kernel.accumulatesInTensorMemory) {
     uint64_t columns = tmemColumnsOf(problem, schedule);
     resources.tmemColumns = columns;
     uint64_t asked =
         std::bit_ceil(std::max<uint64_t>(columns, gpu->tmemAllocationUnit));
     resources.tmemAllocated = asked <= gpu->tmemColumns ? asked : 0;
   }
-  // Besides the CTA's barrier: one for the turns of each of several consumers,
-  // and one for each consumer whose warps share P.
-  if (gpu && gpu->hasWgmma) {
-    if (schedule.qTiles > 1)
-      resources.namedBarriers += schedule.qTiles;
-    if (schedule.pPlacement == PPlacement::Smem)
-      resources.namedBarriers += schedule.qTiles;
-  }
-  resources.smemBytes = smemBytesOf(problem, schedule);
+  resources.namedBarriers += kernel.namedBarriers(schedule);
+  resources.smemBytes = smemBytesOf(problem, schedule, kernel);
   countWarps(schedule, resources);
   return resources;
 }

@@ -8,7 +8,7 @@
 
 #include "fmha/Schedule/Model/Schedule.h"
 
-#include "fmha/Target/Target.h"
+#include "Families/Family.h"
 
 #include <algorithm>
 #include <utility>
@@ -70,13 +70,20 @@ const SmemRegion *MemoryMap::findSmem(std::string_view name) const {
   return findNamed(smem, name);
 }
 
-bool fmha::schedule::usesWgmma(const Schedule &schedule) {
-  const target::Target *gpu = target::findTarget(schedule.target);
-  return gpu && gpu->hasWgmma;
+bool fmha::schedule::skipsEmptyTiles(const Schedule &schedule) {
+  return schedule.qTiles > 1 &&
+         familyServing(schedule.target).kernel.skipsEmptyTiles;
 }
 
-bool fmha::schedule::skipsEmptyTiles(const Schedule &schedule) {
-  return schedule.qTiles > 1 && !usesWgmma(schedule);
+bool fmha::schedule::pairsTiles(const Schedule &schedule) {
+  return schedule.scheduler == Scheduler::Static &&
+         familyServing(schedule.target).kernel.pairsTiles;
+}
+
+Schedule fmha::schedule::withRoles(Schedule schedule) {
+  if (schedule.roles.empty())
+    schedule.roles = familyServing(schedule.target).kernel.roles(schedule);
+  return schedule;
 }
 
 unsigned fmha::schedule::paddedColumns(unsigned dim) {

@@ -8,14 +8,13 @@
 
 #include "Candidates.h"
 
+#include "Axes.h"
 #include "Model/Footprint.h"
-#include "Rules/Check.h"
 
 #include "fmha/Schedule/Model/Resources.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <utility>
 
@@ -24,42 +23,24 @@ using namespace fmha::schedule;
 
 namespace {
 
-using Values = std::vector<unsigned>;
-
-/// One level of the tree. `decides` are the rules of check() that depend only
-/// on fields of this level and of those above it.
-struct Axis {
-  Values values;
-  Rules decides;
-  void (*set)(Schedule &, unsigned);
-};
-
-const ScheduleField *fieldOf(std::string_view name) {
-  for (const ScheduleField &field : scheduleFields())
-    if (field.name == name)
-      return &field;
-  return nullptr;
-}
-
 class Search {
 public:
   Search(const Problem &problem, std::string_view target,
          const Overrides &overrides)
-      : problem(problem), overrides(overrides),
-        gpu(target::findTarget(target)) {
+      : problem(problem), overrides(overrides), gpu(target::findTarget(target)),
+        tree(problem, overrides, gpu) {
     start.target = target;
     start.kvStages = leastStages;
-    if (gpu && gpu->hasWgmma) {
-      start.qTileRows = 64;
-      start.pPlacement = PPlacement::Registers;
-    }
+    const FamilyCandidates &family = familyServing(gpu).candidates;
+    start.qTileRows = family.qTileRows;
+    start.pPlacement = family.pPlacement;
     // A requested value holds for a branch from its root on.
     for (const ScheduleField &field : scheduleFields())
       if (std::optional<unsigned> wanted = overrides[field.choice])
         field.set(start, *wanted);
     start.packHeads = std::max(start.packHeads, 1u);
     start.rescaleThreshold = usualThreshold(problem, start);
-    buildAxes();
+    family.addAxes(tree);
   }
 
   Candidates run() {
@@ -68,14 +49,6 @@ public:
   }
 
 private:
-  void buildAxes();
-  void buildWgmmaAxes();
-  void packingAxis();
-  /// Returns the numbers of heads to pack: 1 and, if lengths and group are
-  /// known, those that divide the group, and the one that holds all of it.
-  Values packings() const;
-  /// Adds a level for the field of that name: the requested value, or `values`.
-  void axis(std::string_view name, Values values, Rules decides);
   void descend(const Schedule &above, size_t level, Rules settledAbove);
   void consider(Schedule schedule);
   /// Deepens the rings of `schedule`. Returns the first schedule that the
@@ -97,32 +70,11 @@ private:
   const Overrides &overrides;
   const target::Target *gpu;
   Schedule start;
-  std::vector<Axis> axes;
-  /// The level below which the rows of a tile are known.
-  size_t lastOfTiles = 0;
-  /// Numbers of slices of P. They are not a level: rings do not depend on them.
-  Values slices;
+  Axes tree;
   Candidates result;
 };
 
-/// Returns 0 ("all") and the sizes of parts of `whole` to consider: powers of
-/// two from `least` that are smaller, the large ones first.
-Values parts(unsigned whole, unsigned least, unsigned most) {
-  Values values = {0};
-  for (unsigned part = most; part >= least; part /= 2)
-    if (part < whole)
-      values.push_back(part);
-  return values;
-}
-
 } // namespace
-
-void Search::axis(std::string_view name, Values values, Rules decides) {
-  const ScheduleField *field = fieldOf(name);
-  if (std::optional<unsigned> wanted = overrides[field->choice])
-    values = {*wanted};
-  axes.push_back({std::move(values), decides, field->set});
-}
 
 double fmha::schedule::usualThreshold(const Problem &problem,
                                       const Schedule &schedule) {
@@ -133,125 +85,27 @@ double fmha::schedule::usualThreshold(const Problem &problem,
                     Schedule().rescaleThreshold);
 }
 
-Values Search::packings() const {
-  constexpr unsigned most = 128, fullTile = 64;
-  unsigned group = groupHint(problem),
-           all = std::min(std::bit_ceil(group), most);
-  if (overrides[Choice::PackHeads] == Overrides::wholeGroup)
-    return {all};
-  if (group <= 1 || !problem.qLenHint)
-    return {1};
-  // A tile takes as long with all heads of the group as with one. So packed
-  // tiles are no slower if there are no more of them: if all rows fit one tile,
-  // or the group divides a tile that one head does not fill.
-  bool divides = std::has_single_bit(group) && problem.qLenHint < fullTile;
-  if (!overrides[Choice::PackHeads] &&
-      (divides || problem.qLenHint <= most / all))
-    return {all};
-  unsigned exact = group & (0 - group);
-  if (exact >= fullTile)
-    return {1, std::min(exact, most)};
-  Values values = {1, all};
-  if (exact > 1 && exact < all)
-    values.push_back(exact);
-  return values;
-}
-
-/// Builds the levels of the tree. Subtiles, separate rings and head_dim_v tiles
-/// cost something, and are needed only if whole blocks are large.
-void Search::buildAxes() {
-  if (gpu && gpu->hasWgmma)
-    return buildWgmmaAxes();
-  constexpr unsigned wide = 128;
-  bool wideKeys = problem.headDim > wide, wideValues = problem.headDimV > wide;
-  bool uneven = problem.headDim != problem.headDimV;
-  axes.push_back({{1, 2}, rule(1) | rule(4), [](Schedule &s, unsigned group) {
-                    s.ctaGroup = group;
-                  }});
-  axis("q_tiles", {2, 1}, 0);
-  axis("q_tile_rows", {128, 64}, 0);
-  packingAxis();
-  axis("kv_block", {128, 64, 256}, rule(3));
-  axis("o_columns", wideValues ? parts(problem.headDimV, 64, 256) : Values{0},
-       rule(2));
-  Values placements = {unsigned(PPlacement::Tmem), unsigned(PPlacement::Smem),
-                       unsigned(PPlacement::Registers)};
-  if (overrides.pPlacement != PPlacement::Auto)
-    placements = {unsigned(overrides.pPlacement)};
-  axes.push_back({placements, rule(5), [](Schedule &s, unsigned placement) {
-                    s.pPlacement = PPlacement(placement);
-                  }});
-  // plan.C8 requires subtiles or sharing for wide heads: decides key_chunk.
-  axis("share_kv", problem.vInK ? Values{1, 0} : Values{0}, 0);
-  axis("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},
-       rule(8));
-  axis("value_chunk", wideValues ? parts(wide, 16, 64) : Values{0}, rule(8));
-  bool ownRing = wideKeys || wideValues || uneven;
-  axis("v_stages", ownRing ? Values{0, 1} : Values{0}, rule(8));
-  // Eight would save an eighth of a product for four more hand-offs, and no
-  // product of a tile takes that long.
-  slices = {1, 2, 4};
-  if (std::optional<unsigned> wanted = overrides[Choice::PSlices])
-    slices = {*wanted};
-}
-
-void Search::packingAxis() {
-  if (overrides[Choice::PackHeads].value_or(Overrides::wholeGroup) ==
-      Overrides::wholeGroup)
-    axes.push_back({packings(), 0, [](Schedule &s, unsigned heads) {
-                      s.packHeads = std::min(heads, s.qTileRows);
-                    }});
-  lastOfTiles = axes.size() - 1;
-}
-
 bool fmha::schedule::hasTileWithoutRows(const Problem &problem,
                                         const Schedule &schedule) {
   return schedule.qTiles > 1 && problem.qLenHint != 0 &&
          problem.qLenHint <= queriesOfTile(schedule);
 }
 
-/// Builds the levels for wgmma. Query tiles are warpgroups; larger blocks have
-/// fewer waits, up to the limit of registers or of rings of two stages each.
-void Search::buildWgmmaAxes() {
-  axis("q_tiles", {2, 3, 1}, rule(1));
-  axis("q_tile_rows", {64}, rule(3));
-  packingAxis();
-  axis("o_columns",
-       problem.headDimV > widestPass ? parts(problem.headDimV, 64, widestPass)
-                                     : Values{0},
-       0);
-  axis("scheduler", wgmmaSchedulers(problem), 0);
-  axis("ctas_per_sm", wgmmaCtasPerSm(problem, gpu->sms), rule(3));
-  axis("kv_block", wgmmaKeyBlocks(problem), rule(3));
-  Values placements = {unsigned(PPlacement::Registers),
-                       unsigned(PPlacement::Smem)};
-  if (overrides.pPlacement != PPlacement::Auto)
-    placements = {unsigned(overrides.pPlacement)};
-  axes.push_back(
-      {placements, rule(5) | rule(2), [](Schedule &s, unsigned placement) {
-         s.pPlacement = PPlacement(placement);
-       }});
-  for (std::string_view name :
-       {"share_kv", "key_chunk", "value_chunk", "v_stages"})
-    axis(name, {0}, rule(8));
-  slices = {overrides[Choice::PSlices].value_or(1)};
-}
-
 void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {
-  if (level == axes.size())
+  if (level == tree.levels.size())
     return consider(above);
-  const Axis &axis = axes[level];
+  const Axis &axis = tree.levels[level];
   Rules settled = settledAbove | axis.decides;
-  unsigned below = unsigned(slices.size());
-  for (size_t i = level + 1; i < axes.size(); ++i)
-    below *= unsigned(axes[i].values.size());
+  unsigned below = unsigned(tree.slices.size());
+  for (size_t i = level + 1; i < tree.levels.size(); ++i)
+    below *= unsigned(tree.levels[i].values.size());
   for (unsigned value : axis.values) {
     Schedule schedule = above;
     axis.set(schedule, value);
     std::optional<Refusal> found;
     if (axis.decides)
       found = refusalOf(schedule);
-    bool empty = level == lastOfTiles && !overrides[Choice::QTiles] &&
+    bool empty = level == tree.lastOfTiles && !overrides[Choice::QTiles] &&
                  hasTileWithoutRows(problem, schedule);
     if (empty || (found && settled & rule(found->rule)))
       reject(std::move(schedule), below);
@@ -316,13 +170,13 @@ bool Search::mend(Schedule &schedule, Rules rules) const {
 void Search::consider(Schedule schedule) {
   std::optional<Schedule> deeper = chooseStages(schedule);
   size_t done = 0;
-  for (; done < slices.size(); ++done) {
+  for (; done < tree.slices.size(); ++done) {
     Schedule sliced = schedule;
-    sliced.pSlices = slices[done];
+    sliced.pSlices = tree.slices[done];
     // Only the ring and plan.C8 depend on the slices.
     if (!mend(sliced, done ? rule(6) | rule(8) : rulesWithoutRoles)) {
       // More slices do not help.
-      reject(std::move(sliced), unsigned(slices.size() - done));
+      reject(std::move(sliced), unsigned(tree.slices.size() - done));
       break;
     }
     result.sound.push_back(std::move(sliced));

@@ -39,15 +39,6 @@ struct Candidates {
 Candidates enumerate(const Problem &problem, std::string_view target,
                      const Overrides &overrides);
 
-/// The most columns of O in one head_dim_v tile of a consumer.
-constexpr unsigned widestPass = 256;
-
-/// Returns the KV blocks to consider with wgmma, the default ones first.
-std::vector<unsigned> wgmmaKeyBlocks(const Problem &problem);
-/// Returns the schedulers to consider, as values of Scheduler.
-std::vector<unsigned> wgmmaSchedulers(const Problem &problem);
-std::vector<unsigned> wgmmaCtasPerSm(const Problem &problem, unsigned sms);
-
 /// Returns the default rescale_threshold: 0 if outputs depend on the true
 /// maximum, as those of partial kernels do.
 double usualThreshold(const Problem &problem, const Schedule &schedule);

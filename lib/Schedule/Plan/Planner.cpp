@@ -21,45 +21,6 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-/// Returns the registers of each softmax thread of two tiles: a row of 128
-/// scores and the state of a row, more with polynomials; a row of 64 leaves
-/// some to correction.
-static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
-  if (kvBlock <= 64)
-    return 168;
-  return emulating ? 200 : 184;
-}
-
-/// 16 warps, as in the fastest public kernels. Counts per thread are such that
-/// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of scores per
-/// thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
-/// query tile softmax1 is idle and gives up its registers; with two,
-/// polynomials for exponentials take some of correction's.
-std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles, bool emulating,
-                                               unsigned kvBlock) {
-  unsigned ofTwo = softmaxOfTwo(emulating, kvBlock);
-  unsigned softmax0 = qTiles == 2 ? ofTwo : 216;
-  unsigned softmax1 = qTiles == 2 ? ofTwo : 24;
-  unsigned correction = qTiles == 2 ? 256 - ofTwo : 136, other = correction;
-  return {{"softmax0", 0, 4, softmax0},
-          {"softmax1", 4, 4, softmax1},
-          {"correction", 8, 4, correction},
-          {"load", 12, 1, other},
-          {"mma", 13, 1, other},
-          {"store", 14, 1, other},
-          {"spare", 15, 1, other}};
-}
-
-Schedule fmha::schedule::withRoles(Schedule schedule) {
-  if (schedule.roles.empty())
-    schedule.roles =
-        usesWgmma(schedule)
-            ? consumerRoles(schedule.qTiles, schedule.ctasPerSm)
-            : defaultRoles(schedule.qTiles, schedule.exp2EmulatedPercent,
-                           schedule.kvBlock);
-  return schedule;
-}
-
 /// Returns the sound candidates, the best first.
 static std::vector<Schedule> rank(const Problem &problem,
                                   std::vector<Schedule> schedules) {

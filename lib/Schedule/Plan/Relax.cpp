@@ -27,15 +27,12 @@ struct Grid {
   unsigned step, most;
   /// 0 means all, and so lies above `most`.
   bool zeroIsAll = false;
-  /// `most` with wgmma, if it differs.
-  unsigned mostOfWgmma = 0;
 };
 constexpr Grid grids[] = {
-    {"scheduler", 1, 2},   // a choice of three
-    {"ctas_per_sm", 1, 3}, // with wgmma
-    // Per cent.
-    {"exp2_emulated", 1, 25, /*zeroIsAll=*/false, /*mostOfWgmma=*/50},
-    {"p_offset", 1, 96}, // log2 of a finite P
+    {"scheduler", 1, 2},      // a choice of three
+    {"ctas_per_sm", 1, 3},    // with wgmma
+    {"exp2_emulated", 1, 50}, // per cent
+    {"p_offset", 1, 96},      // log2 of a finite P
     {"splits", 1, mostSplits},
     {"p_slices", 1, 16},  // whole K steps of 16 keys of a block
     {"kv_stages", 1, 32}, // two mbarriers each of the 64 that are kept
@@ -72,17 +69,9 @@ struct Request {
 
 using Changes = std::vector<std::string>;
 
-std::optional<Grid> gridOf(std::string_view name, std::string_view target) {
-  const Grid *found =
-      std::find_if(std::begin(grids), std::end(grids),
-                   [&](const Grid &grid) { return grid.name == name; });
-  if (found == std::end(grids))
-    return std::nullopt;
-  Grid grid = *found;
-  const target::Target *gpu = target::findTarget(target);
-  if (gpu && gpu->hasWgmma && grid.mostOfWgmma)
-    grid.most = grid.mostOfWgmma;
-  return grid;
+const Grid *gridOf(std::string_view name) {
+  const Grid *found = std::ranges::find(grids, name, &Grid::name);
+  return found == std::end(grids) ? nullptr : found;
 }
 
 /// Returns the values of `grid` other than `wanted`, the nearest first; of two
@@ -109,7 +98,7 @@ std::vector<unsigned> around(unsigned wanted, const Grid &grid, bool zero) {
 std::optional<unsigned> closestValue(Request request,
                                      const ScheduleField &field) {
   unsigned wanted = *request.overrides[field.choice];
-  std::optional<Grid> grid = gridOf(field.name, request.target);
+  const Grid *grid = gridOf(field.name);
   if (!grid)
     return std::nullopt;
   for (unsigned other : around(wanted, *grid, field.zeroChooses)) {

@@ -11,6 +11,7 @@
 #include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Target/Target.h"
 
+#include "Cost/FamilyCost.h"
 #include "Model/Footprint.h"
 #include "Model/Text.h"
 
@@ -132,7 +133,9 @@ static std::string describeScheduler(const Schedule &s) {
   switch (s.scheduler) {
   case Scheduler::Single:
     return std::string("single: one tile per CTA") +
-           (usesWgmma(s) ? "" : " (others are only modelled)");
+           (familyServing(s.target).cost.measured
+                ? ""
+                : " (others are only modelled)");
   case Scheduler::Static:
     return "static: at most " + str(gpu ? gpu->sms * s.ctasPerSm : 0) +
            " CTAs, " + (s.ctasPerSm == 1 ? "one" : str(s.ctasPerSm)) +
@@ -168,8 +171,8 @@ static std::string liveHeads(const Problem &problem, const Schedule &s) {
   return group && group < s.packHeads ? " (which has " + str(group) + ")" : "";
 }
 
-std::string_view fmha::schedule::familyOf(const Schedule &schedule) {
-  return usesWgmma(schedule) ? "wgmma" : "tcgen05";
+std::string_view fmha::schedule::familyName(const Schedule &schedule) {
+  return familyServing(schedule.target).name;
 }
 
 static std::string summarize(const Problem &problem, const Schedule &s) {
@@ -186,7 +189,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   if (problem.source2)
     text += ", a second KV segment with mask " + stringify(problem.mask2);
   text += '\n';
-  text += line("family", std::string(familyOf(s)));
+  text += line("family", std::string(familyName(s)));
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
   if (s.packHeads > 1)
     text += line("pack_heads",
@@ -222,10 +225,9 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   text += line("rescale_threshold",
                std::string("2^") + threshold + " growth of a row's maximum");
   if (s.exp2EmulatedPercent)
-    text +=
-        line("exp2_emulated",
-             str(s.exp2EmulatedPercent) + " % of the exponentials" +
-                 (usesWgmma(s) ? ", each of which took as long as two" : ""));
+    text += line("exp2_emulated",
+                 str(s.exp2EmulatedPercent) + " % of the exponentials" +
+                     std::string(familyServing(s.target).cost.emulation));
   if (s.pOffset)
     text += line("p_offset", "P and O are 2^" + str(s.pOffset) +
                                  " times as large, until O is written");

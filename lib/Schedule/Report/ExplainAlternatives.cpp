@@ -11,6 +11,7 @@
 #include "fmha/Schedule/Plan/Splits.h"
 #include "fmha/Schedule/Report/Explain.h"
 
+#include "Cost/FamilyCost.h"
 #include "Model/Text.h"
 #include "Rules/Check.h"
 
@@ -89,7 +90,7 @@ static std::string faster(const Problem &problem, const Plan &plan,
 std::string fmha::schedule::listByRequest(const Problem &problem,
                                           const Plan &plan) {
   // Measured on an H200: it is slower there, which the model does not predict.
-  if (usesWgmma(plan.schedule))
+  if (familyServing(plan.schedule.target).cost.measured)
     return "";
   std::string text;
   for (const ByRequest &request : byRequest)

@@ -10,19 +10,16 @@
 #include "CheckRules.h"
 #include "Model/Footprint.h"
 
-#include "fmha/Layout/Tmem.h"
 #include "fmha/Target/Target.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdio>
-#include <span>
 #include <utility>
 
 using namespace fmha;
 using namespace fmha::schedule;
 
-static Complaint checkTarget(const Case &c) {
+Complaint fmha::schedule::checkTarget(const Case &c) {
   const std::string &name = c.schedule.target;
   if (!c.gpu)
     return "expected a known target (" + target::supportedNames() +
@@ -41,7 +38,7 @@ static std::string nearestDims(unsigned dim) {
          str(uint64_t(below) + unit);
 }
 
-static Complaint checkHeadDims(const Case &c) {
+Complaint fmha::schedule::checkHeadDims(const Case &c) {
   for (auto [name, dim] : {std::pair("head_dim", c.problem.headDim),
                            std::pair("head_dim_v", c.problem.headDimV)})
     if (dim == 0 || dim % 8 != 0)
@@ -56,86 +53,11 @@ static Complaint checkHeadDims(const Case &c) {
   return std::nullopt;
 }
 
-/// Checks that S and O of every tile fit tensor memory.
-static Complaint checkTmem(const Case &c) {
-  Footprint sizes(c.problem, c.schedule);
-  uint64_t needed = sizes.tmemColumns(c.schedule), there = c.gpu->tmemColumns;
-  if (needed <= there)
-    return std::nullopt;
-  bool halfLanes = c.schedule.qTileRows < layout::tmemLanes;
-  uint64_t room =
-      halfLanes ? there : there / c.schedule.qTiles - sizes.sColumns;
-  return tiles(c.schedule) + (c.schedule.qTiles == 1 ? " needs " : " need ") +
-         str(needed) + " tensor-memory columns (S " + str(sizes.sColumns) +
-         " and O " + str(sizes.oColumns) + " each), " + str(there) +
-         " are available; take o_columns of at most " +
-         str(room / panelColumns * panelColumns) +
-         (c.schedule.qTiles > 1 ? ", or one query tile"
-          : halfLanes           ? ""
-                                : ", or q_tile_rows = 64");
-}
-
-static Complaint checkTiles(const Case &c) {
-  const Schedule &s = c.schedule;
-  if (s.qTiles != 1 && s.qTiles != 2)
-    return "expected q_tiles to be 1 or 2, got " + str(s.qTiles);
-  if (s.qTileRows != 64 && s.qTileRows != 128)
-    return "expected q_tile_rows to be 64 or 128, the rows of an MMA, got " +
-           str(s.qTileRows);
-  if (s.qTileRows == 64 && s.qTiles != 1)
-    return "expected one query tile of 64 rows, got " + str(s.qTiles) +
-           "; take q_tiles = 1, or q_tile_rows = 128";
-  if (!std::has_single_bit(s.packHeads) || s.packHeads > s.qTileRows)
-    return "expected pack_heads to be a power of two of at most q_tile_rows, " +
-           str(s.qTileRows) + ", got " + str(s.packHeads);
-  if (s.kvBlock != 64 && s.kvBlock != 128)
-    return "expected kv_block to be 64 or 128, got " + str(s.kvBlock);
-  if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))
-    return "expected key_chunk and value_chunk to be 0 with 2 query tiles, "
-           "which take whole blocks, got " +
-           str(s.keyChunk) + " and " + str(s.valueChunk) +
-           "; take one query tile";
-  return std::nullopt;
-}
-
-static Complaint checkCtaGroup(const Case &c) {
+Complaint fmha::schedule::checkCtaGroup(const Case &c) {
   if (c.schedule.ctaGroup == 1)
     return std::nullopt;
   return "expected cta_group to be 1, got " + str(c.schedule.ctaGroup) +
          ": no pass pairs CTAs";
-}
-
-static Complaint checkCtasPerSm(const Case &c) {
-  if (c.schedule.ctasPerSm == 1)
-    return std::nullopt;
-  return "expected ctas_per_sm to be 1 on " + c.schedule.target +
-         ", where a CTA has the tensor memory of its SM, got " +
-         str(c.schedule.ctasPerSm);
-}
-
-static Complaint checkPlacement(const Case &c) {
-  Footprint sizes(c.problem, c.schedule);
-  switch (c.schedule.pPlacement) {
-  case PPlacement::Tmem:
-    if (!sizes.sLane)
-      return std::nullopt;
-    return "p_placement tmem is not available where O of " +
-           str(sizes.oColumns) + " columns leaves S of " + str(sizes.sColumns) +
-           " the other lanes, since tcgen05.mma reads A from the lanes of D; "
-           "take smem, or o_columns of at most " +
-           str((c.gpu->tmemColumns - sizes.sColumns) / panelColumns *
-               panelColumns);
-  case PPlacement::Smem:
-    return std::nullopt;
-  case PPlacement::Auto:
-    return "expected p_placement to be tmem or smem in a schedule, got auto: "
-           "the planner decides it, so leave the schedule out";
-  case PPlacement::Registers:
-    break;
-  }
-  return "p_placement registers is not available on " + c.schedule.target +
-         ": tcgen05.mma reads A from tensor memory or shared memory only; take "
-         "tmem or smem";
 }
 
 /// Returns the fewest stages: in a shared ring MMA holds V and waits for K.
@@ -170,7 +92,7 @@ std::string fmha::schedule::anyOf(const std::vector<std::string> &ways) {
 /// Proposes one change of each kind that needs less shared memory.
 static std::string smallerInSmem(const Case &c) {
   const Schedule &s = c.schedule;
-  bool wgmma = c.gpu->hasWgmma;
+  const FamilyRules &rules = c.family.rules;
   std::vector<std::string> ways;
   auto offer = [&](bool possible, const char *way) {
     if (possible)
@@ -180,18 +102,18 @@ static std::string smallerInSmem(const Case &c) {
   offer(s.vStages > 1, "fewer V stages");
   offer(s.ctasPerSm > 1, "fewer ctas_per_sm");
   offer(s.qTiles > 1, "fewer query tiles");
-  bool chunks = !wgmma && !s.shareKv && s.qTiles == 1;
+  bool chunks = rules.loadsChunks && !s.shareKv && s.qTiles == 1;
   unsigned keyColumns = s.keyChunk ? s.keyChunk : c.problem.headDim;
   unsigned keys = s.valueChunk ? s.valueChunk : s.kvBlock;
   offer(chunks && keyColumns > panelColumns, "a smaller key_chunk");
   offer(chunks && keys > 16, "a smaller value_chunk");
-  offer((wgmma || ways.empty()) && s.kvBlock > (wgmma ? 16 : 64),
+  offer((!rules.loadsChunks || ways.empty()) && s.kvBlock > rules.leastKeys,
         "a smaller kv_block");
   offer(ways.empty(), "a narrower head");
   return anyOf(ways);
 }
 
-static Complaint checkSmem(const Case &c) {
+Complaint fmha::schedule::checkSmem(const Case &c) {
   const Schedule &s = c.schedule;
   Footprint sizes(c.problem, s);
   uint64_t needed = sizes.smemBytes(s), there = smemOfCta(*c.gpu, s);
@@ -225,7 +147,7 @@ static std::string digits(double value) {
 }
 
 /// Checks how far P grows without a rescale: to 2^(threshold + offset).
-static Complaint checkThreshold(const Case &c) {
+Complaint fmha::schedule::checkThreshold(const Case &c) {
   double limit = mostGrowth(c.problem.dtype);
   double got = c.schedule.rescaleThreshold;
   if (c.problem.needsTrueMax() && got != 0)
@@ -255,7 +177,7 @@ static std::string only(const char *field, const char *value,
 
 /// Checks that messages are whole panels of K and whole K steps of V, and that
 /// a head_dim_v tile is whole boxes of the store.
-static Complaint checkChunks(const Case &c) {
+Complaint fmha::schedule::checkChunks(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.keyChunk % panelColumns)
     return "expected key_chunk to be a multiple of 64, the columns of a panel, "
@@ -286,7 +208,7 @@ static Complaint checkChunks(const Case &c) {
   return std::nullopt;
 }
 
-static Complaint checkSharing(const Case &c) {
+Complaint fmha::schedule::checkSharing(const Case &c) {
   const Schedule &s = c.schedule;
   if (!s.shareKv)
     return std::nullopt;
@@ -306,7 +228,7 @@ static Complaint checkSharing(const Case &c) {
 }
 
 /// Checks that the product of a slice has whole K steps.
-static Complaint checkSlices(const Case &c) {
+Complaint fmha::schedule::checkSlices(const Case &c) {
   constexpr unsigned keysPerStep = 16;
   unsigned keys = c.schedule.kvBlock, got = c.schedule.pSlices;
   auto cuts = [&](unsigned n) {
@@ -323,7 +245,7 @@ static Complaint checkSlices(const Case &c) {
          str(got) + " in " + str(keys) + "; take one of " + list;
 }
 
-static Complaint checkFeatures(const Case &c) {
+Complaint fmha::schedule::checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.scheduler > Scheduler::Dynamic)
     return only("scheduler", "single, static or dynamic",
@@ -335,45 +257,16 @@ static Complaint checkFeatures(const Case &c) {
   return std::nullopt;
 }
 
-namespace {
-
-/// Later rules rely on earlier ones, for example sizes on the extents that
-/// determine them.
-constexpr Entry entries[] = {
-    {1, checkTarget},    {3, checkTiles},     {2, checkHeadDims},
-    {8, checkChunks},    {8, checkSlices},    {8, checkSharing},
-    {2, checkTmem},      {8, checkCtasPerSm}, {4, checkCtaGroup},
-    {5, checkPlacement}, {8, checkDemand},    {8, checkLoopDemand},
-    {6, checkSmem},      {8, checkFeatures},  {7, checkThreshold},
-    {9, checkRoles},     {10, checkWarps},    {11, checkRegisters}};
-
-/// The same order for wgmma, with registers in place of tensor memory.
-constexpr Entry wgmmaEntries[] = {
-    {1, checkTarget},         {3, checkWgmmaTiles}, {2, checkHeadDims},
-    {8, checkWgmmaFeatures},  {8, checkDemand},     {8, checkChunks},
-    {2, checkWgmmaRegisters}, {8, checkLoopDemand}, {4, checkCtaGroup},
-    {5, checkWgmmaPlacement}, {6, checkSmem},       {8, checkFeatures},
-    {7, checkThreshold},      {9, checkRoles},      {10, checkWarps},
-    {11, checkRegisters}};
-
-std::span<const Entry> entriesOf(const target::Target *gpu) {
-  if (gpu && gpu->hasWgmma)
-    return wgmmaEntries;
-  return entries;
-}
-
-} // namespace
-
 std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
                                                const Schedule &schedule,
                                                Rules rules, bool terse) {
   std::optional<Problem> parts;
   if (schedule.splits > 1)
     parts = kernelProblem(problem, schedule);
-  Case c{parts ? *parts : problem, schedule,
-         target::findTarget(schedule.target), terse};
+  const target::Target *gpu = target::findTarget(schedule.target);
+  Case c{parts ? *parts : problem, schedule, gpu, familyServing(gpu), terse};
   unsigned place = 0;
-  for (const auto &[number, complaint] : entriesOf(c.gpu)) {
+  for (const auto &[number, complaint] : c.family.rules.entries) {
     ++place;
     // Every rule needs the target.
     if (!(rules & rule(number)) && c.gpu)

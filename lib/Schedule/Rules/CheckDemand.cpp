@@ -55,7 +55,8 @@ static std::string refuse(const Case &c, const LimitRow &row) {
     if (std::string way = term.opposite(s); !way.empty())
       ways.push_back(way);
   std::string features = row.when.features(p, s);
-  return "expected " + limit + (c.gpu->hasWgmma ? " on " + s.target : "") +
+  return "expected " + limit +
+         (c.family.rules.limitsNameTarget ? " on " + s.target : "") +
          (features.empty() ? "" : " with " + features) + ", where " +
          shortage(c, row) + " (row " + std::string(row.name) +
          " of RegisterDemand.def), got " + row.limit.got(p, s) + "; take " +
@@ -63,9 +64,8 @@ static std::string refuse(const Case &c, const LimitRow &row) {
 }
 
 static Complaint checkRows(const Case &c, bool ofLoops) {
-  Family family = c.gpu->hasWgmma ? Family::Wgmma : Family::Tcgen05;
   for (const LimitRow &row : limitRows())
-    if (row.family == family && row.when.needsLoop() == ofLoops &&
+    if (row.isOf(c.family) && row.when.needsLoop() == ofLoops &&
         !row.limit.holds(c.problem, c.schedule) &&
         row.applies(c.problem, c.schedule))
       return c.terse ? "" : refuse(c, row);

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string_view>
 
 using namespace fmha;
@@ -22,20 +21,11 @@ namespace {
 /// Counts that setmaxnreg takes (PTX ISA 9.7.19.5).
 constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
 
-constexpr KnownRole knownRoles[] = {{"softmax0", 4, 0},   {"softmax1", 4, 1},
-                                    {"correction", 4, 0}, {"load", 1, 0},
-                                    {"mma", 1, 0},        {"store", 1, 0}};
 /// Idle warps; there may be any number of them.
 constexpr std::string_view spareRole = "spare";
 
-std::span<const KnownRole> rolesOf(const Case &c) {
-  if (c.gpu->hasWgmma)
-    return wgmmaRoles();
-  return knownRoles;
-}
-
 const KnownRole *findKnown(const Case &c, std::string_view name) {
-  for (const KnownRole &role : rolesOf(c))
+  for (const KnownRole &role : c.family.rules.roles)
     if (role.name == name)
       return &role;
   return nullptr;
@@ -44,7 +34,7 @@ const KnownRole *findKnown(const Case &c, std::string_view name) {
 /// Returns "softmax0, softmax1, correction, load, mma, store, spare".
 std::string namesOfRoles(const Case &c) {
   std::string names;
-  for (const KnownRole &role : rolesOf(c))
+  for (const KnownRole &role : c.family.rules.roles)
     names += std::string(role.name) + ", ";
   return names + std::string(spareRole);
 }
@@ -61,14 +51,12 @@ static Complaint checkRole(const Case &c, const Role &role) {
     return "expected role \"" + role.name + "\" to have " + str(known->warps) +
            (known->warps == 1 ? " warp" : " warps") + ", got " +
            str(role.warps);
-  // Warp w reaches lanes 32*(w % 4) .. +31 of tensor memory only.
   if (known && known->warps == target::warpgroupWarps &&
       role.firstWarp % target::warpgroupWarps != 0)
     return "expected role \"" + role.name +
            "\" to begin at a multiple of 4 warps, so that its warps " +
-           (c.gpu->hasWgmma ? "are a warpgroup"
-                            : "reach lanes 0 to 127 in order") +
-           "; got warp " + str(role.firstWarp);
+           std::string(c.family.rules.whyAligned) + "; got warp " +
+           str(role.firstWarp);
   return std::nullopt;
 }
 
@@ -79,7 +67,7 @@ Complaint fmha::schedule::checkRoles(const Case &c) {
     if (c.schedule.findRole(role.name) != &role)
       return "expected each role once, got \"" + role.name + "\" twice";
   }
-  for (const KnownRole &known : rolesOf(c))
+  for (const KnownRole &known : c.family.rules.roles)
     if (known.tile < c.schedule.qTiles && !c.schedule.findRole(known.name))
       return "expected a role \"" + std::string(known.name) + "\" for " +
              tiles(c.schedule) + ", got none";

@@ -6,13 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rules that all targets share are in Check.cpp, those of targets with wgmma in
-// CheckWgmma.cpp.
+// Rules that all targets share are in this folder, those of one kernel family
+// in its folder, with the order of all.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FMHA_LIB_SCHEDULE_RULES_CHECKRULES_H
 #define FMHA_LIB_SCHEDULE_RULES_CHECKRULES_H
+
+#include "Families/Family.h"
 
 #include "fmha/Schedule/Model/Schedule.h"
 #include "fmha/Target/Target.h"
@@ -52,6 +54,7 @@ struct Case {
   const Problem &problem;
   const Schedule &schedule;
   const target::Target *gpu;
+  const Family &family;
   /// The message is not needed and may be short.
   bool terse = false;
 };
@@ -68,9 +71,31 @@ struct KnownRole {
   unsigned tile;
 };
 
-std::span<const KnownRole> wgmmaRoles();
-/// Returns the registers per thread of a consumer in the planner's roles.
-unsigned consumerRegisters(unsigned qTiles, unsigned ctasPerSm);
+/// What the rules ask of a kernel family.
+struct FamilyRules {
+  /// In the order of check(). Later rules rely on earlier ones, for example
+  /// sizes on the extents that determine them.
+  std::span<const Entry> entries;
+  std::span<const KnownRole> roles;
+  /// Why a role of four warps begins at a multiple of 4.
+  std::string_view whyAligned;
+  /// The smallest kv_block.
+  unsigned leastKeys;
+  /// A load may be a part of a block (key_chunk, value_chunk).
+  bool loadsChunks;
+  /// A message about a limit of RegisterDemand.def names the target.
+  bool limitsNameTarget;
+};
+
+Complaint checkTarget(const Case &c);
+Complaint checkHeadDims(const Case &c);
+Complaint checkChunks(const Case &c);
+Complaint checkSlices(const Case &c);
+Complaint checkSharing(const Case &c);
+Complaint checkCtaGroup(const Case &c);
+Complaint checkSmem(const Case &c);
+Complaint checkFeatures(const Case &c);
+Complaint checkThreshold(const Case &c);
 Complaint checkRoles(const Case &c);
 Complaint checkWarps(const Case &c);
 Complaint checkRegisters(const Case &c);
@@ -78,10 +103,6 @@ Complaint checkRegisters(const Case &c);
 /// the scheduler, so that `single` repairs the others.
 Complaint checkDemand(const Case &c);
 Complaint checkLoopDemand(const Case &c);
-Complaint checkWgmmaTiles(const Case &c);
-Complaint checkWgmmaFeatures(const Case &c);
-Complaint checkWgmmaRegisters(const Case &c);
-Complaint checkWgmmaPlacement(const Case &c);
 
 } // namespace fmha::schedule
 

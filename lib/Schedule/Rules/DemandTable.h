@@ -9,6 +9,8 @@
 #ifndef FMHA_LIB_SCHEDULE_RULES_DEMANDTABLE_H
 #define FMHA_LIB_SCHEDULE_RULES_DEMANDTABLE_H
 
+#include "Families/Family.h"
+
 #include "fmha/Schedule/Model/Schedule.h"
 #include "fmha/Schedule/Rules/RegisterDemand.h"
 
@@ -80,8 +82,6 @@ template <typename... Terms> constexpr Condition all(Terms... terms) {
   return {{Term(terms)...}, sizeof...(terms)};
 }
 
-enum class Family : uint8_t { Tcgen05, Wgmma, AnyFamily };
-
 /// Uses of a wgmma consumer's registers. Those from HeldLong on hold values of
 /// a score region, at most as many as S has.
 enum class Purpose : uint8_t {
@@ -103,13 +103,15 @@ constexpr unsigned purposes = unsigned(Purpose::HeldVectors) + 1;
 /// The common part of all rows.
 struct Row {
   std::string_view name;
-  Family family;
+  /// Null for all families.
+  const Family *family;
   Condition when;
   /// Bytes that ptxas spills of the evidence without the row.
   unsigned spilled;
   std::string_view evidence;
 
-  /// Returns whether the row applies to this kernel.
+  bool isOf(const Family &other) const { return !family || family == &other; }
+  /// Returns whether the row applies to this kernel of its family.
   bool applies(const Problem &problem, const Schedule &schedule) const;
 };
 

@@ -152,17 +152,22 @@ std::string Condition::features(const Problem &problem,
 namespace {
 
 using enum Quantity;
-using enum Family;
+
+/// Return the family that a row names, null for any.
+constexpr const Family *pointerTo(const Family &family) { return &family; }
+constexpr std::nullptr_t anyFamily = nullptr;
+constexpr const Family *pointerTo(std::nullptr_t) { return nullptr; }
 
 constexpr LimitRow limits[] = {
 #define FMHA_LIMIT(NAME, FAMILY, ROLE, WHEN, LIMIT, SPILLED, EVIDENCE)         \
-  {{#NAME, FAMILY, WHEN, SPILLED, EVIDENCE}, ROLE, LIMIT},
+  {{#NAME, pointerTo(FAMILY##Family), WHEN, SPILLED, EVIDENCE}, ROLE, LIMIT},
 #include "fmha/Schedule/Rules/RegisterDemand.def"
 };
 
 constexpr ReserveRow reserves[] = {
-#define FMHA_RESERVE(NAME, PURPOSE, WHEN, REGISTERS, SPILLED, EVIDENCE)        \
-  {{#NAME, Wgmma, WHEN, SPILLED, EVIDENCE},                                    \
+#define FMHA_RESERVE(NAME, FAMILY, PURPOSE, WHEN, REGISTERS, SPILLED,          \
+                     EVIDENCE)                                                 \
+  {{#NAME, pointerTo(FAMILY##Family), WHEN, SPILLED, EVIDENCE},                \
    Purpose::PURPOSE,                                                           \
    []([[maybe_unused]] int scores) -> int { return REGISTERS; }},
 #include "fmha/Schedule/Rules/RegisterDemand.def"
@@ -170,7 +175,8 @@ constexpr ReserveRow reserves[] = {
 
 constexpr WorkaroundRow workarounds[] = {
 #define FMHA_WORKAROUND(NAME, WORKAROUND, FAMILY, WHEN, SPILLED, EVIDENCE)     \
-  {{#NAME, FAMILY, WHEN, SPILLED, EVIDENCE}, Workaround::WORKAROUND},
+  {{#NAME, pointerTo(FAMILY##Family), WHEN, SPILLED, EVIDENCE},                \
+   Workaround::WORKAROUND},
 #include "fmha/Schedule/Rules/RegisterDemand.def"
 };
 
@@ -202,10 +208,9 @@ bool Row::applies(const Problem &problem, const Schedule &schedule) const {
 
 bool demand::needs(Workaround what, const Problem &problem,
                    const Schedule &schedule) {
-  Family family = usesWgmma(schedule) ? Wgmma : Tcgen05;
+  const Family &family = familyServing(schedule.target);
   return std::ranges::any_of(workarounds, [&](const WorkaroundRow &row) {
-    return row.workaround == what &&
-           (row.family == AnyFamily || row.family == family) &&
+    return row.workaround == what && row.isOf(family) &&
            row.applies(problem, schedule);
   });
 }
@@ -231,11 +236,10 @@ std::string demand::ignoredRows() {
 }
 
 std::string demand::listRows() {
-  static constexpr std::string_view families[] = {"tcgen05", "wgmma", "any"};
   std::string text;
   forEachRow([&](const Row &row, std::string_view reader) {
-    for (std::string_view column :
-         {row.name, reader, families[unsigned(row.family)]})
+    std::string_view family = row.family ? row.family->name : "any";
+    for (std::string_view column : {row.name, reader, family})
       text += std::string(column) + '\t';
     text += str(row.spilled) + '\t' + std::string(row.evidence) + '\n';
   });

@@ -218,12 +218,13 @@ static Complaint verifyCapacities(const Schedule &schedule,
   const target::Target *gpu = target::findTarget(schedule.target);
   if (!gpu)
     return "expected a known target, got \"" + schedule.target + '"';
-  if (!gpu->hasTcgen05 && map.tmemColumns)
+  bool inTmem = familyServing(gpu).kernel.accumulatesInTensorMemory;
+  if (!inTmem && map.tmemColumns)
     return "expected tmem_columns to be 0 on " + schedule.target + ", got " +
            str(map.tmemColumns);
-  if (gpu->hasTcgen05 && (!std::has_single_bit(map.tmemColumns) ||
-                          map.tmemColumns < gpu->tmemAllocationUnit ||
-                          map.tmemColumns > gpu->tmemColumns))
+  if (inTmem && (!std::has_single_bit(map.tmemColumns) ||
+                 map.tmemColumns < gpu->tmemAllocationUnit ||
+                 map.tmemColumns > gpu->tmemColumns))
     return "expected tmem_columns to be a power of two from " +
            str(gpu->tmemAllocationUnit) + " to " + str(gpu->tmemColumns) +
            ", got " + str(map.tmemColumns);

@@ -34,6 +34,16 @@ inline Schedule soundSchedule() {
   return schedule;
 }
 
+/// Returns the planner's roles.
+inline std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false,
+                                      unsigned kvBlock = 128) {
+  Schedule schedule;
+  schedule.qTiles = qTiles;
+  schedule.exp2EmulatedPercent = emulating;
+  schedule.kvBlock = kvBlock;
+  return withRoles(schedule).roles;
+}
+
 /// check() of the sound schedule for head dim 128 after `change`, with the
 /// planner's roles if that leaves them alone; "" if it passes.
 inline std::string

@@ -11,7 +11,8 @@
 // it is a model, not a measurement. Rates and latencies come from the target's
 // record (Targets.td); none is fitted to a kernel. With wgmma that holds for
 // the units only: the time of one consumer alone, of a block and of a launch is
-// fitted to measured launches (CostWgmma.h). For every query tile of R rows in
+// fitted to measured launches (lib/Schedule/Families/Wgmma). For every query
+// tile of R rows in
 // this CTA, KV blocks of N keys, head dims d (K) and v (V, or the columns of O
 // that the CTA computes), elements of e bytes:
 //

@@ -204,22 +204,16 @@ struct Plan {
 /// multiples of 8. setmaxnreg moves registers only inside this pool.
 unsigned registersAtLaunch(unsigned threads, unsigned ctasPerSm = 1);
 
-/// Returns whether the target of `schedule` multiplies by wgmma: then S, O and
-/// usually P are in registers, and one warpgroup does all the work of a query
-/// tile. An unknown target counts as one with tensor memory.
-bool usesWgmma(const Schedule &schedule);
-
 /// Returns whether a CTA without rows for its second query tile skips that
 /// tile. With wgmma a warpgroup computes it on zeros: the others wait for it in
 /// any case.
 bool skipsEmptyTiles(const Schedule &schedule);
 
-/// Return the roles that the planner gives to a CTA of `qTiles` query tiles and
-/// blocks of `kvBlock` keys: with tensor memory, where exponentials may be
-/// emulated, and with wgmma. withRoles() adds them to a schedule without roles.
-std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false,
-                               unsigned kvBlock = 128);
-std::vector<Role> consumerRoles(unsigned qTiles, unsigned ctasPerSm = 1);
+/// Returns whether a CTA computes neighboring tiles of a known order one after
+/// the other, so that a long one comes with a short one.
+bool pairsTiles(const Schedule &schedule);
+
+/// Returns `schedule`, with the planner's roles if it has none.
 Schedule withRoles(Schedule schedule);
 
 /// Returns `dim` rounded up to the 16 elements of an MMA step: the columns of

@@ -14,7 +14,7 @@
 namespace fmha::schedule {
 
 /// Returns the kernel family of `schedule`: "tcgen05" or "wgmma".
-std::string_view familyOf(const Schedule &schedule);
+std::string_view familyName(const Schedule &schedule);
 
 /// Returns the schedule and the reason for it, the loads of all units for it
 /// and for the runners-up, the roles with their warps and registers, tensor

@@ -1,4 +1,4 @@
-//===- CheckWgmmaRegisters.cpp - Registers of a consumer --------*- C++ -*-===//
+//===- Registers.cpp - Registers of a consumer ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CheckRules.h"
-#include "DemandTable.h"
+#include "Rules/DemandTable.h"
+#include "WgmmaRules.h"
 
 #include <algorithm>
 #include <array>
@@ -37,7 +37,7 @@ static std::array<int, demand::purposes>
 reservedFor(const Problem &problem, const Schedule &s, unsigned scores) {
   std::array<int, demand::purposes> reserved = {};
   for (const demand::ReserveRow &row : demand::reserveRows()) {
-    if (!row.applies(problem, s))
+    if (!row.isOf(wgmmaFamily) || !row.applies(problem, s))
       continue;
     int &most = reserved[unsigned(row.purpose)];
     int registers = row.registers(int(scores));
@@ -86,8 +86,7 @@ static unsigned mostAccumulators(unsigned qTiles, unsigned ctasPerSm) {
   return atLaunch(qTiles, ctasPerSm) - beside;
 }
 
-static Complaint checkAccumulators(const Schedule &s,
-                                   const WgmmaRegisters &sizes) {
+static Complaint checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
   constexpr unsigned panel = 64, step = 16;
   unsigned most = mostAccumulators(s.qTiles, s.ctasPerSm);
   unsigned widest = std::max(sizes.scores, sizes.outputs);
@@ -136,14 +135,14 @@ static std::vector<std::string> waysToFit(const Case &c, unsigned outputs) {
 static std::string rowsOf(const Case &c) {
   std::string names;
   for (const demand::ReserveRow &row : demand::reserveRows())
-    if (row.applies(c.problem, c.schedule))
+    if (row.isOf(c.family) && row.applies(c.problem, c.schedule))
       names += (names.empty() ? "" : ", ") + std::string(row.name);
   return names;
 }
 
-Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
+Complaint fmha::schedule::checkAccumulators(const Case &c) {
   WgmmaRegisters sizes(c.problem, c.schedule);
-  if (Complaint complaint = checkAccumulators(c.schedule, sizes))
+  if (Complaint complaint = checkWidest(c.schedule, sizes))
     return complaint;
   unsigned needed = sizes.all(), there = sizes.there;
   if (needed <= there)

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_TEST_SCHEDULE_RULES_WGMMACASE_H
-#define FMHA_TEST_SCHEDULE_RULES_WGMMACASE_H
+#ifndef FMHA_TEST_SCHEDULE_FAMILIES_WGMMA_WGMMACASE_H
+#define FMHA_TEST_SCHEDULE_FAMILIES_WGMMA_WGMMACASE_H
 
 #include "Planning.h"
 
@@ -39,4 +39,4 @@ complaint(const std::function<void(Problem &, Schedule &)> &change) {
 
 } // namespace fmha::schedule::wgmma
 
-#endif // FMHA_TEST_SCHEDULE_RULES_WGMMACASE_H
+#endif // FMHA_TEST_SCHEDULE_FAMILIES_WGMMA_WGMMACASE_H

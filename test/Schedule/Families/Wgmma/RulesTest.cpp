@@ -1,4 +1,4 @@
-//===- WgmmaTest.cpp - Schedules for targets with wgmma ---------*- C++ -*-===//
+//===- RulesTest.cpp - Schedules for targets with wgmma ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -425,7 +425,11 @@ TEST(Wgmma, C9RolesAreConsumers) {
 TEST(Wgmma, RolesFillTheRegisterFile) {
   auto fill = [](unsigned tiles, unsigned ctas) {
     unsigned warps = 0, registers = 0;
-    for (const Role &role : consumerRoles(tiles, ctas)) {
+    Schedule schedule;
+    schedule.target = "sm_90a";
+    schedule.qTiles = tiles;
+    schedule.ctasPerSm = ctas;
+    for (const Role &role : withRoles(schedule).roles) {
       warps += role.warps;
       registers += role.warps * 32 * role.registers;
     }

@@ -1,4 +1,4 @@
-//===- CandidatesWgmma.cpp - Levels of the tree for wgmma -------*- C++ -*-===//
+//===- Candidates.cpp - Levels of the tree for wgmma ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,18 +6,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Candidates.h"
+#include "Plan/Axes.h"
 
 #include "fmha/Schedule/Cost/Estimate.h"
+#include "fmha/Target/Target.h"
 
 using namespace fmha::schedule;
+
+/// The most columns of O in one head_dim_v tile of a consumer.
+static constexpr unsigned widestPass = 256;
 
 /// Returns the schedulers. If the launch is known, the model decides whether a
 /// CTA loops over tiles. Loops are not considered with several head_dim_v tiles
 /// or a score_mod that reads several tensors: an H200 took up to 1.73 and 1.25
 /// times as long there, which the model does not predict.
-std::vector<unsigned> fmha::schedule::wgmmaSchedulers(const Problem &problem) {
-  std::vector<unsigned> schedulers = {unsigned(Scheduler::Single)};
+static Values schedulersFor(const Problem &problem) {
+  Values schedulers = {unsigned(Scheduler::Single)};
   bool slow = problem.headDimV > widestPass ||
               (problem.scoreByKey && problem.captures.size() > 1);
   if (workloadOf(problem) && !slow)
@@ -29,25 +33,49 @@ std::vector<unsigned> fmha::schedule::wgmmaSchedulers(const Problem &problem) {
 /// for all of them; several CTAs of one consumer wait, start and end
 /// independently, which pays for short sequences. The model decides if the
 /// launch is known; it was fitted to launches of many tiles.
-std::vector<unsigned> fmha::schedule::wgmmaCtasPerSm(const Problem &problem,
-                                                     unsigned sms) {
+static Values ctasPerSm(const Problem &problem, unsigned sms) {
   constexpr uint64_t rows = 64, rounds = 4;
   std::optional<Workload> launch = workloadOf(problem);
   if (!launch)
     return {1};
   uint64_t tiles =
       launch->batch * launch->qHeads * ((launch->qLen + rows - 1) / rows);
-  return tiles < rounds * sms ? std::vector<unsigned>{1}
-                              : std::vector<unsigned>{1, 2, 3};
+  return tiles < rounds * sms ? Values{1} : Values{1, 2, 3};
 }
 
 /// Returns the blocks. A wgmma has any multiple of 8 columns, so registers are
 /// the limit. Half of the last block is hidden by a bound of the mask: if
 /// lengths are unknown, larger blocks may lose more there than they gain.
-std::vector<unsigned> fmha::schedule::wgmmaKeyBlocks(const Problem &problem) {
-  std::vector<unsigned> blocks = {128, 112, 96, 80, 64, 48, 32, 16};
+static Values keyBlocks(const Problem &problem) {
+  Values blocks = {128, 112, 96, 80, 64, 48, 32, 16};
   bool counted = workloadOf(problem) && !problem.mask.left;
   if ((problem.mask.isFull() || counted) && !problem.source2)
     blocks.insert(blocks.begin(), {192, 176, 160, 144});
   return blocks;
 }
+
+/// Adds the levels of the tree. Query tiles are warpgroups; larger blocks have
+/// fewer waits, up to the limit of registers or of rings of two stages each.
+static void addAxes(Axes &axes) {
+  const Problem &problem = axes.problem;
+  axes.add("q_tiles", {2, 3, 1}, rule(1));
+  axes.add("q_tile_rows", {64}, rule(3));
+  axes.addPacking();
+  axes.add("o_columns",
+           problem.headDimV > widestPass
+               ? parts(problem.headDimV, 64, widestPass)
+               : Values{0},
+           0);
+  axes.add("scheduler", schedulersFor(problem), 0);
+  axes.add("ctas_per_sm", ctasPerSm(problem, axes.gpu->sms), rule(3));
+  axes.add("kv_block", keyBlocks(problem), rule(3));
+  axes.addPlacement({PPlacement::Registers, PPlacement::Smem},
+                    rule(5) | rule(2));
+  for (std::string_view name :
+       {"share_kv", "key_chunk", "value_chunk", "v_stages"})
+    axes.add(name, {0}, rule(8));
+  axes.addSlices({1});
+}
+
+constinit const FamilyCandidates fmha::schedule::wgmmaCandidates = {
+    .qTileRows = 64, .pPlacement = PPlacement::Registers, .addAxes = addAxes};

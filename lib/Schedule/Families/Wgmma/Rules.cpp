@@ -1,4 +1,4 @@
-//===- CheckWgmma.cpp - Rules of schedules with wgmma -----------*- C++ -*-===//
+//===- Rules.cpp - Rules of schedules with wgmma ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,65 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CheckRules.h"
+#include "WgmmaRules.h"
 
-#include <algorithm>
 #include <bit>
 #include <string_view>
-#include <vector>
 
 using namespace fmha;
 using namespace fmha::schedule;
 
-namespace {
-/// Registers per thread of a consumer, and of the producer warpgroup.
-struct Share {
-  unsigned consumer, producer;
-};
-} // namespace
-
-/// Returns the shares of the 65536 registers of an SM. With three consumers 160
-/// each leave 32 for the producer warpgroup (FlashAttention-3's counts). With
-/// two, 240 would leave 24, where ptxas 13.0 spills the varlen metadata of the
-/// producer (4 to 12 bytes); 232 cost 0.2 % of the time on an H200. With one
-/// consumer the registers suffice for all, unless the SM has other CTAs.
-static Share shareOf(unsigned qTiles, unsigned ctasPerSm) {
-  constexpr Share shares[] = {{248, 248}, {232, 40}, {160, 32}};
-  // check() rejects other counts.
-  if (ctasPerSm <= 1)
-    return shares[std::clamp(qTiles, 1u, 3u) - 1];
-  constexpr unsigned groups = 2;
-  unsigned producer = ctasPerSm == 2 ? 40 : 24;
-  return {groups * registersAtLaunch(groups * 128, ctasPerSm) - producer,
-          producer};
-}
-
-unsigned fmha::schedule::consumerRegisters(unsigned qTiles,
-                                           unsigned ctasPerSm) {
-  return shareOf(qTiles, ctasPerSm).consumer;
-}
-
-std::vector<Role> fmha::schedule::consumerRoles(unsigned qTiles,
-                                                unsigned ctasPerSm) {
-  auto [consumer, producer] = shareOf(qTiles, ctasPerSm);
-  std::vector<Role> roles = {{"load", 0, 1, producer},
-                             {"store", 1, 1, producer},
-                             {"spare", 2, 2, producer}};
-  for (unsigned tile = 0; tile < qTiles; ++tile)
-    roles.push_back({"consumer" + str(tile), 4 + 4 * tile, 4, consumer});
-  return roles;
-}
-
-std::span<const KnownRole> fmha::schedule::wgmmaRoles() {
-  static constexpr KnownRole roles[] = {{"load", 1, 0},
-                                        {"store", 1, 0},
-                                        {"consumer0", 4, 0},
-                                        {"consumer1", 4, 1},
-                                        {"consumer2", 4, 2}};
-  return roles;
-}
-
-Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
+static Complaint checkTiles(const Case &c) {
   const Schedule &s = c.schedule;
   constexpr unsigned mostTiles = 3, rows = 64, keyStep = 16, mostKeys = 256;
   if (s.qTiles < 1 || s.qTiles > mostTiles)
@@ -91,7 +41,7 @@ Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
 }
 
 /// Checks that FMA units do not become busier than the exp unit they relieve.
-static Complaint checkWgmmaEmulation(const Schedule &s) {
+static Complaint checkEmulation(const Schedule &s) {
   constexpr unsigned most = 50;
   if (s.exp2EmulatedPercent <= most)
     return std::nullopt;
@@ -103,7 +53,7 @@ static Complaint checkWgmmaEmulation(const Schedule &s) {
 }
 
 /// Checks fields that no pass of these targets implements yet.
-Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
+static Complaint checkUnbuilt(const Case &c) {
   const Schedule &s = c.schedule;
   auto must = [&](const char *field, const char *value, unsigned got,
                   const char *why) -> Complaint {
@@ -114,7 +64,7 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   if (s.pSlices != 1)
     return must("p_slices", "1", s.pSlices,
                 "where a warpgroup multiplies its own P");
-  if (Complaint complaint = checkWgmmaEmulation(s))
+  if (Complaint complaint = checkEmulation(s))
     return complaint;
   if (s.keyChunk || s.valueChunk)
     return must("key_chunk and value_chunk", "0",
@@ -132,7 +82,7 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   return std::nullopt;
 }
 
-Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {
+static Complaint checkPlacement(const Case &c) {
   const Schedule &s = c.schedule;
   switch (s.pPlacement) {
   case PPlacement::Registers:
@@ -153,3 +103,26 @@ Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {
   return "p_placement tmem is not available on " + s.target +
          ", which has no tensor memory; take registers or smem";
 }
+
+/// As with tensor memory, with registers in its place.
+static constexpr Entry entries[] = {
+    {1, checkTarget},       {3, checkTiles},      {2, checkHeadDims},
+    {8, checkUnbuilt},      {8, checkDemand},     {8, checkChunks},
+    {2, checkAccumulators}, {8, checkLoopDemand}, {4, checkCtaGroup},
+    {5, checkPlacement},    {6, checkSmem},       {8, checkFeatures},
+    {7, checkThreshold},    {9, checkRoles},      {10, checkWarps},
+    {11, checkRegisters}};
+
+static constexpr KnownRole roles[] = {{"load", 1, 0},
+                                      {"store", 1, 0},
+                                      {"consumer0", 4, 0},
+                                      {"consumer1", 4, 1},
+                                      {"consumer2", 4, 2}};
+
+constinit const FamilyRules fmha::schedule::wgmmaRules = {
+    .entries = entries,
+    .roles = roles,
+    .whyAligned = "are a warpgroup",
+    .leastKeys = 16,
+    .loadsChunks = false,
+    .limitsNameTarget = true};

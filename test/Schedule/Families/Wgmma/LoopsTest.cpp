@@ -1,4 +1,4 @@
-//===- WgmmaLoopsTest.cpp - Loops over tiles with wgmma ---------*- C++ -*-===//
+//===- LoopsTest.cpp - Loops over tiles with wgmma --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- CandidatesWgmmaTest.cpp - What is planned for wgmma ------*- C++ -*-===//
+//===- CandidatesTest.cpp - What is planned for wgmma -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,0 +1,28 @@
+//===- Family.cpp - The list of kernel families -----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families/Family.h"
+
+#include "fmha/Target/Target.h"
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+static constexpr const Family *families[] = {&tcgen05Family, &wgmmaFamily};
+
+const Family &fmha::schedule::familyServing(const target::Target *target) {
+  for (const Family *family : families)
+    if (target && family->serves(*target))
+      return *family;
+  // The rules of a schedule report a target that no family serves.
+  return *families[0];
+}
+
+const Family &fmha::schedule::familyServing(std::string_view target) {
+  return familyServing(target::findTarget(target));
+}

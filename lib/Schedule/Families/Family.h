@@ -1,0 +1,74 @@
+//===- Family.h - The interface of a kernel family --------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the planner asks of the way in which a target multiplies. Each family
+// has one such record in its folder; Family.cpp lists them. The parts that only
+// one folder reads are described there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_SCHEDULE_FAMILIES_FAMILY_H
+#define FMHA_LIB_SCHEDULE_FAMILIES_FAMILY_H
+
+#include <string_view>
+#include <vector>
+
+namespace fmha::target {
+struct Target;
+} // namespace fmha::target
+
+namespace fmha::schedule {
+
+struct FamilyCandidates;
+struct FamilyCost;
+struct FamilyRules;
+struct Role;
+struct Schedule;
+
+/// What the roles of a CTA are, and where they keep tiles (Model).
+struct KernelTraits {
+  /// S and O are in tensor memory, and statistics of rows in shared memory,
+  /// since different roles read them; else all are in registers of one role.
+  bool accumulatesInTensorMemory;
+  /// Roles read the next tile of their CTA in shared memory.
+  bool announcesNextTile;
+  /// In a loop over tiles the output is staged in a region apart from queries.
+  bool stagesOutputApart;
+  /// A CTA without rows for a query tile skips it: no other tile waits for it.
+  bool skipsEmptyTiles;
+  /// A CTA of the scheduler `static` computes a long and a short tile in turn.
+  bool pairsTiles;
+  /// Returns the barriers of bar.sync besides the CTA's.
+  unsigned (*namedBarriers)(const Schedule &schedule);
+  /// Returns the planner's roles.
+  std::vector<Role> (*roles)(const Schedule &schedule);
+};
+
+struct Family {
+  /// "wgmma", for reports.
+  std::string_view name;
+  bool (*serves)(const target::Target &target);
+  KernelTraits kernel;
+  const FamilyRules &rules;
+  const FamilyCost &cost;
+  const FamilyCandidates &candidates;
+};
+
+/// Return the family of a target, the first one if it is unknown (null) or none
+/// serves it.
+const Family &familyServing(const target::Target *target);
+const Family &familyServing(std::string_view target);
+
+extern const Family tcgen05Family, wgmmaFamily;
+extern const FamilyRules tcgen05Rules, wgmmaRules;
+extern const FamilyCost tcgen05Cost, wgmmaCost;
+extern const FamilyCandidates tcgen05Candidates, wgmmaCandidates;
+
+} // namespace fmha::schedule
+
+#endif // FMHA_LIB_SCHEDULE_FAMILIES_FAMILY_H

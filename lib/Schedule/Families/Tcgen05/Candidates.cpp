@@ -1,0 +1,46 @@
+//===- Candidates.cpp - Levels of the tree with tensor memory ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan/Axes.h"
+
+using namespace fmha::schedule;
+
+/// Adds the levels of the tree. Subtiles, separate rings and head_dim_v tiles
+/// cost something, and are needed only if whole blocks are large.
+static void addAxes(Axes &axes) {
+  constexpr unsigned wide = 128;
+  const Problem &problem = axes.problem;
+  bool wideKeys = problem.headDim > wide, wideValues = problem.headDimV > wide;
+  bool uneven = problem.headDim != problem.headDimV;
+  axes.levels.push_back(
+      {{1, 2}, rule(1) | rule(4), [](Schedule &s, unsigned group) {
+         s.ctaGroup = group;
+       }});
+  axes.add("q_tiles", {2, 1}, 0);
+  axes.add("q_tile_rows", {128, 64}, 0);
+  axes.addPacking();
+  axes.add("kv_block", {128, 64, 256}, rule(3));
+  axes.add("o_columns",
+           wideValues ? parts(problem.headDimV, 64, 256) : Values{0}, rule(2));
+  axes.addPlacement({PPlacement::Tmem, PPlacement::Smem, PPlacement::Registers},
+                    rule(5));
+  // plan.C8 requires subtiles or sharing for wide heads: decides key_chunk.
+  axes.add("share_kv", problem.vInK ? Values{1, 0} : Values{0}, 0);
+  axes.add("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},
+           rule(8));
+  axes.add("value_chunk", wideValues ? parts(wide, 16, 64) : Values{0},
+           rule(8));
+  bool ownRing = wideKeys || wideValues || uneven;
+  axes.add("v_stages", ownRing ? Values{0, 1} : Values{0}, rule(8));
+  // Eight would save an eighth of a product for four more hand-offs, and no
+  // product of a tile takes that long.
+  axes.addSlices({1, 2, 4});
+}
+
+constinit const FamilyCandidates fmha::schedule::tcgen05Candidates = {
+    .qTileRows = 128, .pPlacement = PPlacement::Tmem, .addAxes = addAxes};

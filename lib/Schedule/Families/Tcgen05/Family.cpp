@@ -1,0 +1,57 @@
+//===- Family.cpp - Kernels that multiply by tcgen05 ------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families/Family.h"
+
+#include "fmha/Schedule/Model/Schedule.h"
+#include "fmha/Target/Target.h"
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+/// Returns the registers of each softmax thread of two tiles: a row of 128
+/// scores and the state of a row, more with polynomials; a row of 64 leaves
+/// some to correction.
+static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
+  if (kvBlock <= 64)
+    return 168;
+  return emulating ? 200 : 184;
+}
+
+/// 16 warps, as in the fastest public kernels. Counts per thread are such that
+/// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of scores per
+/// thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
+/// query tile softmax1 is idle and gives up its registers; with two,
+/// polynomials for exponentials take some of correction's.
+static std::vector<Role> rolesOf(const Schedule &s) {
+  unsigned ofTwo = softmaxOfTwo(s.exp2EmulatedPercent, s.kvBlock);
+  unsigned softmax0 = s.qTiles == 2 ? ofTwo : 216;
+  unsigned softmax1 = s.qTiles == 2 ? ofTwo : 24;
+  unsigned correction = s.qTiles == 2 ? 256 - ofTwo : 136, other = correction;
+  return {{"softmax0", 0, 4, softmax0},
+          {"softmax1", 4, 4, softmax1},
+          {"correction", 8, 4, correction},
+          {"load", 12, 1, other},
+          {"mma", 13, 1, other},
+          {"store", 14, 1, other},
+          {"spare", 15, 1, other}};
+}
+
+constinit const Family fmha::schedule::tcgen05Family = {
+    .name = "tcgen05",
+    .serves = [](const target::Target &gpu) { return gpu.hasTcgen05; },
+    .kernel = {.accumulatesInTensorMemory = true,
+               .announcesNextTile = true,
+               .stagesOutputApart = false,
+               .skipsEmptyTiles = true,
+               .pairsTiles = false,
+               .namedBarriers = [](const Schedule &) { return 0u; },
+               .roles = rolesOf},
+    .rules = tcgen05Rules,
+    .cost = tcgen05Cost,
+    .candidates = tcgen05Candidates};

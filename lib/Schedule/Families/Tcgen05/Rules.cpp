@@ -1,0 +1,113 @@
+//===- Rules.cpp - Rules of schedules with tensor memory --------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model/Footprint.h"
+#include "Rules/CheckRules.h"
+
+#include "fmha/Layout/Tmem.h"
+
+#include <bit>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+/// Checks that S and O of every tile fit tensor memory.
+static Complaint checkTmem(const Case &c) {
+  Footprint sizes(c.problem, c.schedule);
+  uint64_t needed = sizes.tmemColumns(c.schedule), there = c.gpu->tmemColumns;
+  if (needed <= there)
+    return std::nullopt;
+  bool halfLanes = c.schedule.qTileRows < layout::tmemLanes;
+  uint64_t room =
+      halfLanes ? there : there / c.schedule.qTiles - sizes.sColumns;
+  return tiles(c.schedule) + (c.schedule.qTiles == 1 ? " needs " : " need ") +
+         str(needed) + " tensor-memory columns (S " + str(sizes.sColumns) +
+         " and O " + str(sizes.oColumns) + " each), " + str(there) +
+         " are available; take o_columns of at most " +
+         str(room / panelColumns * panelColumns) +
+         (c.schedule.qTiles > 1 ? ", or one query tile"
+          : halfLanes           ? ""
+                                : ", or q_tile_rows = 64");
+}
+
+static Complaint checkTiles(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (s.qTiles != 1 && s.qTiles != 2)
+    return "expected q_tiles to be 1 or 2, got " + str(s.qTiles);
+  if (s.qTileRows != 64 && s.qTileRows != 128)
+    return "expected q_tile_rows to be 64 or 128, the rows of an MMA, got " +
+           str(s.qTileRows);
+  if (s.qTileRows == 64 && s.qTiles != 1)
+    return "expected one query tile of 64 rows, got " + str(s.qTiles) +
+           "; take q_tiles = 1, or q_tile_rows = 128";
+  if (!std::has_single_bit(s.packHeads) || s.packHeads > s.qTileRows)
+    return "expected pack_heads to be a power of two of at most q_tile_rows, " +
+           str(s.qTileRows) + ", got " + str(s.packHeads);
+  if (s.kvBlock != 64 && s.kvBlock != 128)
+    return "expected kv_block to be 64 or 128, got " + str(s.kvBlock);
+  if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))
+    return "expected key_chunk and value_chunk to be 0 with 2 query tiles, "
+           "which take whole blocks, got " +
+           str(s.keyChunk) + " and " + str(s.valueChunk) +
+           "; take one query tile";
+  return std::nullopt;
+}
+
+static Complaint checkCtasPerSm(const Case &c) {
+  if (c.schedule.ctasPerSm == 1)
+    return std::nullopt;
+  return "expected ctas_per_sm to be 1 on " + c.schedule.target +
+         ", where a CTA has the tensor memory of its SM, got " +
+         str(c.schedule.ctasPerSm);
+}
+
+static Complaint checkPlacement(const Case &c) {
+  Footprint sizes(c.problem, c.schedule);
+  switch (c.schedule.pPlacement) {
+  case PPlacement::Tmem:
+    if (!sizes.sLane)
+      return std::nullopt;
+    return "p_placement tmem is not available where O of " +
+           str(sizes.oColumns) + " columns leaves S of " + str(sizes.sColumns) +
+           " the other lanes, since tcgen05.mma reads A from the lanes of D; "
+           "take smem, or o_columns of at most " +
+           str((c.gpu->tmemColumns - sizes.sColumns) / panelColumns *
+               panelColumns);
+  case PPlacement::Smem:
+    return std::nullopt;
+  case PPlacement::Auto:
+    return "expected p_placement to be tmem or smem in a schedule, got auto: "
+           "the planner decides it, so leave the schedule out";
+  case PPlacement::Registers:
+    break;
+  }
+  return "p_placement registers is not available on " + c.schedule.target +
+         ": tcgen05.mma reads A from tensor memory or shared memory only; take "
+         "tmem or smem";
+}
+
+static constexpr Entry entries[] = {
+    {1, checkTarget},    {3, checkTiles},     {2, checkHeadDims},
+    {8, checkChunks},    {8, checkSlices},    {8, checkSharing},
+    {2, checkTmem},      {8, checkCtasPerSm}, {4, checkCtaGroup},
+    {5, checkPlacement}, {8, checkDemand},    {8, checkLoopDemand},
+    {6, checkSmem},      {8, checkFeatures},  {7, checkThreshold},
+    {9, checkRoles},     {10, checkWarps},    {11, checkRegisters}};
+
+static constexpr KnownRole roles[] = {{"softmax0", 4, 0},   {"softmax1", 4, 1},
+                                      {"correction", 4, 0}, {"load", 1, 0},
+                                      {"mma", 1, 0},        {"store", 1, 0}};
+
+constinit const FamilyRules fmha::schedule::tcgen05Rules = {
+    .entries = entries,
+    .roles = roles,
+    // Warp w reaches lanes 32*(w % 4) .. +31 of tensor memory only.
+    .whyAligned = "reach lanes 0 to 127 in order",
+    .leastKeys = 64,
+    .loadsChunks = true,
+    .limitsNameTarget = false};

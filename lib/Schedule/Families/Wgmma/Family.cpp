@@ -1,0 +1,74 @@
+//===- Family.cpp - Kernels that multiply by wgmma --------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WgmmaRules.h"
+
+#include <algorithm>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+/// Returns one barrier for the turns of each of several consumers, and one for
+/// each consumer whose warps share P.
+static unsigned namedBarriers(const Schedule &schedule) {
+  unsigned turns = schedule.qTiles > 1 ? schedule.qTiles : 0;
+  bool shares = schedule.pPlacement == PPlacement::Smem;
+  return turns + (shares ? schedule.qTiles : 0);
+}
+
+namespace {
+/// Registers per thread of a consumer, and of the producer warpgroup.
+struct Share {
+  unsigned consumer, producer;
+};
+} // namespace
+
+/// Returns the shares of the 65536 registers of an SM. With three consumers 160
+/// each leave 32 for the producer warpgroup (FlashAttention-3's counts). With
+/// two, 240 would leave 24, where ptxas 13.0 spills the varlen metadata of the
+/// producer (4 to 12 bytes); 232 cost 0.2 % of the time on an H200. With one
+/// consumer the registers suffice for all, unless the SM has other CTAs.
+static Share shareOf(unsigned qTiles, unsigned ctasPerSm) {
+  constexpr Share shares[] = {{248, 248}, {232, 40}, {160, 32}};
+  // check() rejects other counts.
+  if (ctasPerSm <= 1)
+    return shares[std::clamp(qTiles, 1u, 3u) - 1];
+  constexpr unsigned groups = 2;
+  unsigned producer = ctasPerSm == 2 ? 40 : 24;
+  return {groups * registersAtLaunch(groups * 128, ctasPerSm) - producer,
+          producer};
+}
+
+unsigned fmha::schedule::consumerRegisters(unsigned qTiles,
+                                           unsigned ctasPerSm) {
+  return shareOf(qTiles, ctasPerSm).consumer;
+}
+
+static std::vector<Role> rolesOf(const Schedule &s) {
+  auto [consumer, producer] = shareOf(s.qTiles, s.ctasPerSm);
+  std::vector<Role> roles = {{"load", 0, 1, producer},
+                             {"store", 1, 1, producer},
+                             {"spare", 2, 2, producer}};
+  for (unsigned tile = 0; tile < s.qTiles; ++tile)
+    roles.push_back({"consumer" + str(tile), 4 + 4 * tile, 4, consumer});
+  return roles;
+}
+
+constinit const Family fmha::schedule::wgmmaFamily = {
+    .name = "wgmma",
+    .serves = [](const target::Target &gpu) { return gpu.hasWgmma; },
+    .kernel = {.accumulatesInTensorMemory = false,
+               .announcesNextTile = false,
+               .stagesOutputApart = true,
+               .skipsEmptyTiles = false,
+               .pairsTiles = true,
+               .namedBarriers = namedBarriers,
+               .roles = rolesOf},
+    .rules = wgmmaRules,
+    .cost = wgmmaCost,
+    .candidates = wgmmaCandidates};

@@ -1,0 +1,73 @@
+//===- Axes.h - The levels of the tree of candidates ------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_SCHEDULE_PLAN_AXES_H
+#define FMHA_LIB_SCHEDULE_PLAN_AXES_H
+
+#include "Families/Family.h"
+#include "Rules/Check.h"
+
+#include "fmha/Schedule/Model/Overrides.h"
+
+namespace fmha::schedule {
+
+using Values = std::vector<unsigned>;
+
+/// One level of the tree. `decides` are the rules of check() that depend only
+/// on fields of this level and of those above it.
+struct Axis {
+  Values values;
+  Rules decides;
+  void (*set)(Schedule &, unsigned);
+};
+
+/// Returns 0 ("all") and the sizes of parts of `whole` to consider: powers of
+/// two from `least` that are smaller, the large ones first.
+Values parts(unsigned whole, unsigned least, unsigned most);
+
+/// The levels, as the family of the target adds them. A requested value of a
+/// field replaces the values of its level.
+struct Axes {
+  Axes(const Problem &problem, const Overrides &overrides,
+       const target::Target *gpu)
+      : problem(problem), overrides(overrides), gpu(gpu) {}
+
+  /// Adds a level for the field of that name.
+  void add(std::string_view name, Values values, Rules decides);
+  void addPacking();
+  void addPlacement(std::vector<PPlacement> placements, Rules decides);
+  /// Sets the numbers of slices of P.
+  void addSlices(Values values);
+
+  const Problem &problem;
+  const Overrides &overrides;
+  /// Null for an unknown target.
+  const target::Target *gpu;
+  std::vector<Axis> levels;
+  /// The level below which the rows of a tile are known.
+  size_t lastOfTiles = 0;
+  /// Numbers of slices of P. They are not a level: rings do not depend on them.
+  Values slices;
+
+private:
+  /// Returns the numbers of heads to pack: 1 and, if lengths and group are
+  /// known, those that divide the group, and the one that holds all of it.
+  Values packings() const;
+};
+
+/// What the planner asks of a kernel family.
+struct FamilyCandidates {
+  /// The values of these fields above their levels.
+  unsigned qTileRows;
+  PPlacement pPlacement;
+  void (*addAxes)(Axes &axes);
+};
+
+} // namespace fmha::schedule
+
+#endif // FMHA_LIB_SCHEDULE_PLAN_AXES_H
