@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/Compiler.h"
-#include "Text/MergeModule.h"
 #include "VerifyRegisters.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"

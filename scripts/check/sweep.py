@@ -3,6 +3,7 @@
 
     scripts/check/sweep.py grid                       head dims 64 to 512, both places of P, 256 cases, a table
     scripts/check/sweep.py random --minutes=30        any supported shape, from a seed, as long as one wants
+    scripts/check/sweep.py same --old=PATH --count=200  the numbers of two builds: kernels of another fmha-compile and of this one
 
 A case is right if fmha-run says so (every element within tolerance, no findings) and its output is the same, bit for bit,
 with completion at once, as late as legal, and at random. `grid` says where a place of P cannot be had, and why. A failure
@@ -237,16 +238,91 @@ def count(futures, counts):
             print(f"{total} cases, {counts['refused']} cannot be had, {counts['wrong']} wrong", file=sys.stderr, flush=True)
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# same
+# ---------------------------------------------------------------------------------------------------------------------
+
+# What a kernel does not depend on, unless it is planned for one launch.
+OF_A_LAUNCH = ("batch", "q_len", "kv_len", "q_heads", "kv_heads", "source2_len", "seed", "schedule_seed", "approx")
+
+
+def kernel_words(case, known):
+    """The flags of fmha-compile: a file is one that fmha-run reads, here the bare flag."""
+    given = {name: value for name, value in case.items() if name not in OF_A_LAUNCH}
+    given = {name: True if str(value).endswith(".npy") else value for name, value in given.items()}
+    return words({name: value for name, value in given.items() if "--" + name.replace("_", "-") in known})
+
+
+def numbers_of(arguments, case, compiler, known, folder, name):
+    """The bytes that the kernel of `compiler` writes under exact sums, None if it refuses the case."""
+    ptx = os.path.join(folder, name + ".ptx")
+    environment = dict(os.environ, FMHA_PTXAS="/no/ptxas/wanted")
+    made = subprocess.run([compiler, *kernel_words(case, known), "-o", ptx], capture_output=True, text=True, env=environment)
+    if made.returncode:
+        return None
+    outputs = {"out": "out", "lse": "lse_out", "row_max": "row_max_out", "row_sum": "row_sum_out"}
+    written = {flag: os.path.join(folder, f"{name}.{flag}.npy") for of, flag in outputs.items() if of == "out" or case.get(of)}
+    command = [arguments.fmha_run, "--mma=exact", f"--ptx={ptx}", *words(case | written)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise RuntimeError(f"exit {done.returncode}: {done.stdout[-300:]}{done.stderr[-300:]}\n  repeat with: {shlex.join(command)}")
+    return {flag: pathlib.Path(path).read_bytes() for flag, path in written.items()}
+
+
+def compare(arguments, case, folder):
+    """"same", "refused" by both, or what differs."""
+    case = supported(arguments, case)
+    os.makedirs(folder, exist_ok=True)
+    try:
+        old, new = (numbers_of(arguments, case, *build, folder, name) for build, name in zip(arguments.builds, ("old", "new")))
+    except RuntimeError as error:
+        return str(error)
+    if old != new:
+        return f"numbers differ: {shlex.join(words(case))}; files in {folder}"
+    shutil.rmtree(folder, ignore_errors=True)
+    return "same" if new else "refused"
+
+
+def same(arguments):
+    arguments.known = subprocess.run([arguments.fmha_run, "--help"], capture_output=True, text=True, check=True).stdout
+    compilers = (arguments.old, str(pathlib.Path(arguments.fmha_run).with_name("fmha-compile")))
+    helps = [subprocess.run([tool, "--help"], capture_output=True, text=True, check=True).stdout for tool in compilers]
+    arguments.builds = list(zip(compilers, helps))
+    dice = random.Random(arguments.seed)
+    folder = tempfile.mkdtemp(prefix=f"same-{arguments.seed}-")
+    counts = dict(same=0, refused=0, differ=0)
+    print(f"seed {arguments.seed}, until {arguments.count} cases have been compared", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        numbers = itertools.count()
+        while counts["same"] + counts["differ"] < arguments.count:
+            drawn = []
+            for number in itertools.islice(numbers, 8 * arguments.jobs):
+                own = os.path.join(folder, str(number))
+                case = random_case(dice, own)
+                case["target"] = dice.choice(("sm_90a", "sm_100a"))
+                drawn.append((case, own))
+            for outcome in pool.map(lambda one: compare(arguments, *one), drawn):
+                counts[outcome if outcome in counts else "differ"] += 1
+                if outcome not in counts:
+                    print(f"DIFFER  {outcome}", flush=True)
+    print(f"{counts['same']} cases with the same numbers, {counts['differ']} differ, {counts['refused']} cannot be had; seed {arguments.seed}")
+    return counts["differ"] == 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("grid", "random"))
+    parser.add_argument("what", choices=("grid", "random", "same"))
     parser.add_argument("--fmha-run", default=str(ROOT / "build/bin/fmha-run"), help="the program (default: of build/)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time (default: the cores)")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs, and of the shapes of `random`")
     parser.add_argument("--minutes", type=float, default=10, help="how long `random` goes on")
     parser.add_argument("--dtype", default="f16,bf16", help="types of `grid`")
+    parser.add_argument("--old", help="the other fmha-compile of `same`")
+    parser.add_argument("--count", type=int, default=200, help="cases that `same` compares")
     arguments = parser.parse_args()
-    return 0 if (grid if arguments.what == "grid" else sweep)(arguments) else 1
+    if arguments.what == "same" and not arguments.old:
+        parser.error("same needs --old=PATH, the fmha-compile to compare with")
+    return 0 if {"grid": grid, "random": sweep, "same": same}[arguments.what](arguments) else 1
 
 
 if __name__ == "__main__":

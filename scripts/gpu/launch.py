@@ -85,10 +85,40 @@ class Driver:
     def free(self, address):
         self.call("cuMemFree_v2", ctypes.c_uint64(address))
 
+    def tensor_map(self, parameter, address, dims, steps, box):
+        """The 128 bytes of a CUtensorMap: extents from the innermost one, and byte strides of all but that one."""
+        rank = len(dims)
+        encoded = (ctypes.c_uint8 * 192)()
+        start = -ctypes.addressof(encoded) % 64
+        self.call(
+            "cuTensorMapEncodeTiled",
+            ctypes.byref(encoded, start),
+            MAP_TYPES[parameter["dtype"]],
+            rank,
+            ctypes.c_uint64(address),
+            (ctypes.c_uint64 * rank)(*dims),
+            (ctypes.c_uint64 * (rank - 1))(*steps),
+            (ctypes.c_uint32 * rank)(*box),
+            (ctypes.c_uint32 * rank)(*[1] * rank),
+            0,
+            SWIZZLES[parameter["swizzle"]],
+            L2_PROMOTION_256B,
+            0,
+        )
+        return bytes(encoded[start : start + 128])
+
     def read(self, address, count):
         data = ctypes.create_string_buffer(count)
         self.call("cuMemcpyDtoH_v2", data, ctypes.c_uint64(address), ctypes.c_size_t(count))
         return data.raw
+
+
+def aligned(data):
+    """A copy of `data` that begins at a multiple of 64, and where that is."""
+    raw = (ctypes.c_uint8 * (len(data) + 64))()
+    start = -ctypes.addressof(raw) % 64
+    raw[start : start + len(data)] = data
+    return raw, ctypes.addressof(raw) + start
 
 
 @dataclass
@@ -203,25 +233,7 @@ class Kernel:
             dims.append(length + 1)
             steps.append(row)
             box.append(1)
-        rank = len(dims)
-        encoded = (ctypes.c_uint8 * 192)()
-        start = -ctypes.addressof(encoded) % 64
-        self.driver.call(
-            "cuTensorMapEncodeTiled",
-            ctypes.byref(encoded, start),
-            MAP_TYPES[parameter["dtype"]],
-            rank,
-            ctypes.c_uint64(address),
-            (ctypes.c_uint64 * rank)(*dims),
-            (ctypes.c_uint64 * (rank - 1))(*steps),
-            (ctypes.c_uint32 * rank)(*box),
-            (ctypes.c_uint32 * rank)(*[1] * rank),
-            0,
-            SWIZZLES[parameter["swizzle"]],
-            L2_PROMOTION_256B,
-            0,
-        )
-        return bytes(encoded[start : start + 128])
+        return self.driver.tensor_map(parameter, address, dims, steps, box)
 
     def argument(self, parameter, tensors, values):
         kind, tensor = parameter["kind"], parameter.get("tensor")
@@ -250,13 +262,7 @@ class Kernel:
         return [self.call_of(function, entry, tensors, values) for function, entry in self.entries]
 
     def call_of(self, function, entry, tensors, values):
-        buffers = []
-        for parameter in entry["parameters"]:
-            data = self.argument(parameter, tensors, values)
-            raw = (ctypes.c_uint8 * (len(data) + 64))()
-            start = -ctypes.addressof(raw) % 64
-            raw[start : start + len(data)] = data
-            buffers.append((raw, ctypes.addressof(raw) + start))
+        buffers = [aligned(self.argument(parameter, tensors, values)) for parameter in entry["parameters"]]
         grid = [self.extent(entry["grid"][axis], values) for axis in "xyz"]
         if entry.get("scheduler") == "static":
             grid[0] = min(grid[0], entry["max_ctas"])
@@ -276,6 +282,39 @@ class Kernel:
                     call.pointers,
                     None,
                 )
+
+
+class Program:
+    """A kernel of a manifest of format fmha-program, whose operands are tensors and numbers in their order."""
+
+    def __init__(self, ptx, manifest, driver):
+        self.manifest, self.driver = manifest, driver
+        self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        driver.call("cuModuleLoadData", ctypes.byref(self.module), ptx + b"\0")
+        driver.call("cuModuleGetFunction", ctypes.byref(self.function), self.module, manifest["kernel"].encode())
+        driver.call("cuFuncSetAttribute", self.function, MAX_DYNAMIC_SHARED_SIZE, manifest["smem_bytes"])
+
+    def argument(self, parameter, operand):
+        kind = parameter["kind"]
+        if kind == "tensor_map":
+            size = ITEM_BYTES[parameter["dtype"]]
+            dims = [operand.shape[d] for d in parameter["dims"]]
+            steps = [size * operand.strides[d] for d in parameter["dims"][1:]]
+            return self.driver.tensor_map(parameter, operand.address, dims, steps, parameter["box"])
+        if kind == "pointer":
+            return struct.pack("<Q", operand.address)
+        if "size" in parameter:
+            return struct.pack("<I", operand.shape[parameter["size"]])
+        if "stride" in parameter:
+            return struct.pack("<Q", operand.strides[parameter["stride"]])
+        return struct.pack("<I", operand)
+
+    def launch(self, grid, operands, stream=0):
+        arguments = [aligned(self.argument(p, operands[p["operand"]])) for p in self.manifest["parameters"]]
+        pointers = (ctypes.c_void_p * len(arguments))(*[place for _, place in arguments])
+        size = (grid, 1, 1, self.manifest["block"], 1, 1, self.manifest["smem_bytes"])
+        self.driver.call("cuLaunchKernel", self.function, *size, ctypes.c_void_p(stream), pointers, None)
+        self.driver.call("cuCtxSynchronize")
 
 
 # The program ----------------------------------------------------------------------------------------------------------

@@ -128,6 +128,9 @@ struct MergeSpec : schedule::Facts {
   std::string output = "bf16";
 };
 
+/// Returns a module with one function @merge, of one fmha.merge.
+std::string mergeModule(const MergeSpec &spec);
+
 /// Compiles one fmha.merge on strided memrefs with dynamic extents. Sets `ptx`
 /// and `manifest` of the result.
 CompileResult compileMerge(const MergeSpec &spec, const std::string &target);

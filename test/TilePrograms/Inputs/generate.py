@@ -28,6 +28,16 @@ TMEM_COLUMNS = 512
 TOLERANCE = {"bf16": 1e-2, "f16": 2e-3, "f32": 1e-4}
 INFINITE = "0xFF800000"
 
+# What programs are known to fail with, and for which targets; --all draws it, too.
+HELD_BACK = {
+    "rescaled-product": ("sm_100a", "tile.rescale of a product outside of the loop that adds it up"),
+    "product-over-sum": ("sm_100a", "tile.normalize or tile.write of a product that other ops read, too"),
+    "mixed-factors": ("sm_100a", "products into one accumulator, of which one has a transposed factor"),
+    "whole-loop": ("sm_100a", "a loop around products that are not added up in a loop of their own"),
+    "chain-in-loop": ("sm_90a", "a chain of three products in a loop"),
+    "two-results": ("sm_90a", "two results that share no tile"),
+}
+
 
 class TooLarge(Exception):
     """The program needs more memory than a CTA has."""
@@ -58,6 +68,8 @@ class Value:
     type: object = "index"
     bound: float = 0.0
     rounded: bool = False
+    # Whether it is what a product made, which tensor memory holds.
+    is_product: bool = False
 
     def __str__(self):
         return self.name
@@ -301,8 +313,9 @@ class Builder:
 
     def write(self, tile, total, view, row):
         self.takes(total.type)
-        text = f"tile.write {tile} over {total} : {tile.type}, {total.type} as !tile.tile{tile.type}"
-        text += f" to {view}[{row}] : {view.type}"
+        types = [f"!tile.tile{v.type}" for v in (tile, total)]
+        text = f"tile.write {tile} over {total} : {', '.join(types)} as {types[0]}"
+        text += f" to {view}[{row}] : !tile.view{view.type}"
         self.op(
             text, [tile, total, view, row], lambda t, s, v, r: v.store(r, tile.type, over_sum(t, s))
         )
@@ -331,7 +344,7 @@ class Builder:
 
         bound = 5 * a.bound * b.bound * math.sqrt(inner) + (acc.bound if acc else 0)
         result = self.new(tile, bound, a.rounded or bool(acc and acc.rounded))
-        ins = [a, b] + ([acc] if acc else [])
+        ins, result.is_product = [a, b] + ([acc] if acc else []), True
         return self.op(f"{text} : {a.type}, {b.type} -> {tile}", ins, compute, result)
 
     def scale(self, x, factor):
@@ -393,6 +406,7 @@ class Builder:
     def rescale(self, x, alpha):
         text = f"tile.rescale {x}, {alpha} : {x.type}, {alpha.type}"
         result = self.new(x.type, x.bound * max(alpha.bound, 1.0), x.rounded or alpha.rounded)
+        result.is_product = x.is_product
         return self.op(text, [x, alpha], lambda t, a: t * a[:, None], result)
 
     def normalize(self, x, total, dtype):
@@ -426,7 +440,7 @@ class Builder:
         self.body = outer
         outer.append(loop)
         for out, end in zip(outs, loop.ends):
-            out.bound, out.rounded = end.bound, end.rounded
+            out.bound, out.rounded, out.is_product = end.bound, end.rounded, end.is_product
 
     def text(self):
         arguments = ", ".join(f"%arg{n}: {type}" for n, type in enumerate(self.types))
@@ -603,12 +617,15 @@ def padded(columns):
 class Generator:
     """Draws a program: products, code on what they make, and what is written of it, perhaps in a loop."""
 
-    def __init__(self, seed, target):
+    def __init__(self, seed, target, held_back):
         self.random = np.random.default_rng(seed)
+        self.held_back = {name for name in held_back if HELD_BACK[name][0] == target}
         self.b = Builder(target)
         self.dtype = self.pick("bf16", "f16")
         self.code = CodeGenerator(self.random, self.b, self.dtype)
-        self.products, self.loaded, self.last = int(self.pick(1, 2, 3, 4)), [], None
+        self.products, self.loaded = int(self.pick(1, 2, 3, 4)), []
+        # Tensors that give ops on elements their rows and their keys.
+        self.queries = self.last = None
         self.narrow = target in ROWS
 
     def pick(self, *choices):
@@ -616,6 +633,9 @@ class Generator:
 
     def chance(self, probability):
         return self.random.random() < probability
+
+    def may(self, name):
+        return name not in self.held_back
 
     def around(self, block, most):
         """A length near a multiple of `block`."""
@@ -629,6 +649,7 @@ class Generator:
         self.shape = (int(self.pick(1, 1, 2)), int(self.pick(1, 1, 2)))
         self.m = self.around(rows, 2)
         outer = self.pick("none", "none", "rows", "columns")
+        self.in_loop = outer != "none"
         self.per_cta = int(self.pick(1, 2, 3)) if outer == "rows" else 1
         self.blocks = int(self.pick(1, 2, 3)) if outer == "columns" else 1
         self.place_cta()
@@ -639,8 +660,7 @@ class Generator:
 
     def place_cta(self):
         b = self.b
-        self.a = self.matrix(self.m, self.inner(), is_shared=False)
-        self.length = b.extent(self.a, 1)
+        self.length = self.number(self.m)
         id = Value("%id")
         b.op("%id = gpu.block_id x", [], lambda: None, None, b.entry)
         per = b.constant(b.rows * self.per_cta)
@@ -663,7 +683,7 @@ class Generator:
         b = self.b
         self.width = self.draw_width()
         if self.chance(0.5):
-            self.first_factor(Place(self.first), self.a)
+            self.some_first_factor(Place(self.first))
         with b.loop(self.trips(self.blocks)) as loop:
             column = b.index("muli", loop.index, b.constant(self.width))
             self.pipelines(Place(self.first, loop.index, column))
@@ -672,9 +692,13 @@ class Generator:
         """A number of iterations that the compiler knows, or one that it does not."""
         if self.chance(0.5):
             return self.b.constant(count)
-        operand = self.b.operand(Tensor("i32", np.array(count)), "i32")
+        return self.number(count)
+
+    def number(self, value):
+        """A number that is passed."""
+        operand = self.b.operand(Tensor("i32", np.array(value)), "i32")
         text = f"arith.index_cast {operand} : i32 to index"
-        return self.b.op(text, [], lambda: count, self.b.new(), self.b.entry)
+        return self.b.op(text, [], lambda: value, self.b.new(), self.b.entry)
 
     # Tensors.
 
@@ -703,6 +727,7 @@ class Generator:
 
     def first_factor(self, place, tensor):
         """The rows of `tensor` of a CTA, all columns."""
+        self.queries = self.queries or tensor
         columns = padded(self.b.array(tensor).shape[3])
         tile = self.b.load(self.view(tensor), place.row, self.b.rows, columns, self.dtype)
         self.loaded.append((tile, self.b.body))
@@ -712,7 +737,7 @@ class Generator:
         """One that is loaded already, or another one."""
         if self.loaded and self.chance(0.5):
             return self.loaded[-1][0]
-        tensor = self.a if self.chance(0.5) else self.matrix(self.m, self.inner(), is_shared=False)
+        tensor = self.matrix(self.m, self.inner(), is_shared=False)
         return self.first_factor(place, tensor)
 
     def second_tensor(self, inner, width, transpose):
@@ -733,9 +758,9 @@ class Generator:
         row = place.column if transpose else at
         return self.b.load(self.view(tensor, column), row or self.b.zero, rows, columns, self.dtype)
 
-    def times(self, place, a, width, acc=None):
+    def times(self, place, a, width, acc=None, transpose=None):
         """`a` by a tile that is loaded for it."""
-        transpose, inner = self.chance(0.5), a.type.columns
+        transpose, inner = self.chance(0.5) if transpose is None else transpose, a.type.columns
         tensor = self.second_tensor(inner, width, transpose)
         shape = (width, inner) if transpose else (inner, width)
         tile = self.second_factor(place, tensor, *shape, transpose)
@@ -745,6 +770,8 @@ class Generator:
     # Products.
 
     def product(self, place, width):
+        if self.in_loop and not self.may("whole-loop"):
+            return self.over_inner(place, width)
         kinds = [self.single, self.over_inner, self.over_inner]
         kinds += [self.pair, self.sliced] if self.products > 1 else []
         kinds += [self.joined] if self.products > 1 and width % 32 == 0 and not self.narrow else []
@@ -754,7 +781,14 @@ class Generator:
         return self.times(place, self.some_first_factor(place), width)
 
     def pair(self, place, width):
-        return self.times(place, self.some_first_factor(place), width, self.single(place, width))
+        first, second = self.transposes(2)
+        acc = self.times(place, self.some_first_factor(place), width, None, first)
+        return self.times(place, self.some_first_factor(place), width, acc, second)
+
+    def transposes(self, count):
+        """Whether each of the products into one accumulator has a transposed factor."""
+        drawn = [self.chance(0.5) for _ in range(count)]
+        return drawn if self.may("mixed-factors") else drawn[:1] * count
 
     def joined(self, place, width):
         halves = self.blocks
@@ -784,9 +818,9 @@ class Generator:
         count = int(self.pick(1, 2, 3))
         extents = [max(8, block * count - int(self.pick(0, 0, 8))) for _ in range(self.pick(1, 1, min(2, self.products)))]
         terms = []
-        for inner in extents:
-            transpose = self.chance(0.5)
+        for inner, transpose in zip(extents, self.transposes(len(extents))):
             a = self.matrix(self.m, inner, is_shared=False)
+            self.queries = self.queries or a
             terms.append((a, self.second_tensor(block * count, width, transpose), transpose, self.chance(0.2)))
         with b.loop(self.trips(count), [b.fill(0.0, width)]) as loop:
             at, acc = b.index("muli", loop.index, b.constant(block)), loop.args[0]
@@ -807,8 +841,10 @@ class Generator:
         column = column or place.column or b.zero
         for _ in range(self.pick(0, 1, 1, 2)):
             kind = self.pick("modify", "modify", "scale", "rescale")
+            if x.is_product and not self.may("rescaled-product"):
+                kind = "modify"
             if kind == "modify":
-                x = b.modify(x, self.view(self.a), place.row, column, self.code.draw(x.bound))
+                x = b.modify(x, self.view(self.queries), place.row, column, self.code.draw(x.bound))
             elif kind == "scale":
                 x = b.scale(x, float(self.pick(0.5, -0.25, 1.5)))
             else:
@@ -842,7 +878,7 @@ class Generator:
             s = self.elementwise(place, s, key)
             ends = []
             if online:
-                s = b.mask(s, self.view(self.a), place.row, self.view(k), key, upper=self.pick(None, 0, 5))
+                s = b.mask(s, self.view(self.queries), place.row, self.view(k), key, upper=self.pick(None, 0, 5))
                 scale = float(self.pick(1.0, 1.442695)) * min(1.0, 8 / s.bound)
                 top, alpha = b.row_max(s, loop.args[0], scale, float(self.pick(0.0, 8.0)))
                 s = b.exp2(s, top, scale, int(self.pick(0, 0, 25)))
@@ -888,6 +924,8 @@ class Generator:
     def divided(self, place, x, total):
         """Stores `x` over the sums of its rows, in either type."""
         b = self.b
+        if x.is_product and not self.may("product-over-sum") and x.name.find("#") < 0:
+            x = b.scale(x, 0.5)
         if self.chance(0.7):
             self.store(place, b.normalize(x, total, self.dtype))
         else:
@@ -906,7 +944,7 @@ class Generator:
         if masked:
             lower, upper = self.pick(None, -60, 3), self.pick(None, 0, 40)
             column = place.column or b.zero
-            x = b.mask(x, self.view(self.a), place.row, self.view(self.last), column, lower, upper)
+            x = b.mask(x, self.view(self.queries), place.row, self.view(self.last), column, lower, upper)
         top, alpha = b.row_max(x, b.fill(-math.inf), scale, float(self.pick(0.0, 8.0)))
         p = b.exp2(x, top, scale)
         total = b.row_sum(p, b.fill(0.0), alpha)
@@ -932,15 +970,18 @@ class Generator:
                 self.store(place, b.cast(x, self.dtype))
 
     def pipelines(self, place):
-        for _ in range(self.pick(1, 1, 2)):
+        for _ in range(self.pick(1, 1, 2) if self.may("two-results") else 1):
             if self.products > 0:
                 self.pipeline(place)
 
     def pipeline(self, place):
         width = self.width if place.column else self.draw_width()
-        if self.products > 1 and self.chance(0.3):
+        if self.products > 1 and self.chance(0.3) and (not self.in_loop or self.may("whole-loop")):
             return self.finish_fused(place, self.fused(place, width))
-        links = int(self.random.integers(0, min(2, self.products - 1) + 1))
+        most = 2 if not self.in_loop or self.may("chain-in-loop") else 1
+        if self.in_loop and not self.may("whole-loop"):
+            most = 0
+        links = int(self.random.integers(0, min(most, self.products - 1) + 1))
         self.products -= links
         x = None
         for link in range(links + 1):
@@ -962,10 +1003,10 @@ class Generator:
         self.statistics(place, top, total, self.scale)
 
 
-def draw(seed, target):
+def draw(seed, target, held_back):
     """The program of a seed, and its grid: the first of those drawn that a CTA has memory for."""
     for attempt in range(100):
-        generator = Generator([seed, attempt], target)
+        generator = Generator([seed, attempt], target, held_back)
         try:
             return generator.b, generator.draw()
         except TooLarge:
@@ -979,11 +1020,14 @@ def main():
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--target", default="sm_100a")
+    parser.add_argument("--all", action="store_true", help="draw what is known to fail, too")
+    parser.add_argument("--with", dest="drawn", default="", help="names of what is known to fail, to draw these")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
+    held_back = set() if options.all else set(HELD_BACK) - set(options.drawn.split(","))
     failed = []
     for seed in range(options.seed + options.first, options.seed + options.count):
-        builder, grid = draw(seed, options.target)
+        builder, grid = draw(seed, options.target, held_back)
         folder = options.folder / f"{options.target}-{seed}"
         folder.mkdir(parents=True, exist_ok=True)
         source = folder / "program.mlir"

@@ -140,11 +140,27 @@ def check(name, path, tensor):
         )
 
 
+def export(name, manifest, grid, operands, folder):
+    """Writes what device.py needs to run the program on a GPU."""
+    case = {"name": name, "grid": grid, "operands": []}
+    for number, tensor in enumerate(operands):
+        is_output = tensor.array is None
+        start = tensor.start if is_output else tensor.array
+        if start is not None:
+            (folder / f"operand{number}.bin").write_bytes(np.ascontiguousarray(bits_of(tensor.dtype, start)).tobytes())
+        if is_output:
+            (folder / f"expected{number}.bin").write_bytes(np.ascontiguousarray(tensor.expected, np.float64).tobytes())
+        case["operands"].append({"dtype": tensor.dtype, "shape": list(tensor.shape), "tolerance": tensor.tolerance})
+    (folder / "case.json").write_text(json.dumps(case))
+
+
 def run(name, source, target, grid, operands, folder, seed=0, schedules=0):
     """Compiles the program, runs it under every policy, and compares its outputs."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     ptx, manifest = compile_program(source, target, folder)
+    if os.environ.get("FMHA_EXPORT_PROGRAMS"):
+        return export(name, manifest, grid, operands, folder)
     launch = Launch(manifest, operands, folder)
     base = ["ptx-sim", str(ptx), f"--grid={grid}", f"--block={manifest['block']}"]
     base += [f"--smem={manifest['smem_bytes']}", *(f"--arg={text}" for text in launch.arguments)]

@@ -123,7 +123,7 @@ def main():
         grid, operands = PROGRAMS[name](Inputs(seed, dtype), rows, *extents)
         label = f"{name} for {target} in {dtype}, {extents[0]} rows by {extents[1]}, seed {seed}"
         source = instantiate(name, target, dtype, folder)
-        run(label, source, target, grid, operands, Path(folder) / dtype, seed)
+        run(label, source, target, grid, operands, Path(folder) / f"{dtype}-{seed}", seed)
 
 
 if __name__ == "__main__":

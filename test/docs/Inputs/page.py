@@ -2,7 +2,7 @@
 
     page.py PAGE FOLDER
 
-FOLDER gets `build`, `include`, `test` and `.venv` as the checkout of PAGE has them. Each block of code whose first line is a comment with a file
+FOLDER gets `build`, `examples`, `include`, `test` and `.venv` as the checkout of PAGE has them. Each block of code whose first line is a comment with a file
 name, as in "// main.c", becomes that file. Then the blocks of shell commands (```sh) run in their order, each in a shell of its own that
 stops at the first command that fails. If a ```text block follows, it is the standard output of the commands; "…" in it stands for
 any text of a line, and a line of "…" alone for any lines. Whatever else is in FOLDER afterwards must be in the checkout's .gitignore."""
@@ -26,7 +26,7 @@ def link_checkout(checkout, folder):
     if not compiler:
         sys.exit("page.py: fmha-compile is not on the PATH")
     (folder / "build").symlink_to(pathlib.Path(compiler).resolve().parents[1])
-    for name in ("include", "test"):
+    for name in ("examples", "include", "test"):
         (folder / name).symlink_to(checkout / name)
     (folder / ".venv").symlink_to(sys.prefix)
 

@@ -209,9 +209,8 @@ LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
   if (!tile || !typeOf(tile).getTmem())
     return success();
   RegionAttr region = regionOf(op);
-  FailureOr<Attribute> place =
-      regionFor(op, region ? region.getRows() : "", typeOf(rows.get()),
-                Memory::Shared);
+  FailureOr<Attribute> place = regionFor(op, region ? region.getRows() : "",
+                                         typeOf(rows.get()), Memory::Shared);
   if (failed(place))
     return failure();
   setInsertionPointFor(b, rows.get(), op);
