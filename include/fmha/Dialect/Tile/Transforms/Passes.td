@@ -355,7 +355,7 @@ def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
   let description = [{
     Collects what the ops ask for (places of tiles, mbarriers, tensor memory columns, registers, threads, named barriers)
     and asks an op-free library whether the target of the kernel's schedule has it (Schedule/Rules/Capacities.h,
-    rules R1 to R8).
+    rules resources.R1 to resources.R8).
     In a placed kernel, which is still sequential, it also asks MLIR's liveness whether an op overwrites a tile that is
     read later: P may lie over its scores only behind the read of the scores. Behind specialisation `tile-verify-sync`
     answers that. An unplaced kernel passes.
@@ -366,7 +366,7 @@ def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
     %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>
     ```
     ```
-    error: R2: expected columns [384, 416) inside the 256 columns of tensor memory (160 too many): ...
+    error: resources.R2: expected columns [384, 416) inside the 256 columns of tensor memory (160 too many): ...
     ```
   }];
 }
