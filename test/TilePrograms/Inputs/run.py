@@ -15,10 +15,10 @@ HERE = Path(__file__).parent
 ROWS = {"sm_90a": 64}
 
 
-def instantiate(name, target, dtype, folder):
+def instantiate(name, target, dtype, folder, text=None, rows=None):
     """The source of a program for a target: products of wgmma have 64 rows, of tcgen05 here 128."""
-    text = (HERE / f"{name}.mlir").read_text()
-    for word, value in (("ROWS", ROWS.get(target, 128)), ("TARGET", target), ("TYPE", dtype)):
+    text = text or (HERE / f"{name}.mlir").read_text()
+    for word, value in (("ROWS", rows or ROWS.get(target, 128)), ("TARGET", target), ("TYPE", dtype)):
         text = text.replace(word, str(value))
     path = Path(folder) / f"{name}-{target}.mlir"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,6 @@ private:
   LogicalResult assign(Operation *op);
   LogicalResult assignLoop(scf::ForOp loop);
   LogicalResult assignBranch(scf::IfOp branch);
-  LogicalResult checkFactors(DotOp dot);
   LogicalResult assignProduct(Operation *op);
   LogicalResult assignCast(CastOp op);
   LogicalResult assignSmem(Operation *op);
@@ -212,20 +211,38 @@ static void setInsertionPointFor(OpBuilder &b, Value value, Operation *user) {
 LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
   if (!tile || !typeOf(tile).getTmem())
     return success();
-  RegionAttr region = regionOf(op);
-  FailureOr<Attribute> place = regionFor(op, region ? region.getRows() : "",
-                                         typeOf(rows.get()), Memory::Shared);
-  if (failed(place))
-    return failure();
   // Numbers that are known need no way.
   if (auto fill = rows.get().getDefiningOp<FillOp>()) {
     b.setInsertionPoint(op);
     rows.set(b.clone(*fill)->getResult(0));
     return success();
   }
+  RegionAttr region = regionOf(op);
+  FailureOr<Attribute> place = regionFor(op, region ? region.getRows() : "",
+                                         typeOf(rows.get()), Memory::Shared);
+  if (failed(place))
+    return failure();
   setInsertionPointFor(b, rows.get(), op);
   rows.set(copy(copy(rows.get(), *place), registers()));
   return success();
+}
+
+/// TMA copies panels of 64 columns, of which those behind the view's end are
+/// left out.
+static LogicalResult checkPanels(StoreOp op) {
+  constexpr int64_t panel = 64;
+  ViewOp view = op.getViewOp();
+  TileType tile = typeOf(op.getValue());
+  int64_t columns = view.getType().getShape().back();
+  std::optional<int64_t> first =
+      view.getColumn() ? getConstantIntValue(view.getColumn()) : 0;
+  if (tile.getColumns() % panel == 0 ||
+      tile.getColumns() + first.value_or(0) >= columns)
+    return success();
+  return op.emitOpError() << "expected panels of " << panel
+                          << " columns, which TMA copies whole, or the last "
+                             "columns of the view, got "
+                          << tile;
 }
 
 LogicalResult Assigner::copyStored(StoreOp op) {
@@ -233,6 +250,8 @@ LogicalResult Assigner::copyStored(StoreOp op) {
   if (typeOf(value).getElementType().isF32())
     return op.emitOpError() << "expected a tile of f16 or bf16, which TMA "
                                "copies; tile.write stores f32";
+  if (failed(checkPanels(op)))
+    return failure();
   constexpr unsigned swizzleAtom = 1024;
   if (SmemAttr smem = typeOf(value).getSmem()) {
     if (smem.getOffset() % swizzleAtom == 0)
@@ -299,7 +318,7 @@ LogicalResult Assigner::assignCast(CastOp op) {
 
 /// Checks that the factors of a product lie where the target reads them, and
 /// its accumulator where it adds up.
-LogicalResult Assigner::checkFactors(DotOp dot) {
+static LogicalResult checkFactors(DotOp dot, const MemoryRules &rules) {
   if (!typeOf(dot.getB()).getSmem())
     return dot.emitOpError()
            << "expected a second factor that tile.load brings to shared "
@@ -320,7 +339,7 @@ LogicalResult Assigner::checkFactors(DotOp dot) {
 LogicalResult Assigner::assignProduct(Operation *op) {
   Value result = op->getResult(0);
   auto dot = dyn_cast<DotOp>(op);
-  if (dot && failed(checkFactors(dot)))
+  if (dot && failed(checkFactors(dot, rules)))
     return failure();
   if (dot && dot.getAcc()) {
     setPlace(result, typeOf(dot.getAcc()).getPlace());

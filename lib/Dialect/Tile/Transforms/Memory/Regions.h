@@ -19,8 +19,8 @@ namespace fmha::tile {
 /// The `tile.region` of `op`; null if it has none.
 RegionAttr regionOf(mlir::Operation *op);
 
-/// Fills, products and rescaled tiles of `func` that a product adds to, directly
-/// or through loops, branches and rescaling.
+/// Fills, products and rescaled tiles of `func` that a product adds to,
+/// directly or through loops, branches and rescaling.
 llvm::DenseSet<mlir::Operation *> accumulatorsOf(mlir::gpu::GPUFuncOp func);
 
 /// Whether `value` is what products have accumulated, or accumulate in.

@@ -378,6 +378,9 @@ LogicalResult writeRoles(gpu::GPUFuncOp func, const PartitionFamily &family,
   for (const schedule::Role &role : roles)
     threads = std::max<int32_t>(threads, (role.firstWarp + role.warps) *
                                              target::warpThreads);
+  if (!threads)
+    return func.emitError() << "expected an op that stores a tile, got none "
+                               "that anything takes";
   if (threads > int32_t(target::Target::maxThreadsPerCta))
     return func.emitError()
            << "needs " << threads << " threads for " << roles.size()

@@ -266,15 +266,6 @@ static LogicalResult checkBounds(scf::ForOp loop) {
             "iterations in all iterations of the loop around it";
 }
 
-/// Whether `condition` holds where a loop around `op` runs.
-static bool testsLoopAround(Value condition, Operation *op) {
-  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
-       loop = loop->getParentOfType<scf::ForOp>())
-    if (isTestOf(condition, loop))
-      return true;
-  return false;
-}
-
 /// The conditions of the branches around `op`, the innermost first, but those
 /// under which a loop around it runs at all. Fails if one differs from
 /// iteration to iteration, or `op` stands in an else.

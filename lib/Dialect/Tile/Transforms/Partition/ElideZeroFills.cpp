@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChannelPlan.h"
 #include "Loops.h"
 #include "TileFlow.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
@@ -42,6 +43,7 @@ public:
 private:
   Value notFirst();
   bool isUnderChange(Operation *yield);
+  LogicalResult checkConditions();
   LogicalResult startIn(Value accumulator);
   void skipFirst(RescaleOp op);
   LogicalResult useAfter(Operation *user);
@@ -168,8 +170,30 @@ LogicalResult Elision::useAfter(Operation *user) {
       });
 }
 
+/// A product under a condition of the kernel may never be: what takes the
+/// accumulator after the loop is under that condition, too.
+LogicalResult Elision::checkConditions() {
+  WalkResult walked = loop.walk([&](scf::IfOp branch) {
+    bool isOwn = branch.getCondition() != condition &&
+                 llvm::any_of(branch.getResults(), [&](Value value) {
+                   return value.getType() == argument.getType();
+                 });
+    if (!isOwn)
+      return WalkResult::advance();
+    for (Operation *user : result.getUsers())
+      if (!isUnderSameCondition(branch, user)) {
+        user->emitOpError()
+            << "takes an accumulator in tensor memory that a product under a "
+               "condition begins: expected it under the same condition";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 LogicalResult Elision::run() {
-  if (failed(startIn(argument)))
+  if (failed(startIn(argument)) || failed(checkConditions()))
     return failure();
   if (!alwaysRuns(loop))
     for (Operation *user : llvm::make_early_inc_range(result.getUsers()))

@@ -87,7 +87,6 @@ private:
   void releaseInBranches(scf::IfOp branch, const Delivery &delivery);
   void insertRelease(Delivery &delivery);
 
-  Value iterations(scf::ForOp loop);
   MessageNumber sentIn(const PlannedChannel &channel, Block &block);
   MessageNumber sentBy(const PlannedChannel &channel, Operation *op);
   Value numberOf(const PlannedChannel &channel, Operation *point,
@@ -167,7 +166,8 @@ static bool isUnderTestOf(scf::ForOp loop, Block *block) {
 }
 
 /// The number of iterations of `loop`, for messages after it.
-Value Inserter::iterations(scf::ForOp loop) {
+static Value iterations(ImplicitLocOpBuilder &b, scf::ForOp loop,
+                        bool isProgram) {
   Value count = tripCount(b, loop);
   // The conversion of attention counts blocks from 0 on.
   if (!isProgram || alwaysRuns(loop) ||
@@ -192,7 +192,7 @@ MessageNumber Inserter::sentBy(const PlannedChannel &channel, Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     MessageNumber each = sentIn(channel, *loop.getBody());
     if (!each.isZero())
-      number.add(b, each.times(b, iterations(loop)));
+      number.add(b, each.times(b, iterations(b, loop, isProgram)));
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     number.add(b, sentIn(channel, *branch.thenBlock()));
   }
@@ -492,6 +492,17 @@ static Block *blockOfSends(const PlannedChannel &channel) {
   return block;
 }
 
+/// The conditions of the branches around `op` inside of `block`, the outermost
+/// first, but those under which a loop around it runs at all.
+static SmallVector<Value> conditionsBetween(Block &block, Operation *op) {
+  SmallVector<Value> conditions;
+  for (Operation *at = op; at->getBlock() != &block; at = at->getParentOp())
+    if (auto branch = dyn_cast<scf::IfOp>(at->getParentOp()))
+      if (!testsLoopAround(branch.getCondition(), op))
+        conditions.insert(conditions.begin(), branch.getCondition());
+  return conditions;
+}
+
 /// After its last message a producer acquires every slot once more: products
 /// signal that one is free when they have read it, which may be after all roles
 /// have done their work.
@@ -517,6 +528,11 @@ void Inserter::insertDrain(const PlannedChannel &channel) {
   PartitionAttr maker = partitionOf(channel.sends.front().tile.getDefiningOp());
   auto own = PartitionAttr::get(b.getContext(), maker.getRole(), 0, 0);
   Value first = sent.get(b);
+  for (Value condition :
+       conditionsBetween(*block, channel.sends.front().point)) {
+    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
   for (unsigned slot = 0; slot < channel.depth(); ++slot)
     create<AcquireOp>(own, channel.type, channels[&channel],
                       plus(b, first, slot));

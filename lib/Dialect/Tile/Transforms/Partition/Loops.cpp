@@ -97,3 +97,11 @@ Value fmha::tile::times(ImplicitLocOpBuilder &b, Value value, int64_t n) {
     return arith::ConstantIndexOp::create(b, *known * n);
   return arith::MulIOp::create(b, value, arith::ConstantIndexOp::create(b, n));
 }
+
+bool fmha::tile::testsLoopAround(Value condition, Operation *op) {
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    if (isTestOf(condition, loop))
+      return true;
+  return false;
+}

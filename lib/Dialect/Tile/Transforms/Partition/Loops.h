@@ -21,6 +21,9 @@ bool alwaysRuns(mlir::scf::ForOp loop);
 /// runs at least once.
 bool isTestOf(mlir::Value condition, mlir::scf::ForOp loop);
 
+/// Whether `condition` holds where a loop around `op` runs.
+bool testsLoopAround(mlir::Value condition, mlir::Operation *op);
+
 /// Whether `loop` runs at least once where it stands, inside of a branch.
 bool isGuarded(mlir::scf::ForOp loop);
 

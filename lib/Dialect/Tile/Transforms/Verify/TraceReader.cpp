@@ -107,6 +107,14 @@ void TraceReader::declareBarrier(BarrierOp op) {
 // Integers
 //===----------------------------------------------------------------------===//
 
+/// The length of the queries, or of the keys of a source.
+static Step lengthStep(bool ofQueries, bool ofSecond, uint32_t result) {
+  Step step{ofQueries ? StepCode::QueryLength : StepCode::KeyLength};
+  step.result = result;
+  step.constant = ofSecond;
+  return step;
+}
+
 /// The arithmetic that an op of two operands does.
 static std::optional<Arithmetic> arithmeticOf(Operation *op) {
   using A = Arithmetic;
@@ -159,6 +167,12 @@ static Comparison comparisonOf(arith::CmpIPredicate predicate) {
   llvm_unreachable("all predicates are listed");
 }
 
+static int64_t valueOf(arith::ConstantOp op) {
+  const APInt value = cast<IntegerAttr>(op.getValue()).getValue();
+  return value.getBitWidth() == 1 ? int64_t(value.getZExtValue())
+                                  : value.getSExtValue();
+}
+
 bool TraceReader::readInteger(Operation *op, Steps &steps) {
   if (op->getNumResults() != 1 || !isTracked(op->getResult(0).getType()))
     return false;
@@ -170,11 +184,8 @@ bool TraceReader::readInteger(Operation *op, Steps &steps) {
   }
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<arith::ConstantOp>([&](arith::ConstantOp made) {
-        Step step = valueStep(StepCode::Constant, result);
-        const APInt value = cast<IntegerAttr>(made.getValue()).getValue();
-        step.constant = value.getBitWidth() == 1 ? value.getZExtValue()
-                                                 : value.getSExtValue();
-        steps.push_back(step);
+        steps.push_back(valueStep(StepCode::Constant, result));
+        steps.back().constant = valueOf(made);
         return true;
       })
       .Case<arith::CmpIOp>([&](arith::CmpIOp compare) {
@@ -204,6 +215,15 @@ bool TraceReader::readInteger(Operation *op, Steps &steps) {
           steps.push_back(valueStep(StepCode::Copy, result, id(in)));
           return true;
         }
+        // Numbers of a program count few things.
+        if (info.isProgram) {
+          uint32_t length = fresh();
+          steps.push_back(
+              lengthStep(operand.getArgNumber() % 2, false, length));
+          arithmetic(Arithmetic::Div, result, length,
+                     constant(info.schedule.kvBlock, steps), steps);
+          return true;
+        }
         bool isBatch = nameOf(operand) == "batch";
         steps.push_back(valueStep(
             isBatch ? StepCode::Constant : StepCode::QueryLength, result));
@@ -221,14 +241,6 @@ std::string TraceReader::nameOf(BlockArgument operand) {
   unsigned number = operand.getArgNumber();
   bool isKernels = operand.getOwner() == &func.getBody().front();
   return isKernels && number < operands.size() ? operands[number].name : "";
-}
-
-/// The length of the queries, or of the keys of a source.
-static Step lengthStep(bool ofQueries, bool ofSecond, uint32_t result) {
-  Step step{ofQueries ? StepCode::QueryLength : StepCode::KeyLength};
-  step.result = result;
-  step.constant = ofSecond;
-  return step;
 }
 
 /// A run is of sequence 0, the first that is packed and the only one: it begins

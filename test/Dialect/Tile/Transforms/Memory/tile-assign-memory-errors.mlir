@@ -169,10 +169,12 @@ gpu.module @rows {
     %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
     %a = tile.load %qs[%c0] {tile.region = #tile.region<name = "Q0">} : !tile.view<?x64xbf16> -> <128x64xbf16>
     %b = tile.load %qs[%c0] {tile.region = #tile.region<name = "KV">} : !tile.view<?x64xbf16> -> <128x64xbf16>
-    %m = tile.fill 0.0 : !tile.tile<128xf32>
     %s = tile.dot %a, %b transpose_b {tile.region = #tile.region<name = "S0">} : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+    %none = tile.fill 0.0 : !tile.tile<128xf32>
+    %max, %m = tile.row_max %s, %none scale 1.0 threshold 0.0 : <128x128xf32>, <128xf32>
     // expected-error@+1 {{expected a tile.region of the kernel's memory map (Q0, KV, out0, stats0, barriers, tmem_address), got none}}
     %r = tile.rescale %s, %m {tile.region = #tile.region<name = "stats0">} : <128x128xf32>, <128xf32>
+    %u = tile.dot %a, %b transpose_b plus %r as !tile.tile<128x128xf32> : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
     gpu.return
   }
 }

@@ -110,13 +110,14 @@ gpu.module @branch {
 // Where a memory map is given it is the whole of it.
 !t = memref<?x?x?x64xbf16>
 gpu.module @unknown {
-  gpu.func @unknown(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a", memory = [#tile.extent<name = "x", place = #tile.smem<offset = 0>, size = 16384>]>} {
+  gpu.func @unknown(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a", memory = [#tile.extent<name = "x", place = #tile.smem<offset = 0>, size = 16384>,
+      #tile.extent<name = "barriers", place = #tile.smem<offset = 16384>, size = 64>]>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %n = memref.dim %a, %c1 : !t
     %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
     %x = tile.load %as[%c0] {tile.region = #tile.region<name = "x">} : !tile.view<?x64xbf16> -> <128x64xbf16>
-    // expected-error@+1 {{expected a tile.region of the kernel's memory map (x), got y}}
+    // expected-error@+1 {{expected a tile.region of the kernel's memory map (x, barriers), got y}}
     %y = tile.load %as[%c0] {tile.region = #tile.region<name = "y">} : !tile.view<?x64xbf16> -> <128x64xbf16>
     gpu.return
   }
@@ -205,7 +206,8 @@ gpu.module @roles {
 !t = memref<?x?x?x64xbf16>
 gpu.module @aligned {
   gpu.func @aligned(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
-      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 512>, size = 8192>]>} {
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 512>, size = 8192>,
+      #tile.extent<name = "barriers", place = #tile.smem<offset = 16384>, size = 64>]>} {
     %c0 = arith.constant 0 : index
     %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
     // expected-error@+1 {{#tile.smem offset of a rank-2 tile must be a multiple of 1024, got 512}}
@@ -220,7 +222,8 @@ gpu.module @aligned {
 !t = memref<?x?x?x64xbf16>
 gpu.module @small {
   gpu.func @small(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
-      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 0, stages = 2>, size = 8191>]>} {
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 0, stages = 2>, size = 8191>,
+      #tile.extent<name = "barriers", place = #tile.smem<offset = 16384>, size = 64>]>} {
     %c0 = arith.constant 0 : index
     %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
     // expected-error@+1 {{expected a region of at least 8192 bytes, got "A" of 8191}}
@@ -235,10 +238,11 @@ gpu.module @small {
 !t = memref<?x?x?x64xbf16>
 gpu.module @kind {
   gpu.func @kind(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a",
-      memory = [#tile.extent<name = "A", place = #tile.tmem<column = 0>, size = 64>, #tile.extent<name = "B", place = #tile.smem<offset = 0>, size = 16384>]>} {
+      memory = [#tile.extent<name = "A", place = #tile.tmem<column = 0>, size = 64>, #tile.extent<name = "B", place = #tile.smem<offset = 0>, size = 16384>,
+      #tile.extent<name = "barriers", place = #tile.smem<offset = 16384>, size = 64>, #tile.extent<name = "tmem_address", place = #tile.smem<offset = 16448>, size = 4>]>} {
     %c0 = arith.constant 0 : index
     %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
-    // expected-error@+1 {{expected a tile.region of the kernel's memory map (B), got A}}
+    // expected-error@+1 {{expected a tile.region of the kernel's memory map (B, barriers, tmem_address), got A}}
     %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <128x64xbf16>
     gpu.return
   }
@@ -328,6 +332,153 @@ gpu.module @while {
     } do {
       scf.yield
     }
+    gpu.return
+  }
+}
+
+// -----
+
+// A tensor map copies boxes of 256 rows at most.
+!t = memref<?x?x?x64xbf16>
+gpu.module @box {
+  gpu.func @box(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected at most 256 rows, which a tensor map copies at once, got 320}}
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <320x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Roles do not wait for each other's copies.
+!t = memref<?x?x?x64xbf16>
+gpu.module @loaded_and_stored {
+  gpu.func @loaded_and_stored(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    // expected-error@+1 {{expected operand 0 to be loaded or stored, got both: roles do not wait for each other's copies}}
+    tile.store %x, %as[%c1] : <64x64xbf16>, !tile.view<?x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// The host makes tensor maps of operands.
+!t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+!u = memref<1x?x1x64xbf16, strided<[?, ?, ?, 1]>>
+gpu.module @no_operand {
+  gpu.func @no_operand(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %u = memref.cast %a : !t to !u
+    %as = tile.view %u batch %c0 head %c0 rows %c0 : !u -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected a view of an operand of the kernel, which a tensor map describes}}
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!t = memref<?x?x?x64xf32>
+gpu.module @f32_store {
+  gpu.func @f32_store(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xf32>
+    %x = tile.fill 1.0 : !tile.tile<64x64xf32>
+    // expected-error@+1 {{expected a tile of f16 or bf16, which TMA copies; tile.write stores f32}}
+    tile.store %x, %as[%c0] : <64x64xf32>, !tile.view<?x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Columns 32 to 63 of a panel begin between its swizzled rows.
+!t = memref<?x?x?x64xbf16>
+!u = memref<?x?x?x32xbf16>
+gpu.module @panel {
+  gpu.func @panel(%a: !t, %b: !u) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %bs = tile.view %b batch %c0 head %c0 rows %c0 : !u -> !tile.view<?x32xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    %y = tile.slice %x from 32 : <64x64xbf16> -> <64x32xbf16>
+    // expected-error@+1 {{expected a slice that begins at a panel of 64 columns, which TMA copies}}
+    tile.store %y, %bs[%c0] : <64x32xbf16>, !tile.view<?x32xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// No op fills tensor memory.
+!t = memref<?x?x?x64xbf16>
+gpu.module @ones {
+  gpu.func @ones(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <128x64xbf16>
+    // expected-error@+1 {{expected an accumulator that begins with 0, since no op fills tensor memory}}
+    %one = tile.fill 1.0 : !tile.tile<128x128xf32>
+    %s = tile.dot %x, %x transpose_b plus %one as !tile.tile<128x128xf32> : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A map written by hand has the regions of the kernel itself.
+gpu.module @no_barriers {
+  // expected-error@+1 {{expected a region "barriers" in the memory map of tile.kernel}}
+  gpu.func @no_barriers() kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 0>, size = 8192>]>} {
+    %0 = tile.fill 0.0 : !tile.tile<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @no_address {
+  // expected-error@+1 {{expected a region "tmem_address" in the memory map of tile.kernel}}
+  gpu.func @no_address() kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a",
+      memory = [#tile.extent<name = "S", place = #tile.tmem<column = 0>, size = 64>, #tile.extent<name = "barriers", place = #tile.smem<offset = 0>, size = 64>]>} {
+    %0 = tile.fill 0.0 : !tile.tile<128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Tiles may share bytes, barriers may not: the second stage of A is bytes 8192 to 16383.
+gpu.module @over_barriers {
+  // expected-error@+1 {{expected region "barriers" to share no bytes with another one, got "A" over it}}
+  gpu.func @over_barriers() kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 0, stages = 2>, size = 8192>,
+      #tile.extent<name = "barriers", place = #tile.smem<offset = 16376>, size = 64>]>} {
+    %0 = tile.fill 0.0 : !tile.tile<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A product has as many columns as its region.
+!t = memref<?x?x?x64xbf16>
+gpu.module @columns {
+  gpu.func @columns(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a",
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 0>, size = 16384>, #tile.extent<name = "S", place = #tile.tmem<column = 0>, size = 64>,
+      #tile.extent<name = "barriers", place = #tile.smem<offset = 16384>, size = 64>, #tile.extent<name = "tmem_address", place = #tile.smem<offset = 16448>, size = 4>]>} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <128x64xbf16>
+    // expected-error@+1 {{expected a region of at least 128 columns, got "S" of 64}}
+    %s = tile.dot %x, %x transpose_b {tile.region = #tile.region<name = "S">} : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
     gpu.return
   }
 }

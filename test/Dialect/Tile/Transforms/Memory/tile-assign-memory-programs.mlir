@@ -163,7 +163,7 @@ gpu.module @tcgen05 {
 
 // A memory map that is there stays, with what lies where it says.
 // CHECK-LABEL: gpu.func @by_hand
-// CHECK-SAME: tile.kernel = #tile.kernel<target = "sm_100a", memory = [#tile.extent<name = "x", place = #tile.smem<offset = 16384>, size = 16384>, #tile.extent<name = "y", place = #tile.smem<offset = 32768, stages = 2>, size = 32768>, #tile.extent<name = "s", place = #tile.tmem<column = 256>, size = 128>]
+// CHECK-SAME: tile.kernel = #tile.kernel<target = "sm_100a", memory = [#tile.extent<name = "x", place = #tile.smem<offset = 16384>, size = 16384>, #tile.extent<name = "y", place = #tile.smem<offset = 32768, stages = 2>, size = 32768>, #tile.extent<name = "barriers", place = #tile.smem<offset = 98304>, size = 128>, #tile.extent<name = "tmem_address", place = #tile.smem<offset = 98432>, size = 4>, #tile.extent<name = "s", place = #tile.tmem<column = 256>, size = 128>]
 // CHECK: tile.load {{.*}} -> <128x64xbf16, #tile.smem<offset = 16384>>
 // A smaller tile in a ring: stages are as far apart as the region says.
 // CHECK: tile.load {{.*}} -> <128x64xbf16, #tile.smem<offset = 32768, stages = 2, pitch = 32768>>
@@ -171,6 +171,8 @@ gpu.module @tcgen05 {
   gpu.func @by_hand(%a: !t64, %b: !t64) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a", memory = [
       #tile.extent<name = "x", place = #tile.smem<offset = 16384>, size = 16384>,
       #tile.extent<name = "y", place = #tile.smem<offset = 32768, stages = 2>, size = 32768>,
+      #tile.extent<name = "barriers", place = #tile.smem<offset = 98304>, size = 128>,
+      #tile.extent<name = "tmem_address", place = #tile.smem<offset = 98432>, size = 4>,
       #tile.extent<name = "s", place = #tile.tmem<column = 256>, size = 128>]>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -29,7 +29,7 @@ gpu.module @no_loop {
     %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
     %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
     %zero = tile.fill 0.0 : !acc
-    // expected-error@+1 {{expected a loop to carry an accumulator in tensor memory that begins with 0}}
+    // expected-error@+1 {{expected a product or a loop to take an accumulator in tensor memory that begins with 0, since no op fills tensor memory}}
     %x = tile.move %zero : !acc to !x
     gpu.return
   }

@@ -299,3 +299,116 @@ gpu.module @stranger {
     gpu.return
   }
 }
+
+// -----
+
+// Both are messages of one slot, whose numbers the condition would change.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @conditions {
+  gpu.func @conditions(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %some = arith.cmpi ult, %n, %c1 : index
+    scf.if %some {
+      %b = tile.load %ks[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !a
+      %d = tile.dot %b, %b transpose_b {tile.partition = #tile.partition<role = "mma">} : !a, !a -> !s
+    }
+    // expected-error@+1 {{sends a tile through memory that other tiles pass, too: expected it under the same conditions as those}}
+    %x = tile.load %ks[%c1] {tile.partition = #tile.partition<role = "load">} : !w -> !a
+    %e = tile.dot %x, %x transpose_b {tile.partition = #tile.partition<role = "mma">} : !a, !a -> !s
+    gpu.return
+  }
+}
+
+// -----
+
+// Two ops that name a slot.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @makers {
+  gpu.func @makers(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %some = arith.cmpi ult, %n, %c1 : index
+    %b = scf.if %some -> (!a) {
+      %x = tile.load %ks[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !a
+      scf.yield %x : !a
+    } else {
+      %y = tile.load %ks[%c1] {tile.partition = #tile.partition<role = "load">} : !w -> !a
+      scf.yield %y : !a
+    }
+    // expected-error@+1 {{expected one op to make the tile, in this iteration or the one before}}
+    %d = tile.dot %b, %b transpose_b {tile.partition = #tile.partition<role = "mma">} : !a, !a -> !s
+    gpu.return
+  }
+}
+
+// -----
+
+// A slot is free when all consumers have taken what it holds.
+!rows = !tile.tile<128xf32, #tile.smem<offset = 65536>>
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @consumers {
+  gpu.func @consumers(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %x = tile.fill 1.0 {tile.partition = #tile.partition<role = "softmax0">} : !row
+    %b = tile.move %x {tile.partition = #tile.partition<role = "softmax0">} : !row to !rows
+    %u = tile.move %b {tile.partition = #tile.partition<role = "softmax1">} : !rows to !row
+    %v1 = tile.move %b {tile.partition = #tile.partition<role = "correction">} : !rows to !row
+    // expected-error@+1 {{makes a tile that role "softmax1" does not take, in memory through which others come to it: expected another region}}
+    %c = tile.move %x {tile.partition = #tile.partition<role = "softmax0">} : !row to !rows
+    %w = tile.move %c {tile.partition = #tile.partition<role = "correction">} : !rows to !row
+    gpu.return
+  }
+}
