@@ -317,7 +317,7 @@ def test_packing_of_heads_by_its_words():
     assert fmha.compile(pack_heads=2).report.schedule["pack_heads"] == 2
     assert "pack_heads" not in fmha.compile(pack_heads="off", **heads).manifest
     assert fmha.compile(q_len=1, kv_len=4096, **heads).manifest["pack_heads"] == 8
-    with pytest.raises(fmha.CompileError, match="tell q-heads and kv-heads"):
+    with pytest.raises(fmha.CompileError, match="give q-heads and kv-heads"):
         fmha.compile(pack_heads="on")
     for wrong in (0, -2, "yes"):
         with pytest.raises(ValueError, match="pack_heads: expected auto, on, off or a number from 1 to 65536, got"):
