@@ -75,27 +75,19 @@ static json::Array parametersOf(LLVM::LLVMFuncOp func) {
   return all;
 }
 
-static unsigned smemBytesOf(tile::KernelAttr kernel) {
-  unsigned end = 0;
-  for (auto extent : kernel.getMemory().getAsRange<tile::ExtentAttr>())
-    if (auto smem = dyn_cast<tile::SmemAttr>(extent.getPlace()))
-      end =
-          std::max(end, smem.getOffset() + extent.getSize() * smem.getStages());
-  return llvm::alignTo(end, 16);
-}
-
 std::string fmha::programManifest(LLVM::LLVMFuncOp func,
                                   const std::string &id) {
   auto block = func->getAttrOfType<DenseI32ArrayAttr>(
       NVVM::NVVMDialect::getReqntidAttrName());
-  json::Object manifest{{"format", "fmha-program"},
-                        {"schema_version", 1},
-                        {"id", id},
-                        {"kernel", func.getName()},
-                        {"target", kernelOf(func).getTarget()},
-                        {"block", block[0]},
-                        {"smem_bytes", smemBytesOf(kernelOf(func))},
-                        {"parameters", parametersOf(func)}};
+  json::Object manifest{
+      {"format", "fmha-program"},
+      {"schema_version", 1},
+      {"id", id},
+      {"kernel", func.getName()},
+      {"target", kernelOf(func).getTarget()},
+      {"block", block[0]},
+      {"smem_bytes", tile::memoryOf(kernelOf(func)).smemBytes},
+      {"parameters", parametersOf(func)}};
   return llvm::formatv("{0:2}", json::Value(std::move(manifest))).str() + "\n";
 }
 

@@ -206,6 +206,10 @@ int64_t TileType::getStagePitch() const {
   return smem && smem.getPitch() ? smem.getPitch() : getBytes();
 }
 
+int64_t TileType::getTmemColumns() const {
+  return tmemColumns(getShape(), getElementType());
+}
+
 /// Stages stay as far apart as they are.
 Attribute TileType::getPlaceOfColumn(int64_t first) const {
   int64_t width = getElementType().getIntOrFloatBitWidth();

@@ -145,8 +145,7 @@ static LogicalResult checkOffsets(gpu::GPUFuncOp func, uint32_t expected) {
   return failure(walked.wasInterrupted());
 }
 
-/// Reads the regions of `kernel`, which `tile-assign-memory` lays out.
-static schedule::MemoryMap mapOfProgram(KernelAttr kernel) {
+schedule::MemoryMap tile::memoryOf(KernelAttr kernel) {
   schedule::MemoryMap map;
   if (!kernel.getMemory())
     return map;
@@ -165,6 +164,7 @@ static schedule::MemoryMap mapOfProgram(KernelAttr kernel) {
     map.smemBytes = std::max(
         map.smemBytes, smem.getOffset() + extent.getSize() * smem.getStages());
   }
+  map.smemBytes = llvm::alignTo(map.smemBytes, 16);
   map.tmemColumns = columns ? layout::tmemAllocation(columns) : 0;
   return map;
 }
@@ -196,7 +196,7 @@ static FailureOr<KernelInfo> readProgram(gpu::GPUFuncOp func,
   if (kernel.getBoxRows())
     info.programBoxes.assign(kernel.getBoxRows().asArrayRef().begin(),
                              kernel.getBoxRows().asArrayRef().end());
-  info.map = mapOfProgram(kernel);
+  info.map = memoryOf(kernel);
   info.isProgram = true;
   return info;
 }

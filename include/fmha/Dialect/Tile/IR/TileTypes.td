@@ -37,6 +37,8 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     int64_t getColumns() const { return getShape().size() == 2 ? getShape()[1] : 1; }
     /// Bytes of one stage: of a rank-2 tile of 16-bit elements the bytes of its panels.
     int64_t getBytes() const;
+    /// 32-bit columns that the tile takes, or would take, in tensor memory.
+    int64_t getTmemColumns() const;
     /// In tensor memory 64 rows take 16 of every warp's 32 lanes.
     bool hasHalfLanes() const { return getTmem() && getRows() == 64; }
     /// Bytes from one stage to the next of a tile in shared memory.

@@ -22,6 +22,8 @@ class GPUFuncOp;
 
 namespace fmha::tile {
 
+class KernelAttr;
+
 /// Problem, schedule and memory map of a kernel: of one that an attention op
 /// made from its operands, ops and `fmha.schedule`, of another program from its
 /// `tile.kernel`.
@@ -47,6 +49,8 @@ inline bool needs(Workaround what, const KernelInfo &info) {
          schedule::demand::needs(what, info.problem, info.schedule);
 }
 
+/// Returns the regions of `kernel`, none before tile-assign-memory has run.
+schedule::MemoryMap memoryOf(KernelAttr kernel);
 /// Returns the information of `func`, for which isTiledKernel() holds. Errors:
 /// its target cannot hold its schedule, or its operands are not those of such a
 /// kernel.

@@ -187,6 +187,23 @@ void tile::eraseViews(gpu::GPUFuncOp func) {
     eraseIfDead(view);
 }
 
+LogicalResult tile::distributeTiles(
+    SpecialiseOp op, Type (*convert)(TileType),
+    function_ref<void(RewritePatternSet &, const TypeConverter &)> populate) {
+  TypeConverter converter;
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([&](TileType type) { return convert(type); });
+  MLIRContext *ctx = op.getContext();
+  RewritePatternSet patterns(ctx);
+  populate(patterns, converter);
+  ConversionTarget target(*ctx);
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
+  target.markUnknownOpDynamicallyLegal(
+      [&](Operation *other) { return converter.isLegal(other); });
+  return applyPartialConversion(op.getOperation(), target, std::move(patterns));
+}
+
 namespace {
 
 struct TileDistributePass

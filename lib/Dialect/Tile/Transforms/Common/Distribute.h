@@ -186,6 +186,14 @@ void populateDistributeOutput(mlir::RewritePatternSet &patterns,
 /// op uses.
 void eraseViews(mlir::gpu::GPUFuncOp func);
 
+/// Rewrites all ops on tiles inside of `op` by the patterns that `populate`
+/// adds; `convert` returns what a thread has of a tile.
+mlir::LogicalResult
+distributeTiles(SpecialiseOp op, mlir::Type (*convert)(TileType),
+                llvm::function_ref<void(mlir::RewritePatternSet &,
+                                        const mlir::TypeConverter &)>
+                    populate);
+
 mlir::LogicalResult lowerSpecialise(SpecialiseOp op, const KernelInfo &info);
 
 } // namespace fmha::tile

@@ -11,6 +11,7 @@
 #include "Partition/TileFlow.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Layout/SmemTile.h"
 #include "fmha/Layout/Tmem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -114,8 +115,7 @@ LogicalResult Assigner::checkRegion(Operation *op, StringRef name,
                                     TileType type, Attribute place) {
   uint64_t needed, there;
   if (const schedule::TmemRegion *tmem = info.map.findTmem(name.str())) {
-    needed =
-        type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 32;
+    needed = type.getTmemColumns();
     there = tmem->columns;
   } else {
     needed = type.getBytes();
@@ -211,7 +211,7 @@ static void setInsertionPointFor(OpBuilder &b, Value value, Operation *user) {
 LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
   if (!tile || !typeOf(tile).getTmem())
     return success();
-  // Numbers that are known need no way.
+  // A constant is made where it is needed.
   if (auto fill = rows.get().getDefiningOp<FillOp>()) {
     b.setInsertionPoint(op);
     rows.set(b.clone(*fill)->getResult(0));
@@ -227,10 +227,10 @@ LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
   return success();
 }
 
-/// TMA copies panels of 64 columns, of which those behind the view's end are
-/// left out.
+/// Checks that TMA stores no columns that the tile does not have: it copies
+/// whole panels and leaves out what lies after the last column of the view.
 static LogicalResult checkPanels(StoreOp op) {
-  constexpr int64_t panel = 64;
+  constexpr int64_t panel = layout::PanelTile::panelColumns;
   ViewOp view = op.getViewOp();
   TileType tile = typeOf(op.getValue());
   int64_t columns = view.getType().getShape().back();
@@ -252,9 +252,8 @@ LogicalResult Assigner::copyStored(StoreOp op) {
                                "copies; tile.write stores f32";
   if (failed(checkPanels(op)))
     return failure();
-  constexpr unsigned swizzleAtom = 1024;
   if (SmemAttr smem = typeOf(value).getSmem()) {
-    if (smem.getOffset() % swizzleAtom == 0)
+    if (smem.getOffset() % layout::PanelTile::alignment == 0)
       return success();
     return op.emitOpError() << "expected a slice that begins at a panel of 64 "
                                "columns, which TMA copies";

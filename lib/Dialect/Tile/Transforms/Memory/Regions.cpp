@@ -9,6 +9,7 @@
 #include "Memory/Regions.h"
 #include "Memory/MemoryPlan.h"
 #include "Partition/TileFlow.h"
+#include "fmha/Layout/SmemTile.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -94,11 +95,12 @@ private:
 
 /// A ring lets loads of later iterations begin.
 Request RegionNamer::inSmem(TileType type, Operation *op) {
-  constexpr unsigned swizzleAtom = 1024, rowAlignment = 16;
+  constexpr unsigned rowAlignment = 16;
   Request request;
   request.size = type.getBytes();
   request.isRing = isa<LoadOp>(op) && op->getParentOfType<scf::ForOp>();
-  request.alignment = type.getShape().size() == 2 ? swizzleAtom : rowAlignment;
+  request.alignment =
+      type.getShape().size() == 2 ? layout::PanelTile::alignment : rowAlignment;
   return request;
 }
 
@@ -106,8 +108,8 @@ Request RegionNamer::inSmem(TileType type, Operation *op) {
 Request RegionNamer::inTmem(TileType type, unsigned column) {
   Request request;
   request.isTmem = true;
-  request.size = (column + type.getColumns()) *
-                 type.getElementType().getIntOrFloatBitWidth() / 32;
+  request.size =
+      type.getTmemColumns() * (column + type.getColumns()) / type.getColumns();
   return request;
 }
 

@@ -32,8 +32,8 @@ bool isFactor(mlir::Value tile);
 
 /// Completes the `tile.kernel` of `func`, a program: with the rows of the boxes
 /// that TMA copies and, unless it has a memory map, with one in which every op
-/// has a region, which its `tile.region` names. Errors: the target has not the
-/// memory, or two ops name one region for different memories.
+/// has a region, which its `tile.region` names. Errors: the target has too
+/// little memory, or two ops name one region for different memories.
 mlir::LogicalResult layOutProgram(mlir::gpu::GPUFuncOp func,
                                   const KernelFamily &family);
 

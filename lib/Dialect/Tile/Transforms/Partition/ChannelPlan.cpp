@@ -105,9 +105,7 @@ struct Extent {
 
   static Extent of(TileType type) {
     if (TmemAttr tmem = type.getTmem()) {
-      int64_t columns = type.getColumns() *
-                        type.getElementType().getIntOrFloatBitWidth() / 32;
-      return {true, tmem.getColumn(), tmem.getColumn() + columns,
+      return {true, tmem.getColumn(), tmem.getColumn() + type.getTmemColumns(),
               tmem.getLane()};
     }
     SmemAttr smem = type.getSmem();

@@ -10,7 +10,6 @@
 #include "Common/Distribute.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/Transforms/Patterns.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -40,25 +39,12 @@ LogicalResult fmha::tile::distributeTcgen05(SpecialiseOp op,
                                                   int32_t(address->offset)))
                        : constantI32(b, 0);
   DistributeContext context{info, base};
-  TypeConverter converter;
-  converter.addConversion([](Type type) { return type; });
-  converter.addConversion([](TileType type) { return convertTile(type); });
-
-  MLIRContext *ctx = op.getContext();
-  RewritePatternSet patterns(ctx);
-  populateDistributeArithmetic(patterns, converter, context);
-  populateDistributeMemory(patterns, converter, context);
-  populateDistributeOutput(patterns, converter, context);
-  populateDistributeModify(patterns, converter, context);
-  ConversionTarget target(*ctx);
-  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
-                                                       target);
-  target.markUnknownOpDynamicallyLegal(
-      [&](Operation *other) { return converter.isLegal(other); });
-  target.addIllegalOp<SlotAddressOp>();
-  target.addIllegalOp<FillOp, MoveOp, SliceOp, JoinOp, DotOp, ScaleOp, ModifyOp,
-                      MaskOp, RowMaxOp, Exp2Op, RowSumOp, CastOp, RescaleOp,
-                      NormalizeOp, WriteOp, LoadRowsOp, AddSinkOp, LseOp,
-                      StoreRowsOp>();
-  return applyPartialConversion(op.getOperation(), target, std::move(patterns));
+  return distributeTiles(
+      op, convertTile,
+      [&](RewritePatternSet &patterns, const TypeConverter &converter) {
+        populateDistributeArithmetic(patterns, converter, context);
+        populateDistributeMemory(patterns, converter, context);
+        populateDistributeOutput(patterns, converter, context);
+        populateDistributeModify(patterns, converter, context);
+      });
 }

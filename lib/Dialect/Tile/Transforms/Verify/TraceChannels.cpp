@@ -163,8 +163,7 @@ void TraceReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
     effect.event.memory = Memory::Tensor;
     effect.offset = addressOf(type.getTmem());
     effect.halfLanes = type.hasHalfLanes();
-    effect.extent =
-        type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 32;
+    effect.extent = type.getTmemColumns();
     if (unit == Unit::Threads)
       effect.event.unit = write ? Unit::TmemStore : Unit::TmemLoad;
   }

@@ -57,9 +57,7 @@ std::optional<Place> placeOf(TileType type, bool ring) {
   place.memory = Memory::Tensor;
   place.name = "a tile in columns";
   place.begin = tmem.getColumn();
-  place.end = place.begin + type.getColumns() *
-                                type.getElementType().getIntOrFloatBitWidth() /
-                                32;
+  place.end = place.begin + type.getTmemColumns();
   return place;
 }
 

@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -128,19 +127,12 @@ static Type convertTile(TileType type) {
 
 LogicalResult fmha::tile::distributeWgmma(SpecialiseOp op,
                                           const KernelInfo &info) {
-  TypeConverter converter;
-  converter.addConversion([](Type type) { return type; });
-  converter.addConversion([](TileType type) { return convertTile(type); });
-  MLIRContext *ctx = op.getContext();
-  RewritePatternSet patterns(ctx);
-  populateWgmmaArithmetic(patterns, converter, info);
-  populateWgmmaMemory(patterns, converter, info);
-  populateWgmmaModify(patterns, converter, info);
-  populateWgmmaOutput(patterns, converter, info);
-  ConversionTarget target(*ctx);
-  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
-                                                       target);
-  target.markUnknownOpDynamicallyLegal(
-      [&](Operation *other) { return converter.isLegal(other); });
-  return applyPartialConversion(op.getOperation(), target, std::move(patterns));
+  return distributeTiles(
+      op, convertTile,
+      [&](RewritePatternSet &patterns, const TypeConverter &converter) {
+        populateWgmmaArithmetic(patterns, converter, info);
+        populateWgmmaMemory(patterns, converter, info);
+        populateWgmmaModify(patterns, converter, info);
+        populateWgmmaOutput(patterns, converter, info);
+      });
 }
