@@ -201,6 +201,8 @@ LogicalResult tile::distributeTiles(
                                                        target);
   target.markUnknownOpDynamicallyLegal(
       [&](Operation *other) { return converter.isLegal(other); });
+  // One that writes zeros has no operand that is a tile.
+  target.addIllegalOp<WriteOp>();
   return applyPartialConversion(op.getOperation(), target, std::move(patterns));
 }
 
