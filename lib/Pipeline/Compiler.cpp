@@ -287,8 +287,9 @@ void Compilation::recordLevel(Level level) {
 
 LogicalResult Compilation::lowerLevels() {
   recordLevel(options.from);
-  PipelineOptions pipeline{options.target, options.overrides,
-                           options.verifyKernels, options.hints};
+  PipelineOptions pipeline{
+      options.target, options.overrides, options.verifyKernels, options.hints,
+      [this](const schedule::Plan &plan) { result.plan = plan; }};
   Level end = options.to.value_or(Level::NVVM);
   for (unsigned n = unsigned(options.from) + 1; n <= unsigned(end); ++n) {
     Level level = Level(n);
@@ -311,10 +312,10 @@ void Compilation::recordLLVM() {
   }
 }
 
-/// Plans again to record the reasons of the choice. A schedule written by hand
-/// has none.
+/// Records a plan for a schedule that came with the input: the planner's, with
+/// its reasons, if it makes the same choice.
 void Compilation::recordPlan() {
-  if (!op.getScheduleAttr())
+  if (!op.getScheduleAttr() || result.plan)
     return;
   const schedule::Schedule chosen =
       schedule::withRoles(op.getScheduleAttr().getValue());

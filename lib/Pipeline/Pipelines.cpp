@@ -31,7 +31,7 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   plan.kvHeads = options.hints.kvHeads;
   plan.qLen = options.hints.qLen;
   plan.kvLen = options.hints.kvLen;
-  pm.addPass(createPlanSchedule(plan, options.overrides));
+  pm.addPass(createPlanSchedule(plan, options.overrides, options.onPlan));
   pm.addPass(createConvertFMHAToTile());
 }
 

@@ -31,7 +31,8 @@ struct PlanSchedulePass
     : public fmha::impl::PlanScheduleBase<PlanSchedulePass> {
   using PlanScheduleBase::PlanScheduleBase;
   PlanSchedulePass() = default;
-  PlanSchedulePass(const PlanSchedulePass &other) : PlanScheduleBase(other) {}
+  PlanSchedulePass(const PlanSchedulePass &other)
+      : PlanScheduleBase(other), onPlan(other.onPlan) {}
 
   void runOnOperation() override {
     std::optional<schedule::Overrides> overrides = readOverrides();
@@ -61,6 +62,7 @@ private:
 
 public:
   FieldOptions<Option<FieldChoice>> fields{*this};
+  PlanListener onPlan;
 };
 
 void tell(Location loc, const schedule::Problem &problem,
@@ -122,6 +124,8 @@ LogicalResult PlanSchedulePass::planOne(AttentionOp op,
     return op.emitError() << error;
   op.setScheduleAttr(ScheduleAttr::get(op.getContext(), plan->schedule));
   tell(op.getLoc(), problem, *plan);
+  if (onPlan)
+    onPlan(*plan);
   return success();
 }
 
@@ -153,8 +157,10 @@ void tell(Location loc, const schedule::Problem &problem,
 
 std::unique_ptr<Pass>
 fmha::createPlanSchedule(const PlanScheduleOptions &options,
-                         const schedule::Overrides &overrides) {
+                         const schedule::Overrides &overrides,
+                         PlanListener onPlan) {
   auto pass = std::make_unique<PlanSchedulePass>(options);
   pass->fields.set(overrides);
+  pass->onPlan = std::move(onPlan);
   return pass;
 }
