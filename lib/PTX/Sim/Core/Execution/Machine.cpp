@@ -10,7 +10,7 @@
 
 #include "Machine/DeviceImpl.h"
 #include "Machine/Handlers.h"
-#include "Spread.h"
+#include "RunClusters.h"
 #include "Trace.h"
 
 #include "fmha/PTX/Sim/Core/Execution/LaunchQueue.h"
