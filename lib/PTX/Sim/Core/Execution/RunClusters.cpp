@@ -8,8 +8,8 @@
 
 #include "RunClusters.h"
 
-#include "Machine/Claims.h"
 #include "Machine/DeviceImpl.h"
+#include "Machine/WriteOwnership.h"
 #include "Scheduler.h"
 
 #include "fmha/PTX/Sim/Core/Execution/LaunchQueue.h"
@@ -213,7 +213,7 @@ class ParallelRun {
 public:
   ParallelRun(Machine &machine, unsigned threads)
       : machine(machine), count(clusterCount(machine)),
-        claims(machine.device.impl()) {
+        ownership(machine.device.impl()) {
     for (unsigned i = 0; i < threads; ++i) {
       options.push_back(std::make_unique<Options>(machine.options));
       // Only the launching thread calls back.
@@ -221,7 +221,7 @@ public:
         options.back()->progress = nullptr;
       workers.push_back(std::make_unique<Machine>(
           machine.device, machine.program, machine.config, *options.back()));
-      workers.back()->claims = &claims;
+      workers.back()->ownership = &ownership;
       workers.back()->cancelled = &failed;
     }
   }
@@ -235,7 +235,7 @@ private:
   Machine &machine;
   uint64_t count;
   Reports reports;
-  Claims claims;
+  WriteOwnership ownership;
   std::vector<std::unique_ptr<Options>> options;
   std::vector<std::unique_ptr<Machine>> workers;
   std::atomic<uint64_t> next = 0, ctasDone = 0, steps = 0;
@@ -289,7 +289,7 @@ bool ParallelRun::run() {
   }
   uint64_t limit = machine.options.maxSteps;
   if (failed || error || (limit && steps >= limit)) {
-    claims.restore();
+    ownership.restore();
     return false;
   }
   for (auto &[number, report] : reports)

@@ -45,8 +45,8 @@ struct Allocation {
     return bytes.get_deleter().from != Release::From::Heap;
   }
 
-  /// While clusters run in parallel (Claims.h): which cluster accessed which
-  /// granule, and the contents of the memory before the first write.
+  /// While clusters run in parallel (WriteOwnership.h): which cluster accessed
+  /// which granule, and the contents of the memory before the first write.
   struct Saved {
     std::vector<uint8_t> bytes, written;
     bool untracked = false;

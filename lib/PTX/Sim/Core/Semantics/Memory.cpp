@@ -141,9 +141,9 @@ uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
     return nullptr;
   }
   machine.noteGlobal(address, bytes, access != Access::Read);
-  if (machine.claims)
-    machine.claims->claim(*found, address - found->base, bytes, access,
-                          uint32_t(number));
+  if (machine.ownership)
+    machine.ownership->claim(*found, address - found->base, bytes, access,
+                             uint32_t(number));
   uint8_t *written = found->written.get() + (address - found->base);
   if (machine.report.shadows() && access != Access::Write &&
       !found->untracked && !shadowIs(written, bytes, 1, 1))

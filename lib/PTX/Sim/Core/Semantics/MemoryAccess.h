@@ -14,9 +14,9 @@
 #ifndef FMHA_LIB_PTX_SIM_CORE_SEMANTICS_MEMORYACCESS_H
 #define FMHA_LIB_PTX_SIM_CORE_SEMANTICS_MEMORYACCESS_H
 
-#include "Machine/Claims.h"
 #include "Machine/DeviceImpl.h"
 #include "Machine/Handlers.h"
+#include "Machine/WriteOwnership.h"
 
 #include "fmha/PTX/Sim/Core/Races/Races.h"
 
@@ -93,9 +93,9 @@ inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
   if (warp.machine.footprint) [[unlikely]]
     return nullptr;
   uint64_t offset = address - found->base;
-  if (warp.machine.claims) [[unlikely]]
-    warp.machine.claims->claim(*found, offset, bytes, access,
-                               uint32_t(warp.cluster.number));
+  if (warp.machine.ownership) [[unlikely]]
+    warp.machine.ownership->claim(*found, offset, bytes, access,
+                                  uint32_t(warp.cluster.number));
   if (!warp.machine.report.shadows()) {
     if (access != Access::Read)
       markUntracked(*found);

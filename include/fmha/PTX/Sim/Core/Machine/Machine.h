@@ -25,7 +25,7 @@ namespace ptxsim {
 struct Program;
 struct LaunchRaces;
 struct Allocation;
-class Claims;
+class WriteOwnership;
 class Footprint;
 class LaunchQueue;
 class Tracer;
@@ -202,7 +202,7 @@ public:
   std::unique_ptr<LaunchQueue> queue;
   /// While clusters run in parallel: which cluster accessed which global
   /// memory, and whether the attempt has failed.
-  Claims *claims = nullptr;
+  WriteOwnership *ownership = nullptr;
   const std::atomic<bool> *cancelled = nullptr;
   /// The allocation of the last access to global memory.
   Allocation *lastAllocation = nullptr;
