@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Covers.h"
+#include "Supersedes.h"
 
 #include <algorithm>
 #include <bit>
@@ -31,24 +31,24 @@ static Stamp marked(uint64_t value) {
   return stamp;
 }
 
-void CellRules::judgeOne(const Access &access, const Stamp &other,
-                         bool otherWrites, uint64_t address) {
+void CellRules::checkPair(const Access &access, const Stamp &other,
+                          bool otherWrites, uint64_t address) {
   if (!other.when)
     return;
-  Fault fault = judge(access, other, otherWrites);
+  Fault fault = faultOf(access, other, otherWrites);
   if (fault != Fault::None) [[unlikely]]
     access.report(access, {fault, other, otherWrites, address});
 }
 
 void CellRules::check(const Cell &cell, const Access &access,
                       uint64_t address) {
-  judgeOne(access, cell.write, true, address);
+  checkPair(access, cell.write, true, address);
   if (!access.write)
     return;
   if (!isMarked(cell.read))
-    return judgeOne(access, cell.read, false, address);
+    return checkPair(access, cell.read, false, address);
   for (const Stamp &reader : sets.at(cell.read.when))
-    judgeOne(access, reader, false, address);
+    checkPair(access, reader, false, address);
 }
 
 void CellRules::write(Cell &cell, const Access &access, uint64_t address) {
@@ -58,13 +58,13 @@ void CellRules::write(Cell &cell, const Access &access, uint64_t address) {
 }
 
 void CellRules::read(Cell &cell, const Access &access, uint64_t address) {
-  judgeOne(access, cell.write, true, address);
+  checkPair(access, cell.write, true, address);
   bool many = isMarked(cell.read);
   if (!many && otherLane(cell.read, access.stamp)) {
     cell.read.lane = kManyLanes;
     return;
   }
-  if (!cell.read.when || (!many && covers(access, cell.read))) {
+  if (!cell.read.when || (!many && supersedes(access, cell.read))) {
     cell.read = access.stamp;
     return;
   }

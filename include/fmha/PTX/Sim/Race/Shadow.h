@@ -134,10 +134,10 @@ bool knows(const Access &access, Knowledge::View view, const Stamp &other);
 /// access.
 bool proxyFenced(const Access &access, const Stamp &other);
 /// Returns the fault of `access` after `other`, which conflicts with it.
-Conflict::Fault judgeMemory(const Access &access, const Stamp &other,
+Conflict::Fault memoryFault(const Access &access, const Stamp &other,
                             bool otherWrites);
 /// Same for tensor memory, with the rules of tcgen05.
-Conflict::Fault judgeTensor(const Access &access, const Stamp &other,
+Conflict::Fault tensorFault(const Access &access, const Stamp &other,
                             bool otherWrites);
 
 /// Sets of unordered reads, each stored once.
@@ -166,12 +166,12 @@ struct Cell {
   Stamp write, read;
 };
 
-/// Cells, and the rules by which accesses change them; `judge` is one of the
+/// Cells, and the rules by which accesses change them; `faultOf` is one of the
 /// above.
 class CellRules {
 public:
-  using Judge = Conflict::Fault (*)(const Access &, const Stamp &, bool);
-  explicit CellRules(Judge judge) : judge(judge) {}
+  using FaultOf = Conflict::Fault (*)(const Access &, const Stamp &, bool);
+  explicit CellRules(FaultOf faultOf) : faultOf(faultOf) {}
   void apply(Cell &cell, const Access &access, uint64_t address) {
     if (changesNothing(cell, access))
       return;
@@ -194,9 +194,9 @@ public:
 private:
   void write(Cell &cell, const Access &access, uint64_t address);
   void read(Cell &cell, const Access &access, uint64_t address);
-  void judgeOne(const Access &access, const Stamp &other, bool otherWrites,
-                uint64_t address);
-  Judge judge;
+  void checkPair(const Access &access, const Stamp &other, bool otherWrites,
+                 uint64_t address);
+  FaultOf faultOf;
   ReadSets sets;
 };
 
@@ -241,7 +241,7 @@ private:
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
   std::deque<Block> blocks;
   std::vector<Block *> freeBlocks;
-  CellRules rules{judgeMemory};
+  CellRules rules{memoryFault};
 };
 
 /// Tensor memory of a CTA: groups of 16 lanes by 512 columns.
@@ -256,7 +256,7 @@ public:
 
 private:
   std::vector<Cell> cells;
-  CellRules rules{judgeTensor};
+  CellRules rules{tensorFault};
 };
 
 } // namespace ptxsim::race

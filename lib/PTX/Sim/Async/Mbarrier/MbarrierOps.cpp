@@ -154,15 +154,15 @@ uint64_t arrivalsAt(const Warp &warp, const Payload &payload,
 LaneMask straddling(const Warp &warp, const Payload &payload,
                     const Entries &entries) {
   LaneMask mask = 0;
-  const BarrierEntry *judged = nullptr;
+  const BarrierEntry *checked = nullptr;
   bool late = false;
   for (unsigned lane = 0; lane < 32; ++lane) {
     const BarrierEntry *entry = entries[lane];
     if (!entry)
       continue;
-    if (entry != judged)
+    if (entry != checked)
       late = arrivalsAt(warp, payload, entries, entry) > entry->object.pending;
-    judged = entry;
+    checked = entry;
     mask |= LaneMask(late) << lane;
   }
   return mask;

@@ -108,7 +108,8 @@ bool Races::inFlow(const race::Knowledge &knows, const PhaseSeen &seen) {
   return false;
 }
 
-void Races::judgePhase(const Site &by, uint32_t offset, SyncPoint &point) {
+void Races::checkPhaseOverrun(const Site &by, uint32_t offset,
+                              SyncPoint &point) {
   for (const PhaseSeen &seen : point.seers)
     if (!inFlow(point.gathering, seen))
       cluster.machine.report.add(

@@ -260,7 +260,7 @@ public:
   void seePhase(const Site &site, LaneMask lanes, SyncPoint &point);
   /// Reports the waits for the last phase that are not ordered before `site`
   /// completes another phase.
-  void judgePhase(const Site &site, uint32_t offset, SyncPoint &point);
+  void checkPhaseOverrun(const Site &site, uint32_t offset, SyncPoint &point);
 
 private:
   void noteRemoteUse(const Site &site, const Cta &cta, uint32_t offset,

@@ -1,4 +1,4 @@
-//===- Judge.cpp - Whether two accesses are ordered -----------------------===//
+//===- HappensBefore.cpp - Whether two accesses are ordered ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -135,7 +135,7 @@ static bool flowsBefore(const Access &access, const Stamp &other,
   return access.lanes->has(flow, other.warp, lanes, time);
 }
 
-Fault ptxsim::race::judgeMemory(const Access &access, const Stamp &other,
+Fault ptxsim::race::memoryFault(const Access &access, const Stamp &other,
                                 bool otherWrites) {
   if (!knows(access, View::Seen, other)) {
     if (flowsBefore(access, other, otherWrites))
@@ -176,7 +176,7 @@ static bool isWaitedForByTensorWait(const Stamp &other) {
          other.kind == Kind::Thread;
 }
 
-Fault ptxsim::race::judgeTensor(const Access &access, const Stamp &other,
+Fault ptxsim::race::tensorFault(const Access &access, const Stamp &other,
                                 bool) {
   bool sameWarp = other.warp == access.stamp.warp;
   bool fenced =
