@@ -9,10 +9,11 @@
 // Stateless model checking of one cluster. A schedule is a sequence of steps. A
 // step is the execution of a warp up to and including its next instruction that
 // changes state observable by others, or the completion of one asynchronous
-// agent. Two steps conflict if one writes what the other accesses. Schedules
-// that differ only in the order of non-conflicting steps are equivalent, and
-// one of each class is enough. Dynamic partial-order reduction (Flanagan and
-// Godefroid, POPL 2005) with sleep sets (Godefroid, LNCS 1032) finds them:
+// operation. Two steps conflict if one writes what the other accesses.
+// Schedules that differ only in the order of non-conflicting steps are
+// equivalent, and one of each class is enough. Dynamic partial-order reduction
+// (Flanagan and Godefroid, POPL 2005) with sleep sets (Godefroid, LNCS 1032)
+// finds them:
 //
 //   Exploration all(10000);
 //   while (all.next()) {
@@ -61,7 +62,7 @@ private:
 
 class Exploration {
 public:
-  /// A warp or an agent, by a number that is the same in every schedule.
+  /// A warp or an operation, by a number that is the same in every schedule.
   using Process = uint64_t;
   /// Maximum number of steps of a schedule: explorations are for small kernels.
   static constexpr size_t kMaxSteps = 20000;

@@ -1,4 +1,4 @@
-//===- SharedAccess.cpp - Accesses of agents to shared memory -------------===//
+//===- SharedAccess.cpp - Asynchronous accesses to shared memory ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,8 +23,8 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-/// Number of agents that read each 16 bytes; the shadow's bit means "at least
-/// one".
+/// Number of operations that read each 16 bytes; the shadow's bit means "at
+/// least one".
 struct ReaderCounts : UnitState {
   std::vector<uint16_t> counts;
 };

@@ -48,7 +48,8 @@ struct Stamp {
   Moment when = 0;
   uint32_t line : 24 = 0, key : 8 = 0;
   uint16_t warp = 0;
-  /// 0 .. 31, kManyLanes or kWholeWarp; for an agent, the lane that issued it.
+  /// 0 .. 31, kManyLanes or kWholeWarp; for an operation, the lane that issued
+  /// it.
   uint8_t lane = 0;
   Scope scope : 2 = Scope::Weak;
   bool async : 1 = false;
@@ -81,7 +82,7 @@ struct Conflict;
 using LanesOfClusters = std::unordered_map<uint32_t, std::shared_ptr<Lanes>>;
 
 /// An access to check. Its knowledge is that of the issuing thread, even if an
-/// agent performs the access.
+/// operation performs the access.
 struct Access {
   Stamp stamp;
   uint32_t cluster = 1;

@@ -63,10 +63,10 @@ bool boxHas(const TilePlan &plan, const SharedRef &box, const Cta &cta,
   return found;
 }
 
-class TensorLoad : public Agent {
+class TensorLoad : public AsyncOp {
 public:
   TensorLoad(const Site &site, Plan plan, std::vector<CopyTarget> targets)
-      : Agent(site), plan(std::move(plan)), targets(std::move(targets)) {
+      : AsyncOp(site), plan(std::move(plan)), targets(std::move(targets)) {
     for (CopyTarget &target : this->targets)
       forFootprint(*this->plan, target.shared.offset,
                    [&](uint32_t at, uint32_t bytes) {
@@ -130,11 +130,11 @@ private:
 };
 
 /// Reads the box from shared memory into consecutive rows.
-class TensorRead : public GroupAgent {
+class TensorRead : public GroupOp {
 public:
   TensorRead(const Site &site, BulkGroups &groups, Plan plan, SharedRef source,
              Rows rows)
-      : GroupAgent(site, groups), plan(std::move(plan)), source(source),
+      : GroupOp(site, groups), plan(std::move(plan)), source(source),
         rows(std::move(rows)) {
     for (const TileRow &row : this->plan->rows)
       if (row.validBytes())
@@ -198,11 +198,11 @@ std::optional<ReduceType> reduceTypeOf(MapType type) {
   return parseReduceType(nameOf(type));
 }
 
-class TensorWrite : public GroupAgent {
+class TensorWrite : public GroupOp {
 public:
   TensorWrite(const Site &site, BulkGroups &groups, Plan plan, Rows rows,
               std::optional<ReduceOp> reduction)
-      : GroupAgent(site, groups), plan(std::move(plan)), rows(std::move(rows)),
+      : GroupOp(site, groups), plan(std::move(plan)), rows(std::move(rows)),
         reduction(reduction) {
     if (Races *races = racesOf(site))
       note(*races, groupStream(*races, site, groups, race::Kind::BulkWrite));

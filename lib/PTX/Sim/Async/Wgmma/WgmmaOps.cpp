@@ -181,7 +181,7 @@ void start(const Site &site, Warpgroup &group, std::shared_ptr<Wgmma> work) {
     checkReady(site, cta, work->a);
   checkReady(site, cta, work->b);
   Cluster &cluster = site.warp->cluster;
-  auto agent = std::make_unique<WgmmaAgent>(site, work, &group);
+  auto op = std::make_unique<WgmmaOp>(site, work, &group);
   // The manual orders two wgmma only if they add to one accumulator; hardware
   // executes them in issue order.
   bool inOrder =
@@ -189,11 +189,11 @@ void start(const Site &site, Warpgroup &group, std::shared_ptr<Wgmma> work) {
   std::erase_if(group.pipe, [](const auto &other) { return other->done; });
   for (const std::shared_ptr<Wgmma> &earlier : group.pipe)
     if (inOrder || earlier->d == work->d)
-      agent->after.push_back(earlier->id);
+      op->after.push_back(earlier->id);
   group.pipe.push_back(work);
   group.open.pop_front();
   ++group.issued;
-  work->id = cluster.issue(std::move(agent));
+  work->id = cluster.issue(std::move(op));
 }
 
 WgmmaInFlight flightOf(Warp &warp, const Instruction &inst,

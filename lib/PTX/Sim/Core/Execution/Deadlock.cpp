@@ -266,7 +266,7 @@ DeadlockReport ptxsim::explainDeadlock(const Cluster &cluster) {
               objectOf(*warp, path.wait, known, report);
       }
     }
-  for (const auto &[number, agent] : cluster.inFlight())
-    report.inFlight.push_back(agent->describe());
+  for (const auto &[number, op] : cluster.inFlight())
+    report.inFlight.push_back(op->describe());
   return report;
 }

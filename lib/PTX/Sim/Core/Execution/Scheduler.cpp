@@ -15,8 +15,8 @@
 using namespace ptxsim;
 
 /// Instructions without any change in the machine before a livelock is
-/// suspected, and rounds of unsuccessful polls before an agent in flight must
-/// complete.
+/// suspected, and rounds of unsuccessful polls before an operation in flight
+/// must complete.
 static constexpr uint64_t kSuspicious = 1 << 20;
 static constexpr uint64_t kSoftRounds = 1000;
 /// Instructions without any change after which other clusters run: at first,
@@ -80,8 +80,8 @@ void Scheduler::restartWatch() {
   nextSnapshot = 1;
 }
 
-/// Lets warps run and agents complete according to the policy. If a livelock is
-/// suspected, states are compared after plain sweeps.
+/// Lets warps run and operations complete according to the policy. If a
+/// livelock is suspected, states are compared after plain sweeps.
 void Scheduler::takeTurns() {
   Policy policy = machine.options.policy;
   if (policy == Policy::Exhaustive)
@@ -93,7 +93,7 @@ void Scheduler::takeTurns() {
   turns.sweep();
 }
 
-/// Completes an agent when nothing else can make progress.
+/// Completes an operation when nothing else can make progress.
 bool Scheduler::completeOne() {
   switch (machine.options.policy) {
   case Policy::Exhaustive:
@@ -277,8 +277,8 @@ void Scheduler::reportDeadlock(FindingId id) {
   if (graph.paths.size() > kPathsShown)
     waits +=
         "\n  and " + std::to_string(graph.paths.size() - kPathsShown) + " more";
-  for (const std::string &agent : graph.inFlight)
-    others += (others.empty() ? "" : "; ") + agent;
+  for (const std::string &op : graph.inFlight)
+    others += (others.empty() ? "" : "; ") + op;
   if (others.empty())
     others = "nothing is in flight";
   std::optional<LateWait> late = findLateWait(warps);

@@ -132,7 +132,7 @@ bool Report::append(FindingId id, const Site &site, const std::string &detail,
   finding.other = other.text;
   finding.otherParty = other.party;
   if (other.site.warp) {
-    finding.otherParty.emplace().agent = other.agent;
+    finding.otherParty.emplace().operation = other.operation;
     fill(*finding.otherParty, other.site);
   }
   findings.push_back(std::move(finding));

@@ -123,7 +123,7 @@ Party RaceReporter::partyOf(const race::Stamp &stamp) const {
   if (const Instruction *inst = instructionAt(machine.program, stamp.line)) {
     locate(machine, *inst, party);
     if (stamp.kind != race::Kind::Thread)
-      party.agent = inst->opcode;
+      party.operation = inst->opcode;
   }
   return party;
 }

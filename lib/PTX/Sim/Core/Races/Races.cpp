@@ -74,7 +74,7 @@ race::Access RaceReporter::streamAccess(const RaceStream &stream,
   race::Access result = accessOf(who, access);
   result.stamp.when = race::momentOf(number, stream.actor, stream.time);
   result.stamp.kind = stream.kind;
-  // cp.async writes through the generic proxy, all other agents through the
+  // cp.async writes through the generic proxy, all other operations through the
   // async proxy.
   result.stamp.async = stream.kind != Kind::CpAsync;
   result.fences = &fences;

@@ -39,8 +39,8 @@ inline bool shadowIs(const uint8_t *shadow, uint64_t bytes, uint8_t mask,
   return bad == 0;
 }
 
-/// A generic read requires written bytes that no agent in flight will write; a
-/// generic write requires bytes that no agent in flight accesses.
+/// A generic read requires written bytes that no operation in flight will
+/// write; a generic write requires bytes that no operation in flight accesses.
 constexpr uint8_t kReadMask = kWritten | kAsyncWrite | kBarrier;
 constexpr uint8_t kWriteMask = kAsyncWrite | kAsyncRead | kBarrier;
 

@@ -114,8 +114,8 @@ public:
   /// true. A unit detects here that registers of tcgen05.ld are used before the
   /// wait.
   void (*watch)(Warp &warp, const Instruction &inst, LaneMask active) = nullptr;
-  /// Number of agents issued so far.
-  uint32_t agentsIssued = 0;
+  /// Number of operations issued so far.
+  uint32_t opsIssued = 0;
   /// Set if Options::trace selects this warp.
   Tracer *tracer = nullptr;
 

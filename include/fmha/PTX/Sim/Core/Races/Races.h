@@ -9,7 +9,8 @@
 // The interface from the machine to the race detector (Sim/Race): accesses, and
 // the edges of happens-before. lib/PTX/Sim/Race/README.md describes the model.
 // The machine reports everything when an instruction is issued, so that nothing
-// depends on the policy; only signals of agents are reported when they arrive.
+// depends on the policy; only signals of operations are reported when they
+// arrive.
 //
 //===----------------------------------------------------------------------===//
 
