@@ -131,7 +131,7 @@ bool Scheduler::stalled() {
     if (warp->releaseGathering())
       return true;
   for (Warp *warp : warps)
-    if (warp->releaseJoin())
+    if (warp->releasePoint())
       return true;
   return false;
 }
@@ -139,7 +139,7 @@ bool Scheduler::stalled() {
 bool Scheduler::partLanes() {
   bool any = false;
   for (Warp *warp : warps)
-    any |= warp->dissolveJoins();
+    any |= warp->dissolvePoints();
   if (any)
     restartWatch();
   return any;

@@ -72,32 +72,32 @@ uint8_t *WarpLanes::localShadow(unsigned lane, uint64_t address) {
              : localWritten.data() + size_t(lane) * localCapacity + address;
 }
 
-void WarpPaths::recount() {
+void WarpDivergence::recount() {
   readyPaths = 0;
   for (const Path &path : paths)
     readyPaths += path.status == Path::Status::Ready;
 }
 
-void WarpPaths::refresh() {
+void WarpDivergence::refresh() {
   const Path &path = paths[current];
   mask = path.mask;
   code = path.frames.back().code->instructions.data();
   bases[0] = rows + path.frames.back().rowBase;
-  joinPc = path.join < 0 ? UINT32_MAX : joins[path.join].pc;
+  reconvergePc = path.point < 0 ? UINT32_MAX : points[path.point].pc;
 }
 
-void WarpPaths::select(unsigned path) {
+void WarpDivergence::select(unsigned path) {
   current = path;
   pc = paths[path].pc;
   refresh();
 }
 
-void WarpPaths::save() {
+void WarpDivergence::save() {
   if (current < paths.size())
     paths[current].pc = pc;
 }
 
-bool WarpPaths::selectReady() {
+bool WarpDivergence::selectReady() {
   // Start after the current path, so that paths take turns.
   for (unsigned i = 1; i <= paths.size(); ++i) {
     unsigned candidate = (current + i) % paths.size();
@@ -127,7 +127,7 @@ template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
   if (!selectReady())
     return 0;
   while (done < budget) {
-    if (pc == joinPc && !arrive()) {
+    if (pc == reconvergePc && !arrive()) {
       if (!selectReady())
         return done;
       continue;
