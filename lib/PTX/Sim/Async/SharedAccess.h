@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_PTX_SIM_ASYNC_SHAREDACCESS_H
 #define FMHA_LIB_PTX_SIM_ASYNC_SHAREDACCESS_H
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 #include "fmha/PTX/Sim/Core/Races/Races.h"
 
 #include <bit>

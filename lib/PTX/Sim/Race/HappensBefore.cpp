@@ -159,7 +159,7 @@ static bool pipelined(const Access &access, const Stamp &other) {
   bool firstIsPiped = first == Kind::Mma || first == Kind::TmemCopy;
   bool secondIsPiped = second == Kind::Mma || second == Kind::TmemCopy;
   bool sameWarp = other.warp == access.stamp.warp;
-  if (sameWarp && other.lane < 32 && (access.strangers >> other.lane & 1))
+  if (sameWarp && other.lane < 32 && (access.unorderedLanes >> other.lane & 1))
     return false;
   if (access.inIssueOrder)
     return firstIsPiped && secondIsPiped;

@@ -115,7 +115,7 @@ struct Access {
   bool inIssueOrder = false;
   /// Lanes of the same warp with issued tcgen05 operations that are not ordered
   /// before this one: they are other threads.
-  uint32_t strangers = 0;
+  uint32_t unorderedLanes = 0;
   void (*report)(const Access &access, const Conflict &conflict) = nullptr;
   const void *context = nullptr;
 };

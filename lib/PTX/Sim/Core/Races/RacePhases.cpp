@@ -19,7 +19,7 @@
 #include "Machine/Handlers.h"
 #include "RaceState.h"
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 #include "fmha/PTX/Sim/Core/Program/Program.h"
 
 #include <bit>

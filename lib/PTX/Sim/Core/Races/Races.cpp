@@ -8,7 +8,7 @@
 
 #include "RaceState.h"
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 
 #include <algorithm>
 
@@ -150,8 +150,8 @@ void RaceMemory::asyncGlobal(const RaceStream &stream, const Site &who,
 
 /// Returns the other lanes of the warp whose issues are not ordered before the
 /// access.
-static uint32_t strangersOf(const RaceStream &stream,
-                            const race::Access &access) {
+static uint32_t unorderedLanesOf(const RaceStream &stream,
+                                 const race::Access &access) {
   uint32_t result = 0;
   race::Stamp issue;
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -179,7 +179,7 @@ void RaceMemory::tensor(RaceStream *stream, const Site &who, Cta &cta,
   if (stream && stream->kind == Kind::Mma) {
     if (!key)
       checked.stamp.kind = Kind::TmemCopy;
-    checked.strangers = strangersOf(*stream, checked);
+    checked.unorderedLanes = unorderedLanesOf(*stream, checked);
     stream->issued[checked.stamp.lane % 32] = stateOf(*who.warp).time;
   }
   if (key) {

@@ -8,7 +8,7 @@
 
 #include "MemoryAccess.h"
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 
 using namespace ptxsim;
 

@@ -1,4 +1,4 @@
-//===- Parties.cpp - The other party of a finding ---------------*- C++ -*-===//
+//===- OtherAccessors.cpp - The other party of a finding --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 
 using namespace ptxsim;
 
