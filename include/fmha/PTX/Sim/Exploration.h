@@ -43,12 +43,12 @@
 namespace ptxsim {
 
 /// The accesses of a step: ranges of keys, each read or written.
-class Footprint {
+class AccessSet {
 public:
   void touch(uint64_t begin, uint64_t end, bool writes);
   /// Makes the step conflict with every step that accesses anything.
   void touchEverything() { everything = true; }
-  bool conflictsWith(const Footprint &other) const;
+  bool conflictsWith(const AccessSet &other) const;
 
 private:
   struct Touch {
@@ -94,17 +94,17 @@ public:
   /// if every choice leads to a schedule that has already run, or if the
   /// schedule is too long.
   std::optional<size_t> choose(const std::vector<Process> &enabled);
-  /// Returns the footprint of the running step.
-  Footprint &footprint() { return stack[depth - 1].footprint; }
+  /// Returns the accesses of the running step.
+  AccessSet &accesses() { return stack[depth - 1].accesses; }
 
 private:
   struct Node {
     std::vector<Process> enabled;
     std::set<Process> backtrack, done;
     /// Steps that need not be tried here, by their process.
-    std::map<Process, Footprint> sleep;
+    std::map<Process, AccessSet> sleep;
     Process chosen = 0;
-    Footprint footprint;
+    AccessSet accesses;
     size_t index() const;
   };
   Node makeNode(const std::vector<Process> &enabled) const;

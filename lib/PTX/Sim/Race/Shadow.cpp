@@ -83,7 +83,7 @@ Shadow::Page &Shadow::findPage(uint64_t number, Recent &recent) {
   return *found;
 }
 
-size_t Shadow::footprint() const {
+size_t Shadow::bytesUsed() const {
   return pages.size() * sizeof(Page) + blocks.size() * sizeof(Block);
 }
 

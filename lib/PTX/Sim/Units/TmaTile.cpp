@@ -43,7 +43,7 @@ TilePlan startPlan(const TensorMap &map, uint32_t rowElements) {
 
 void finishPlan(TilePlan &plan) {
   plan.txBytes = plan.rowBytes * uint32_t(plan.rows.size());
-  plan.footprint = plan.pitch * uint32_t(plan.rows.size());
+  plan.sharedBytes = plan.pitch * uint32_t(plan.rows.size());
 }
 
 TileFault checkStart(const TensorMap &map, std::span<const int32_t> start,

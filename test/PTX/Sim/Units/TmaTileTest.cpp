@@ -61,7 +61,7 @@ bool interleaved(const nlohmann::json &entry) {
 std::vector<uint8_t> loadImage(const TilePlan &plan, uint32_t destination,
                                const std::vector<uint8_t> &tensor,
                                size_t bytes) {
-  std::vector<uint8_t> shared(destination + plan.footprint + 2048, 0xCD);
+  std::vector<uint8_t> shared(destination + plan.sharedBytes + 2048, 0xCD);
   std::vector<uint8_t> image(plan.imageBytes());
   for (const TileRow &row : plan.rows) {
     std::span<const uint8_t> valid;

@@ -210,7 +210,7 @@ public:
   /// Checks without recording the access.
   void check(uint64_t address, uint64_t bytes, const Access &access);
   /// Returns the bytes used by the shadow, for tests.
-  size_t footprint() const;
+  size_t bytesUsed() const;
 
 private:
   static constexpr uint32_t kPageCells = 64, kWays = 256;

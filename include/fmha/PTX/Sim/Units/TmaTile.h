@@ -63,7 +63,7 @@ struct TilePlan {
   /// Bytes that the copy completes on its mbarrier.
   uint32_t txBytes = 0;
   /// Bytes of shared memory from the first row to the end of the last.
-  uint32_t footprint = 0;
+  uint32_t sharedBytes = 0;
   MapType type = MapType::U8;
   MapSwizzle swizzle = MapSwizzle::None;
   bool nanFill = false;

@@ -69,7 +69,7 @@ public:
       completeTx(cluster, site, targets[i].barrier, bytes, tickets[i]);
     }
   }
-  bool notesFootprint() const override { return true; }
+  bool notesAccesses() const override { return true; }
   bool touches(const Cta &cta, uint32_t offset, uint32_t size,
                Access access) const override {
     return access == Access::Write &&
@@ -115,7 +115,7 @@ public:
     endAsyncWrite(*target.shared.cta, target.shared.offset, data.data(), bytes);
     completeTx(cluster, site, target.barrier, bytes, ticket);
   }
-  bool notesFootprint() const override { return true; }
+  bool notesAccesses() const override { return true; }
   bool touches(const Cta &cta, uint32_t offset, uint32_t size,
                Access access) const override {
     return access == Access::Read

@@ -138,7 +138,7 @@ public:
       if (!arriveOnce(cluster, site, barrier, ticket))
         return;
   }
-  bool notesFootprint() const override { return true; }
+  bool notesAccesses() const override { return true; }
   std::string describe() const override {
     return "tcgen05.commit to the mbarrier at shared " +
            std::to_string(barriers.front() & 0xffffff);

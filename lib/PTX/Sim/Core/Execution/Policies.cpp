@@ -180,32 +180,32 @@ bool ptxsim::touchesUnnoted(const Instruction &inst) {
   return false;
 }
 
-// Keys of footprints: global addresses unchanged, shared addresses by rank, and
-// a separate key for state without an address.
+// Keys of access sets: global addresses unchanged, shared addresses by rank,
+// and a separate key for state without an address.
 static constexpr uint64_t kSharedKeys = uint64_t(1) << 62;
 static constexpr uint64_t kBarrierKeys = uint64_t(2) << 62;
 
 void Machine::noteGlobal(uint64_t address, uint64_t bytes, bool writes) {
-  if (footprint)
-    footprint->touch(address, address + bytes, writes);
+  if (stepAccesses)
+    stepAccesses->touch(address, address + bytes, writes);
 }
 
 void Machine::noteShared(const Cta &cta, uint64_t offset, uint64_t bytes,
                          bool writes) {
   uint64_t begin = kSharedKeys + (uint64_t(cta.rank) << 32) + offset;
-  if (footprint)
-    footprint->touch(begin, begin + bytes, writes);
+  if (stepAccesses)
+    stepAccesses->touch(begin, begin + bytes, writes);
 }
 
 void Machine::noteBarriers(const Cta &cta, bool writes) {
-  if (footprint)
-    footprint->touch(kBarrierKeys + cta.rank, kBarrierKeys + cta.rank + 1,
-                     writes);
+  if (stepAccesses)
+    stepAccesses->touch(kBarrierKeys + cta.rank, kBarrierKeys + cta.rank + 1,
+                        writes);
 }
 
 void Machine::noteClusterBarrier(bool writes) {
-  if (footprint)
-    footprint->touch(kBarrierKeys + 16, kBarrierKeys + 17, writes);
+  if (stepAccesses)
+    stepAccesses->touch(kBarrierKeys + 16, kBarrierKeys + 17, writes);
 }
 
 /// Returns the operations that may complete, by number.
@@ -235,17 +235,17 @@ bool ExhaustivePolicy::explore(std::vector<Choice> choices) {
       machine.status = Status::StepLimit;
     return false;
   }
-  Footprint &footprint = exploration.footprint();
-  machine.footprint = &footprint;
+  AccessSet &accesses = exploration.accesses();
+  machine.stepAccesses = &accesses;
   const Choice &choice = choices[*index];
   if (choice.warp) {
     step(*choice.warp);
   } else {
-    if (!cluster.inFlight()[choice.op].second->notesFootprint())
-      footprint.touchEverything();
+    if (!cluster.inFlight()[choice.op].second->notesAccesses())
+      accesses.touchEverything();
     cluster.completeOp(choice.op);
   }
-  machine.footprint = nullptr;
+  machine.stepAccesses = nullptr;
   return true;
 }
 

@@ -112,12 +112,12 @@ bool WarpDivergence::selectReady() {
 void Warp::observe(const Instruction &inst, LaneMask active, Outcome outcome) {
   if (tracer)
     tracer->executed(*this, inst, active, outcome);
-  if (machine.footprint && touchesUnnoted(inst))
-    machine.footprint->touchEverything();
+  if (machine.stepAccesses && touchesUnnoted(inst))
+    machine.stepAccesses->touchEverything();
 }
 
 uint64_t Warp::run(uint64_t budget) {
-  bool observed = tracer || machine.footprint;
+  bool observed = tracer || machine.stepAccesses;
   return observed ? runLoop<true>(budget) : runLoop<false>(budget);
 }
 

@@ -90,7 +90,7 @@ inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
   Allocation *found = findGlobal(warp.machine, address, bytes);
   if (!found || (address & (align - 1)))
     return nullptr;
-  if (warp.machine.footprint) [[unlikely]]
+  if (warp.machine.stepAccesses) [[unlikely]]
     return nullptr;
   uint64_t offset = address - found->base;
   if (warp.machine.ownership) [[unlikely]]

@@ -46,7 +46,7 @@ public:
   /// Returns true if all accesses of `complete` go through functions that
   /// record them for an exploration. Otherwise the operation conflicts with all
   /// others.
-  virtual bool notesFootprint() const { return false; }
+  virtual bool notesAccesses() const { return false; }
   /// Returns true if the operation will write (Write) or read (Read) any of
   /// these shared bytes. Findings use it to name the operation.
   virtual bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,

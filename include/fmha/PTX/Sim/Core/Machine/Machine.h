@@ -26,7 +26,7 @@ struct Program;
 struct LaunchRaces;
 struct Allocation;
 class WriteOwnership;
-class Footprint;
+class AccessSet;
 class LaunchQueue;
 class Tracer;
 
@@ -215,7 +215,7 @@ public:
   std::vector<std::vector<Row>> constantRows;
 
   /// The accesses of the step that an exploration runs; null otherwise.
-  Footprint *footprint = nullptr;
+  AccessSet *stepAccesses = nullptr;
   /// Set if a warp is traced.
   std::unique_ptr<Tracer> tracer;
 
