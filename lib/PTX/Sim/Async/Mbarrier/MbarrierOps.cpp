@@ -48,10 +48,10 @@ void markBarrier(Cluster &cluster, const Site &site, uint32_t address,
   uint64_t state = object.state();
   std::memcpy(ref.data(), &state, sizeof state);
   for (uint32_t at = ref.offset; at < ref.offset + 8; ++at)
-    if (!ref.cta->sharedShadow.empty()) {
-      uint8_t &shadow = ref.cta->sharedShadow[at];
-      shadow = object.live ? shadow | kBarrier : shadow & ~kBarrier;
-      shadow |= kWritten;
+    if (!ref.cta->sharedMarks.empty()) {
+      uint8_t &marks = ref.cta->sharedMarks[at];
+      marks = object.live ? marks | kBarrier : marks & ~kBarrier;
+      marks |= kWritten;
     }
 }
 

@@ -19,8 +19,8 @@ Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
   if (machine.options.policy != Policy::Exhaustive)
     unnotedEnd = sharedEnd;
   uint64_t threads = machine.config.block.count();
-  if (machine.report.shadows())
-    sharedShadow.assign(sharedEnd, 0);
+  if (machine.report.marksMemory())
+    sharedMarks.assign(sharedEnd, 0);
   for (uint64_t first = 0; first < threads; first += 32) {
     uint64_t lanes = std::min<uint64_t>(32, threads - first);
     warps.push_back(std::make_unique<Warp>(*this, unsigned(first / 32),

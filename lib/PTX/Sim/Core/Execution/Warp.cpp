@@ -34,7 +34,7 @@ WarpLanes::WarpLanes(Cta &cta, unsigned index, LaneMask lanes)
     throw Error(Error::Kind::Launch, "no memory for the registers of a warp");
   localCapacity = uint32_t(program.stackLocal);
   localBytes.resize(size_t(localCapacity) * 32);
-  if (machine.report.shadows())
+  if (machine.report.marksMemory())
     localWritten.resize(size_t(localCapacity) * 32);
   scalarContext.approx = machine.options.approx;
   scalarContext.carry = &carry;
@@ -66,7 +66,7 @@ uint8_t *WarpLanes::local(unsigned lane, uint64_t address, uint64_t bytes) {
   return localBytes.data() + size_t(lane) * localCapacity + address;
 }
 
-uint8_t *WarpLanes::localShadow(unsigned lane, uint64_t address) {
+uint8_t *WarpLanes::localMarks(unsigned lane, uint64_t address) {
   return localWritten.empty()
              ? nullptr
              : localWritten.data() + size_t(lane) * localCapacity + address;

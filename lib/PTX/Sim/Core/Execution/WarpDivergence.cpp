@@ -233,10 +233,10 @@ static void copySlot(WarpLanes &warp, LaneMask active, const Slot &to,
     if (to.inRegisters)
       for (uint32_t i = 0; i < to.rows; ++i)
         std::memcpy(&toRows[i][lane], source + 8 * i, 8);
-    if (uint8_t *shadow = to.inRegisters
-                              ? nullptr
-                              : warp.localShadow(lane, toLocal + to.offset))
-      std::memset(shadow, 1, bytes);
+    if (uint8_t *marks = to.inRegisters
+                             ? nullptr
+                             : warp.localMarks(lane, toLocal + to.offset))
+      std::memset(marks, 1, bytes);
   });
 }
 

@@ -37,7 +37,7 @@ struct Allocation {
   std::unique_ptr<uint8_t, Release> bytes;
   /// 1 per byte that host or kernel wrote.
   std::unique_ptr<uint8_t, Free> written;
-  /// All bytes count as written: a launch without shadows wrote here.
+  /// All bytes count as written: a launch without marks wrote here.
   bool untracked = false;
   /// Returns true if the host also reads and writes the bytes, even while a
   /// launch runs.

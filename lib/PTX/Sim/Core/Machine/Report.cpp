@@ -39,8 +39,8 @@ Report::Report(const Options &options)
       scheduleSeed(options.scheduleSeed) {
   for (size_t i = 0; i < on.size(); ++i) {
     on[i] = options.enabled(std::string(kFindings[i].id));
-    // All findings except progress and faults may use shadows.
-    anyShadow |= on[i];
+    // All findings except progress and faults may use marks.
+    anyMarks |= on[i];
   }
 }
 

@@ -24,18 +24,18 @@
 
 namespace ptxsim {
 
-/// Returns true if (shadow[i] & mask) == wanted for all `bytes`.
-inline bool shadowIs(const uint8_t *shadow, uint64_t bytes, uint8_t mask,
+/// Returns true if (marks[i] & mask) == wanted for all `bytes`.
+inline bool marksAre(const uint8_t *marks, uint64_t bytes, uint8_t mask,
                      uint8_t wanted) {
   constexpr uint64_t kOnes = 0x0101010101010101ull;
   uint64_t bad = 0;
-  for (; bytes >= 8; bytes -= 8, shadow += 8) {
+  for (; bytes >= 8; bytes -= 8, marks += 8) {
     uint64_t word;
-    std::memcpy(&word, shadow, 8);
+    std::memcpy(&word, marks, 8);
     bad |= (word & (kOnes * mask)) ^ (kOnes * wanted);
   }
-  for (; bytes; --bytes, ++shadow)
-    bad |= uint64_t((*shadow & mask) ^ wanted);
+  for (; bytes; --bytes, ++marks)
+    bad |= uint64_t((*marks & mask) ^ wanted);
   return bad == 0;
 }
 
@@ -51,15 +51,14 @@ inline uint8_t *fastShared(Warp &warp, uint64_t address, uint32_t bytes,
   if (offset < kSharedBase || offset + bytes > cta.unnotedEnd ||
       offset > cta.unnotedEnd || (offset & (align - 1)))
     return nullptr;
-  if (!cta.sharedShadow.empty()) {
-    uint8_t *shadow = cta.sharedShadow.data() + offset;
-    if (access != Access::Write &&
-        !shadowIs(shadow, bytes, kReadMask, kWritten))
+  if (!cta.sharedMarks.empty()) {
+    uint8_t *marks = cta.sharedMarks.data() + offset;
+    if (access != Access::Write && !marksAre(marks, bytes, kReadMask, kWritten))
       return nullptr;
     if (access != Access::Read) {
-      if (!shadowIs(shadow, bytes, kWriteMask, 0))
+      if (!marksAre(marks, bytes, kWriteMask, 0))
         return nullptr;
-      std::memset(shadow, kWritten, bytes);
+      std::memset(marks, kWritten, bytes);
     }
   }
   return cta.shared.data() + offset;
@@ -78,7 +77,7 @@ inline Allocation *findGlobal(Machine &machine, uint64_t address,
   return found;
 }
 
-/// Records that a launch without shadows wrote to the allocation. Several
+/// Records that a launch without marks wrote to the allocation. Several
 /// clusters may do so concurrently.
 inline void markUntracked(Allocation &allocation) {
   std::atomic_ref<bool>(allocation.untracked)
@@ -96,13 +95,13 @@ inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
   if (warp.machine.ownership) [[unlikely]]
     warp.machine.ownership->claim(*found, offset, bytes, access,
                                   uint32_t(warp.cluster.number));
-  if (!warp.machine.report.shadows()) {
+  if (!warp.machine.report.marksMemory()) {
     if (access != Access::Read)
       markUntracked(*found);
   } else {
     uint8_t *written = found->written.get() + offset;
     if (access != Access::Write && !found->untracked &&
-        !shadowIs(written, bytes, 1, 1))
+        !marksAre(written, bytes, 1, 1))
       return nullptr;
     if (access != Access::Read)
       std::memset(written, 1, bytes);

@@ -30,9 +30,9 @@ class AccessSet;
 class LaunchQueue;
 class Tracer;
 
-/// Bits of the shadow of a shared memory byte. The shadow is an empty vector if
+/// Marks of a byte of shared memory. They are an empty vector if
 /// no enabled finding needs it.
-enum SharedShadow : uint8_t {
+enum SharedMark : uint8_t {
   /// The byte has been written.
   kWritten = 1,
   /// An operation in flight will write the byte.
@@ -78,7 +78,7 @@ public:
   std::vector<std::unique_ptr<Warp>> warps;
   /// Bytes, indexed by 24-bit shared address from 0 to sharedEnd. The first KiB
   /// is reserved.
-  std::vector<uint8_t> shared, sharedShadow;
+  std::vector<uint8_t> shared, sharedMarks;
   uint32_t sharedEnd = kSharedBase;
   /// An exploration need not record accesses below this address.
   uint32_t unnotedEnd = kSharedBase;

@@ -76,8 +76,8 @@ class Report {
 public:
   explicit Report(const Options &options);
   bool enabled(FindingId id) const { return on[size_t(id)]; }
-  /// Returns true if any finding that needs memory shadows is enabled.
-  bool shadows() const { return anyShadow; }
+  /// Returns true if any finding that needs marks of memory is enabled.
+  bool marksMemory() const { return anyMarks; }
   /// Returns true if any finding of the race detector is enabled. Findings of
   /// conformance count only with `isa`.
   bool findsRaces(bool isa) const;
@@ -104,7 +104,7 @@ private:
   bool append(FindingId id, const Site &site, const std::string &detail,
               const Other &other);
   std::array<bool, size_t(FindingId::Count)> on{};
-  bool anyShadow = false;
+  bool anyMarks = false;
   unsigned maxFindings;
   Policy policy;
   uint64_t scheduleSeed;

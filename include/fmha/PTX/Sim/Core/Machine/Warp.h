@@ -141,9 +141,9 @@ public:
   Dim3 threadIndex(unsigned lane) const;
   Site site(const Instruction &inst, int lane = -1) const;
   /// Return the host address of a lane's local memory, or null if out of range,
-  /// and of its byte shadow, where 1 means written.
+  /// and of its byte marks, where 1 means written.
   uint8_t *local(unsigned lane, uint64_t address, uint64_t bytes);
-  uint8_t *localShadow(unsigned lane, uint64_t address);
+  uint8_t *localMarks(unsigned lane, uint64_t address);
 
 protected:
   WarpLanes(Cta &cta, unsigned index, LaneMask lanes);
