@@ -75,7 +75,7 @@ TEST(Clock, AFenceCleansTheLanesOwnWritesAndThoseItHasMet) {
 
 void nothing(const Access &, const Conflict &) { FAIL(); }
 
-TEST(Shadow, MemoryGrowsWithWhatIsTouchedAndPiecesUniteAgain) {
+TEST(Shadow, MemoryGrowsWithWhatIsTouchedAndCellsUniteAgain) {
   Shadow shadow(64);
   Knowledge knows;
   knows.seen.raise(0, 1);
@@ -88,7 +88,7 @@ TEST(Shadow, MemoryGrowsWithWhatIsTouchedAndPiecesUniteAgain) {
   shadow.apply(0, 1 << 20, access);
   size_t uniform = shadow.bytesUsed();
   EXPECT_LE(uniform, size_t(1) << 20);
-  // Bytes split their piece; a write of all of it unites it, so that the same
+  // Bytes split their cell; a write of all of it unites it, so that the same
   // parts serve again.
   for (uint64_t round = 0; round < 1000; ++round) {
     knows.seen.raise(0, Time(2 + round));

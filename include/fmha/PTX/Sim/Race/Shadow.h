@@ -204,8 +204,8 @@ private:
 /// A flat memory, shared or global.
 class Shadow {
 public:
-  /// `piece` is the largest uniform cell in bytes: 16 or 64.
-  explicit Shadow(uint32_t piece);
+  /// `cellBytes` is the largest uniform cell in bytes: 16 or 64.
+  explicit Shadow(uint32_t cellBytes);
   void apply(uint64_t address, uint64_t bytes, const Access &access);
   /// Checks without recording the access.
   void check(uint64_t address, uint64_t bytes, const Access &access);
@@ -237,7 +237,7 @@ private:
     Page *page = nullptr;
   };
   Page &findPage(uint64_t number, Recent &recent);
-  uint32_t piece;
+  uint32_t cellBytes;
   std::array<Recent, kWays> recents{};
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
   std::deque<Block> blocks;

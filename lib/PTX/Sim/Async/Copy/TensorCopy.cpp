@@ -44,10 +44,10 @@ std::string sizeText(const TilePlan &plan) {
 /// Calls `visit(offset, bytes)` for the shared bytes of the box.
 template <typename Visit>
 void forEachRange(const TilePlan &plan, uint32_t base, Visit visit) {
-  if (plan.imageBytes() == plan.pitch && plan.pieceGlobal == 16)
+  if (plan.imageBytes() == plan.pitch && plan.packedBytes == 16)
     return visit(base, plan.sharedBytes);
   for (const TileRow &row : plan.rows)
-    forEachPiece(plan, row, base, [&](uint32_t at, uint32_t, uint32_t bytes) {
+    forEachChunk(plan, row, base, [&](uint32_t at, uint32_t, uint32_t bytes) {
       visit(at, bytes);
     });
 }
@@ -87,7 +87,7 @@ public:
       }
       loadRowImage(*plan, row, valid, image);
       for (CopyTarget &target : targets)
-        forEachPiece(*plan, row, target.shared.offset,
+        forEachChunk(*plan, row, target.shared.offset,
                      [&](uint32_t at, uint32_t from, uint32_t bytes) {
                        endAsyncWrite(*target.shared.cta, at, &image[from],
                                      bytes);
@@ -138,7 +138,7 @@ public:
         rows(std::move(rows)) {
     for (const TileRow &row : this->plan->rows)
       if (row.validBytes())
-        forEachPiece(*this->plan, row, source.offset,
+        forEachChunk(*this->plan, row, source.offset,
                      [&](uint32_t at, uint32_t from, uint32_t bytes) {
                        if (from < row.validEnd)
                          checkAsyncSource(site, *source.cta, at,
@@ -155,7 +155,7 @@ public:
     rows->resize(size_t(rowBytes) * plan->rows.size());
     uint8_t *out = rows->data();
     for (const TileRow &row : plan->rows) {
-      forEachPiece(*plan, row, source.offset,
+      forEachChunk(*plan, row, source.offset,
                    [&](uint32_t at, uint32_t from, uint32_t bytes) {
                      std::memcpy(out + from, &source.cta->shared[at], bytes);
                    });
@@ -182,7 +182,7 @@ private:
     race::Shadow &shadow = races.shadowOf(*source.cta);
     for (const TileRow &row : plan->rows)
       if (row.validBytes())
-        forEachPiece(*plan, row, source.offset,
+        forEachChunk(*plan, row, source.offset,
                      [&](uint32_t at, uint32_t from, uint32_t bytes) {
                        if (from < row.validEnd)
                          shadow.apply(at, std::min(bytes, row.validEnd - from),
