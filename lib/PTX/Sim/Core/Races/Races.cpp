@@ -105,7 +105,7 @@ void RaceMemory::shared(race::Access &access, unsigned lane, uint32_t address,
     ctas[rank].touch(access.stamp.warp, {race::timeOf(access.stamp.when), site,
                                          FindingId::DsmemAfterExit});
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    synchroniseAll(places, address, bytes, access);
+    synchroniseAll(locations, address, bytes, access);
 }
 
 void RaceMemory::global(race::Access &access, unsigned lane, uint64_t address,
@@ -115,7 +115,7 @@ void RaceMemory::global(race::Access &access, unsigned lane, uint64_t address,
   access.stamp.lane = uint8_t(lane);
   launch.global.apply(address, bytes, access);
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    synchroniseAll(launch.places, address, bytes, access);
+    synchroniseAll(launch.locations, address, bytes, access);
 }
 
 race::Access RaceMemory::sharedAccess(const RaceStream &stream, const Site &who,
