@@ -111,14 +111,14 @@ void Accesses::access(uint32_t agent, uint32_t index) {
     mbarriers.noteAsync(event);
   }
   Record fresh = recordOf(agent, index);
-  auto [first, last] = shadow.cellsOf(index);
+  auto [first, last] = history.cellsOf(index);
   for (uint32_t cell = first; cell < last; ++cell) {
-    for (const Record &old : shadow.records(cell))
+    for (const Record &old : history.records(cell))
       if ((old.write || fresh.write) && (old.rows & fresh.rows) &&
           old.event != index && !isOrdered(old, agent, fresh))
         run.complain(event.source, run.program.events[old.event].source,
                      raceText(old, agent, fresh));
-    shadow.add(cell, fresh);
+    history.add(cell, fresh);
   }
   if (event.unit != Unit::TmaLoad)
     return;

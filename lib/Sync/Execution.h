@@ -63,7 +63,7 @@ private:
 class Accesses {
 public:
   Accesses(RunState &run, Mbarriers &mbarriers)
-      : run(run), mbarriers(mbarriers), shadow(run.program) {}
+      : run(run), mbarriers(mbarriers), history(run.program) {}
 
   void access(uint32_t agent, uint32_t index);
 
@@ -78,7 +78,7 @@ private:
 
   RunState &run;
   Mbarriers &mbarriers;
-  Shadow shadow;
+  AccessHistory history;
 };
 
 /// Lets the agents go on in turns until all are through or none can.

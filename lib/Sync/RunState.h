@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_SYNC_RUNSTATE_H
 #define FMHA_LIB_SYNC_RUNSTATE_H
 
-#include "Shadow.h"
+#include "AccessHistory.h"
 
 namespace fmha::schedule::sync {
 

@@ -1,4 +1,4 @@
-//===- Shadow.cpp - Who last touched each part of memory --------*- C++ -*-===//
+//===- AccessHistory.cpp - Who last touched each part of memory -*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Shadow.h"
+#include "AccessHistory.h"
 
 #include <algorithm>
 
 using namespace fmha::schedule::sync;
 
-Shadow::Shadow(const Program &program) {
+AccessHistory::AccessHistory(const Program &program) {
   constexpr size_t memories = size_t(Memory::Registers) + 1;
   std::array<std::vector<uint32_t>, memories> bounds;
   for (const Event &event : program.events)
@@ -50,7 +50,7 @@ Shadow::Shadow(const Program &program) {
 
 /// A write makes everything before it on its rows needless, since it was
 /// ordered behind it; a read only earlier reads in the same lane.
-void Shadow::add(uint32_t cell, const Record &record) {
+void AccessHistory::add(uint32_t cell, const Record &record) {
   std::vector<Record> &own = cells[cell];
   for (Record &old : own)
     if (record.write || (!old.write && old.lane == record.lane))

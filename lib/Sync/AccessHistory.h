@@ -1,4 +1,4 @@
-//===- Shadow.h - Who last touched each part of memory ----------*- C++ -*-===//
+//===- AccessHistory.h - Who last touched each part of memory ---*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_SYNC_SHADOW_H
-#define FMHA_LIB_SYNC_SHADOW_H
+#ifndef FMHA_LIB_SYNC_ACCESSHISTORY_H
+#define FMHA_LIB_SYNC_ACCESSHISTORY_H
 
 #include "fmha/Sync/Synchronisation.h"
 
@@ -38,9 +38,9 @@ struct Record {
 
 /// Memory cut at every bound that an event of the program names, so that an
 /// event covers whole cells.
-class Shadow {
+class AccessHistory {
 public:
-  explicit Shadow(const Program &program);
+  explicit AccessHistory(const Program &program);
 
   /// Cells [first, last) of an access.
   std::pair<uint32_t, uint32_t> cellsOf(uint32_t event) const {
@@ -57,4 +57,4 @@ private:
 
 } // namespace fmha::schedule::sync
 
-#endif // FMHA_LIB_SYNC_SHADOW_H
+#endif // FMHA_LIB_SYNC_ACCESSHISTORY_H
