@@ -18,7 +18,7 @@ class Mbarriers {
 public:
   explicit Mbarriers(RunState &run) : run(run) {}
 
-  // Renewal.cpp
+  // BarrierReinit.cpp
   void init(uint32_t agent, const Event &event);
   void invalidate(uint32_t agent, const Event &event);
   void use(uint32_t agent, const Event &event);

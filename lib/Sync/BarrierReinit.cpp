@@ -1,4 +1,4 @@
-//===- Renewal.cpp - Barriers that are initialised, and anew ----*- C++ -*-===//
+//===- BarrierReinit.cpp - Barriers, and their reuse ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

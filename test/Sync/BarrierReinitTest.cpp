@@ -1,4 +1,4 @@
-//===- RenewalTest.cpp - Barriers that are made anew ------------*- C++ -*-===//
+//===- BarrierReinitTest.cpp - Barriers that are reused ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -102,21 +102,21 @@ std::string without(std::set<std::pair<int, Step>> missing) {
   return complaints.empty() ? "sound" : complaints.front().text;
 }
 
-TEST(Renewal, PhasesCountFromTheInit) { EXPECT_EQ(without({}), "sound"); }
+TEST(BarrierReinit, PhasesCountFromTheInit) { EXPECT_EQ(without({}), "sound"); }
 
-TEST(Renewal, EveryoneIsThroughBefore) {
+TEST(BarrierReinit, EveryoneIsThroughBefore) {
   EXPECT_EQ(without({{0, Over}}).substr(0, 2), "Y8");
   EXPECT_NE(without({{0, Over}}).find("worker may still use"),
             std::string::npos);
 }
 
-TEST(Renewal, NothingUnderWayMaySignal) {
+TEST(BarrierReinit, NothingUnderWayMaySignal) {
   std::string text = without({{0, WaitDone}});
   EXPECT_EQ(text.substr(0, 2), "Y8");
   EXPECT_NE(text.find("may still be signalled"), std::string::npos);
 }
 
-TEST(Renewal, BarriersAreInvalidatedInitialisedFencedAndHandedOver) {
+TEST(BarrierReinit, BarriersAreInvalidatedInitialisedFencedAndHandedOver) {
   EXPECT_NE(without({{0, Invals}}).find("Y5: initialises barrier"),
             std::string::npos);
   EXPECT_EQ(without({{1, Inits}}).substr(0, 2), "Y5");
@@ -125,7 +125,7 @@ TEST(Renewal, BarriersAreInvalidatedInitialisedFencedAndHandedOver) {
   EXPECT_NE(without({{1, Ready}}), "sound");
 }
 
-TEST(Renewal, BarriersAreNotUsedInBetween) {
+TEST(BarrierReinit, BarriersAreNotUsedInBetween) {
   // Neither made anew nor initialised: the second tile's parities are wrong.
   EXPECT_NE(without({{0, Invals}, {1, Inits}}), "sound");
 }
