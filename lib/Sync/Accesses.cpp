@@ -116,8 +116,8 @@ void Accesses::access(uint32_t agent, uint32_t index) {
     for (const Record &old : history.records(cell))
       if ((old.write || fresh.write) && (old.rows & fresh.rows) &&
           old.event != index && !isOrdered(old, agent, fresh))
-        run.complain(event.source, run.program.events[old.event].source,
-                     raceText(old, agent, fresh));
+        run.report(event.source, run.program.events[old.event].source,
+                   raceText(old, agent, fresh));
     history.add(cell, fresh);
   }
   if (event.unit != Unit::TmaLoad)

@@ -23,11 +23,11 @@ void Mbarriers::init(uint32_t agent, const Event &event) {
   AgentState &self = run.agents[agent];
   BarrierState &state = run.barriers[event.barrier];
   if (state.initialised)
-    run.complain(event.source, std::nullopt,
-                 "Y5: initialises barrier " + run.quote(event.barrier) +
-                     " a second time; init_barrier belongs in the prologue");
+    run.report(event.source, std::nullopt,
+               "Y5: initialises barrier " + run.quote(event.barrier) +
+                   " a second time; init_barrier belongs in the prologue");
   if (event.amount != run.program.barriers[event.barrier].arrivals)
-    run.complain(
+    run.report(
         event.source, std::nullopt,
         "Y3: initialises barrier " + run.quote(event.barrier) + " with " +
             std::to_string(event.amount) +
@@ -55,15 +55,15 @@ void Mbarriers::invalidate(uint32_t agent, const Event &event) {
   const Clock &now = run.agents[agent].now;
   for (uint32_t other = 0; other < run.agents.size(); ++other)
     if (other != agent && now[laneOf(other, Issue)] < state.used[other])
-      run.complain(event.source, std::nullopt,
-                   "Y8: invalidates barrier " + run.quote(event.barrier) +
-                       ", which " + run.program.agents[other].name +
-                       " may still use: expected a synchronisation of the CTA "
-                       "between");
+      run.report(event.source, std::nullopt,
+                 "Y8: invalidates barrier " + run.quote(event.barrier) +
+                     ", which " + run.program.agents[other].name +
+                     " may still use: expected a synchronisation of the CTA "
+                     "between");
   Tick seen = std::max(now[run.barrierLane(event.barrier)],
                        signalledBefore(now)[event.barrier]);
   if (seen < state.asyncPhase)
-    run.complain(
+    run.report(
         event.source, state.asyncSource,
         "Y8: invalidates barrier " + run.quote(event.barrier) +
             ", which may still be signalled: expected a thread that waits "

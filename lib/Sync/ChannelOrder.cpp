@@ -34,7 +34,7 @@ public:
         slots[slot] = slot;
   }
 
-  /// The complaint about this event, or nothing.
+  /// The violation about this event, or nothing.
   std::string take(End end, int64_t message) {
     if (message < 0)
       return "Y7: " + quote(end, message) + ": messages count from 0";
@@ -82,7 +82,7 @@ private:
 
 } // namespace
 
-std::vector<Complaint>
+std::vector<Violation>
 fmha::schedule::sync::verifyChannels(const Program &program) {
   for (const Agent &agent : program.agents) {
     std::map<uint32_t, EndState> states;

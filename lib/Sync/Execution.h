@@ -85,7 +85,7 @@ private:
 class Execution {
 public:
   explicit Execution(const Program &program) : state(program) {}
-  std::vector<Complaint> run();
+  std::vector<Violation> run();
 
 private:
   bool step(uint32_t agent);
@@ -105,7 +105,7 @@ private:
 };
 
 /// Y7, agent by agent.
-std::vector<Complaint> verifyChannels(const Program &program);
+std::vector<Violation> verifyChannels(const Program &program);
 
 } // namespace fmha::schedule::sync
 

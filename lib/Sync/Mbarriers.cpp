@@ -43,9 +43,9 @@ void Mbarriers::checkReady(uint32_t agent, const Event &event) {
   if (missing.empty())
     return;
   state.misused = true;
-  run.complain(event.source, std::nullopt,
-               "Y5: uses barrier " + run.quote(event.barrier) + " without " +
-                   missing);
+  run.report(event.source, std::nullopt,
+             "Y5: uses barrier " + run.quote(event.barrier) + " without " +
+                 missing);
 }
 
 /// Y3: in a run where the phase before ends late, this arrival would count
@@ -53,12 +53,11 @@ void Mbarriers::checkReady(uint32_t agent, const Event &event) {
 void Mbarriers::checkPhase(uint32_t agent, const Event &event) {
   const BarrierState &state = run.barriers[event.barrier];
   if (run.agents[agent].now[run.barrierLane(event.barrier)] < state.count)
-    run.complain(
-        event.source, std::nullopt,
-        "Y3: may signal barrier " + run.quote(event.barrier) +
-            " before its phase " + str(state.count - 1) +
-            " is complete, and so count for that phase: expected a wait "
-            "that follows from the end of that phase");
+    run.report(event.source, std::nullopt,
+               "Y3: may signal barrier " + run.quote(event.barrier) +
+                   " before its phase " + str(state.count - 1) +
+                   " is complete, and so count for that phase: expected a wait "
+                   "that follows from the end of that phase");
 }
 
 void Mbarriers::arrive(uint32_t agent, const Event &event, unsigned count,
@@ -68,13 +67,12 @@ void Mbarriers::arrive(uint32_t agent, const Event &event, unsigned count,
   BarrierState &state = run.barriers[event.barrier];
   if (count > state.pending) {
     unsigned expected = run.program.barriers[event.barrier].arrivals;
-    run.complain(
-        event.source, std::nullopt,
-        "Y3: a phase of barrier " + run.quote(event.barrier) + " expects " +
-            str(expected) + " arrivals, got " +
-            str(expected - state.pending + count) +
-            "; make the count of init_barrier and the arriving threads "
-            "agree");
+    run.report(event.source, std::nullopt,
+               "Y3: a phase of barrier " + run.quote(event.barrier) +
+                   " expects " + str(expected) + " arrivals, got " +
+                   str(expected - state.pending + count) +
+                   "; make the count of init_barrier and the arriving threads "
+                   "agree");
     count = state.pending;
   }
   state.pending -= count;
@@ -90,10 +88,10 @@ void Mbarriers::completeIfFull(uint32_t barrier) {
   // parity to come round again.
   for (const Waiter &waiter : state.waiters)
     if (state.gathered[laneOf(waiter.agent, Issue)] < waiter.tick)
-      run.complain(waiter.source, std::nullopt,
-                   "Y4: may sleep through phase " + str(state.count - 1) +
-                       " of barrier " + run.quote(barrier) +
-                       ": nothing keeps the next phase from ending first");
+      run.report(waiter.source, std::nullopt,
+                 "Y4: may sleep through phase " + str(state.count - 1) +
+                     " of barrier " + run.quote(barrier) +
+                     ": nothing keeps the next phase from ending first");
   state.waiters.clear();
   ++state.count;
   state.pending = run.program.barriers[barrier].arrivals;
@@ -126,10 +124,10 @@ bool Mbarriers::wait(uint32_t agent, const Event &event) {
     return false;
   if (state.count > awaited &&
       self.now[run.barrierLane(event.barrier)] < state.count)
-    run.complain(event.source, std::nullopt,
-                 "Y4: may sleep through phase " + str(awaited - 1) +
-                     " of barrier " + run.quote(event.barrier) +
-                     ": nothing keeps the next phase from ending first");
+    run.report(event.source, std::nullopt,
+               "Y4: may sleep through phase " + str(awaited - 1) +
+                   " of barrier " + run.quote(event.barrier) +
+                   ": nothing keeps the next phase from ending first");
   self.now.join(state.last);
   run.meet(agent, state.last);
   use(agent, event);

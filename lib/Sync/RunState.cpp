@@ -16,7 +16,7 @@
 using namespace fmha::schedule::sync;
 
 /// As many as say something new: one missing op is met again in each block.
-static constexpr size_t mostComplaints = 6;
+static constexpr size_t maxViolations = 6;
 
 void Clock::join(const Clock &other) {
   for (size_t i = 0; i < lanes.size(); ++i)
@@ -94,13 +94,13 @@ void RunState::meet(uint32_t agent, const Clock &others) {
   self.together = std::max(self.together, others[laneOf(agent, Proxied)]);
 }
 
-void RunState::complain(uint32_t source, std::optional<uint32_t> other,
-                        std::string text) {
-  for (const Complaint &old : complaints)
+void RunState::report(uint32_t source, std::optional<uint32_t> other,
+                      std::string text) {
+  for (const Violation &old : violations)
     if (old.source == source && old.text.substr(0, 2) == text.substr(0, 2))
       return;
-  if (complaints.size() < mostComplaints)
-    complaints.push_back({source, other, std::move(text)});
+  if (violations.size() < maxViolations)
+    violations.push_back({source, other, std::move(text)});
 }
 
 std::string RunState::quote(uint32_t barrier) const {

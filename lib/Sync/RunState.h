@@ -115,7 +115,7 @@ inline uint32_t laneOf(uint32_t agent, AgentLane lane) {
   return agent * lanesPerAgent + lane;
 }
 
-/// How far the agents and barriers of a program have come, and the complaints
+/// How far the agents and barriers of a program have come, and the violations
 /// about them so far.
 class RunState {
 public:
@@ -131,8 +131,7 @@ public:
   /// What an agent learns at a barrier of its own warps, of which it is all at
   /// once: they need one to read by wgmma what each has written.
   void meet(uint32_t agent, const Clock &others);
-  void complain(uint32_t source, std::optional<uint32_t> other,
-                std::string text);
+  void report(uint32_t source, std::optional<uint32_t> other, std::string text);
   std::string quote(uint32_t barrier) const;
 
   const Program &program;
@@ -144,7 +143,7 @@ public:
   std::vector<Signal> commits;
   /// Of each MMA event, its chain.
   std::vector<uint32_t> chainLanes;
-  std::vector<Complaint> complaints;
+  std::vector<Violation> violations;
   /// Clocks have lanes for warpgroups only where there are some.
   bool hasWarpgroups = false;
   uint32_t firstNamedLane = 0;

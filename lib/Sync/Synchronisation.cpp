@@ -170,22 +170,22 @@ void Execution::reportStuck() {
       continue;
     std::string who = program.agents[agent].name;
     if (isMeeting(*event))
-      state.complain(
+      state.report(
           event->source, std::nullopt,
           "Y2: " + who +
               " waits here for threads that never come: expected every "
               "thread at the same synchronisation");
     else if (event->action == Action::SyncNamed)
-      state.complain(event->source, std::nullopt,
-                     warpgroups.stuckAtNamed(agent, *event));
+      state.report(event->source, std::nullopt,
+                   warpgroups.stuckAtNamed(agent, *event));
     else
-      state.complain(event->source, std::nullopt,
-                     "Y2: " + who + " waits for phase " +
-                         str(mbarriers.awaitedCount(agent, *event) - 1) +
-                         " of barrier " + state.quote(event->barrier) +
-                         ", which never ends: phase " +
-                         str(state.barriers[event->barrier].count) + " " +
-                         mbarriers.stateOf(event->barrier));
+      state.report(event->source, std::nullopt,
+                   "Y2: " + who + " waits for phase " +
+                       str(mbarriers.awaitedCount(agent, *event) - 1) +
+                       " of barrier " + state.quote(event->barrier) +
+                       ", which never ends: phase " +
+                       str(state.barriers[event->barrier].count) + " " +
+                       mbarriers.stateOf(event->barrier));
   }
 }
 
@@ -198,27 +198,27 @@ void Execution::checkExit() {
   for (uint32_t i = 0; i < state.barriers.size(); ++i)
     if (std::max(all[state.barrierLane(i)], signalled[i]) <
         state.barriers[i].asyncPhase)
-      state.complain(
+      state.report(
           state.barriers[i].asyncSource, std::nullopt,
           "Y6: may signal barrier " + state.quote(i) +
               " after the CTA has exited: expected a thread that waits "
               "for that phase");
   for (const Chain &chain : state.chains)
     if (all[chain.lane] < chain.done[chain.lane])
-      state.complain(
+      state.report(
           chain.last, std::nullopt,
           "Y6: this MMA may run on after the CTA has exited: expected a "
           "commit behind it and a wait for its phase");
   for (uint32_t i = 0; i < agents.size(); ++i)
     if (agents[i].bulkTick > agents[i].now[laneOf(i, Bulk)])
-      state.complain(
+      state.report(
           program.events[agents[i].bulk].source, std::nullopt,
           "Y6: may read shared memory after the CTA has exited: expected "
           "tma_store_wait behind it");
   warpgroups.checkExit();
 }
 
-std::vector<Complaint> Execution::run() {
+std::vector<Violation> Execution::run() {
   if (agents.empty())
     return {};
   warpgroups.check();
@@ -236,10 +236,10 @@ std::vector<Complaint> Execution::run() {
   for (uint32_t agent = 0; agent < agents.size(); ++agent)
     stuck |= state.nextEvent(agent) != nullptr;
   stuck ? reportStuck() : checkExit();
-  return std::move(state.complaints);
+  return std::move(state.violations);
 }
 
-std::vector<Complaint> fmha::schedule::sync::verify(const Program &program) {
-  std::vector<Complaint> complaints = verifyChannels(program);
-  return complaints.empty() ? Execution(program).run() : complaints;
+std::vector<Violation> fmha::schedule::sync::verify(const Program &program) {
+  std::vector<Violation> violations = verifyChannels(program);
+  return violations.empty() ? Execution(program).run() : violations;
 }

@@ -51,7 +51,7 @@ void Warpgroups::check() {
                     event.action == Action::WgmmaCommit ||
                     event.action == Action::WgmmaWait;
     if (together && !whole)
-      run.complain(
+      run.report(
           event.source, std::nullopt,
           "Y9: expected the 128 threads of a warpgroup, or of several, to "
           "carry this out together, got " +
@@ -95,26 +95,25 @@ void Warpgroups::arriveNamed(uint32_t agent, const Event &event) {
   // Nor may it be counted twice.
   Tick &mine = self.arrivals[event.barrier];
   if (self.now[lane] < std::max(Tick(state.generations.size()), mine))
-    run.complain(
-        event.source, std::nullopt,
-        "Y3: may come to " + name +
-            " before those of the time before are through, and so count "
-            "with them: expected a synchronisation that follows from "
-            "them");
+    run.report(event.source, std::nullopt,
+               "Y3: may come to " + name +
+                   " before those of the time before are through, and so count "
+                   "with them: expected a synchronisation that follows from "
+                   "them");
   if (state.pending == 0) {
     state.threads = state.pending = unsigned(event.amount);
     state.source = event.source;
   }
   if (state.threads != event.amount)
-    run.complain(event.source, state.source,
-                 "Y3: expects " + str(event.amount) + " threads at " + name +
-                     ", of which others expect " + str(state.threads));
+    run.report(event.source, state.source,
+               "Y3: expects " + str(event.amount) + " threads at " + name +
+                   ", of which others expect " + str(state.threads));
   unsigned threads = run.program.agents[agent].threads;
   if (threads > state.pending) {
-    run.complain(event.source, std::nullopt,
-                 "Y3: " + name + " expects " + str(state.threads) +
-                     " threads, got " +
-                     str(state.threads - state.pending + threads));
+    run.report(event.source, std::nullopt,
+               "Y3: " + name + " expects " + str(state.threads) +
+                   " threads, got " +
+                   str(state.threads - state.pending + threads));
     threads = state.pending;
   }
   mine = Tick(state.generations.size() + 1);
@@ -162,17 +161,15 @@ void Warpgroups::checkExit() {
     return;
   for (uint32_t i = 0; i < run.agents.size(); ++i)
     if (run.agents[i].wgmmas > run.agents[i].now[run.groupLane(i)])
-      run.complain(
-          run.agents[i].lastWgmma, std::nullopt,
-          "Y6: this wgmma may run on after the CTA has exited: expected "
-          "wgmma_commit behind it and a wgmma_wait for its group");
+      run.report(run.agents[i].lastWgmma, std::nullopt,
+                 "Y6: this wgmma may run on after the CTA has exited: expected "
+                 "wgmma_commit behind it and a wgmma_wait for its group");
   for (size_t i = 0; i < run.named.size(); ++i)
     if (run.named[i].pending)
-      run.complain(
-          run.named[i].source, std::nullopt,
-          "Y6: named barrier " + str(i) + " is left with " +
-              str(run.named[i].threads - run.named[i].pending) + " of " +
-              str(run.named[i].threads) +
-              " threads: expected each arrival to be met before the CTA "
-              "exits");
+      run.report(run.named[i].source, std::nullopt,
+                 "Y6: named barrier " + str(i) + " is left with " +
+                     str(run.named[i].threads - run.named[i].pending) + " of " +
+                     str(run.named[i].threads) +
+                     " threads: expected each arrival to be met before the CTA "
+                     "exits");
 }

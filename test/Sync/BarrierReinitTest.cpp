@@ -98,8 +98,8 @@ private:
 };
 
 std::string without(std::set<std::pair<int, Step>> missing) {
-  auto complaints = verify(Tiles(std::move(missing)).program);
-  return complaints.empty() ? "sound" : complaints.front().text;
+  auto violations = verify(Tiles(std::move(missing)).program);
+  return violations.empty() ? "sound" : violations.front().text;
 }
 
 TEST(BarrierReinit, PhasesCountFromTheInit) { EXPECT_EQ(without({}), "sound"); }

@@ -106,8 +106,8 @@ private:
 /// says no.
 std::string saidOf(std::function<bool(unsigned, Event &)> change) {
   std::string text;
-  for (const Complaint &complaint : verify(Builder(std::move(change)).program))
-    text += complaint.text + '\n';
+  for (const Violation &violation : verify(Builder(std::move(change)).program))
+    text += violation.text + '\n';
   return text;
 }
 
@@ -206,9 +206,9 @@ TEST(WarpgroupsTest, warpgroupsMultiplyAsAWhole) {
   program.agents[Second].warps = 0x700;
   program.agents[Second].threads = 96;
   program.barriers[Free].arrivals = 224;
-  std::vector<Complaint> complaints = verify(program);
-  ASSERT_FALSE(complaints.empty());
-  EXPECT_SAYS(complaints.front().text,
+  std::vector<Violation> violations = verify(program);
+  ASSERT_FALSE(violations.empty());
+  EXPECT_SAYS(violations.front().text,
               "Y9: expected the 128 threads of a warpgroup, or of several, to "
               "carry this out together, got 96 of 3 warps");
 }

@@ -132,7 +132,7 @@ struct Event {
   int64_t amount = 0;
   /// MMAs of equal accumulator, shape and kind are executed in order.
   uint64_t chain = 0;
-  /// Number of the op, for complaints.
+  /// Number of the op, for diagnostics.
   uint32_t source = 0;
 };
 
@@ -170,14 +170,16 @@ struct Program {
 };
 
 /// What is wrong at op `source`, with the op that it meets.
-struct Complaint {
+struct Violation {
   uint32_t source;
   std::optional<uint32_t> other;
   std::string text;
 };
+/// The name of Violation before; for code that has not changed yet.
+using Complaint = Violation;
 
-/// Complaints about `program`, none if it is sound; at most a few, since one
-/// missing op is often met more than once. Rules, by number:
+/// Returns the rules that `program` violates, none if it is sound; at most a
+/// few, since one missing op is often met more than once. Rules, by number:
 ///
 ///   Y1  two accesses to the same rows of a place, one of which writes, are
 ///       ordered, and ordered for the proxy and unit of the second
@@ -190,7 +192,7 @@ struct Complaint {
 ///   Y7  messages of a channel go in order: acquire, publish, receive, release
 ///   Y8  a barrier is invalidated, to be made anew, behind all uses of it
 ///   Y9  whole warpgroups carry out a wgmma, its commit and its wait
-std::vector<Complaint> verify(const Program &program);
+std::vector<Violation> verify(const Program &program);
 
 } // namespace fmha::schedule::sync
 

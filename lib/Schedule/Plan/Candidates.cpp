@@ -220,7 +220,7 @@ std::string fmha::schedule::title(const Schedule &s) {
   return text;
 }
 
-std::string fmha::schedule::complaintOf(const Problem &problem,
+std::string fmha::schedule::violationOf(const Problem &problem,
                                         const Schedule &other) {
   if (hasTileWithoutRows(problem, other))
     return "with q_len " + std::to_string(problem.qLenHint) +
@@ -233,5 +233,5 @@ std::string fmha::schedule::complaintOf(const Problem &problem,
 
 std::string fmha::schedule::whyRejected(const Problem &problem,
                                         const Schedule &other) {
-  return title(other) + ": " + complaintOf(problem, other);
+  return title(other) + ": " + violationOf(problem, other);
 }

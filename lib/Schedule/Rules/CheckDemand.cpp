@@ -63,7 +63,7 @@ static std::string refuse(const Case &c, const LimitRow &row) {
          anyOf(ways);
 }
 
-static Complaint checkRows(const Case &c, bool ofLoops) {
+static Violation checkRows(const Case &c, bool ofLoops) {
   for (const LimitRow &row : limitRows())
     if (row.isOf(c.family) && row.when.needsLoop() == ofLoops &&
         !row.limit.holds(c.problem, c.schedule) &&
@@ -72,10 +72,10 @@ static Complaint checkRows(const Case &c, bool ofLoops) {
   return std::nullopt;
 }
 
-Complaint fmha::schedule::checkDemand(const Case &c) {
+Violation fmha::schedule::checkDemand(const Case &c) {
   return checkRows(c, /*ofLoops=*/false);
 }
 
-Complaint fmha::schedule::checkLoopDemand(const Case &c) {
+Violation fmha::schedule::checkLoopDemand(const Case &c) {
   return checkRows(c, /*ofLoops=*/true);
 }

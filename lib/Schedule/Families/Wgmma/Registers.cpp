@@ -86,7 +86,7 @@ static unsigned mostAccumulators(unsigned qTiles, unsigned ctasPerSm) {
   return atLaunch(qTiles, ctasPerSm) - beside;
 }
 
-static Complaint checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
+static Violation checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
   constexpr unsigned panel = 64, step = 16;
   unsigned most = mostAccumulators(s.qTiles, s.ctasPerSm);
   unsigned widest = std::max(sizes.scores, sizes.outputs);
@@ -140,10 +140,10 @@ static std::string rowsOf(const Case &c) {
   return names;
 }
 
-Complaint fmha::schedule::checkAccumulators(const Case &c) {
+Violation fmha::schedule::checkAccumulators(const Case &c) {
   WgmmaRegisters sizes(c.problem, c.schedule);
-  if (Complaint complaint = checkWidest(c.schedule, sizes))
-    return complaint;
+  if (Violation violation = checkWidest(c.schedule, sizes))
+    return violation;
   unsigned needed = sizes.all(), there = sizes.there;
   if (needed <= there)
     return std::nullopt;
