@@ -45,8 +45,8 @@ inline std::string tiles(const Schedule &s) {
 }
 
 /// Returns whether a kernel reads varlen metadata.
-inline bool hasLists(const Problem &p) {
-  return p.cuSeqlensQ || p.keysEndInside();
+inline bool isVarlen(const Problem &p) {
+  return p.cuSeqlensQ || p.kvEndsPerSequence();
 }
 
 /// The input of a rule.
