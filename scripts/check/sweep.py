@@ -84,7 +84,7 @@ def judge(tool, case, ptxas=False):
     return late if late.wrong else eager
 
 
-def complain(outcome):
+def report(outcome):
     print(f"WRONG  {outcome.wrong}\n  repeat with: {shlex.join(outcome.command)}", flush=True)
 
 
@@ -130,7 +130,7 @@ def grid(arguments):
         for case, outcome in zip(cases, outcomes):
             print(row(case, outcome), flush=True)
             if outcome.wrong:
-                complain(outcome)
+                report(outcome)
             elif outcome.report:
                 least = min(least, outcome.report["cosine"])
                 spilled += outcome.report["spill_bytes"] or 0
@@ -231,7 +231,7 @@ def count(futures, counts):
     for future in futures:
         outcome = future.result()
         if outcome.wrong:
-            complain(outcome)
+            report(outcome)
         counts["wrong" if outcome.wrong else "refused" if outcome.refused else "right"] += 1
         total = sum(counts.values())
         if total % 25 == 0:

@@ -67,7 +67,7 @@ private:
 CUresult refuse(State &state, JitLog &log, CUresult result, std::string why) {
   log.write(why);
   return log.isAskedFor() ? fail(result, std::move(why))
-                          : complain(state, result, std::move(why));
+                          : failWithMessage(state, result, std::move(why));
 }
 
 /// Returns the reason why the module cannot run on the reported device, or

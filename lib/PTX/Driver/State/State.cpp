@@ -113,7 +113,7 @@ CUresult fail(CUresult result, std::string why) {
   return result;
 }
 
-CUresult complain(State &state, CUresult result, std::string why) {
+CUresult failWithMessage(State &state, CUresult result, std::string why) {
   if (state.settings.messages)
     std::fprintf(stderr, "ptxsim: %s%s", why.c_str(),
                  why.empty() || why.back() == '\n' ? "" : "\n");

@@ -192,7 +192,7 @@ CUresult fail(CUresult result, std::string why);
 /// Returns the text that fail() stored in this thread.
 std::string &lastError();
 /// Same as fail(), and prints it on stderr unless messages are off.
-CUresult complain(State &state, CUresult result, std::string why);
+CUresult failWithMessage(State &state, CUresult result, std::string why);
 
 /// Sets one option by the names of PtxSim.h. Returns the error, or nullopt.
 std::optional<std::string> setSetting(Settings &settings,

@@ -175,11 +175,11 @@ CUresult run(State &state, const Request &request, LaunchConfig config) {
     std::string why = ptxsim::describe(error, module.name, module.text);
     record(state, complete(json, "error", why, {}, seconds()), Status::Ok,
            true);
-    return complain(state,
-                    error.kind == Error::Kind::Unsupported
-                        ? CUDA_ERROR_NOT_SUPPORTED
-                        : CUDA_ERROR_INVALID_VALUE,
-                    why);
+    return failWithMessage(state,
+                           error.kind == Error::Kind::Unsupported
+                               ? CUDA_ERROR_NOT_SUPPORTED
+                               : CUDA_ERROR_INVALID_VALUE,
+                           why);
   }
 }
 
