@@ -117,7 +117,7 @@ def _read_schedule(given: str, target: str) -> str:
 
 
 def _word(value: object) -> str:
-    """A field's value as command lines have it; what they do not have, the compiler refuses by name."""
+    """A field's value as command lines have it; what they do not have, the compiler rejects by name."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

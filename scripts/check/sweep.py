@@ -71,7 +71,7 @@ def run(tool, case, policy, ptxas):
         return Outcome(command, report, wrong=f"{report['status']}, cosine {report['cosine']}, "
                        f"{report['max_error_in_tolerance']} of the tolerance")
     if report["assembler"] == "failed":
-        return Outcome(command, report, wrong="ptxas refuses the PTX")
+        return Outcome(command, report, wrong="ptxas rejects the PTX")
     return Outcome(command, report)
 
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // How TMA fills an SmemTile. The inner box dimension is one span of the swizzle
-// (cuTensorMapEncodeTiled refuses more), the outer one as many rows as lie at
+// (cuTensorMapEncodeTiled rejects more), the outer one as many rows as lie at
 // consecutive places, at most 256; the boxes of a tile follow each other in
 // shared memory.
 //

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's own parser carries the flags of every linked LLVM library and refuses
+// LLVM's own parser carries the flags of every linked LLVM library and rejects
 // a flag that stands twice. The tools here have few flags, take the last of
 // two, and answer an unknown one with the nearest known, so they keep a small
 // table.
@@ -47,7 +47,7 @@ public:
   void addText(llvm::StringRef name, llvm::StringRef placeholder,
                llvm::StringRef help, std::string &value);
   /// "--name" or "--name=placeholder"; `set` gets an empty text of the first.
-  /// A program that refuses the first says so by `showBare`, for the help.
+  /// A program that rejects the first says so by `showBare`, for the help.
   void addOptionalText(llvm::StringRef name, llvm::StringRef placeholder,
                        llvm::StringRef help,
                        std::function<void(std::string)> set,

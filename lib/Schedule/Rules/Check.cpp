@@ -257,9 +257,9 @@ Violation fmha::schedule::checkFeatures(const Case &c) {
   return std::nullopt;
 }
 
-std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
-                                               const Schedule &schedule,
-                                               Rules rules, bool terse) {
+std::optional<RuleViolation>
+fmha::schedule::firstViolation(const Problem &problem, const Schedule &schedule,
+                               Rules rules, bool terse) {
   std::optional<Problem> parts;
   if (schedule.splits > 1)
     parts = kernelProblem(problem, schedule);
@@ -272,14 +272,15 @@ std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
     if (!(rules & rule(number)) && c.gpu)
       continue;
     if (Violation text = violation(c))
-      return Refusal{"plan.C" + str(number) + ": " + *text, number, place};
+      return RuleViolation{"plan.C" + str(number) + ": " + *text, number,
+                           place};
   }
   return std::nullopt;
 }
 
 std::optional<std::string> fmha::schedule::check(const Problem &problem,
                                                  const Schedule &schedule) {
-  std::optional<Refusal> found = refusal(problem, schedule, ~0u);
+  std::optional<RuleViolation> found = firstViolation(problem, schedule, ~0u);
   if (!found)
     return std::nullopt;
   return std::move(found->text);

@@ -43,7 +43,7 @@ CUresult check(State &state, Needs needs) {
     return CUDA_SUCCESS;
   if (state.sticky != CUDA_SUCCESS)
     return fail(state.sticky, "an earlier launch failed: see the report");
-  return needs == Needs::Uncaptured ? refuseDuringCapture(state) : CUDA_SUCCESS;
+  return needs == Needs::Uncaptured ? rejectDuringCapture(state) : CUDA_SUCCESS;
 }
 
 CUresult resultOf(const Error &error) {

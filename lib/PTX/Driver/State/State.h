@@ -203,7 +203,7 @@ std::optional<std::string> readEnvironment(Settings &settings);
 
 /// Adds a launch to the history and writes the report file, if requested.
 void record(State &state, nlohmann::ordered_json report, Status status,
-            bool refused);
+            bool rejected);
 /// Returns the object of ptxsimReport().
 nlohmann::ordered_json wholeReport(const State &state);
 

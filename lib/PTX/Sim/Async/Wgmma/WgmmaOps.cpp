@@ -21,7 +21,7 @@ namespace {
 
 unsigned partOf(const Warp &warp) { return warp.index % warpgroupWarps; }
 
-bool refuse(const Site &site, const std::string &why, const Other &other = {}) {
+bool reject(const Site &site, const std::string &why, const Other &other = {}) {
   site.warp->machine.fault(FindingId::WgmmaWarpgroup, site, why, other);
   return false;
 }
@@ -31,7 +31,7 @@ bool checkWarps(const Site &site) {
   const Warp &warp = *site.warp;
   unsigned first = warp.index / warpgroupWarps * warpgroupWarps;
   if (first + warpgroupWarps > warp.cta.warps.size())
-    return refuse(site, "the CTA has " + std::to_string(warp.cta.warps.size()) +
+    return reject(site, "the CTA has " + std::to_string(warp.cta.warps.size()) +
                             " warps, expected warps " + std::to_string(first) +
                             ".." + std::to_string(first + 3) +
                             " to make up a warpgroup");
@@ -53,9 +53,9 @@ bool checkUniform(const Site &site, LaneMask active) {
     return any;
   };
   if (differs(operands.a, UINT64_MAX) || differs(operands.b, UINT64_MAX))
-    return refuse(site, "lanes have different descriptors, expected one");
+    return reject(site, "lanes have different descriptors, expected one");
   if (differs(operands.enable, 1))
-    return refuse(site, "lanes have different scale-d, expected one");
+    return reject(site, "lanes have different scale-d, expected one");
   return true;
 }
 
@@ -94,18 +94,18 @@ bool checkSame(const Site &site, const Wgmma &work, uint64_t rawA,
                uint64_t rawB, bool accumulate) {
   Other other = otherAt("issued by", work.first);
   if (site.inst != work.first.inst)
-    return refuse(site,
+    return reject(site,
                   "the warpgroup is at the wgmma of line " +
                       std::to_string(work.first.inst->line) +
                       ", expected its four warps to execute the same ones",
                   other);
   if (rawA != work.rawA || rawB != work.rawB)
-    return refuse(site,
+    return reject(site,
                   "descriptors differ from those of another warp, "
                   "expected the same in the warpgroup",
                   other);
   if (accumulate != work.accumulate)
-    return refuse(site,
+    return reject(site,
                   "scale-d differs from that of another warp, expected "
                   "the same in the warpgroup",
                   other);

@@ -39,7 +39,7 @@ bool AccessSet::conflictsWith(const AccessSet &other) const {
   return false;
 }
 
-[[noreturn]] static void refuse(std::string_view path) {
+[[noreturn]] static void reject(std::string_view path) {
   throw Error(Error::Kind::Launch,
               "schedule '" + std::string(path) +
                   "': expected '-', or step:choice pairs with commas between "
@@ -51,7 +51,7 @@ static size_t takeNumber(std::string_view path, std::string_view &rest) {
   auto [end, error] =
       std::from_chars(rest.data(), rest.data() + rest.size(), value);
   if (error != std::errc())
-    refuse(path);
+    reject(path);
   rest.remove_prefix(size_t(end - rest.data()));
   return value;
 }
@@ -60,17 +60,17 @@ Exploration::Exploration(std::string_view path)
     : maxSchedules(1), replays(true) {
   std::string_view rest = path == "-" ? std::string_view() : path;
   if (path.empty())
-    refuse(path);
+    reject(path);
   while (!rest.empty()) {
     size_t step = takeNumber(path, rest);
     if (!rest.starts_with(':'))
-      refuse(path);
+      reject(path);
     rest.remove_prefix(1);
     wanted[step] = takeNumber(path, rest);
     if (rest.starts_with(',') && rest.size() > 1)
       rest.remove_prefix(1);
     else if (!rest.empty())
-      refuse(path);
+      reject(path);
   }
 }
 
