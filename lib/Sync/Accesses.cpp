@@ -1,4 +1,4 @@
-//===- Accesses.cpp - Is every two accesses that conflict ordered? --------===//
+//===- Accesses.cpp - Order of conflicting accesses -----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -71,7 +71,8 @@ Record Accesses::recordOf(uint32_t agent, uint32_t index) {
   return record;
 }
 
-/// Y1. Ordered, and so that unit and proxy of `event` see it.
+/// Returns whether `old` is ordered before `fresh`, for its unit and proxy
+/// (Y1).
 bool Accesses::isOrdered(const Record &old, uint32_t agent,
                          const Record &fresh) const {
   const AgentState &self = run.agents[agent];
@@ -85,7 +86,7 @@ bool Accesses::isOrdered(const Record &old, uint32_t agent,
       return own || seen[old.lane] >= old.tick;
     if (fresh.unit == Unit::Wgmma && own)
       return run.agents[agent].together >= old.tick;
-    // The asynchronous proxy may overtake what threads read as well.
+    // The asynchronous proxy may also overtake reads of threads.
     return seen[laneOf(old.agent, Proxied)] >= old.tick;
   case Unit::TmemLoad:
     return own ? self.waitedLoads >= old.tick : seen[old.lane] >= old.tick;

@@ -12,7 +12,7 @@
 
 using namespace fmha::schedule::sync;
 
-/// Notes that the agent waits for the barrier or arrives at it.
+/// Records that the agent waits for the barrier or arrives at it.
 void Mbarriers::use(uint32_t agent, const Event &event) {
   AgentState &self = run.agents[agent];
   self.now.raise(laneOf(agent, Issue), ++self.tick);
@@ -43,12 +43,12 @@ void Mbarriers::init(uint32_t agent, const Event &event) {
   state.asyncPhase = 0;
   state.gathered.clear();
   state.waiters.clear();
-  // Who knows of the init knows that the phases before are gone.
+  // An agent that knows of the init knows that the earlier phases are over.
   self.now.raise(run.barrierLane(event.barrier), state.count);
 }
 
-/// Y8. What others and asynchronous units did with it must be over for the one
-/// who invalidates it, in every run.
+/// Checks Y8: in every run, all uses of the barrier by other agents and by
+/// asynchronous units must precede the invalidation.
 void Mbarriers::invalidate(uint32_t agent, const Event &event) {
   checkReady(agent, event);
   BarrierState &state = run.barriers[event.barrier];

@@ -1,4 +1,4 @@
-//===- Execution.h - One run of a kernel, rule by rule ----------*- C++ -*-===//
+//===- Execution.h - One run of a kernel ------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,7 +13,7 @@
 
 namespace fmha::schedule::sync {
 
-/// Arrivals at mbarriers, their phases and waits: Y3, Y4, Y5 and Y8.
+/// Checks arrivals at mbarriers, their phases and waits: Y3, Y4, Y5 and Y8.
 class Mbarriers {
 public:
   explicit Mbarriers(RunState &run) : run(run) {}
@@ -40,7 +40,8 @@ private:
   RunState &run;
 };
 
-/// wgmma, which whole warpgroups carry out, and named barriers: Y3, Y6 and Y9.
+/// Checks wgmma, which whole warpgroups execute, and named barriers: Y3, Y6
+/// and Y9.
 class Warpgroups {
 public:
   explicit Warpgroups(RunState &run) : run(run) {}
@@ -48,7 +49,7 @@ public:
   void check();
   void leaveTogether(const std::vector<uint32_t> &group, const Clock &all);
   void arriveNamed(uint32_t agent, const Event &event);
-  /// Returns whether all have come.
+  /// Returns whether all threads have arrived.
   bool syncNamed(uint32_t agent, const Event &event);
   std::string stuckAtNamed(uint32_t agent, const Event &event) const;
   void checkExit();
@@ -59,7 +60,7 @@ private:
   RunState &run;
 };
 
-/// Accesses to memory: Y1.
+/// Checks the order of accesses to memory: Y1.
 class Accesses {
 public:
   Accesses(RunState &run, Mbarriers &mbarriers)
@@ -81,7 +82,7 @@ private:
   AccessHistory history;
 };
 
-/// Lets the agents go on in turns until all are through or none can.
+/// Runs the agents in turns until all have ended or none can continue.
 class Execution {
 public:
   explicit Execution(const Program &program) : state(program) {}
@@ -104,7 +105,7 @@ private:
   std::vector<AgentState> &agents = state.agents;
 };
 
-/// Y7, agent by agent.
+/// Returns the violations of Y7 of each agent.
 std::vector<Violation> verifyChannels(const Program &program);
 
 } // namespace fmha::schedule::sync

@@ -1,4 +1,4 @@
-//===- RunState.cpp - What a run knows, with vector clocks ----------------===//
+//===- RunState.cpp - State of a run, with vector clocks ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,7 +15,7 @@
 
 using namespace fmha::schedule::sync;
 
-/// As many as say something new: one missing op is met again in each block.
+/// One missing op violates a rule in each block again; more say nothing new.
 static constexpr size_t maxViolations = 6;
 
 void Clock::join(const Clock &other) {
@@ -44,7 +44,7 @@ RunState::RunState(const Program &program)
     chain.done = Clock(width);
 }
 
-/// One lane for all MMAs of a thread that the machine executes in order.
+/// Assigns one lane to all MMAs of a thread that execute in issue order.
 void RunState::findChains(size_t firstLane) {
   std::vector<std::pair<uint64_t, uint32_t>> keys;
   for (uint32_t agent = 0; agent < program.agents.size(); ++agent)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // wgmmas of a warpgroup are numbered in program order, which is the same for
-// all of its threads; a thread that has waited knows of all up to a number. The
+// all of its threads; a thread that has waited knows all up to a number. The
 // generations of a named barrier are numbered as the phases of an mbarrier are.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ static std::string str(uint64_t value) { return std::to_string(value); }
 // wgmma
 //===----------------------------------------------------------------------===//
 
-/// Y9. The threads of whole warpgroups multiply together.
+/// Checks Y9: whole warpgroups execute each wgmma.
 void Warpgroups::check() {
   if (!run.hasWarpgroups)
     return;
@@ -60,7 +60,7 @@ void Warpgroups::check() {
 }
 
 /// Threads of a warp wait for each other at each instruction of wgmma, which
-/// orders what they do but not what they have written.
+/// orders their execution but not their writes.
 void Warpgroups::leaveTogether(const std::vector<uint32_t> &group,
                                const Clock &all) {
   for (uint32_t member : group) {
@@ -74,7 +74,7 @@ void Warpgroups::leaveTogether(const std::vector<uint32_t> &group,
   }
 }
 
-/// Groups are complete in order: all but the newest `event.amount`.
+/// Completes the groups in order, all but the newest `event.amount`.
 void Warpgroups::waitForGroups(uint32_t agent, const Event &event) {
   AgentState &self = run.agents[agent];
   size_t committed = self.groups.size(), pending = size_t(event.amount);
@@ -86,13 +86,13 @@ void Warpgroups::waitForGroups(uint32_t agent, const Event &event) {
 // Named barriers
 //===----------------------------------------------------------------------===//
 
-/// Counts the threads of `agent` for the generation under way.
+/// Counts the threads of `agent` for the current generation.
 void Warpgroups::arriveNamed(uint32_t agent, const Event &event) {
   AgentState &self = run.agents[agent];
   NamedBarrier &state = run.named[event.barrier];
   uint32_t lane = run.firstNamedLane + event.barrier;
   std::string name = "named barrier " + str(event.barrier);
-  // Nor may it be counted twice.
+  // An agent must not be counted twice either.
   Tick &mine = self.arrivals[event.barrier];
   if (self.now[lane] < std::max(Tick(state.generations.size()), mine))
     run.report(event.source, std::nullopt,
@@ -117,7 +117,7 @@ void Warpgroups::arriveNamed(uint32_t agent, const Event &event) {
     threads = state.pending;
   }
   mine = Tick(state.generations.size() + 1);
-  // Later accesses are not covered by the tick so far.
+  // The current tick does not cover later accesses.
   self.now.raise(laneOf(agent, Issue), ++self.tick);
   state.gathered.join(self.now);
   state.pending -= threads;
@@ -155,7 +155,7 @@ std::string Warpgroups::stuckAtNamed(uint32_t agent, const Event &event) const {
          str(state.threads - state.pending) + " of " + str(state.threads);
 }
 
-/// Y6.
+/// Checks Y6.
 void Warpgroups::checkExit() {
   if (!run.hasWarpgroups)
     return;
@@ -163,7 +163,7 @@ void Warpgroups::checkExit() {
     if (run.agents[i].wgmmas > run.agents[i].now[run.groupLane(i)])
       run.report(run.agents[i].lastWgmma, std::nullopt,
                  "Y6: this wgmma may run on after the CTA has exited: expected "
-                 "wgmma_commit behind it and a wgmma_wait for its group");
+                 "wgmma_commit after it and a wgmma_wait for its group");
   for (size_t i = 0; i < run.named.size(); ++i)
     if (run.named[i].pending)
       run.report(run.named[i].source, std::nullopt,

@@ -133,7 +133,7 @@ TEST(WarpgroupsTest, theKernelIsSound) {
 TEST(WarpgroupsTest, aProductOfNoGroupIsNotAwaited) {
   EXPECT_SAYS(without(Action::WgmmaCommit, First),
               "Y1: threads of first writes its registers, which a wgmma of "
-              "first writes: expected wgmma_commit behind the wgmma");
+              "first writes: expected wgmma_commit after the wgmma");
 }
 
 TEST(WarpgroupsTest, aWaitMustNotLetItsProductRunOn) {
@@ -141,7 +141,7 @@ TEST(WarpgroupsTest, aWaitMustNotLetItsProductRunOn) {
                 event.amount += event.action == Action::WgmmaWait;
                 return true;
               }),
-              "and a wgmma_wait that lets fewer groups run on");
+              "and a wgmma_wait that leaves fewer groups in flight");
 }
 
 TEST(WarpgroupsTest, theTileIsFreeWhenBothHaveRead) {
