@@ -56,7 +56,8 @@ bool checkByte(const Site &site, Cta &cta, uint32_t at) {
                inFlightAt(cta, at, 1, Access::Write));
   else if (!(marks & kWritten))
     report.add(FindingId::UninitShared, site,
-               "the async proxy reads " + where() + ", which nobody wrote");
+               "the async proxy reads " + where() +
+                   ", which was never written");
   else
     return false;
   return true;

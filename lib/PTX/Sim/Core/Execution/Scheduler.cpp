@@ -250,8 +250,8 @@ static std::string lateAdvice(const PhaseOverrun &facts) {
   return "Let that wait see phase " + std::to_string(facts.phase) +
          " before the arrivals of the next one, for example by an arrival of "
          "the waiting thread at an mbarrier that those who arrive wait for: a "
-         "wait tells the last complete phase from the one that runs, and no "
-         "others.";
+         "wait distinguishes only the last complete phase and the current "
+         "one.";
 }
 
 /// Returns the location of the report: a sleeping path if there is one.

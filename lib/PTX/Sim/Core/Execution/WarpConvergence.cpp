@@ -234,7 +234,7 @@ bool WarpCollectives::gather(const Instruction &inst, LaneMask need,
                                                  : FindingId::MemberMask,
         site(inst),
         "expected lanes " + lanes(need) + ", got " + lanes(there) +
-            ": the others wait behind the branch for these.");
+            ": the others wait after the branch for these.");
     active = there;
     gathered = there != mask;
     return true;
