@@ -35,7 +35,7 @@ static std::string read(const std::string &path) {
 
 static driver::Calls openStub(std::string path) {
   if (path.empty())
-    path = driver::findBeside("libFmhaStubDriver.so");
+    path = driver::findNearLibrary("libFmhaStubDriver.so");
   if (!std::filesystem::exists(path))
     path = FMHA_STUB_DRIVER;
   std::string why;

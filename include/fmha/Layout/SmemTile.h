@@ -40,21 +40,22 @@
 
 namespace fmha::layout {
 
-/// Which index runs contiguously: k, or the row/column index of the result.
+/// The contiguous index: k, or the row or column index of the result.
 enum class Major { K, MN };
 
-/// What lies behind an atom (8 rows of one span): the next group of rows, or
-/// the next span of the same rows. Across is what one TMA box per span gives.
+/// The order of atoms (8 rows of one span): an atom is followed by the next
+/// group of rows (Across, as one TMA box per span writes them), or by the next
+/// span of the same rows (Along).
 enum class AtomOrder { Across, Along };
 
-/// Bytes of K that one tcgen05.mma takes: 16 elements of 16 bits.
+/// Bytes of K that one tcgen05.mma reads: 16 elements of 16 bits.
 constexpr unsigned kStepBytes = 32;
 
 struct SmemTile {
   Major major = Major::K;
   Swizzle mode = Swizzle::Bytes128;
   unsigned elementBytes = 2;
-  /// Elements.
+  /// Extents in elements.
   unsigned mn = 0, k = 0;
   /// Bytes, see above.
   unsigned spanPitch = 0, groupPitch = 0;

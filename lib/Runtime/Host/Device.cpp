@@ -36,7 +36,7 @@ std::optional<Capability> parseTarget(llvm::StringRef target) {
 std::string findSimulator() {
   if (auto path = llvm::sys::Process::GetEnv("FMHA_PTXSIM"))
     return *path;
-  return driver::findBeside("libptxsim.so");
+  return driver::findNearLibrary("libptxsim.so");
 }
 
 } // namespace

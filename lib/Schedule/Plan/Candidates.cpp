@@ -213,8 +213,8 @@ std::string fmha::schedule::title(const Schedule &s) {
   if (s.ctaGroup != usual.ctaGroup)
     text += ", cta_group = " + std::to_string(s.ctaGroup);
   for (const ScheduleField &field : scheduleFields()) {
-    bool told = field.name == "q_tiles" || field.name == "kv_stages";
-    if (!told && field.get(s) != field.get(usual))
+    bool printed = field.name == "q_tiles" || field.name == "kv_stages";
+    if (!printed && field.get(s) != field.get(usual))
       text +=
           ", " + std::string(field.name) + " = " + field.print(field.get(s));
   }

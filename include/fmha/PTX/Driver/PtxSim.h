@@ -1,4 +1,4 @@
-/*===- PtxSim.h - What libptxsim.so offers beside the API -------*- C -*-===*
+/*===- PtxSim.h - Extensions of the API by libptxsim.so ---------*- C -*-===*
  *
  * Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
  * See LICENSE for license information.
