@@ -6,7 +6,7 @@
     benchmark/choices.py table R.json                       the choice, the fastest, and how far apart they are
 
 Groups: `windows`, sliding windows and lists of lengths with all other tiles; `exponentials`, with a share of the exponentials on
-FMA units. bf16, 16384 tokens, heads times head dim 2048, as many queries as keys. Timed by events behind a flush of L2, all
+FMA units. bf16, 16384 tokens, heads times head dim 2048, as many queries as keys. Timed by events after a flush of L2, all
 schedules of a launch in turn in one run; medians.
 """
 
@@ -100,7 +100,7 @@ def run_half(flags):
         pathlib.Path(flags.output).write_text(json.dumps(results, indent=1) + "\n")
 
 
-def tell(schedule):
+def text_of(schedule):
     """"2 x 64 rows, 128 keys, static"."""
     ctas = schedule.get("ctas_per_sm")
     words = [f"{ctas} CTAs" if ctas else f"{schedule['q_tiles']} x 64 rows", f"{schedule['kv_block']} keys"]
@@ -116,8 +116,8 @@ def table(flags):
         mine = [case for case in cases if case["launch"] == name]
         choice, best = next(case for case in mine if case["chosen"]), min(mine, key=lambda case: case["clocks"])
         ratios.append(choice["clocks"] / best["clocks"])
-        took = f"{tell(choice['schedule'])} | {choice['clocks']:.0f} | {choice['modelled'] / choice['clocks']:.2f}"
-        print(f"| {name} | {len(mine)} | {took} | {tell(best['schedule'])} | {best['clocks']:.0f} | {ratios[-1]:.3f} |")
+        took = f"{text_of(choice['schedule'])} | {choice['clocks']:.0f} | {choice['modelled'] / choice['clocks']:.2f}"
+        print(f"| {name} | {len(mine)} | {took} | {text_of(best['schedule'])} | {best['clocks']:.0f} | {ratios[-1]:.3f} |")
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"\nThe choice takes {mean:.3f} times the clocks of the fastest in the mean, {max(ratios):.3f} at most.")
 

@@ -6,7 +6,7 @@
     benchmark/splits.py table R.json            what was measured beside what the planner models
 
 A case is a shape in bf16 and a number of parts: the planner's schedule for both, and others of fewer rows or keys. The first
-kernel alone and both together are timed by events behind a flush of L2, all schedules of a shape in turn in one run; the
+kernel alone and both together are timed by events after a flush of L2, all schedules of a shape in turn in one run; the
 kernel that combines is what both take beyond the first. Medians.
 """
 

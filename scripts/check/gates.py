@@ -232,7 +232,7 @@ def gate_mirror(root):
         room = folder.relative_to(root / "include/fmha")
         inside = [other for other in rooms if other == room or room in other.parents]
         if not inside and room.parts:
-            violations.append(f"{relative(root, folder)}: no lib/{room.as_posix()} beside it")
+            violations.append(f"{relative(root, folder)}: expected a folder lib/{room.as_posix()}")
     return violations
 
 
@@ -245,7 +245,7 @@ def room_of(name):
 
 def included_file(name, include, files):
     """The file of the project that `name` includes, or None. A private header may be
-    named from any folder above; what TableGen makes lies beside its source."""
+    named from any folder above; generated headers of TableGen are in the folder of their source."""
     folder = posixpath.dirname(name)
     while folder:
         path = posixpath.normpath(posixpath.join(folder, include))

@@ -32,7 +32,7 @@ HEAD_DIMS = (64, 128, 256, 512)
 Q_LENS = (1, 4, 32, 128)
 KV_LENS = (128, 256, 384, 512)
 LENGTHS = (0, 1, 2, 15, 63, 64, 65, 127, 128, 129, 191, 255, 256, 257, 300, 385)
-# Query, KV dims that models use, beside any two multiples of 8.
+# Query, KV dims that models use, in addition to any two multiples of 8.
 MODEL_DIMS = ((192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (256, 256), (96, 96), (80, 80))
 # Scores and products of one random case, so that none takes minutes.
 MOST_WORK = 2**24

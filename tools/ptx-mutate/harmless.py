@@ -1,4 +1,4 @@
-"""Which mutants no execution can tell from the sound kernel, and why.
+"""Mutants that no execution can distinguish from the sound kernel, and why.
 
 harmless.json names a mutant by kernel, change and instruction, not by line: an entry
 holds on when a kernel's text moves. "sites" counts, from 1 and in the text's order,
@@ -9,7 +9,7 @@ refutes, is an error.
 survivors.json names the mutants that are known to survive in the same way, and says
 which check of the simulator is "missing".
 
-"schedules" is set where prove.py beside this file has run the mutants under every
+"schedules" is set where prove.py in this folder has run the mutants under every
 schedule of a small launch."""
 
 import collections
