@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the planner's choice beside other schedules of the same launch, on a Hopper GPU.
+"""Compares the planner's choice with other schedules of the same launch, on a Hopper GPU.
 
     benchmark/choices.py compile FOLDER --group=windows     on the build host: PTX, manifests, kernels.json
     benchmark/choices.py run FOLDER -o R.json               on the GPU host, with Python and PyTorch alone
@@ -26,7 +26,7 @@ def launch(name, dim, length, *flags):
 
 
 def windows():
-    """Launches, and what is asked for beside the planner's choice."""
+    """Launches, and the schedules to compare with the planner's choice."""
     launches = []
     for length, keys in ((4096, 512), (16384, 1024)):
         launches += [launch(f"{length} window {keys}", dim, length, "--causal", f"--window-left={keys}") for dim in (64, 128, 256)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures compiled attention on a Hopper GPU, beside cuDNN (PyTorch's SDPA) and a simple Triton kernel.
+"""Measures compiled attention on a Hopper GPU, with cuDNN (PyTorch's SDPA) and a simple Triton kernel.
 
     benchmark/hopper.py compile FOLDER             on the build host: PTX, manifests, kernels.json
     benchmark/hopper.py compile FOLDER --search    the same of every candidate of the planner
