@@ -128,6 +128,26 @@ def test_todo_needs_an_issue_number(tree, note, violations):
     assert len(gates.gate_todo(tree.root)) == violations
 
 
+@pytest.mark.parametrize(
+    "comment, violations",
+    [("The fence behind it", 1), ("Nobody waits.", 1), ("after it", 0), ("behindhand", 0)],
+)
+def test_avoided_words_are_named_with_their_line(tree, comment, violations):
+    tree("lib/A.cpp", f"int x;\n// {comment}\n")
+    tree("docs/a.md", "behind\n")
+    found = gates.gate_words(tree.root)
+    assert len(found) == violations
+    assert all(text.startswith("lib/A.cpp:2: ") for text in found)
+
+
+@pytest.mark.parametrize("limit, violations", [(2, 0), (1, 1)])
+def test_avoided_words_of_a_folder_have_its_limit(tree, limit, violations):
+    tree("lib/Old/A.cpp", "// beside\n// anew\n")
+    found = gates.gate_words(tree.root, {"lib/Old/": limit})
+    assert len(found) == violations
+    assert all("2 lines" in text and "at most 1" in text for text in found)
+
+
 def test_licence_header_is_wanted(tree):
     tree("lib/A.cpp", HEADER)
     tree("lib/B.cpp", "int x;\n")
