@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A keeper and a worker do two tiles: in each the keeper signals the worker,
-// and an MMA of the worker signals the keeper, by barriers that the keeper
-// makes anew in between. The worker looks at the first one again. It is sound;
-// every test leaves something out.
+// A keeper and a worker process two tiles: in each the keeper signals the
+// worker, and an MMA of the worker signals the keeper, by barriers that the
+// keeper reinitialises in between. The worker waits for the first one again.
+// The program is sound; every test removes something.
 //
 //===----------------------------------------------------------------------===//
 
@@ -121,12 +121,13 @@ TEST(BarrierReinit, BarriersAreInvalidatedInitialisedFencedAndHandedOver) {
             std::string::npos);
   EXPECT_EQ(without({{1, Inits}}).substr(0, 2), "Y5");
   EXPECT_EQ(without({{1, InitFence}}).substr(0, 2), "Y5");
-  // The worker may come to a barrier before it is anew, or not ready yet.
+  // The worker may come to a barrier before it is reinitialised, or ready.
   EXPECT_NE(without({{1, Ready}}), "sound");
 }
 
 TEST(BarrierReinit, BarriersAreNotUsedInBetween) {
-  // Neither made anew nor initialised: the second tile's parities are wrong.
+  // Neither invalidated nor reinitialised: the second tile's parities are
+  // wrong.
   EXPECT_NE(without({{0, Invals}, {1, Inits}}), "sound");
 }
 

@@ -25,7 +25,7 @@ using namespace fmha::schedule::sync;
 namespace {
 
 enum BarrierNumber : uint32_t { Loaded, Product, Read, Out, Count };
-/// Bytes of the tile, and of the output behind it.
+/// Bytes of the tile, and of the output after it.
 constexpr uint32_t tileEnd = 1024, outEnd = 2048, columns = 64;
 
 class Builder {
@@ -330,7 +330,7 @@ TEST(Synchronisation, BarriersAreInitialisedFencedAndHandedOver) {
 
 TEST(Synchronisation, NothingIsUnderWayAtTheExit) {
   EXPECT_EQ(broken(without(Action::WaitBulk)), "Y6");
-  // The last load is waited for by nobody.
+  // No thread waits for the last load.
   Change early = [n = 0](Event &event) mutable {
     bool second = event.action == Action::WaitParity && ++n >= 4;
     return !second && !(event.unit == Unit::TmaStore);

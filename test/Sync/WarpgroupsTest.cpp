@@ -24,7 +24,7 @@ namespace {
 
 enum BarrierNumber : uint32_t { Full, Free };
 enum AgentNumber : unsigned { Load, First, Second };
-/// Bytes of the tile, and of what each warpgroup writes, one behind the other.
+/// Bytes of the tile, and of what each warpgroup writes, one after the other.
 constexpr uint32_t tileBytes = 1024;
 /// Named barriers: turns are 1 and 2, a warpgroup's own are 3 and 4.
 constexpr uint32_t turns = 1, own = 3;
@@ -186,7 +186,7 @@ TEST(WarpgroupsTest, turnsAreMet) {
               "Y6: named barrier 1 is left with 128 of 256 threads");
 }
 
-TEST(WarpgroupsTest, nobodyComesTwiceForOneTurn) {
+TEST(WarpgroupsTest, noThreadArrivesTwiceForOneTurn) {
   EXPECT_SAYS(withoutMeeting(turns), "Y3: may come to named barrier 1 before "
                                      "those of the time before are through");
 }

@@ -81,7 +81,7 @@ TEST(RunClusters, FindingsKeepTheirOrderAndCounts) {
   kernel.grid = {16, 1, 1};
   kernel.words = 16 * 32;
   kernel.declarations = ".shared .align 4 .b32 s[4];\n";
-  // Odd CTAs read one word that nobody wrote, CTAs from 8 on another.
+  // Odd CTAs read one word that was never written, CTAs from 8 on another.
   kernel.body = "mov.u32 %r4, s; and.b32 %r5, %r2, 1;\n"
                 "setp.eq.u32 %p1, %r5, 1; setp.ge.u32 %p2, %r2, 8;\n"
                 "@%p2 ld.shared.u32 %r6, [%r4];\n"
@@ -184,7 +184,7 @@ TEST(RunClusters, ASumOfFloatsHangsOnTheOrder) {
   Kernel kernel;
   kernel.grid = {16, 1, 1};
   kernel.block = {1, 1, 1};
-  // 2^24, and ones that are lost behind it and count before it.
+  // 2^24, and ones that are lost after it and count before it.
   kernel.body = "setp.eq.u32 %p1, %r2, 0;\n"
                 "selp.f32 %f0, 0f4B800000, 0f3F800000, %p1;\n"
                 "red.global.add.f32 [%rd0], %f0;";
@@ -322,7 +322,7 @@ TEST(RunClusters, EarlierClustersMayWaitForLaterOnes) {
     kernel.grid = {6, 1, 1};
     kernel.words = 64;
     kernel.block = {1, 1, 1};
-    // CTA i waits for the flag of CTA i + 1; the last one waits for nobody.
+    // CTA i waits for the flag of CTA i + 1; the last one waits for none.
     kernel.body =
         "setp.eq.u32 %p1, %r2, 5; @%p1 bra SET;\nSPIN: " + std::string(load) +
         " %r4, [%rd1+4]; setp.eq.u32 %p2, %r4, 0; @%p2 bra SPIN;\n"
@@ -406,7 +406,7 @@ TEST(RunClusters, ALongQuietLoopIsNoLivelock) {
   kernel.grid = {3, 1, 1};
   kernel.block = {64, 1, 1};
   kernel.declarations = ".shared .align 4 .b32 flag;\n";
-  // Warp 0 polls what warp 1 writes behind a long loop; the atomics keep
+  // Warp 0 polls what warp 1 writes after a long loop; the atomics keep
   // clusters in order, so that others have turns in between.
   kernel.body = "mov.u32 %r4, 0; st.volatile.shared.u32 [flag], %r4;\n"
                 "bar.sync 0; setp.ge.u32 %p1, %r1, 32; @%p1 bra COUNT;\n"
@@ -422,7 +422,8 @@ TEST(RunClusters, ALongQuietLoopIsNoLivelock) {
 }
 
 TEST(RunClusters, WrittenMarksAreThoseOfTheOrder) {
-  // The last CTA reads a word that nobody wrote, in memory that others write.
+  // The last CTA reads a word that was never written, in memory that others
+  // write.
   Kernel kernel;
   kernel.grid = {8, 1, 1};
   kernel.words = 8 * 32 + 64;
