@@ -364,7 +364,7 @@ def attention(
     or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
     return_row_max and return_row_sum add, in this order, arrays of that shape: the
     largest score of each row, -inf without keys, and sum(exp(score - row max)), 0
-    without; the sink is in neither. unnormalised leaves the output undivided by that
+    without; the sink is in neither. unnormalised does not divide the output by that
     sum; out_dtype='f32' gives it as float32, whatever the type of q.
 
     Arrays in device memory (objects with __dlpack__ of kDLCUDA or kDLCUDAManaged) are

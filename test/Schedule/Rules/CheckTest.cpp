@@ -233,15 +233,15 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
                 HasSubstr("exp2_emulated and varlen metadata"));
   EXPECT_THAT(emulating([](Problem &p, auto &) { p.outF32 = true; }),
               HasSubstr("exp2_emulated and an output of f32"));
-  auto undivided = [](Scheduler scheduler) {
+  auto unnormalized = [](Scheduler scheduler) {
     return [=](Problem &p, Schedule &s) {
       p.unnormalised = true;
       s.rescaleThreshold = 0;
       s.scheduler = scheduler;
     };
   };
-  EXPECT_EQ(emulating(undivided(Scheduler::Single)), "");
-  EXPECT_THAT(emulating(undivided(Scheduler::Static)),
+  EXPECT_EQ(emulating(unnormalized(Scheduler::Single)), "");
+  EXPECT_THAT(emulating(unnormalized(Scheduler::Static)),
               HasSubstr("exp2_emulated, scheduler static and an "
                         "unnormalized output"));
   EXPECT_THAT(emulating([](Problem &p, auto &) { p.captures = {{"f32", 1}}; }),
