@@ -41,7 +41,7 @@ TEST(RegisterDemand, EachRowHasANameOfItsOwnAndEvidence) {
 /// Rule, role, what is needed and there, row and ways out.
 TEST(RegisterDemand, TheMessageNamesAllOfARow) {
   EXPECT_THAT(
-      complaint([](Problem &p, Schedule &s) {
+      violation([](Problem &p, Schedule &s) {
         p.captures = {{"f32", 1}};
         p.kvLens = true;
         s.packHeads = 8;
@@ -81,7 +81,7 @@ TEST(RegisterDemand, WorkaroundsHoldForTheirKernels) {
 
 TEST(RegisterDemand, ARowMayBeIgnored) {
   auto wide = [] {
-    return complaint([](Problem &p, Schedule &s) {
+    return violation([](Problem &p, Schedule &s) {
       p.scoreByKey = true;
       p.captures = {{"f32", 4}, {"f32", 1}};
       p.mask.left = 100;

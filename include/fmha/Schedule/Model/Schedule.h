@@ -63,7 +63,9 @@ struct Problem : Facts {
 
   /// Returns whether the tensor maps of keys and values end where a sequence
   /// does: for both segments or none, since one message serves either.
-  bool keysEndInside() const { return cuSeqlensK || kvLens || source2Lens; }
+  bool kvEndsPerSequence() const { return cuSeqlensK || kvLens || source2Lens; }
+  /// The name of kvEndsPerSequence() before.
+  bool keysEndInside() const { return kvEndsPerSequence(); }
   /// Returns whether an output depends on which maximum was subtracted.
   bool needsTrueMax() const { return rowMax || rowSum || unnormalised; }
 };

@@ -183,7 +183,7 @@ bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
   entry.record({what, amount, site, phaseBefore, completes});
   if (completes) {
     if (cluster.races) {
-      cluster.races->judgePhase(site, entry.offset, entry.sync);
+      cluster.races->checkPhaseOverrun(site, entry.offset, entry.sync);
       cluster.races->complete(entry.sync);
     }
     cluster.notify(&entry);

@@ -99,7 +99,7 @@ gpu.module @factor_early {
       // expected-note@+1 {{the access that it meets}}
       %s = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
       tile.wgmma_commit
-      // expected-error@+1 {{Y1: threads of "consumer0" writes its registers, which a wgmma of "consumer0" reads: expected wgmma_commit behind the wgmma, and a wgmma_wait that lets fewer groups run on}}
+      // expected-error@+1 {{Y1: threads of "consumer0" writes its registers, which a wgmma of "consumer0" reads: expected wgmma_commit after the wgmma, and a wgmma_wait that leaves fewer groups in flight}}
       %b = tile.wgmma_wait 1 of %a : vector<4xi32>
       %w = tile.wgmma_wait 0 of %s : vector<16xf32>
     }
@@ -156,7 +156,7 @@ gpu.module @too_early {
       // expected-note@+1 {{the access that it meets}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
-      // expected-error@+1 {{Y1: threads of "consumer0" writes its registers, which a wgmma of "consumer0" writes: expected wgmma_commit behind the wgmma, and a wgmma_wait that lets fewer groups run on}}
+      // expected-error@+1 {{Y1: threads of "consumer0" writes its registers, which a wgmma of "consumer0" writes: expected wgmma_commit after the wgmma, and a wgmma_wait that leaves fewer groups in flight}}
       %w = tile.wgmma_wait 1 of %s : vector<16xf32>
       tile.wgmma_wait 0
     }
@@ -181,7 +181,7 @@ gpu.module @uncommitted {
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     scf.if %consumer {
       // expected-note@+2 {{the access that it meets}}
-      // expected-error@+1 {{Y6: this wgmma may run on after the CTA has exited: expected wgmma_commit behind it and a wgmma_wait for its group}}
+      // expected-error@+1 {{Y6: this wgmma may run on after the CTA has exited: expected wgmma_commit after it and a wgmma_wait for its group}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       // expected-error@+1 {{Y1: threads of "consumer0" writes its registers, which a wgmma of "consumer0" writes}}
       %w = tile.wgmma_wait 0 of %s : vector<16xf32>
