@@ -11,7 +11,7 @@
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
 #include "fmha/Schedule/Model/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

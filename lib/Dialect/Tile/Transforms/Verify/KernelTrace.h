@@ -18,7 +18,7 @@
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_VERIFY_KERNELTRACE_H
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Kernel/KernelInfo.h"
 #include "fmha/Sync/Synchronisation.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -8,7 +8,7 @@
 
 #include "TraceIntegers.h"
 
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
 #include "fmha/Layout/Tmem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

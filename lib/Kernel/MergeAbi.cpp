@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
+#include "fmha/Kernel/MergeAbi.h"
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Schedule/Model/Lists.h"

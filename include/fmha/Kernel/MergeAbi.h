@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H
-#define FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H
+#ifndef FMHA_KERNEL_MERGEABI_H
+#define FMHA_KERNEL_MERGEABI_H
 
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
 #include "fmha/Schedule/Model/Facts.h"
 
 namespace mlir {
@@ -53,4 +53,4 @@ std::vector<KernelParameter> mergeParameters(const MergeProblem &problem);
 
 } // namespace fmha
 
-#endif // FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H
+#endif // FMHA_KERNEL_MERGEABI_H
