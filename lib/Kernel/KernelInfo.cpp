@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Kernel/KernelInfo.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Kernel/KernelAbi.h"
 #include "fmha/Kernel/ProgramAbi.h"

@@ -23,7 +23,6 @@ class MLIRContext;
 } // namespace mlir
 
 namespace fmha {
-class MergeOp;
 
 /// What a kernel of fmha.merge computes. Where rows are packed, those behind
 /// the last sequence are left as they are.
@@ -33,10 +32,8 @@ struct MergeProblem : schedule::Facts {
   std::string output = "bf16";
 };
 
-/// What combines the parts of a split of `problem`, and what the kernel of an
-/// op computes.
+/// What combines the parts of a split of `problem`.
 MergeProblem mergeOf(const schedule::Problem &problem);
-MergeProblem mergeOf(MergeOp op);
 /// As the kernel carries it, in `fmha.merge`.
 mlir::DictionaryAttr describeMerge(const MergeProblem &problem,
                                    mlir::MLIRContext *ctx);

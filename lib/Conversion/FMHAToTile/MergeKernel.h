@@ -9,6 +9,7 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOTILE_MERGEKERNEL_H
 #define FMHA_LIB_CONVERSION_FMHATOTILE_MERGEKERNEL_H
 
+#include "fmha/Conversion/MergeProblem.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Kernel/MergeAbi.h"
 

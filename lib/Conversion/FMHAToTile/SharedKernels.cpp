@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedKernels.h"
-#include "fmha/Kernel/MergeAbi.h"
+#include "fmha/Conversion/MergeProblem.h"
 
 #include "mlir/IR/Builders.h"
 

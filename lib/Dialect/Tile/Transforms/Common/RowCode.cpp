@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowCode.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/IR/ScoreCost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -10,12 +10,15 @@
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_COMMON_ROWCODE_H
 
 #include "Distribute.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 #include <functional>
+
+namespace fmha {
+class ReadOp;
+} // namespace fmha
 
 namespace fmha::tile {
 

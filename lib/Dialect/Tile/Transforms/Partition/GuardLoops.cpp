@@ -9,7 +9,6 @@
 #include "Common/PartitionFamily.h"
 #include "Loops.h"
 #include "TileFlow.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Kernel/KernelInfo.h"
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Common/PartitionFamily.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Kernel/KernelInfo.h"
 
