@@ -156,7 +156,7 @@ def cast_of_two_products(x, rows):
     return simple(x, text, a, b, (round_to(x.dtype, p @ first) + round_to(x.dtype, p @ second)) @ first)
 
 
-@case(targets=("sm_100a",))
+@case()
 def hoisted_cast(x, rows):
     """A cast before a loop is a factor in all of its iterations."""
     a, b = a_and_b(x, rows, 192)

@@ -34,6 +34,126 @@ namespace {
 
 constexpr unsigned groupThreads = 128;
 
+//===----------------------------------------------------------------------===//
+// Factors in registers
+//===----------------------------------------------------------------------===//
+
+/// Returns the tile whose registers `value` has, where it is a slice of one.
+Value wholeOf(Value value) {
+  while (auto slice = value.getDefiningOp<SliceOp>())
+    value = slice.getInput();
+  return value;
+}
+
+/// Replaces the uses of `value` behind `op`, in its block, by `result`.
+void replaceBehind(Operation *op, Value value, Value result) {
+  value.replaceUsesWithIf(result, [&](OpOperand &use) {
+    Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    return user && op->isBeforeInBlock(user);
+  });
+}
+
+/// Products read some tiles of a role from registers. Where such a tile is made
+/// outside of the loop or branch that the product stands in, what the wait
+/// hands on goes to the next iteration and to what follows: they would else
+/// need a copy of the tile, and that would be made while the product reads it.
+///   scf.for ... { tile.dot %p, ... }
+/// ->
+///   %r = scf.for ... iter_args(%x = %p) { tile.dot %x, ...; yield %x }
+class FactorCarrier {
+public:
+  explicit FactorCarrier(RoleOp role) : role(role), b(role.getContext()) {}
+  void run();
+
+private:
+  Value placeSlice(Value factor);
+  void carry(DotOp product);
+  Value carry(scf::ForOp loop, Value factor);
+  void carry(scf::IfOp branch, Value factor);
+
+  RoleOp role;
+  IRRewriter b;
+};
+
+/// A slice of registers costs nothing: it stands where the whole tile is made.
+Value FactorCarrier::placeSlice(Value factor) {
+  auto slice = factor.getDefiningOp<SliceOp>();
+  if (!slice)
+    return factor;
+  Value whole = placeSlice(slice.getInput());
+  if (whole.getParentRegion() != factor.getParentRegion()) {
+    b.setInsertionPointAfterValue(whole);
+    slice->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+  }
+  return factor;
+}
+
+/// Returns the factor inside of the loop.
+Value FactorCarrier::carry(scf::ForOp loop, Value factor) {
+  b.setInsertionPoint(loop);
+  auto made = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+      b, factor, /*replaceInitOperandUsesInLoop=*/true,
+      [](OpBuilder &, Location, ArrayRef<BlockArgument> args) {
+        return SmallVector<Value>(args);
+      }));
+  replaceBehind(made, factor, made.getResults().back());
+  return made.getRegionIterArgs().back();
+}
+
+void FactorCarrier::carry(scf::IfOp branch, Value factor) {
+  if (branch.getNumResults() &&
+      llvm::is_contained(branch.thenYield().getOperands(), factor))
+    return;
+  b.setInsertionPoint(branch);
+  SmallVector<Type> types(branch.getResultTypes());
+  types.push_back(factor.getType());
+  auto made =
+      scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(),
+                        /*withElseRegion=*/true);
+  auto fill = [&](Block *from, Block *to) {
+    if (from)
+      b.mergeBlocks(from, to);
+    if (to->mightHaveTerminator())
+      return to->getTerminator()->insertOperands(branch.getNumResults(),
+                                                 factor);
+    b.setInsertionPointToEnd(to);
+    scf::YieldOp::create(b, branch.getLoc(), factor);
+  };
+  fill(branch.thenBlock(), made.thenBlock());
+  fill(branch.elseBlock(), made.elseBlock());
+  b.replaceOp(branch, made.getResults().drop_back());
+  replaceBehind(made, factor, made.getResults().back());
+}
+
+void FactorCarrier::carry(DotOp product) {
+  Value factor = placeSlice(product.getA());
+  SmallVector<Operation *> around;
+  for (Operation *op = product->getParentOp();
+       op != role && !op->isAncestor(factor.getParentRegion()->getParentOp());
+       op = op->getParentOp())
+    around.push_back(op);
+  for (Operation *op : llvm::reverse(around)) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      factor = carry(loop, factor);
+    else
+      carry(cast<scf::IfOp>(op), factor);
+  }
+}
+
+void FactorCarrier::run() {
+  SmallVector<DotOp> products;
+  role.walk([&](DotOp product) {
+    if (product.getA().getType().inFragments())
+      products.push_back(product);
+  });
+  for (DotOp product : products)
+    carry(product);
+}
+
+//===----------------------------------------------------------------------===//
+// Consumers
+//===----------------------------------------------------------------------===//
+
 /// A role with products, which is one of `count`.
 struct Consumer {
   RoleOp role;
@@ -163,16 +283,22 @@ void Awaiter::takeTurns(scf::ForOp loop) {
 // Waits
 //===----------------------------------------------------------------------===//
 
-/// Whether `product` has to be complete for `op`: it takes the result, or
-/// writes what the product reads from shared memory.
+/// Whether `product` has to be complete for `op`: it takes the result, writes
+/// what the product reads from shared memory, or takes the registers that it
+/// reads.
 bool Awaiter::needs(Operation *op, DotOp product) {
+  Value a = product.getA();
   if (auto dot = dyn_cast<DotOp>(op);
       dot && dot.getAcc() == product.getResult())
-    return false;
+    return !product->hasOneUse();
   bool overwrites = isa<MoveOp, NormalizeOp>(op) &&
                     cast<TileType>(op->getResult(0).getType()).getSmem() &&
-                    op->getResult(0).getType() == product.getA().getType();
-  return overwrites ||
+                    op->getResult(0).getType() == a.getType();
+  bool takesFactor =
+      a.getType().inFragments() && !isa<DotOp, SliceOp>(op) &&
+      llvm::is_contained(llvm::map_range(op->getOperands(), wholeOf),
+                         wholeOf(a));
+  return overwrites || takesFactor ||
          llvm::is_contained(op->getOperands(), product.getResult());
 }
 
@@ -189,7 +315,7 @@ void Awaiter::await(size_t count) {
       values.insert(product.getResult());
     bool isReadLater =
         llvm::any_of(ArrayRef(begun).drop_front(count), [&](DotOp later) {
-          return later.getA() == product.getA();
+          return wholeOf(later.getA()) == wholeOf(product.getA());
         });
     if (product.getA().getType().inFragments() && !isReadLater)
       values.insert(product.getA());
@@ -198,11 +324,7 @@ void Awaiter::await(size_t count) {
   auto wait =
       WaitDotsOp::create(b, awaited.getTypes(), awaited, begun.size() - count);
   for (auto [value, result] : llvm::zip(awaited, wait.getResults()))
-    value.replaceUsesWithIf(result, [&](OpOperand &use) {
-      Operation *user =
-          wait->getBlock()->findAncestorOpInBlock(*use.getOwner());
-      return user && wait->isBeforeInBlock(user);
-    });
+    replaceBehind(wait, value, result);
   begun.erase(begun.begin(), begun.begin() + count);
 }
 
@@ -303,6 +425,7 @@ void Awaiter::electRelease(ReleaseOp release) {
 }
 
 void Awaiter::run() {
+  FactorCarrier(consumer.role).run();
   SmallVector<Operation *> written;
   SmallVector<ReleaseOp> releases;
   consumer.role.walk([&](Operation *op) {
