@@ -99,6 +99,46 @@ def chain_and_product_in_one_loop(x, rows):
 
 
 @case()
+def three_chained_products(x, rows):
+    """Each of three products in a loop takes the rounded result of the one before."""
+    a, b, c = x(1, rows, 1, 64), x(1, 192, 1, 64), x(1, 64, 1, 64)
+    body = """
+      %s = tile.dot %ta, %tb transpose_b : !x, !y -> !acc
+      %p = tile.cast %s : !acc to !x
+      %t = tile.dot %p, %tc : !x, !y -> !acc
+      %q = tile.cast %t : !acc to !x
+      %d = tile.dot %q, %tb plus %acc as !acc : !x, !y -> !acc"""
+    load = "\n    %tc = tile.load %vc[%c0] : !v -> !y"
+    text = kernel("abco", LOAD_A + load + loop(body, name="r") + store("%r"))
+    terms = [
+        round_to(x.dtype, round_to(x.dtype, matrix(a) @ block.T) @ matrix(c)) @ block for block in blocks_of(matrix(b))
+    ]
+    return Case(text, [x.tensor(a), x.tensor(b), x.tensor(c), x.output(tensor(sum(terms)))])
+
+
+@case()
+def chain_stored_in_each_iteration(x, rows):
+    """The second of two chained products is stored, in columns of its own."""
+    a, b = a_and_b(x, rows, 192)
+    wide = "memref<?x?x?x192xTYPE, strided<[?, ?, ?, 1]>>"
+    body = f"""
+      %s = tile.dot %ta, %tb transpose_b : !x, !y -> !acc
+      %p = tile.cast %s : !acc to !x
+      %t = tile.dot %p, %tb : !x, !y -> !acc
+      %u = tile.scale %t by 0.5 : !acc
+      %h = tile.cast %u : !acc to !x
+      %vo = tile.view %o batch %c0 head %c0 rows %na column %first : {wide} -> <?x192xTYPE>
+      tile.store %h, %vo[%row] : !x, <?x192xTYPE>"""
+    text = f"""{LOAD_A}
+    scf.for %i = %c0 to %c3 step %c1 {{
+      %first = arith.muli %i, %c64 : index
+      %tb = tile.load %vb[%first] : !v -> !y{body}
+    }}"""
+    parts = [0.5 * chain(x, matrix(a), block) for block in blocks_of(matrix(b))]
+    return simple(x, kernel("ab", text, f"%o: {wide}"), a, b, np.concatenate(parts, 1))
+
+
+@case()
 def accumulator_stored_in_each_iteration(x, rows):
     """The sum so far is stored, in columns of its own, and the loop goes on."""
     a, b = a_and_b(x, rows, 256)

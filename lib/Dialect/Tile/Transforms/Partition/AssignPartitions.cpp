@@ -44,13 +44,20 @@ public:
   LogicalResult run();
 
 private:
+  struct Edge {
+    TileSource source;
+    Operation *user;
+  };
+
   void eraseUnused();
   void collect();
   const RoleRule *ruleOf(Operation *op);
   const RoleRule *ruleByNeighbors(Operation *op);
   LogicalResult findRules();
   void findInstances();
+  bool isFedBy(Operation *op, const Edge &edge);
   unsigned roundsOf(Operation *op);
+  unsigned orderBehindProducts(Operation *op);
   void orderProducts();
   void orderLoop(ArrayRef<Operation *> products);
   void assignSlices();
@@ -60,11 +67,6 @@ private:
   /// Numbers the classes of `members` in the order of their first op.
   static llvm::DenseMap<Operation *, unsigned>
   number(const Classes &classes, ArrayRef<Operation *> members);
-
-  struct Edge {
-    TileSource source;
-    Operation *user;
-  };
 
   gpu::GPUFuncOp func;
   const PartitionFamily &family;
@@ -167,6 +169,13 @@ void Assigner::findInstances() {
   instances = number(classes, members);
 }
 
+/// Whether `edge` brings `op` a tile of its own iteration.
+bool Assigner::isFedBy(Operation *op, const Edge &edge) {
+  return edge.user == op && edge.source.isOfThisIteration() &&
+         edge.source.op()->getParentOfType<scf::ForOp>() ==
+             op->getParentOfType<scf::ForOp>();
+}
+
 /// How often a tile goes from a product to another role and back within one
 /// iteration before `op` can run.
 unsigned Assigner::roundsOf(Operation *op) {
@@ -177,17 +186,30 @@ unsigned Assigner::roundsOf(Operation *op) {
   for (unsigned number : edgesOf[op]) {
     const Edge &edge = edges[number];
     Operation *from = edge.source.op();
-    if (edge.user != op || !edge.source.isOfThisIteration() ||
-        from->getParentOfType<scf::ForOp>() !=
-            op->getParentOfType<scf::ForOp>())
-      continue;
-    most =
-        std::max(most, roundsOf(from) + (isa<DotOp>(from) && !isa<DotOp>(op)));
+    if (isFedBy(op, edge))
+      most = std::max(most,
+                      roundsOf(from) + (isa<DotOp>(from) && !isa<DotOp>(op)));
   }
   return rounds[op] = most;
 }
 
+/// The order of the last product that `op` has to follow; 0 if there is none.
+unsigned Assigner::orderBehindProducts(Operation *op) {
+  if (isa<DotOp>(op))
+    return stageAndOrder.lookup(op).second;
+  unsigned last = 0;
+  for (unsigned number : edgesOf[op])
+    if (isFedBy(op, edges[number]))
+      last = std::max(last, orderBehindProducts(edges[number].source.op()));
+  return last;
+}
+
 /// Products of an instance follow each other, the later stage first or last.
+/// What the role does besides comes after all of them, but what follows from
+/// products of the later stage comes behind those: in
+///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
+///   %q = tile.cast %t; %u = tile.dot %q, ...
+/// an iteration does %s, %p of the next block behind %t, %q, %u of this one.
 void Assigner::orderLoop(ArrayRef<Operation *> products) {
   SmallVector<Operation *> sorted(products);
   auto key = [&](Operation *op) {
@@ -202,12 +224,15 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
     return;
   for (auto [order, op] : llvm::enumerate(sorted))
     stageAndOrder[op] = {std::min(roundsOf(op), 1u), order};
-  // What the role does besides its products comes after all of them.
   Operation *loop = products.front()->getParentOfType<scf::ForOp>();
   for (Operation *op : ops)
     if (rules.lookup(op) == rules.lookup(products.front()) && !isa<DotOp>(op) &&
-        op->getParentOfType<scf::ForOp>() == loop)
-      stageAndOrder[op] = {0, products.size()};
+        op->getParentOfType<scf::ForOp>() == loop) {
+      if (roundsOf(op) > 1)
+        stageAndOrder[op] = {1, orderBehindProducts(op)};
+      else
+        stageAndOrder[op] = {0, products.size()};
+    }
 }
 
 void Assigner::orderProducts() {
