@@ -181,6 +181,40 @@ def cast_multiplied_and_stored(x, rows, when):
 
 
 @case()
+def load_multiplied_and_stored(x, rows):
+    """Both factors are stored as they were loaded, one of them in a loop."""
+    a, b = a_and_b(x, rows, 192)
+    body = ADD + "\n      tile.store %tb, %vq[%first] : !y, !v"
+    text = kernel("abopq", LOAD_A + "\n    tile.store %ta, %vp[%row] : !x, !v" + loop(body) + store())
+    return simple(x, text, a, b, sum_of_blocks(matrix(a), matrix(b)), x.output(a), x.output(b))
+
+
+@case()
+def slice_multiplied_and_stored(x, rows):
+    """Of one load a slice is multiplied and another one stored."""
+    a, b = x(1, rows, 1, 128), x(1, 64, 1, 64)
+    text = kernel(
+        "bop",
+        """
+    %na = memref.dim %a, %c1 : !wide
+    %va = tile.view %a batch %c0 head %c0 rows %na : !wide -> <?x128xTYPE>
+    %w = tile.load %va[%row] : <?x128xTYPE> -> <ROWSx128xTYPE>
+    %ta = tile.slice %w from 0 : <ROWSx128xTYPE> -> !x
+    %u = tile.slice %w from 64 : <ROWSx128xTYPE> -> !x
+    tile.store %u, %vp[%row] : !x, !v
+"""
+        + LOAD_B
+        + "\n    %s = tile.dot %ta, %tb transpose_b : !x, !y -> !acc"
+        + store(),
+        "%a: !wide",
+    )
+    text = "\n!wide = memref<?x?x?x128xTYPE, strided<[?, ?, ?, 1]>>" + text
+    left, right = matrix(a)[:, :64], matrix(a)[:, 64:]
+    outputs = [x.output(tensor(left @ matrix(b).T)), x.output(tensor(right))]
+    return Case(text, [x.tensor(b), *outputs, x.tensor(a)])
+
+
+@case()
 def normalize_stored_twice(x, rows):
     """A quotient goes to two outputs."""
     a, b = a_and_b(x, rows)

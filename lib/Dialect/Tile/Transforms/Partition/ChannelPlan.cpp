@@ -317,7 +317,7 @@ LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
       return channel.uses.front().user->emitOpError()
              << "takes tiles that role \"" << role
              << "\" takes, too: expected consumers that signal alike, threads, "
-                "MMA or TMA";
+                "MMA or TMA; load or move the tile once for each";
   llvm::SetVector<std::pair<Value, StringRef>> taken;
   for (const Crossing &use : channel.uses)
     taken.insert({use.source.value, partitionOf(use.user).getRole()});
