@@ -117,6 +117,32 @@ def three_chained_products(x, rows):
 
 
 @case()
+def chain_from_inner_loop(x, rows):
+    """The first of two chained products in a loop takes the sum that a loop inside of it makes."""
+    a, b, c = x(1, rows, 1, 64), x(1, 192, 1, 64), x(1, 192, 1, 64)
+    wide = "memref<?x?x?x192xTYPE, strided<[?, ?, ?, 1]>>"
+    load = "\n    %tc = tile.load %vc[%c0] : !v -> !y"
+    body = f"""{LOAD_A}{load}
+    scf.for %j = %c0 to %c3 step %c1 {{
+      %column = arith.muli %j, %c64 : index
+      {loop()}
+      %u = tile.scale %s by 0.25 : !acc
+      %p = tile.cast %u : !acc to !x
+      %t = tile.dot %p, %tc : !x, !y -> !acc
+      %q = tile.cast %t : !acc to !x
+      %td = tile.load %vc[%column] : !v -> !y
+      %r = tile.dot %q, %td transpose_b : !x, !y -> !acc
+      %h = tile.cast %r : !acc to !x
+      %vo = tile.view %o batch %c0 head %c0 rows %na column %column : {wide} -> <?x192xTYPE>
+      tile.store %h, %vo[%row] : !x, <?x192xTYPE>
+    }}"""
+    p = round_to(x.dtype, 0.25 * sum_of_blocks(matrix(a), matrix(b)))
+    q = round_to(x.dtype, p @ matrix(c)[:64])
+    output = x.output(tensor(q @ matrix(c).T))
+    return Case(kernel("abc", body, f"%o: {wide}"), [x.tensor(a), x.tensor(b), x.tensor(c), output])
+
+
+@case()
 def chain_stored_in_each_iteration(x, rows):
     """The second of two chained products is stored, in columns of its own."""
     a, b = a_and_b(x, rows, 192)

@@ -58,6 +58,7 @@ private:
   bool isFedBy(Operation *op, const Edge &edge);
   unsigned roundsOf(Operation *op);
   unsigned orderBehindProducts(Operation *op);
+  void orderWithProduct(Operation *op, unsigned order);
   void orderProducts();
   void orderLoop(ArrayRef<Operation *> products);
   void assignSlices();
@@ -204,9 +205,23 @@ unsigned Assigner::orderBehindProducts(Operation *op) {
   return last;
 }
 
+/// Puts what the role does for `op`, apart from products, ahead of the product
+/// with `order`, unless it stands ahead of an earlier one.
+void Assigner::orderWithProduct(Operation *op, unsigned order) {
+  for (unsigned number : edgesOf[op]) {
+    Operation *from = edges[number].source.op();
+    if (!isFedBy(op, edges[number]) || rules.lookup(from) != rules.lookup(op) ||
+        isa<DotOp>(from) || stageAndOrder.contains(from))
+      continue;
+    stageAndOrder[from] = {0, order};
+    orderWithProduct(from, order);
+  }
+}
+
 /// Products of an instance follow each other, the later stage first or last.
-/// What the role does besides comes after all of them, but what follows from
-/// products of the later stage comes behind those: in
+/// What the role does besides comes after all of them, but what products of the
+/// first stage take, as of a loop inside of this one, comes ahead of those, and
+/// what follows from products of the later stage behind those: in
 ///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
 ///   %q = tile.cast %t; %u = tile.dot %q, ...
 /// an iteration does %s, %p of the next block behind %t, %q, %u of this one.
@@ -224,9 +239,13 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
     return;
   for (auto [order, op] : llvm::enumerate(sorted))
     stageAndOrder[op] = {std::min(roundsOf(op), 1u), order};
+  for (auto [order, op] : llvm::enumerate(sorted))
+    if (!roundsOf(op))
+      orderWithProduct(op, order);
   Operation *loop = products.front()->getParentOfType<scf::ForOp>();
   for (Operation *op : ops)
-    if (rules.lookup(op) == rules.lookup(products.front()) && !isa<DotOp>(op) &&
+    if (rules.lookup(op) == rules.lookup(products.front()) &&
+        !stageAndOrder.contains(op) &&
         op->getParentOfType<scf::ForOp>() == loop) {
       if (roundsOf(op) > 1)
         stageAndOrder[op] = {1, orderBehindProducts(op)};

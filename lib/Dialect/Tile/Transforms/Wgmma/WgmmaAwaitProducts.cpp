@@ -287,7 +287,7 @@ void Awaiter::takeTurns(scf::ForOp loop) {
 /// what the product reads from shared memory, or takes the registers that it
 /// reads.
 bool Awaiter::needs(Operation *op, DotOp product) {
-  Value a = product.getA();
+  TypedValue<TileType> a = product.getA();
   if (auto dot = dyn_cast<DotOp>(op);
       dot && dot.getAcc() == product.getResult())
     return !product->hasOneUse();

@@ -275,6 +275,7 @@ gpu.module @wgmma {
 // CHECK: %[[X:.*]] = tile.load {{.*}} -> <64x64xbf16, #tile.smem<offset = 8192>>
 // CHECK: tile.store %[[OWN]]
 // CHECK: tile.dot %[[X]], %[[X]]
+// CHECK: tile.move
   gpu.func @loaded_twice(%a: !t64, %b: !t64, %c: !t64) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
