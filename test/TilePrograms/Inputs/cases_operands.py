@@ -44,6 +44,19 @@ def capture_of_rank(x, rows, rank):
 
 
 @case()
+def compared_capture(x, rows):
+    """A number of 16 bits is compared with a constant."""
+    capture = f"memref<64xTYPE, {GLOBAL}>"
+    body = f"""%q = fmha.read %capture[%j] : {capture}
+      %w = arith.extf %q : TYPE to f32
+      %limit = arith.constant -0.1875 : f32
+      %above = arith.cmpf ogt, %w, %limit : f32
+      %y = arith.select %above, %e, %w : f32"""
+    numbers = np.asarray(x(64))
+    return modified(x, rows, capture, body, lambda s: np.where(numbers > -0.1875, s, numbers), x.tensor(numbers))
+
+
+@case()
 def scalar(x, rows):
     """An i32 operand is a factor."""
     body = "%q = arith.sitofp %capture : i32 to f32\n      %y = arith.mulf %e, %q : f32"
