@@ -260,6 +260,26 @@ def nest(x, rows, trips):
     return simple(x, text, a, b, sum_of_blocks(matrix(a), matrix(b)[: 64 * trips]), i32(trips + 2))
 
 
+@case((0,), (3,))
+def normalize_in_nest(x, rows, trips):
+    """Each iteration of a loop writes what an inner one adds up, or zeros if that has no iterations."""
+    a, b = a_and_b(x, 3 * rows, 192)
+    text = kernel(
+        "abo",
+        f"""{TRIPS}
+    %two = tile.fill 2.0 : !row
+    scf.for %j = %c0 to %c3 step %c1 {{
+      %at = arith.muli %j, %height : index
+      %ta = tile.load %va[%at] : !v -> !x
+      {loop(bounds="%c0 to %trips step %c1")}
+      %n = tile.normalize %s, %two : !acc, !row to !x
+      tile.store %n, %vo[%at] : !x, !v
+    }}""",
+        "%count: i32",
+    )
+    return simple(x, text, a, b, sum_of_blocks(matrix(a), matrix(b)[: 64 * trips]) / 2, i32(trips + 2))
+
+
 @case()
 def row_statistics(x, rows):
     """A loop carries the largest number and the sum of each row."""
