@@ -143,6 +143,21 @@ def chain_from_inner_loop(x, rows):
 
 
 @case()
+def cast_in_loop_of_chain(x, rows):
+    """The first of two chained products in a loop takes what each iteration makes of a product before the loop."""
+    a, b = a_and_b(x, rows, 192)
+    body = """
+      %v = tile.scale %s0 by 0.5 : !acc
+      %p = tile.cast %v : !acc to !x
+      %t = tile.dot %p, %tb transpose_b : !x, !y -> !acc
+      %q = tile.cast %t : !acc to !x
+      %d = tile.dot %q, %tb plus %acc as !acc : !x, !y -> !acc"""
+    text = PRODUCT.replace("%tb", "%t0").replace("%s ", "%s0 ") + loop(body) + store()
+    p = round_to(x.dtype, 0.5 * matrix(a) @ matrix(b)[:64].T)
+    return simple(x, kernel("abo", text), a, b, sum(chain(x, p, block) for block in blocks_of(matrix(b))))
+
+
+@case()
 def chain_stored_in_each_iteration(x, rows):
     """The second of two chained products is stored, in columns of its own."""
     a, b = a_and_b(x, rows, 192)

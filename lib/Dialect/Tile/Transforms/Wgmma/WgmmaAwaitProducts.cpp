@@ -18,8 +18,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILEWGMMAAWAITPRODUCTS
@@ -53,6 +55,17 @@ void replaceBehind(Operation *op, Value value, Value result) {
   });
 }
 
+/// Whether `a` and `b` are computed alike from the same values.
+bool isSame(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+  return left && right && left->getName() == right->getName() &&
+         left->getAttrDictionary() == right->getAttrDictionary() &&
+         left->getNumOperands() == right->getNumOperands() &&
+         llvm::all_of_zip(left->getOperands(), right->getOperands(), isSame);
+}
+
 /// Products read some tiles of a role from registers. Where such a tile is made
 /// outside of the loop or branch that the product stands in, what the wait
 /// hands on goes to the next iteration and to what follows: they would else
@@ -66,6 +79,7 @@ public:
   void run();
 
 private:
+  void merge(ArrayRef<DotOp> products);
   Value placeSlice(Value factor);
   void carry(DotOp product);
   Value carry(scf::ForOp loop, Value factor);
@@ -74,6 +88,19 @@ private:
   RoleOp role;
   IRRewriter b;
 };
+
+/// Of factors that are computed alike one is left: later passes would merge
+/// them, and so give a loop what is made before it.
+void FactorCarrier::merge(ArrayRef<DotOp> products) {
+  bool hasSame = false;
+  for (DotOp left : products)
+    for (DotOp right : products)
+      hasSame |=
+          left.getA() != right.getA() && isSame(left.getA(), right.getA());
+  DominanceInfo dominance(role);
+  if (hasSame)
+    eliminateCommonSubExpressions(b, dominance, role);
+}
 
 /// A slice of registers costs nothing: it stands where the whole tile is made.
 Value FactorCarrier::placeSlice(Value factor) {
@@ -146,6 +173,7 @@ void FactorCarrier::run() {
     if (product.getA().getType().inFragments())
       products.push_back(product);
   });
+  merge(products);
   for (DotOp product : products)
     carry(product);
 }
@@ -237,17 +265,6 @@ SmallVector<scf::ForOp> rotatedLoops(RoleOp role) {
       loops.push_back(loop);
   });
   return loops;
-}
-
-/// Whether `a` and `b` are computed alike from the same values.
-bool isSame(Value a, Value b) {
-  if (a == b)
-    return true;
-  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
-  return left && right && left->getName() == right->getName() &&
-         left->getAttrDictionary() == right->getAttrDictionary() &&
-         left->getNumOperands() == right->getNumOperands() &&
-         llvm::all_of_zip(left->getOperands(), right->getOperands(), isSame);
 }
 
 /// Whether all of `roles` have one rotated loop, with the same bounds, so that
