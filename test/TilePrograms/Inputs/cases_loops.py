@@ -143,6 +143,28 @@ def chain_from_inner_loop(x, rows):
 
 
 @case()
+def chain_in_inner_loop(x, rows):
+    """Two chained products of a loop inside of another one, which multiplies what they take once more."""
+    a, b = a_and_b(x, 2 * rows, 192)
+    text = kernel(
+        "abop",
+        f"""
+    scf.for %j = %c0 to %c2 step %c1 {{
+      %at = arith.muli %j, %height : index
+      %t_1 = tile.load %va[%at] : !v -> !x
+      {loop(chain_of("1"))}
+      %tc = tile.load %vb[%c64] : !v -> !y
+      %u = tile.dot %t_1, %tc transpose_b : !x, !y -> !acc
+      {store(row="%at")}
+      {store("%u", "%vp", "%at")}
+    }}""",
+    )
+    beside = x.output(tensor(matrix(a) @ matrix(b)[64:128].T))
+    expected = sum(chain(x, matrix(a), block) for block in blocks_of(matrix(b)))
+    return simple(x, text, a, b, expected, beside)
+
+
+@case()
 def cast_in_loop_of_chain(x, rows):
     """The first of two chained products in a loop takes what each iteration makes of a product before the loop."""
     a, b = a_and_b(x, rows, 192)

@@ -220,8 +220,8 @@ void Assigner::orderWithProduct(Operation *op, unsigned order) {
 
 /// Products of an instance follow each other, the later stage first or last.
 /// What the role does besides comes after all of them, but what products of the
-/// first stage take, as of a loop inside of this one, comes ahead of those, and
-/// what follows from products of the later stage behind those: in
+/// first stage take comes ahead of those, and what follows from products of the
+/// later stage behind those: in
 ///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
 ///   %q = tile.cast %t; %u = tile.dot %q, ...
 /// an iteration does %s, %p of the next block behind %t, %q, %u of this one.
@@ -259,8 +259,12 @@ void Assigner::orderProducts() {
   for (Operation *op : ops)
     if (auto loop = op->getParentOfType<scf::ForOp>(); loop && isa<DotOp>(op))
       loops[loop].push_back(op);
+  // A loop around another one runs as it is written.
   for (auto &[loop, products] : loops)
-    orderLoop(products);
+    if (llvm::none_of(loops, [around = loop](auto &other) {
+          return around->isProperAncestor(other.first);
+        }))
+      orderLoop(products);
 }
 
 /// A slice of memory is an address: each user has its own.
