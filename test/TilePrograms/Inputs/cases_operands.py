@@ -102,6 +102,18 @@ def half_of_the_rows(x, _):
     return Case(made.text, made.operands, rows=64)
 
 
+@case(targets=("sm_100a",))
+def quotient_of_half_of_the_rows(x, _):
+    """Of a tile of 64 rows in registers two threads have halves of a row, and divide both."""
+    a, b = a_and_b(x, 64)
+    body = PRODUCT + """
+    %half = tile.scale %s by 0.5 : !acc
+    %two = tile.fill 2.0 : !row
+    %n = tile.normalize %half, %two : !acc, !row to !x
+    tile.store %n, %vo[%row] : !x, !v"""
+    return simple(x, kernel("abo", body), a, b, matrix(a) @ matrix(b).T / 4, rows=64)
+
+
 def role(name, first, warps):
     return f'#fmha.role<"{name}", first_warp = {first}, warps = {warps}, registers = 128>'
 
