@@ -64,8 +64,6 @@ struct Problem : Facts {
   /// Returns whether the tensor maps of keys and values end where a sequence
   /// does: for both segments or none, since one message serves either.
   bool kvEndsPerSequence() const { return cuSeqlensK || kvLens || source2Lens; }
-  /// The name of kvEndsPerSequence() before.
-  bool keysEndInside() const { return kvEndsPerSequence(); }
   /// Returns whether an output depends on which maximum was subtracted.
   bool needsTrueMax() const { return rowMax || rowSum || unnormalised; }
 };
