@@ -48,11 +48,11 @@ gpu.module @kernels {
     %s = tile.gather %bias[%i, %i] : !b, index, index -> f32
     %all = vector.broadcast %s : f32 to vector<16xf32>
     %x = arith.addf %e, %all : vector<16xf32>
-    // CHECK: %[[X2:.*]] = arith.mulf %[[X:.*]], %{{.*}} : vector<16xf32>
+    // CHECK: %[[X2:.*]] = arith.mulf %[[X:.*]], %{{.*}} fastmath<reassoc> : vector<16xf32>
     // CHECK: %[[POWER:.*]] = math.exp2 %[[X2]]
     // CHECK: %[[SUM:.*]] = arith.addf %[[POWER]]
     // CHECK: %[[SHARE:.*]] = arith.divf %{{.*}}, %[[SUM]] fastmath<afn>
-    // CHECK: arith.addf %[[SHARE]]
+    // CHECK: math.fma %[[SHARE]], %{{.*}}, %{{.*}} : vector<16xf32>
     // CHECK-NOT: math.tanh
     %t = math.tanh %x : vector<16xf32>
     // CHECK: math.exp2

@@ -104,11 +104,11 @@ private:
   Value buildRow(Value first, int64_t count) {
     Value end = lastOf(last);
     Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, end);
-    Value behind = arith::SubIOp::create(b, end, first);
+    Value remaining = arith::SubIOp::create(b, end, first);
     Value edge = load(elementAt(base, wide(end)));
     return inBlock(any, edge, count, [&](int64_t n) {
-      Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, behind,
-                                          constantIndex(n));
+      Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
+                                          remaining, constantIndex(n));
       return loadIf(there, elementAt(base, wide(first)), n, edge);
     });
   }
@@ -274,9 +274,11 @@ struct LowerLog : public OpConversionPattern<math::LogOp> {
   }
 };
 
-/// tanh x -> 1 - 2/(2^(2·log2 e·x) + 1), whose absolute error stays below
+/// tanh x -> 1 - 2·rcp(2^(2·log2 e·x) + 1), whose absolute error stays below
 /// 2^-20: both approximations are good to 2^-22, and neither overflow (1) nor
-/// underflow (-1) is special. tanh.approx is off by 2^-11, and used only for
+/// underflow (-1) is special. A quotient of other numbers than 1 would be
+/// scaled first, since its divisor may be large. The factor of x may be merged
+/// with others before it. tanh.approx is off by 2^-11, and used only for
 /// `fastmath<afn>`.
 struct LowerTanh : public OpConversionPattern<math::TanhOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -288,13 +290,17 @@ struct LowerTanh : public OpConversionPattern<math::TanhOp> {
     auto number = [&](double value) {
       return constantLike(b, value, x.getType());
     };
+    using arith::FastMathFlags;
+    auto allow = [&](FastMathFlags flags) {
+      return arith::FastMathFlagsAttr::get(b.getContext(), flags);
+    };
     Value power = math::Exp2Op::create(
-        b, arith::MulFOp::create(b, x, number(2 * llvm::numbers::log2e)));
+        b, arith::MulFOp::create(b, x, number(2 * llvm::numbers::log2e),
+                                 allow(FastMathFlags::reassoc)));
     Value share = arith::DivFOp::create(
-        b, number(-2), arith::AddFOp::create(b, power, number(1)),
-        arith::FastMathFlagsAttr::get(b.getContext(),
-                                      arith::FastMathFlags::afn));
-    rewriter.replaceOpWithNewOp<arith::AddFOp>(op, share, number(1));
+        b, number(1), arith::AddFOp::create(b, power, number(1)),
+        allow(FastMathFlags::afn));
+    rewriter.replaceOpWithNewOp<math::FmaOp>(op, share, number(-2), number(1));
     return success();
   }
 };
