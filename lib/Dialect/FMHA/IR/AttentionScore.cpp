@@ -12,7 +12,12 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Support/DebugStringHelper.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace fmha;
@@ -116,6 +121,78 @@ static constexpr StringLiteral shortFunctions[] = {
     "ctpop",     "cttz",  "exp",   "exp2",     "floor",    "fma",
     "isfinite",  "isinf", "isnan", "isnormal", "log",      "log2",
     "roundeven", "rsqrt", "sqrt",  "tanh",     "trunc"};
+
+namespace {
+/// Limits of values in a region: the largest magnitude of each that has one.
+/// Values that may be -inf besides are kept apart, since a product with them
+/// has no limit.
+class Bounds {
+public:
+  explicit Bounds(Block &block) {
+    for (Operation &op : block.without_terminator())
+      if (std::optional<Bound> bound = boundOf(&op))
+        known.insert({op.getResult(0), *bound});
+  }
+  /// Returns the largest finite magnitude of `value`, or nothing if there is no
+  /// limit.
+  std::optional<double> of(Value value) const {
+    std::optional<Bound> bound = find(value);
+    return bound ? std::optional<double>(bound->most) : std::nullopt;
+  }
+
+private:
+  struct Bound {
+    double most = 0;
+    bool hasMinusInfinity = false;
+  };
+
+  std::optional<Bound> find(Value value) const {
+    APFloat number(0.0f);
+    if (!matchPattern(value, m_ConstantFloat(&number))) {
+      auto found = known.find(value);
+      return found == known.end() ? std::nullopt : std::optional(found->second);
+    }
+    if (number.isInfinity() && number.isNegative())
+      return Bound{0, true};
+    if (!number.isFinite())
+      return std::nullopt;
+    return Bound{std::abs(number.convertToDouble()), false};
+  }
+
+  std::optional<Bound> boundOf(Operation *op) const {
+    using Result = std::optional<Bound>;
+    return llvm::TypeSwitch<Operation *, Result>(op)
+        .Case([](math::TanhOp) { return Bound{1, false}; })
+        .Case([&](arith::MulFOp product) -> Result {
+          Result a = find(product.getLhs()), b = find(product.getRhs());
+          if (!a || !b || a->hasMinusInfinity || b->hasMinusInfinity)
+            return std::nullopt;
+          return Bound{a->most * b->most, false};
+        })
+        .Case([&](arith::SelectOp select) -> Result {
+          Result a = find(select.getTrueValue());
+          Result b = find(select.getFalseValue());
+          if (!a || !b)
+            return std::nullopt;
+          return Bound{std::max(a->most, b->most),
+                       a->hasMinusInfinity || b->hasMinusInfinity};
+        })
+        .Default(Result());
+  }
+
+  DenseMap<Value, Bound> known;
+};
+} // namespace
+
+bool AttentionOp::isScoreBounded() {
+  constexpr double most = 1024;
+  if (!getScore())
+    return false;
+  Block &block = getScore()->front();
+  std::optional<double> bound =
+      Bounds(block).of(block.getTerminator()->getOperand(0));
+  return bound && *bound <= most;
+}
 
 static bool isLongFunction(Operation *op) {
   return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&

@@ -357,6 +357,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Returns whether the score region calls functions of many instructions
     /// (tile-expand-math makes polynomials of most), or divides.
     bool isScoreLong();
+    /// Returns whether the score region's results are -inf or at most 1024 in
+    /// magnitude whatever the scores are, as those of a soft cap.
+    bool isScoreBounded();
     /// Returns the planner's input; static lengths become hints. The op must have
     /// been verified.
     ::fmha::schedule::Problem getProblem();

@@ -59,7 +59,8 @@ static Value scaledMaximum(ImplicitLocOpBuilder &b, Value max,
 
 bool tile::scalesDifferences(const KernelInfo &info, float c) {
   constexpr float fusedScaleLimit = 1024.0f;
-  return c > fusedScaleLimit || info.problem.score ||
+  return c > fusedScaleLimit ||
+         (info.problem.score && !info.problem.scoreIsBounded) ||
          (info.problem.needsTrueMax() && info.schedule.pOffset);
 }
 
