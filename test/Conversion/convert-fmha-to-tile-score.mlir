@@ -51,6 +51,62 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %bias: memref<2x256x256xbf1
 // CHECK: %[[HIDDEN:.*]] = tile.mask %[[M]] at %[[QUERIES]][%[[ROW]]], %{{.*}}[%[[COL]]]
 // CHECK: tile.row_max %[[HIDDEN]], %{{.*}} scale 1.44269502
 
+// The last factor goes into the scale of the softmax if it is positive and may be reassociated.
+
+// CHECK: gpu.func @fmha_fwd
+// CHECK: tile.modify
+// CHECK: %[[BENT:.*]] = math.tanh
+// CHECK-NEXT: tile.yield %[[BENT]]
+// CHECK: tile.row_max %{{.*}} scale 72.13475
+// CHECK: tile.exp2 %{{.*}} scale 72.13475
+func.func @capped(%q: memref<1x256x2x128xf16>, %k: memref<1x256x2x128xf16>, %o: memref<1x256x2x128xf16>) {
+  fmha.attention ins(%q, %k, %k : memref<1x256x2x128xf16>, memref<1x256x2x128xf16>, memref<1x256x2x128xf16>)
+      outs(%o : memref<1x256x2x128xf16>)
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+        %cap = arith.constant 50.0 : f32
+        %t = math.tanh %s : f32
+        %y = arith.mulf %t, %cap fastmath<reassoc> : f32
+        fmha.yield %y : f32
+      }
+  return
+}
+
+// Neither is one that has to be rounded as it stands, nor a negative one.
+
+// CHECK: gpu.func @fmha_fwd
+// CHECK: math.tanh
+// CHECK: %[[CAPPED:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: tile.yield %[[CAPPED]]
+// CHECK: tile.exp2 %{{.*}} scale 1.44269502
+func.func @rounded(%q: memref<1x256x2x128xf16>, %k: memref<1x256x2x128xf16>, %o: memref<1x256x2x128xf16>) {
+  fmha.attention ins(%q, %k, %k : memref<1x256x2x128xf16>, memref<1x256x2x128xf16>, memref<1x256x2x128xf16>)
+      outs(%o : memref<1x256x2x128xf16>)
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+        %cap = arith.constant 50.0 : f32
+        %t = math.tanh %s : f32
+        %y = arith.mulf %t, %cap : f32
+        fmha.yield %y : f32
+      }
+  return
+}
+
+// CHECK: gpu.func @fmha_fwd
+// CHECK: math.tanh
+// CHECK: %[[NEGATIVE:.*]] = arith.mulf %{{.*}}, %{{.*}} fastmath<reassoc> : f32
+// CHECK-NEXT: tile.yield %[[NEGATIVE]]
+// CHECK: tile.exp2 %{{.*}} scale 1.44269502
+func.func @negative(%q: memref<1x256x2x128xf16>, %k: memref<1x256x2x128xf16>, %o: memref<1x256x2x128xf16>) {
+  fmha.attention ins(%q, %k, %k : memref<1x256x2x128xf16>, memref<1x256x2x128xf16>, memref<1x256x2x128xf16>)
+      outs(%o : memref<1x256x2x128xf16>)
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+        %cap = arith.constant -50.0 : f32
+        %t = math.tanh %s : f32
+        %y = arith.mulf %t, %cap fastmath<reassoc> : f32
+        fmha.yield %y : f32
+      }
+  return
+}
+
 // What arithmetic makes of constants may stand outside, where CSE or a person put it.
 
 // CHECK: gpu.func @fmha_fwd

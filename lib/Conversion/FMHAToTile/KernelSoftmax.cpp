@@ -34,7 +34,7 @@ static bool hasScoreCode(KernelContext &k) {
 /// counts as 0. 0 stands for scores that are all equal.
 static float log2Scale(KernelContext &k) {
   if (hasScoreCode(k))
-    return llvm::numbers::log2e;
+    return llvm::numbers::log2e * factorScore(k.op).factor;
   float scale = std::abs(k.op.getScaleOrDefault()) * llvm::numbers::log2e;
   return scale < std::numeric_limits<float>::min() ? 0.0f : scale;
 }

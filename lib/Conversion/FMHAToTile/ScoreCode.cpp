@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -56,6 +57,19 @@ static Value valueIn(ImplicitLocOpBuilder &b, IRMapping &mapping, Value value) {
   return mapping.lookup(value);
 }
 
+FactoredScore fmha::factorScore(AttentionOp op) {
+  Value yielded = op.getScore()->front().getTerminator()->getOperand(0);
+  auto product = yielded.getDefiningOp<arith::MulFOp>();
+  APFloat factor(0.0f);
+  if (!product || !product->hasOneUse() ||
+      !bitEnumContainsAny(product.getFastmath(),
+                          arith::FastMathFlags::reassoc) ||
+      !matchPattern(product.getRhs(), m_ConstantFloat(&factor)) ||
+      factor.isNegative() || !factor.isNormal())
+    return {yielded};
+  return {product.getLhs(), factor.convertToFloat()};
+}
+
 /// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }
 tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
                                     Value scores, const ScorePlace &place,
@@ -84,12 +98,15 @@ tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
   IRMapping mapping;
   mapping.map(op.getScore()->getArguments(), ValueRange(arguments));
   mapping.map(op.getCaptures(), captures);
+  Value result = factorScore(op).value;
+  Value yielded = op.getScore()->front().getTerminator()->getOperand(0);
   for (Operation &inner : op.getScore()->front().without_terminator()) {
+    if (inner.getResult(0) == yielded && yielded != result)
+      continue; // the product that the softmax's scale replaces
     for (Value used : inner.getOperands())
       valueIn(b, mapping, used);
     cloneInto(b, mapping, inner);
   }
-  Operation *end = op.getScore()->front().getTerminator();
-  tile::YieldOp::create(b, valueIn(b, mapping, end->getOperand(0)));
+  tile::YieldOp::create(b, valueIn(b, mapping, result));
   return made;
 }

@@ -31,6 +31,18 @@ tile::ModifyOp buildScoreCode(mlir::ImplicitLocOpBuilder &b, AttentionOp op,
                               mlir::Value scores, const ScorePlace &place,
                               mlir::ValueRange captures);
 
+/// The value of a score region that exponentials are of, and a positive
+/// constant by which they multiply it. If the region ends in a product with
+/// such a constant, which may be reassociated, the softmax takes it into its
+/// own scale:
+///   %t = ...; %c = 50.0; yield %t *<reassoc> %c   ->   {%t, 50}
+struct FactoredScore {
+  mlir::Value value;
+  float factor = 1;
+};
+/// Returns the parts of what `op`'s region yields.
+FactoredScore factorScore(AttentionOp op);
+
 } // namespace fmha
 
 #endif // FMHA_LIB_CONVERSION_FMHATOTILE_SCORECODE_H
