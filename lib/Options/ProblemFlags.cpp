@@ -98,7 +98,7 @@ void ProblemFlags::add(FlagTable &table) {
 
 ScoreSpec scoreOf(const ProblemFlags &flags) {
   return {flags.softcap, flags.alibi.has_value(), flags.bias.has_value(),
-          flags.maskFile.has_value()};
+          flags.maskFile.has_value(), flags.softcapApprox};
 }
 
 /// The error of tanh is up to 2^-20, and the cap multiplies it.
@@ -133,6 +133,10 @@ void ProblemFlags::addScore(FlagTable &table) {
   table.add(
       "softcap", "X", "scores become X tanh(s / X), after scaling",
       [this](llvm::StringRef text) { return readSoftcap(text, softcap); });
+  table.addSwitch("softcap-approx",
+                  "its tanh may be approximate: one instruction, off by up to "
+                  "2^-11",
+                  [this](bool on) { softcapApprox = on; });
   addFile("alibi", "F.npy",
           "float32 [q_heads]: slope times the distance of row and key is "
           "subtracted",
@@ -410,6 +414,13 @@ static llvm::Error checkSource2(const ProblemFlags &flags) {
                  "--source2-len=N, got none");
 }
 
+static llvm::Error checkSoftcap(const ProblemFlags &flags) {
+  if (!flags.softcapApprox || flags.softcap)
+    return llvm::Error::success();
+  return failure("--softcap-approx: expected --softcap=X with it, whose tanh "
+                 "may be approximate, got none");
+}
+
 llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
   if (flags.schedule.empty() || flags.input.empty())
     return llvm::Error::success();
@@ -466,6 +477,8 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
     if (llvm::Error error = checkView(source.spec.problem))
       return std::move(error);
     if (llvm::Error error = checkSource2(flags))
+      return std::move(error);
+    if (llvm::Error error = checkSoftcap(flags))
       return std::move(error);
     if (llvm::Error error = checkHeads(flags))
       return std::move(error);

@@ -79,6 +79,7 @@ private:
   /// averages could take.
   bool compareElement(std::array<int64_t, 4> at, double got, double want,
                       double magnitude);
+  double scoreBound(double want, double max) const;
   /// The largest error of `rows`, absolute or relative.
   double compareRows(const float *rows, const std::vector<double> &want,
                      double (*bound)(double want, double max), bool relative);
@@ -139,6 +140,14 @@ double sumBound(double want, double max) {
   return want * (logarithmBound(max, max) + summationBound);
 }
 
+/// Returns what approximate scores may add to the error of a logarithm.
+double Comparer::scoreBound(double want, double max) const {
+  if (p.score.relativeError == 0)
+    return 0;
+  return p.score.relativeError *
+         std::max({1.0, std::fabs(want), std::fabs(max)});
+}
+
 double Comparer::compareRows(const float *rows, const std::vector<double> &want,
                              double (*boundOf)(double, double), bool relative) {
   double worst = 0;
@@ -147,8 +156,10 @@ double Comparer::compareRows(const float *rows, const std::vector<double> &want,
       continue; // also both -inf
     double error = finite(std::fabs(rows[i] - want[i]));
     worst = std::max(worst, relative ? finite(error / want[i]) : error);
+    double max = i < expected.rowMax.size() ? expected.rowMax[i] : 0;
     double bound =
-        boundOf(want[i], i < expected.rowMax.size() ? expected.rowMax[i] : 0);
+        boundOf(want[i], max) +
+        scoreBound(relative ? max : want[i], max) * (relative ? want[i] : 1);
     // An infinite bound would let everything pass where -inf is expected.
     if (!std::isfinite(bound) || !(error <= bound))
       result.ok = false;

@@ -80,6 +80,13 @@ def _bound(bound: Any) -> int | None:
     return None if whole < 0 else whole
 
 
+def softcap_approx_of(approx: Any, softcap: Any) -> bool:
+    """Whether the tanh of a cap may be approximate; there has to be a cap."""
+    if flag(approx, "softcap_approx") and softcap is None:
+        raise ValueError("softcap_approx: expected a softcap with it, whose tanh may be approximate, got None")
+    return bool(approx)
+
+
 def softcap_of(softcap: Any) -> float | None:
     """A cap of which tanh, which is off by up to 2**-20, is not too coarse."""
     cap = number(softcap, "softcap")

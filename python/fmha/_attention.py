@@ -231,6 +231,7 @@ class Options(TypedDict, total=False):
     cu_seqlens_k: Any
     sink: Any
     softcap: float | None
+    softcap_approx: bool
     alibi: Any
     bias: Any
     attn_mask: Any
@@ -295,6 +296,7 @@ def attention(
     cu_seqlens_k: Any = None,
     sink: Any = None,
     softcap: float | None = None,
+    softcap_approx: bool = False,
     alibi: Any = None,
     bias: Any = None,
     attn_mask: Any = None,
@@ -346,7 +348,8 @@ def attention(
     sink [q_heads] is one more logit for each head, without a value: it joins the
     denominators, and the logarithm of them. A row without keys is then 0, and sink.
 
-    Scores become softcap * tanh(s / softcap); then slope times the distance between
+    Scores become softcap * tanh(s / softcap), with softcap_approx by one instruction
+    that is off by up to 2**-11, as FlashAttention's; then slope times the distance between
     the row's own key and each is subtracted, alibi [q_heads]; then bias is added; then
     a row sees a key only where the bool attn_mask is True. bias and attn_mask are
     [batch, q_heads, q_len, kv_len] of sequences, or 1 for any of these, also with
@@ -428,7 +431,7 @@ def attention(
     kernel = _kernel(
         dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
         lists=tuple(name for name, value in lists.items() if value is not None),
-        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
+        softcap=softcap, softcap_approx=softcap_approx, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
         **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec, Unpack
 
 from . import _native
-from ._arguments import flag, integer, number, softcap_of, text, window_bounds, word
+from ._arguments import flag, integer, number, softcap_approx_of, softcap_of, text, window_bounds, word
 from ._errors import CompileError, Diagnostic
 from ._keywords import FACTS, FIELDS, Keywords, List
 
@@ -123,7 +123,7 @@ def _word(value: object) -> str:
 
 # What the op of a module says itself; `schedule` too has a word of its own there.
 _OF_THE_OP = frozenset(
-    [*"dtype head_dim head_dim_v lists softcap alibi bias attn_mask source2 source2_mask causal mask window scale out_dtype".split(), *FACTS]
+    [*"dtype head_dim head_dim_v lists softcap softcap_approx alibi bias attn_mask source2 source2_mask causal mask window scale out_dtype".split(), *FACTS]
 )
 _P = ParamSpec("_P")
 
@@ -163,6 +163,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     head_dim_v: int | None = None,
     lists: Sequence[List] = (),
     softcap: float | None = None,
+    softcap_approx: bool = False,
     alibi: bool = False,
     bias: bool = False,
     attn_mask: bool = False,
@@ -190,7 +191,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
     those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink, source2_lens),
-    softcap, alibi, bias and attn_mask (what becomes of scores, as attention() says),
+    softcap, softcap_approx, alibi, bias and attn_mask (what becomes of scores, as attention() says),
     source2 (there is a second source of keys, with source2_mask), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     after its own that a row sees, None or a negative number for all), scale
@@ -228,6 +229,7 @@ def compile(  # noqa: A001  (the package's own word for it)
             facts,
             [text(entry, "lists") for entry in lists],
             softcap_of(softcap),
+            softcap_approx_of(softcap_approx, softcap),
             flag(alibi, "alibi"),
             flag(bias, "bias"),
             flag(attn_mask, "attn_mask"),

@@ -20,7 +20,7 @@ _MOST_MODULES = 64
 PLANS = _native.LaunchPlans()
 # What attention() hands to compile() as it is.
 _OF_THE_KERNEL = (
-    "v_in_k causal mask softcap source2_mask scale lse unnormalised out_dtype target p_placement q_tiles pack_heads scheduler "
+    "v_in_k causal mask softcap softcap_approx source2_mask scale lse unnormalised out_dtype target p_placement q_tiles pack_heads scheduler "
     "ctas_per_sm exp2_emulated p_offset schedule splits window"
 ).split()
 _LISTS: tuple[str, ...] = get_args(List)

@@ -74,6 +74,7 @@ def build_module(
     facts: list[str],
     lists: list[str],
     softcap: float | None,
+    softcap_approx: bool,
     alibi: bool,
     bias: bool,
     attn_mask: bool,

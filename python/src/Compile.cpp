@@ -107,11 +107,11 @@ build(const std::string &dtype, unsigned headDim, unsigned headDimV,
       std::optional<unsigned> right, std::optional<double> scale,
       const std::vector<std::string> &facts,
       const std::vector<std::string> &lists, std::optional<double> softcap,
-      bool alibi, bool bias, bool attnMask, const std::string &scheduleText,
-      const std::string &source2Mask) {
+      bool softcapApprox, bool alibi, bool bias, bool attnMask,
+      const std::string &scheduleText, const std::string &source2Mask) {
   KernelSpec spec;
   spec.problem.mask2 = parseMask(source2Mask, std::nullopt, std::nullopt);
-  spec.score = {softcap, alibi, bias, attnMask};
+  spec.score = {softcap, alibi, bias, attnMask, softcapApprox};
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
   spec.problem.headDimV = headDimV;
@@ -369,8 +369,9 @@ void fmha::python::bindCompile(nb::module_ &module) {
   module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
              nb::arg("head_dim_v"), nb::arg("mask"), nb::arg("left").none(),
              nb::arg("right").none(), nb::arg("scale").none(), nb::arg("facts"),
-             nb::arg("lists"), nb::arg("softcap").none(), nb::arg("alibi"),
-             nb::arg("bias"), nb::arg("attn_mask"), nb::arg("schedule"),
+             nb::arg("lists"), nb::arg("softcap").none(),
+             nb::arg("softcap_approx"), nb::arg("alibi"), nb::arg("bias"),
+             nb::arg("attn_mask"), nb::arg("schedule"),
              nb::arg("source2_mask"));
   module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),

@@ -197,6 +197,8 @@ def test_what_scores_read_must_fit(random):
         fmha.attention(q, k, v, attn_mask=np.zeros((1, 1, 4, 9)))
     with pytest.raises(ValueError, match="softcap: expected a positive number"):
         fmha.attention(q, k, v, softcap=0.0)
+    with pytest.raises(ValueError, match="^softcap_approx: expected a softcap with it"):
+        fmha.attention(q, k, v, softcap_approx=True)
 
 
 def test_lists_that_do_not_fit_are_named(random):

@@ -55,6 +55,7 @@ static llvm::Error checkSlopes(const std::optional<NpyArray> &slopes) {
 llvm::Expected<Scores> readScores(const ProblemFlags &flags) {
   Scores scores;
   scores.softcap = flags.softcap;
+  scores.isApprox = flags.softcapApprox;
   if (llvm::Error error =
           readArray(flags.alibi, "alibi", NpyType::F32, 1, scores.alibi))
     return std::move(error);
@@ -142,6 +143,8 @@ static void readMap(const std::optional<NpyArray> &array,
 reference::Score Scores::reference() const {
   reference::Score score;
   score.softcap = softcap;
+  if (isApprox)
+    score.relativeError = 0x1p-11;
   if (alibi) {
     auto *slopes = reinterpret_cast<const float *>(alibi->data.data());
     score.slopes.assign(slopes, slopes + alibi->shape[0]);

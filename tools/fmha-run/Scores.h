@@ -17,6 +17,7 @@ namespace fmha::tools {
 
 struct Scores {
   std::optional<double> softcap;
+  bool isApprox = false;
   /// float32 [q_heads]; float32 and bool of rank 1 to 4, the last dimensions of
   /// [batch, q_heads, q_len, kv_len].
   std::optional<runtime::NpyArray> alibi, bias, mask;

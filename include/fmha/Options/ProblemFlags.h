@@ -49,6 +49,7 @@ struct ProblemFlags {
   bool hasSource2() const { return source2K || source2V || source2Len; }
   /// Modifications of scores, with files as above.
   std::optional<double> softcap;
+  bool softcapApprox = false;
   std::optional<std::string> alibi, bias, maskFile;
   std::string layout = "bshd";
   schedule::Overrides overrides;

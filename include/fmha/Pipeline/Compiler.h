@@ -39,6 +39,8 @@ std::string_view stringify(Level level);
 struct ScoreSpec {
   std::optional<double> softcap;
   bool alibi = false, bias = false, mask = false;
+  /// tanh may be approximate (fastmath<afn>): off by up to 2^-11.
+  bool softcapApprox = false;
   bool any() const { return softcap || alibi || bias || mask; }
 };
 

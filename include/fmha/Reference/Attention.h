@@ -73,6 +73,10 @@ struct Score {
     }
   };
   std::optional<double> softcap;
+  /// The relative error that a kernel's capped scores may have: 2^-11 if its
+  /// tanh is tanh.approx (PTX ISA, tanh), and 0 otherwise. compare() adds it to
+  /// the bounds of LSE, row maxima and row sums, not to those of the output.
+  double relativeError = 0;
   /// One per query head, or empty.
   std::vector<double> slopes;
   Map<float> bias;

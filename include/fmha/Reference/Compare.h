@@ -16,6 +16,9 @@
 //   every row sum    |S - R| <= R * (1e-5 * max(1, |row max|) + 2e-5)
 //   512 elements up  cosine >= 0.999996, rel_l2 <= 2.8e-3 (bf16), 5e-4 (f16)
 //
+// Where an approximate tanh makes scores (Score::relativeError), max(1, |LSE|,
+// |row max|) times its error is added to the bounds of a row.
+//
 // For an output in f32 the factor of |R| is 2^-24. A keeps u, since the weights
 // P are rounded to the input type before they are multiplied.
 //

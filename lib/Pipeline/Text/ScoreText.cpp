@@ -55,14 +55,15 @@ static constexpr const char *smallTanh = R"(
 )";
 
 /// Returns c·tanh(s/c).
-static std::string softcapText(double cap) {
+static std::string softcapText(double cap, bool approx) {
   constexpr double mostOfTanh = 64;
-  bool isLarge = cap > mostOfTanh;
+  bool isLarge = cap > mostOfTanh && !approx;
   return constant("cap", cap) + constant("per_cap", 1 / cap) +
-         "        %share = arith.mulf %s, %per_cap : f32\n" +
+         "        %share = arith.mulf %s, %per_cap fastmath<reassoc> : f32\n" +
          (isLarge ? "        %large" : "        %bent") +
-         " = math.tanh %share : f32\n" + (isLarge ? smallTanh + 1 : "") +
-         "        %capped = arith.mulf %bent, %cap : f32\n";
+         " = math.tanh %share " + (approx ? "fastmath<afn> " : "") + ": f32\n" +
+         (isLarge ? smallTanh + 1 : "") +
+         "        %capped = arith.mulf %bent, %cap fastmath<reassoc> : f32\n";
 }
 
 /// Restricts a value to keys of the first segment: selects `other` for the
@@ -132,7 +133,7 @@ std::string fmha::scoreText(const ScoreSpec &score, bool topLeft,
     last = result;
   };
   if (score.softcap)
-    add(softcapText(*score.softcap), "%capped");
+    add(softcapText(*score.softcap, score.softcapApprox), "%capped");
   if (score.alibi)
     add(alibiText(last, topLeft, choose), "%sloped");
   if (score.bias)

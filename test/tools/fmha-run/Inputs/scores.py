@@ -103,6 +103,15 @@ def wide_caps():
             for n, (cap, approx, target) in enumerate(itertools.product((64, 65, 256), ("correct", "perturb"), ("sm_100a", "sm_90a")))]
 
 
+def approximate_caps():
+    """tanh by one instruction: lengths about a block, and rows that see one key."""
+    return [dict(q_len=q_len, kv_len=kv_len, head_dim=64, mask=mask, softcap=cap, softcap_approx=True, approx=approx, target=target, lse=True, seed=n)
+            for n, (q_len, kv_len, mask, cap, approx, target) in enumerate(
+                (*shape, cap, approx, target)
+                for shape in ((1, 1, "none"), (129, 127, "causal-top-left"), (63, 300, "causal"))
+                for cap in (2.5, 50, 256) for approx in ("correct", "perturb") for target in ("sm_100a", "sm_90a"))]
+
+
 def main():
     tool = shutil.which(sys.argv[1])
     options = dict(word[2:].split("=") for word in sys.argv[2:])
@@ -113,7 +122,7 @@ def main():
         # Every combination meets three features, lengths and kinds of sequences.
         order = [(steps, matrix.COMPOSED[(5 * n + turn) % len(matrix.COMPOSED)]) for turn in range(3) for n, steps in enumerate(STEPS)]
         cases = [case_of(folder, n + seed, steps, features, rng) for n, (steps, features) in enumerate(order)]
-        cases += far_biases(folder) + wide_caps()
+        cases += far_biases(folder) + wide_caps() + approximate_caps()
         jobs = int(options.get("jobs", os.cpu_count()))
         failures = matrix.run_all(tool, cases, jobs)
         chosen = [dict(case, policy=None) for case in cases[2:45:11]]
