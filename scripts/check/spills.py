@@ -35,6 +35,8 @@ RULE = re.compile(r"\b([A-Z]\d+): ")
 DIMS = [64, 96, 128, 256]
 PAIRS = [(192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (40, 72), (128, 64), (248, 256), (280, 240), (320, 256), (384, 128)]
 TARGETS = ["sm_100a", "sm_103a", "sm_90a"]
+# Those of a row's family: of evidence that names none, the first.
+OF_FAMILY = {"tcgen05": ["sm_100a", "sm_103a"], "wgmma": ["sm_90a"], "any": TARGETS}
 # Each is drawn by itself: the flags that it may bring, the plain one first.
 CHOICES = {
     "dtype": ["--dtype=bf16", "--dtype=f16"],
@@ -158,7 +160,7 @@ class Row:
         """(code or None, flags) of the evidence, the nearest value of a list first."""
         words = self.evidence.split()
         code = words.pop(0)[1:] if words[0].startswith("@") else None
-        target = [] if "--target=" in self.evidence else [f"--target={'sm_90a' if self.family == 'wgmma' else 'sm_100a'}"]
+        target = [] if "--target=" in self.evidence else [f"--target={OF_FAMILY[self.family][0]}"]
         count = max(len(word.split("|")) for word in words)
         for n in range(count):
             flags = list(target)
@@ -226,9 +228,12 @@ def search(tools, folder, row, seed, end):
     rng = random.Random(f"{seed} {row.name}")
     ptx = os.path.join(folder, f"search-{row.name}.ptx")
     kernels = list(row.kernels())
+    targets = [target for target in OF_FAMILY[row.family] if target in tools.targets]
     tried = 0
-    while time.monotonic() < end:
+    while targets and time.monotonic() < end:
         code, flags = rng.choice(kernels)
+        # ptxas spills kernels of sm_103a that it does not spill of sm_100a.
+        flags = [f"--target={rng.choice(targets)}", *(flag for flag in flags if not flag.startswith("--target="))]
         # What the row is about stays, sizes vary; several tensors per op need more than the text of a score region has.
         loose = () if rng.random() < 0.5 else ("--kv-block=",) if code else ("--kv-block=", "--head-dim=")
         kept = [flag for flag in flags if not flag.startswith(loose)]
