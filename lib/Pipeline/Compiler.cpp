@@ -9,7 +9,7 @@
 #include "fmha/Pipeline/Compiler.h"
 #include "VerifyRegisters.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Kernel/KernelInfo.h"
 #include "fmha/Pipeline/Pipelines.h"
 #include "fmha/Pipeline/Query.h"
 #include "fmha/Pipeline/Register.h"

@@ -8,7 +8,7 @@
 
 #include "fmha/Pipeline/Manifest.h"
 #include "MergeManifest.h"
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
 #include "fmha/Layout/SmemTile.h"
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Schedule/Model/Overrides.h"

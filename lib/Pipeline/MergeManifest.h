@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_PIPELINE_MERGEMANIFEST_H
 #define FMHA_LIB_PIPELINE_MERGEMANIFEST_H
 
-#include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
+#include "fmha/Kernel/MergeAbi.h"
 
 #include "llvm/Support/JSON.h"
 

@@ -8,8 +8,8 @@
 
 #include "ProgramManifest.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
-#include "fmha/Dialect/Tile/Transforms/ProgramAbi.h"
+#include "fmha/Kernel/KernelInfo.h"
+#include "fmha/Kernel/ProgramAbi.h"
 #include "fmha/Layout/SmemTile.h"
 #include "fmha/Version.h"
 

@@ -8,6 +8,7 @@
 
 #include "KernelSerializer.h"
 #include "ProgramManifest.h"
+#include "fmha/Conversion/MergeProblem.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Pipeline/Manifest.h"

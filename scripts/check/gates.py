@@ -22,16 +22,6 @@ MAX_CLASS_METHODS = 20
 # entry that is no longer needed is a complaint of its own.
 LONG_FUNCTIONS = {}
 
-# Classes that declare more than MAX_CLASS_METHODS: "path:name" and how many. The
-# numbers may only fall; one that is too high is a complaint of its own.
-WIDE_CLASSES = {
-    "lib/Conversion/FMHAToTile/KernelBuilder.h:KernelBuilder": 51,
-    "lib/Dialect/Tile/Transforms/Common/ExpandMath.cpp:Functions": 45,
-    "lib/Dialect/Tile/Transforms/Common/LowerChannels.cpp:ChannelLowering": 23,
-    "lib/Dialect/Tile/Transforms/Common/RowCode.h:RowCode": 23,
-    "lib/Dialect/Tile/Transforms/Verify/TraceReader.h:TraceReader": 41,
-}
-
 
 def tracked(root, suffixes, rooms=CODE):
     """Files of the project: what git tracks or would track."""
@@ -157,20 +147,14 @@ def gate_function_length(root, exempt=None):
     return complaints + [f"exemption '{key}' is not needed; remove it" for key in dead]
 
 
-def gate_class_size(root, exempt=None):
-    """A class declares at most 20 methods, its constructors included, or as many as WIDE_CLASSES says."""
-    exempt = WIDE_CLASSES if exempt is None else exempt
-    left, complaints = dict(exempt), []
-    for path, name, line, count in classes(tracked(root, CXX, ("include", "lib"))):
-        where = f"{relative(root, path)}:{line}: {name} has {count} methods"
-        allowed = left.pop(f"{relative(root, path)}:{name}", MAX_CLASS_METHODS)
-        if count > allowed:
-            complaints.append(f"{where}, at most {allowed}; give a part of its work to another class")
-        elif MAX_CLASS_METHODS < count < allowed:
-            complaints.append(f"{where}; lower its number in WIDE_CLASSES from {allowed}")
-        elif count <= MAX_CLASS_METHODS < allowed:
-            complaints.append(f"{where}; remove it from WIDE_CLASSES")
-    return complaints + [f"WIDE_CLASSES has '{key}', which is no class; remove it" for key in left]
+def gate_class_size(root):
+    """A class declares at most 20 methods, its constructors included."""
+    return [
+        f"{relative(root, path)}:{line}: {name} has {count} methods, at most {MAX_CLASS_METHODS}; "
+        "give a part of its work to another class"
+        for path, name, line, count in classes(tracked(root, CXX, ("include", "lib")))
+        if count > MAX_CLASS_METHODS
+    ]
 
 
 def pass_records(text):

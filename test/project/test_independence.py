@@ -88,3 +88,17 @@ def test_compiler_rooms_do_not_include_the_simulator():
         and any(re.match(r"fmha/PTX/(?!Driver/)", name) for name in includes(path))
     ]
     assert offenders == []
+
+
+@pytest.mark.parametrize("room, users", [("Kernel", []), ("Dialect/Tile", ["Transforms/Common/RowCode.cpp"])])
+def test_of_the_fmha_dialect_only_attributes_are_included(room, users):
+    """The code on scores keeps fmha.read, an op of the dialect, which RowCode meets."""
+    folders = [ROOT / "lib" / room, ROOT / "include/fmha" / room]
+    found = [
+        path.relative_to(folder).as_posix()
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in (".h", ".cpp", ".td")
+        and any(re.match(r"fmha/Dialect/FMHA/(?!Attributes/)", name) for name in includes(path))
+    ]
+    assert found == users

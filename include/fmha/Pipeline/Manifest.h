@@ -9,7 +9,7 @@
 #ifndef FMHA_PIPELINE_MANIFEST_H
 #define FMHA_PIPELINE_MANIFEST_H
 
-#include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
+#include "fmha/Kernel/MergeAbi.h"
 #include "fmha/Pipeline/Compiler.h"
 #include "llvm/ADT/StringRef.h"
 

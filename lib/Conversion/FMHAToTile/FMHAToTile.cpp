@@ -11,9 +11,12 @@
 #include "MergeKernel.h"
 #include "SharedKernels.h"
 #include "fmha/Conversion/Passes.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -74,7 +77,7 @@ SymbolRefAttr buildKernel(MergeOp op, SymbolTable &symbols) {
 
 SymbolRefAttr buildKernel(AttentionOp op, SymbolTable &symbols) {
   gpu::GPUFuncOp func = makeKernel(op, symbols);
-  KernelBuilder(op, func).build();
+  buildKernel(op, func);
   auto module = func->getParentOfType<gpu::GPUModuleOp>();
   if (op.getScheduleAttr().getValue().splits > 1)
     buildMergeKernel(module, op.getLoc(), "fmha_combine",

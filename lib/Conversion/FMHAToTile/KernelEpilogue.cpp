@@ -6,100 +6,113 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "KernelEpilogue.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fmha;
 using tile::TileType;
 
+namespace {
+/// Views of what the kernel writes, and of the sinks; null where it has none.
+struct OutputViews {
+  Value output, lse, rowMax, rowSum, sinks;
+};
+} // namespace
+
 /// The output of one query tile; `sum` has the sink in it where one counts.
-void KernelBuilder::buildOutput(Value view, Value row, unsigned tile, Value acc,
-                                Value sum) {
-  bool undivided = problem.unnormalised;
+static void buildOutput(KernelContext &k, Value view, Value row, unsigned tile,
+                        Value acc, Value sum) {
+  bool undivided = k.problem.unnormalised;
   Type element = cast<tile::ViewType>(view.getType()).getElementType();
-  TileType type = tileType(outputColumns(), element);
+  TileType type = k.tileType(k.outputColumns(), element);
   if (element.isF32()) {
-    inRegion(tile::WriteOp::create(b, acc, sum, type, view, row, undivided,
-                                   plan.pOffset),
-             "", 0, "stats" + Twine(tile));
+    k.inRegion(tile::WriteOp::create(k.b, acc, sum, type, view, row, undivided,
+                                     k.plan.pOffset),
+               "", 0, "stats" + Twine(tile));
     return;
   }
-  Value out = inRegion(
-      tile::NormalizeOp::create(b, type, acc, sum, undivided, plan.pOffset),
+  Value out = k.inRegion(
+      tile::NormalizeOp::create(k.b, type, acc, sum, undivided, k.plan.pOffset),
       "out" + Twine(tile), 0, "stats" + Twine(tile));
-  tile::StoreOp::create(b, out, view, row);
+  tile::StoreOp::create(k.b, out, view, row);
 }
 
 /// Every pass has what there is once a row; the first one writes it, for the
 /// others there are no rows.
-OutputViews KernelBuilder::viewOutputs(const Coordinates &at) {
+static OutputViews viewOutputs(KernelContext &k, const Coordinates &at) {
   OutputViews views;
-  tile::ViewPlace place = placeOfQueries(at);
+  tile::ViewPlace place = placeOfQueries(k, at);
   place.batch = at.outputBatch;
   place.column = at.column;
-  views.output = view(func.getArgument(Output), place, plan.packHeads);
+  views.output = k.view(k.func.getArgument(Output), place, k.plan.packHeads);
   place.kvHead = place.member = place.column = Value();
-  if ((problem.lse || problem.rowMax || problem.rowSum) && at.column) {
-    Value first =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, at.column, index(0));
-    place.length = arith::SelectOp::create(b, first, place.length, index(0));
+  if ((k.problem.lse || k.problem.rowMax || k.problem.rowSum) && at.column) {
+    Value first = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
+                                        at.column, k.index(0));
+    place.length =
+        arith::SelectOp::create(k.b, first, place.length, k.index(0));
   }
   auto viewOf = [&](const char *name) {
-    Value tensor = operand(name);
-    return tensor ? view(tensor, place, plan.packHeads).getResult() : Value();
+    Value tensor = k.operand(name);
+    return tensor ? k.view(tensor, place, k.plan.packHeads).getResult()
+                  : Value();
   };
   views.lse = viewOf("lse");
   views.rowMax = viewOf("row_max");
   views.rowSum = viewOf("row_sum");
   place.batch = place.start = place.length = Value();
-  if (problem.lse || !problem.unnormalised)
+  if (k.problem.lse || !k.problem.unnormalised)
     views.sinks = viewOf("sink");
   return views;
 }
 
 /// LSE, maximum and sum of each row, as far as they are asked for.
-void KernelBuilder::buildRowOutputs(const OutputViews &views, Value row,
-                                    const State &state, Value sink) {
+static void buildRowOutputs(KernelContext &k, const OutputViews &views,
+                            Value row, const State &state, Value sink) {
   auto store = [&](Value view, Value value) {
-    tile::StoreRowsOp::create(b, value, view, row);
+    tile::StoreRowsOp::create(k.b, value, view, row);
   };
   if (views.lse)
-    store(views.lse, tile::LseOp::create(b, rowType(), state.max, state.sum,
-                                         sink, softmaxScale()));
+    store(views.lse, tile::LseOp::create(k.b, k.rowType(), state.max, state.sum,
+                                         sink, softmaxScale(k)));
   // The loop's maximum is one of products, which softmax scales to base 2.
   if (views.rowMax) {
-    double scale = softmaxScale().getValueAsDouble() * llvm::numbers::ln2;
-    store(views.rowMax, tile::ScaleOp::create(b, rowType(), state.max,
-                                              b.getF32FloatAttr(float(scale))));
+    double scale = softmaxScale(k).getValueAsDouble() * llvm::numbers::ln2;
+    store(views.rowMax,
+          tile::ScaleOp::create(k.b, k.rowType(), state.max,
+                                k.b.getF32FloatAttr(float(scale))));
   }
   if (views.rowSum)
     store(views.rowSum, state.sum);
 }
 
-void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
-  OutputViews views = viewOutputs(at);
-  for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
-    State state{results[3 * tile], results[3 * tile + 1],
-                results[3 * tile + 2]};
-    ifActive(tile, {}, [&] {
-      buildTileEpilogue(views, at.rows[tile], tile, state);
-      return SmallVector<Value>();
-    });
-  }
-}
-
-void KernelBuilder::buildTileEpilogue(const OutputViews &views, Value row,
-                                      unsigned tile, const State &state) {
+static void buildTileEpilogue(KernelContext &k, const OutputViews &views,
+                              Value row, unsigned tile, const State &state) {
   Value total = state.sum, sink;
   // Sinks are taken in log2 units.
   if (views.sinks)
     sink = tile::LoadRowsOp::create(
-        b, rowType(), views.sinks,
-        b.getF32FloatAttr(float(llvm::numbers::log2e)));
+        k.b, k.rowType(), views.sinks,
+        k.b.getF32FloatAttr(float(llvm::numbers::log2e)));
   // A sink counts where something is divided by the sum.
-  if (sink && !problem.unnormalised)
-    total = tile::AddSinkOp::create(b, rowType(), state.max, state.sum, sink,
-                                    softmaxScale());
-  buildOutput(views.output, row, tile, state.acc, total);
-  buildRowOutputs(views, row, state, sink);
+  if (sink && !k.problem.unnormalised)
+    total = tile::AddSinkOp::create(k.b, k.rowType(), state.max, state.sum,
+                                    sink, softmaxScale(k));
+  buildOutput(k, views.output, row, tile, state.acc, total);
+  buildRowOutputs(k, views, row, state, sink);
+}
+
+void fmha::buildEpilogue(KernelContext &k, const Coordinates &at,
+                         QueryTiles &queries, ValueRange results) {
+  OutputViews views = viewOutputs(k, at);
+  for (unsigned tile = 0; tile < k.plan.qTiles; ++tile) {
+    State state{results[3 * tile], results[3 * tile + 1],
+                results[3 * tile + 2]};
+    queries.ifActive(tile, {}, [&] {
+      buildTileEpilogue(k, views, at.rows[tile], tile, state);
+      return SmallVector<Value>();
+    });
+  }
 }

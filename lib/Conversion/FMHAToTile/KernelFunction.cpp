@@ -8,7 +8,7 @@
 
 #include "KernelFunction.h"
 #include "MergeKernel.h"
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
 
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Schedule/Model/Schedule.h"

@@ -6,43 +6,34 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "KernelKeys.h"
 
 using namespace mlir;
 using namespace fmha;
+using tile::TileType;
 
 /// The distance of an absent bound if the other KV segment has one: kernels
 /// with bounds have lengths below 2^30, so that sums of rows and bounds fit 32
 /// bits.
 static constexpr int64_t unbounded = schedule::Mask::largestWindow;
 
-Value KernelBuilder::select(Value second, Value of2, Value of1) {
-  return of1 == of2 ? of1 : arith::SelectOp::create(b, second, of2, of1);
+KeyBlocks::KeyBlocks(KernelContext &k, const Coordinates &at)
+    : k(k), at(at), chunkColumns{Value()} {
+  for (int64_t n = k.plan.keyChunk; n && n < k.keyColumns();
+       n += k.plan.keyChunk)
+    chunkColumns.push_back(k.index(n));
+  if (!at.second)
+    views = view(at.keys, /*isSecond=*/Value());
 }
 
-/// Builds the sequence and blocks of the second KV segment, never packed.
-void KernelBuilder::buildSecond(const Coordinates &at) {
-  Coordinates own = at;
-  own.firstKey = Value();
-  Value extent =
-      memref::DimOp::create(b, operand("k2"), int64_t(AttentionOp::Length));
-  own.keys =
-      buildSequence(extent, at.sequence, Value(), operand("source2_lens"));
-  if (at.keys.start && !own.keys.start)
-    own.keys.start = index(0);
-  const schedule::Mask &mask = op.getSource2Mask();
-  own.offset = buildOffset(own, mask);
-  own.blocks = buildBlockCount(own, mask);
-  // Each split has its share of either segment.
-  if (own.split)
-    takePart(own);
-  second = {own.keys, own.offset, own.firstKey, own.blocks};
+Value KeyBlocks::buildCount() {
+  return at.second ? k.make<arith::AddIOp>(at.blocks, at.second->blocks)
+                   : at.blocks;
 }
 
 /// Returns views of the keys and values of `keys`: of the second segment, if
 /// there is one, where `isSecond` holds.
-KeyViews KernelBuilder::viewKeys(const Coordinates &at, const Sequence &keys,
-                                 Value isSecond) {
+KeyViews KeyBlocks::view(const Sequence &keys, Value isSecond) {
   tile::ViewPlace place;
   place.batch = keys.batch;
   place.head = at.kvHead;
@@ -50,60 +41,99 @@ KeyViews KernelBuilder::viewKeys(const Coordinates &at, const Sequence &keys,
   place.length = keys.length;
   place.second = isSecond;
   auto viewAt = [&](Argument tensor, const char *other, Value column) {
-    place.other = isSecond ? operand(other) : Value();
+    place.other = isSecond ? k.operand(other) : Value();
     place.column = column;
-    return view(func.getArgument(tensor), place).getResult();
+    return k.view(k.func.getArgument(tensor), place).getResult();
   };
   KeyViews views;
   for (Value column : chunkColumns)
     views.keys.push_back(viewAt(Key, "k2", column));
-  if (!plan.shareKv)
+  if (!k.plan.shareKv)
     views.values = viewAt(Values, "v2", at.column);
   return views;
 }
 
-/// Builds one KV block. Blocks of the second segment follow those of the first:
-///   second = block >= blocks of the first
-///   column = second ? (block - blocks of the first)·keys : first + block·keys
-/// The loop recomputes bounds, so that softmax keeps few live values.
-KeyBlock KernelBuilder::buildKeyBlock(const Coordinates &at, Value block) {
-  const schedule::Mask &mask = op.getMask(), &mask2 = op.getSource2Mask();
+KeyBlock KeyBlocks::buildBlock(Value block) {
+  KeyBlock made = buildOfFirst(block);
+  if (at.second)
+    chooseSource(made, block);
+  return made;
+}
+
+/// Builds a block of the first segment.
+KeyBlock KeyBlocks::buildOfFirst(Value block) {
+  const schedule::Mask &mask = k.op.getMask();
   auto shifted = [&](Value offset, int64_t distance) -> Value {
-    return distance ? make<arith::AddIOp>(offset, index(distance)) : offset;
+    return distance ? k.make<arith::AddIOp>(offset, k.index(distance)) : offset;
   };
   KeyBlock made;
   made.keys = at.keys;
-  made.column = make<arith::MulIOp>(block, index(plan.kvBlock));
+  made.column = k.make<arith::MulIOp>(block, k.index(k.plan.kvBlock));
   if (at.firstKey)
-    made.column = make<arith::AddIOp>(made.column, at.firstKey);
+    made.column = k.make<arith::AddIOp>(made.column, at.firstKey);
   if (std::optional<unsigned> right = mask.rightBound())
     made.upper = shifted(at.offset, *right);
   if (mask.left)
     made.lower = shifted(at.offset, -int64_t(*mask.left));
-  made.views = keyViews;
-  if (!second)
-    return made;
+  made.views = views;
+  return made;
+}
+
+/// Makes `made`, a block of the first segment, one of the second where `block`
+/// is among its blocks.
+void KeyBlocks::chooseSource(KeyBlock &made, Value block) {
+  const SecondKeys &second = *at.second;
   made.second =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block, at.blocks);
+      arith::CmpIOp::create(k.b, arith::CmpIPredicate::sge, block, at.blocks);
   auto pick = [&](Value of2, Value of1) {
-    return select(made.second, of2, of1);
+    return k.select(made.second, of2, of1);
   };
-  Value number = make<arith::SubIOp>(block, at.blocks);
-  Value column2 = make<arith::MulIOp>(number, index(plan.kvBlock));
-  if (second->firstKey)
-    column2 = make<arith::AddIOp>(column2, second->firstKey);
+  Value number = k.make<arith::SubIOp>(block, at.blocks);
+  Value column2 = k.make<arith::MulIOp>(number, k.index(k.plan.kvBlock));
+  if (second.firstKey)
+    column2 = k.make<arith::AddIOp>(column2, second.firstKey);
   made.column = pick(column2, made.column);
-  const Sequence &own = second->keys;
+  const Sequence &own = second.keys;
   made.keys.batch = pick(own.batch, at.keys.batch);
   if (own.start)
     made.keys.start = pick(own.start, at.keys.start);
   made.keys.length = pick(own.length, at.keys.length);
   if (made.lower)
-    made.lower = pick(index(-unbounded), made.lower);
-  bool bounded = bool(mask2.rightBound());
+    made.lower = pick(k.index(-unbounded), made.lower);
+  bool bounded = bool(k.op.getSource2Mask().rightBound());
   if (bounded || made.upper)
-    made.upper = pick(bounded ? second->offset : index(unbounded),
-                      made.upper ? made.upper : index(unbounded));
-  made.views = viewKeys(at, made.keys, made.second);
-  return made;
+    made.upper = pick(bounded ? second.offset : k.index(unbounded),
+                      made.upper ? made.upper : k.index(unbounded));
+  made.views = view(made.keys, made.second);
+}
+
+Value KeyBlocks::loadTile(StringRef ring, Value view, int64_t rows,
+                          int64_t columns, Value row) {
+  TileType type = TileType::get(k.b.getContext(), {rows, columns},
+                                k.op.getElementType(), Attribute());
+  auto made = tile::LoadOp::create(k.b, type, row, view, Value());
+  return k.inRegion(made, ring).getResult();
+}
+
+BlockTiles KeyBlocks::load(const KeyBlock &keys) {
+  Value firstKey = keys.column;
+  BlockTiles block;
+  int64_t chunk = k.plan.keyChunk ? k.plan.keyChunk : k.keyColumns();
+  for (auto [n, view] : llvm::enumerate(keys.views.keys)) {
+    int64_t columns = std::min(chunk, k.keyColumns() - int64_t(n) * chunk);
+    block.keys.push_back(
+        loadTile("KV", view, k.plan.kvBlock, columns, firstKey));
+  }
+  if (k.plan.shareKv) {
+    block.values = {k.slice(block.keys.front(), 0, k.outputColumns())};
+    return block;
+  }
+  int64_t rows = k.plan.valueChunk ? k.plan.valueChunk : k.plan.kvBlock;
+  for (int64_t n = 0; n < k.plan.kvBlock; n += rows) {
+    Value row = n ? k.make<arith::AddIOp>(firstKey, k.index(n)) : firstKey;
+    block.values.push_back(loadTile(k.plan.vStages ? "V" : "KV",
+                                    keys.views.values, rows, k.outputColumns(),
+                                    row));
+  }
+  return block;
 }

@@ -6,18 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "KernelPlace.h"
 
 using namespace mlir;
 using namespace fmha;
 
-Value KernelBuilder::buildEntry(Value list, Value number) {
-  Value entry = memref::LoadOp::create(b, list, ValueRange{number});
-  return arith::IndexCastOp::create(b, b.getIndexType(), entry);
+static Value buildEntry(KernelContext &k, Value list, Value number) {
+  Value entry = memref::LoadOp::create(k.b, list, ValueRange{number});
+  return arith::IndexCastOp::create(k.b, k.b.getIndexType(), entry);
 }
 
-Value KernelBuilder::clamp(Value number, Value least, Value most) {
-  return make<arith::MinSIOp>(make<arith::MaxSIOp>(number, least), most);
+static Value clamp(KernelContext &k, Value number, Value least, Value most) {
+  return k.make<arith::MinSIOp>(k.make<arith::MaxSIOp>(number, least), most);
 }
 
 /// Builds the rows of one sequence. Varlen metadata comes from memory and is
@@ -27,65 +27,24 @@ Value KernelBuilder::clamp(Value number, Value least, Value most) {
 ///   start = clamp(starts[b], 0, extent)
 ///   end = clamp(starts[b + 1], start, extent)
 ///   length = clamp(lengths[b], 0, end - start)
-Sequence KernelBuilder::buildSequence(Value extent, Value batch, Value starts,
-                                      Value lengths) {
+static Sequence buildSequence(KernelContext &k, Value extent, Value batch,
+                              Value starts, Value lengths) {
   Sequence made{batch, Value(), extent};
   if (!starts && !lengths)
     return made;
-  Value zero = index(0);
+  Value zero = k.index(0);
   if (starts) {
     made.batch = zero;
-    made.start = clamp(buildEntry(starts, batch), zero, extent);
-    Value next = make<arith::AddIOp>(batch, index(1));
-    Value end = clamp(buildEntry(starts, next), made.start, extent);
-    made.length = make<arith::SubIOp>(end, made.start);
+    made.start = clamp(k, buildEntry(k, starts, batch), zero, extent);
+    Value next = k.make<arith::AddIOp>(batch, k.index(1));
+    Value end = clamp(k, buildEntry(k, starts, next), made.start, extent);
+    made.length = k.make<arith::SubIOp>(end, made.start);
   }
   if (lengths) {
     made.start = made.start ? made.start : zero;
-    made.length = clamp(buildEntry(lengths, batch), zero, made.length);
+    made.length = clamp(k, buildEntry(k, lengths, batch), zero, made.length);
   }
   return made;
-}
-
-Coordinates KernelBuilder::buildCoordinates() {
-  Coordinates at;
-  int64_t rowsPerCta = int64_t(plan.qTiles) * rowsOfTile();
-  Value queryRows = extent(Query, AttentionOp::Length), longest = queryRows;
-  Value keyRows = extent(Key, AttentionOp::Length);
-  if (Value said = operand("max_q_len"))
-    longest = arith::IndexCastUIOp::create(b, b.getIndexType(), said);
-  Value heads = extent(Query, AttentionOp::Heads);
-  Value kvHeads = extent(Key, AttentionOp::Heads);
-  // The grid is one-dimensional, since only x may exceed 65535.
-  Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  buildPass(at, id);
-  buildSplit(at, id);
-  Value rowBlocks = make<arith::CeilDivUIOp>(longest, index(rowsPerCta));
-  Value rowBlock = buildRowBlock(id, rowBlocks);
-  Value rest = make<arith::DivUIOp>(id, rowBlocks);
-  Value batch = buildHeads(at, rest, heads, kvHeads);
-  at.sequence = batch;
-  at.queries =
-      buildSequence(queryRows, batch, operand("cu_seqlens_q"), Value());
-  at.keys = buildSequence(keyRows, batch, operand("cu_seqlens_k"),
-                          operand("kv_lens"));
-  at.outputBatch = buildOutputBatch(at);
-  Value first = make<arith::MulIOp>(rowBlock, index(rowsPerCta));
-  for (unsigned tile = 0; tile < plan.qTiles; ++tile)
-    at.rows.push_back(
-        make<arith::AddIOp>(first, index(int64_t(tile) * rowsOfTile())));
-  // One message serves either segment, so both have the same form of bounds.
-  if (op.getKey2() && op.getProblem().keysEndInside() && !at.keys.start)
-    at.keys.start = index(0);
-  at.offset = buildOffset(at, op.getMask());
-  if (op.getMask().left)
-    at.firstKey = buildFirstKey(at);
-  at.blocks = buildBlockCount(at, op.getMask());
-  if (at.split)
-    takePart(at);
-  if (op.getKey2())
-    buildSecond(at);
-  return at;
 }
 
 /// Returns the row block of CTA `id`. With a right bound the last rows see the
@@ -94,152 +53,211 @@ Coordinates KernelBuilder::buildCoordinates() {
 /// order, computes two neighbors: the longest with the shortest, and so on, so
 /// that all pairs take as long. Every other head is in reverse order, so that
 /// the middle blocks of odd counts pair up.
-Value KernelBuilder::buildRowBlock(Value id, Value rowBlocks) {
-  Value number = make<arith::RemUIOp>(id, rowBlocks);
-  if (!op.getMask().rightBound())
+static Value buildRowBlock(KernelContext &k, Value id, Value rowBlocks) {
+  Value number = k.make<arith::RemUIOp>(id, rowBlocks);
+  if (!k.op.getMask().rightBound())
     return number;
-  Value last = make<arith::SubIOp>(rowBlocks, index(1));
-  if (!schedule::pairsTiles(plan))
-    return make<arith::SubIOp>(last, number);
-  Value head = make<arith::DivUIOp>(id, rowBlocks);
-  Value back =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                            make<arith::RemUIOp>(head, index(2)), index(0));
-  number = arith::SelectOp::create(b, back, make<arith::SubIOp>(last, number),
-                                   number);
-  Value half = make<arith::DivUIOp>(number, index(2));
-  Value odd = make<arith::RemUIOp>(number, index(2));
+  Value last = k.make<arith::SubIOp>(rowBlocks, k.index(1));
+  if (!schedule::pairsTiles(k.plan))
+    return k.make<arith::SubIOp>(last, number);
+  Value head = k.make<arith::DivUIOp>(id, rowBlocks);
+  Value back = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne,
+                                     k.make<arith::RemUIOp>(head, k.index(2)),
+                                     k.index(0));
+  number = arith::SelectOp::create(k.b, back,
+                                   k.make<arith::SubIOp>(last, number), number);
+  Value half = k.make<arith::DivUIOp>(number, k.index(2));
+  Value odd = k.make<arith::RemUIOp>(number, k.index(2));
   Value isLong =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, odd, index(0));
-  return arith::SelectOp::create(b, isLong, make<arith::SubIOp>(last, half),
+      arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, odd, k.index(0));
+  return arith::SelectOp::create(k.b, isLong, k.make<arith::SubIOp>(last, half),
                                  half);
 }
 
 /// Returns the key position of query row 0.
-Value KernelBuilder::buildOffset(const Coordinates &at,
-                                 const schedule::Mask &mask) {
+static Value buildOffset(KernelContext &k, const Coordinates &at,
+                         const schedule::Mask &mask) {
   if (mask.isTopLeft())
-    return index(0);
-  return make<arith::SubIOp>(at.keys.length, at.queries.length);
+    return k.index(0);
+  return k.make<arith::SubIOp>(at.keys.length, at.queries.length);
 }
 
 /// Builds the index of the split. The splits of a row block are adjacent in the
 /// grid. Sets `id` to the index of the row block.
-void KernelBuilder::buildSplit(Coordinates &at, Value &id) {
-  if (plan.splits == 1)
+static void buildSplit(KernelContext &k, Coordinates &at, Value &id) {
+  if (k.plan.splits == 1)
     return;
-  at.split = make<arith::RemUIOp>(id, index(plan.splits));
-  id = make<arith::DivUIOp>(id, index(plan.splits));
+  at.split = k.make<arith::RemUIOp>(id, k.index(k.plan.splits));
+  id = k.make<arith::DivUIOp>(id, k.index(k.plan.splits));
 }
 
 /// Restricts the blocks to those of one split: of n blocks split p has up to
 /// ceil(n / splits), from p·ceil(n / splits) on.
-void KernelBuilder::takePart(Coordinates &at) {
-  Value each = make<arith::CeilDivUIOp>(at.blocks, index(plan.splits));
+static void takePart(KernelContext &k, Coordinates &at) {
+  Value each = k.make<arith::CeilDivUIOp>(at.blocks, k.index(k.plan.splits));
   Value begin =
-      make<arith::MinSIOp>(make<arith::MulIOp>(at.split, each), at.blocks);
-  at.blocks = make<arith::MinSIOp>(each, make<arith::SubIOp>(at.blocks, begin));
-  Value keys = make<arith::MulIOp>(begin, index(plan.kvBlock));
-  at.firstKey = at.firstKey ? make<arith::AddIOp>(at.firstKey, keys) : keys;
+      k.make<arith::MinSIOp>(k.make<arith::MulIOp>(at.split, each), at.blocks);
+  at.blocks =
+      k.make<arith::MinSIOp>(each, k.make<arith::SubIOp>(at.blocks, begin));
+  Value keys = k.make<arith::MulIOp>(begin, k.index(k.plan.kvBlock));
+  at.firstKey = at.firstKey ? k.make<arith::AddIOp>(at.firstKey, keys) : keys;
 }
 
 /// Returns the batch of the outputs, which have all batches of split 0, then
 /// those of split 1, ...; if queries are packed there is one batch.
-Value KernelBuilder::buildOutputBatch(const Coordinates &at) {
+static Value buildOutputBatch(KernelContext &k, const Coordinates &at) {
   if (!at.split)
     return at.queries.batch;
-  Value batches = operand("batch");
+  Value batches = k.operand("batch");
   if (!batches)
     return at.split;
-  batches = arith::IndexCastUIOp::create(b, b.getIndexType(), batches);
-  return make<arith::AddIOp>(make<arith::MulIOp>(at.split, batches),
-                             at.queries.batch);
+  batches = arith::IndexCastUIOp::create(k.b, k.b.getIndexType(), batches);
+  return k.make<arith::AddIOp>(k.make<arith::MulIOp>(at.split, batches),
+                               at.queries.batch);
 }
 
 /// Builds the index of the head_dim_v tile, and sets `id` to that of the row
 /// block. Tiles of a row block are adjacent in the grid, so K stays in L2.
-void KernelBuilder::buildPass(Coordinates &at, Value &id) {
-  unsigned passes = schedule::outputPasses(op.getProblem(), plan);
+static void buildPass(KernelContext &k, Coordinates &at, Value &id) {
+  unsigned passes = schedule::outputPasses(k.op.getProblem(), k.plan);
   if (passes == 1)
     return;
-  Value pass = make<arith::RemUIOp>(id, index(passes));
-  at.column = make<arith::MulIOp>(pass, index(outputColumns()));
-  id = make<arith::DivUIOp>(id, index(passes));
+  Value pass = k.make<arith::RemUIOp>(id, k.index(passes));
+  at.column = k.make<arith::MulIOp>(pass, k.index(k.outputColumns()));
+  id = k.make<arith::DivUIOp>(id, k.index(passes));
 }
 
 /// Builds the heads of a CTA and returns the index of the batch. Packed heads
 /// are a chunk of a group; the last chunk of a group may have fewer:
 ///   head = id mod q_heads; kv_head = head / group
 ///   chunk = id mod chunks; kv_head = (id / chunks) mod kv_heads
-Value KernelBuilder::buildHeads(Coordinates &at, Value id, Value heads,
-                                Value kvHeads) {
-  if (!isPacked()) {
-    at.head = make<arith::RemUIOp>(id, heads);
-    Value batch = make<arith::DivUIOp>(id, heads);
+static Value buildHeads(KernelContext &k, Coordinates &at, Value id,
+                        Value heads, Value kvHeads) {
+  if (!k.isPacked()) {
+    at.head = k.make<arith::RemUIOp>(id, heads);
+    Value batch = k.make<arith::DivUIOp>(id, heads);
     at.kvHead =
-        make<arith::DivUIOp>(at.head, make<arith::DivUIOp>(heads, kvHeads));
+        k.make<arith::DivUIOp>(at.head, k.make<arith::DivUIOp>(heads, kvHeads));
     return batch;
   }
-  Value group = make<arith::DivUIOp>(heads, kvHeads);
-  Value packed = index(plan.packHeads);
-  Value chunks = make<arith::CeilDivUIOp>(group, packed);
-  Value groups = make<arith::DivUIOp>(id, chunks);
-  at.kvHead = make<arith::RemUIOp>(groups, kvHeads);
-  at.member = make<arith::MulIOp>(make<arith::RemUIOp>(id, chunks), packed);
+  Value group = k.make<arith::DivUIOp>(heads, kvHeads);
+  Value packed = k.index(k.plan.packHeads);
+  Value chunks = k.make<arith::CeilDivUIOp>(group, packed);
+  Value groups = k.make<arith::DivUIOp>(id, chunks);
+  at.kvHead = k.make<arith::RemUIOp>(groups, kvHeads);
+  at.member = k.make<arith::MulIOp>(k.make<arith::RemUIOp>(id, chunks), packed);
   at.head =
-      make<arith::AddIOp>(make<arith::MulIOp>(at.kvHead, group), at.member);
-  at.count = make<arith::SubIOp>(group, at.member);
-  return make<arith::DivUIOp>(groups, kvHeads);
+      k.make<arith::AddIOp>(k.make<arith::MulIOp>(at.kvHead, group), at.member);
+  at.count = k.make<arith::SubIOp>(group, at.member);
+  return k.make<arith::DivUIOp>(groups, kvHeads);
 }
 
 /// Returns the first key of the CTA's first row, i + offset - left.
-Value KernelBuilder::buildFirstKey(const Coordinates &at) {
-  Value place = make<arith::AddIOp>(at.rows.front(), at.offset);
-  Value first = make<arith::SubIOp>(place, index(*op.getMask().left));
-  first = make<arith::MaxSIOp>(first, index(0));
-  Value block = make<arith::DivUIOp>(first, index(plan.kvBlock));
-  return make<arith::MulIOp>(block, index(plan.kvBlock));
+static Value buildFirstKey(KernelContext &k, const Coordinates &at) {
+  Value place = k.make<arith::AddIOp>(at.rows.front(), at.offset);
+  Value first = k.make<arith::SubIOp>(place, k.index(*k.op.getMask().left));
+  first = k.make<arith::MaxSIOp>(first, k.index(0));
+  Value block = k.make<arith::DivUIOp>(first, k.index(k.plan.kvBlock));
+  return k.make<arith::MulIOp>(block, k.index(k.plan.kvBlock));
 }
 
 /// Returns the number of KV blocks. The last row of the CTA, i = min(first +
 /// rows, q_len) - 1, sees keys up to i + offset + right, so the CTA needs
 /// min(first + rows, q_len) + offset + right keys, and none if that is
 /// negative. Without a window the last row sits at the last key at most.
-Value KernelBuilder::buildBlockCount(const Coordinates &at,
-                                     const schedule::Mask &mask) {
+static Value buildBlockCount(KernelContext &k, const Coordinates &at,
+                             const schedule::Mask &mask) {
   Value keys = at.keys.length;
   if (std::optional<unsigned> right = mask.rightBound()) {
-    Value end = make<arith::AddIOp>(at.rows.back(), index(rowsOfTile()));
-    Value lastSeen = make<arith::AddIOp>(
-        make<arith::MinSIOp>(end, at.queries.length), at.offset);
+    Value end = k.make<arith::AddIOp>(at.rows.back(), k.index(k.rowsOfTile()));
+    Value lastSeen = k.make<arith::AddIOp>(
+        k.make<arith::MinSIOp>(end, at.queries.length), at.offset);
     if (*right)
-      lastSeen = make<arith::AddIOp>(lastSeen, index(*right));
+      lastSeen = k.make<arith::AddIOp>(lastSeen, k.index(*right));
     if (*right || mask.isTopLeft())
-      lastSeen = make<arith::MinSIOp>(lastSeen, at.keys.length);
+      lastSeen = k.make<arith::MinSIOp>(lastSeen, at.keys.length);
     keys = lastSeen;
   }
   if (at.firstKey)
-    keys = make<arith::SubIOp>(keys, at.firstKey);
+    keys = k.make<arith::SubIOp>(keys, at.firstKey);
   if (!mask.isFull())
-    keys = make<arith::MaxSIOp>(keys, index(0));
+    keys = k.make<arith::MaxSIOp>(keys, k.index(0));
   // The grid is for the longest sequence; shorter ones have CTAs without rows.
   if (at.queries.start) {
-    Value hasRows = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+    Value hasRows = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt,
                                           at.rows.front(), at.queries.length);
-    keys = arith::SelectOp::create(b, hasRows, keys, index(0));
+    keys = arith::SelectOp::create(k.b, hasRows, keys, k.index(0));
   }
-  return make<arith::CeilDivUIOp>(keys, index(plan.kvBlock));
+  return k.make<arith::CeilDivUIOp>(keys, k.index(k.plan.kvBlock));
 }
 
-/// Returns the coordinates of the queries; with packed heads both as a query
-/// head and as a member of a KV head's group.
-tile::ViewPlace KernelBuilder::placeOfQueries(const Coordinates &at) {
+/// Builds the sequence and blocks of the second KV segment, never packed.
+static SecondKeys buildSecond(KernelContext &k, const Coordinates &at) {
+  Coordinates own = at;
+  own.firstKey = Value();
+  Value extent =
+      memref::DimOp::create(k.b, k.operand("k2"), int64_t(AttentionOp::Length));
+  own.keys =
+      buildSequence(k, extent, at.sequence, Value(), k.operand("source2_lens"));
+  if (at.keys.start && !own.keys.start)
+    own.keys.start = k.index(0);
+  const schedule::Mask &mask = k.op.getSource2Mask();
+  own.offset = buildOffset(k, own, mask);
+  own.blocks = buildBlockCount(k, own, mask);
+  // Each split has its share of either segment.
+  if (own.split)
+    takePart(k, own);
+  return {own.keys, own.offset, own.firstKey, own.blocks};
+}
+
+Coordinates fmha::buildCoordinates(KernelContext &k) {
+  Coordinates at;
+  int64_t rowsPerCta = int64_t(k.plan.qTiles) * k.rowsOfTile();
+  Value queryRows = k.extent(Query, AttentionOp::Length), longest = queryRows;
+  Value keyRows = k.extent(Key, AttentionOp::Length);
+  if (Value said = k.operand("max_q_len"))
+    longest = arith::IndexCastUIOp::create(k.b, k.b.getIndexType(), said);
+  Value heads = k.extent(Query, AttentionOp::Heads);
+  Value kvHeads = k.extent(Key, AttentionOp::Heads);
+  // The grid is one-dimensional, since only x may exceed 65535.
+  Value id = gpu::BlockIdOp::create(k.b, gpu::Dimension::x);
+  buildPass(k, at, id);
+  buildSplit(k, at, id);
+  Value rowBlocks = k.make<arith::CeilDivUIOp>(longest, k.index(rowsPerCta));
+  Value rowBlock = buildRowBlock(k, id, rowBlocks);
+  Value rest = k.make<arith::DivUIOp>(id, rowBlocks);
+  Value batch = buildHeads(k, at, rest, heads, kvHeads);
+  at.sequence = batch;
+  at.queries =
+      buildSequence(k, queryRows, batch, k.operand("cu_seqlens_q"), Value());
+  at.keys = buildSequence(k, keyRows, batch, k.operand("cu_seqlens_k"),
+                          k.operand("kv_lens"));
+  at.outputBatch = buildOutputBatch(k, at);
+  Value first = k.make<arith::MulIOp>(rowBlock, k.index(rowsPerCta));
+  for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
+    at.rows.push_back(
+        k.make<arith::AddIOp>(first, k.index(int64_t(tile) * k.rowsOfTile())));
+  // One message serves either segment, so both have the same form of bounds.
+  if (k.op.getKey2() && k.op.getProblem().keysEndInside() && !at.keys.start)
+    at.keys.start = k.index(0);
+  at.offset = buildOffset(k, at, k.op.getMask());
+  if (k.op.getMask().left)
+    at.firstKey = buildFirstKey(k, at);
+  at.blocks = buildBlockCount(k, at, k.op.getMask());
+  if (at.split)
+    takePart(k, at);
+  if (k.op.getKey2())
+    at.second = buildSecond(k, at);
+  return at;
+}
+
+tile::ViewPlace fmha::placeOfQueries(KernelContext &k, const Coordinates &at) {
   tile::ViewPlace place;
   place.batch = at.queries.batch;
   place.head = at.head;
   place.count = at.count;
   place.member = at.member;
-  if (isPacked())
+  if (k.isPacked())
     place.kvHead = at.kvHead;
   place.start = at.queries.start;
   place.length = at.queries.length;

@@ -454,3 +454,16 @@ LogicalResult fmha::checkHeadDim(MergeOp op) {
                         << " to make a kernel for, got " << op.getHeadDim()
                         << "; fmha-decompose-to-linalg takes any";
 }
+
+MergeProblem fmha::mergeOf(MergeOp op) {
+  MergeProblem problem;
+  problem.headDim = op.getHeadDim();
+  Type element = op.getOutput().getType().getElementType();
+  problem.output = element.isF32() ? "f32" : element.isF16() ? "f16" : "bf16";
+  problem.lse = bool(op.getLse());
+  problem.rowMax = bool(op.getRowMax());
+  problem.rowSum = bool(op.getRowSum());
+  problem.sink = bool(op.getSink());
+  problem.unnormalised = op.getUnnormalised();
+  return problem;
+}

@@ -9,8 +9,9 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOTILE_MERGEKERNEL_H
 #define FMHA_LIB_CONVERSION_FMHATOTILE_MERGEKERNEL_H
 
+#include "fmha/Conversion/MergeProblem.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
+#include "fmha/Kernel/MergeAbi.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedKernels.h"
-#include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
+#include "fmha/Conversion/MergeProblem.h"
 
 #include "mlir/IR/Builders.h"
 

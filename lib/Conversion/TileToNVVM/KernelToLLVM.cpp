@@ -8,7 +8,7 @@
 
 #include "fmha/Conversion/Passes.h"
 
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Kernel/KernelInfo.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"

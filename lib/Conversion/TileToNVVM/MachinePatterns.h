@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_CONVERSION_TILETONVVM_MACHINEPATTERNS_H
 #define FMHA_LIB_CONVERSION_TILETONVVM_MACHINEPATTERNS_H
 
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"

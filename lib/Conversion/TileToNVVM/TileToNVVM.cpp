@@ -10,9 +10,9 @@
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
-#include "fmha/Dialect/Tile/Transforms/ProgramAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
+#include "fmha/Kernel/KernelInfo.h"
+#include "fmha/Kernel/ProgramAbi.h"
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Target/Target.h"
 

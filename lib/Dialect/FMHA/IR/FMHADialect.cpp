@@ -16,19 +16,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/InliningUtils.h"
 
-#include <mutex>
-
 using namespace mlir;
 using namespace fmha;
 
-struct fmha::CheckedMaps {
-  std::mutex mutex;
-  DenseMap<std::pair<Attribute, Attribute>,
-           std::unique_ptr<const schedule::CheckedMap>>
-      of;
-};
-
-#include "fmha/Dialect/FMHA/IR/FMHADialect.cpp.inc"
+#include "fmha/Dialect/FMHA/Attributes/FMHADialect.cpp.inc"
 
 namespace {
 
@@ -47,23 +38,7 @@ struct FMHAInliner : DialectInlinerInterface {
 
 } // namespace
 
-const schedule::CheckedMap &
-FMHADialect::getMap(const schedule::Problem &problem, ScheduleAttr schedule) {
-  // Hints and the outputs of the merge kernel do not matter.
-  schedule::Problem kernel = schedule::kernelProblem(
-      schedule::withoutHints(problem), schedule.getValue());
-  auto attribute = ProblemAttr::get(getContext(), {kernel, std::nullopt});
-  std::lock_guard<std::mutex> lock(maps->mutex);
-  std::unique_ptr<const schedule::CheckedMap> &map =
-      maps->of[{attribute, schedule}];
-  if (!map)
-    map = std::make_unique<const schedule::CheckedMap>(schedule::checkAndLayOut(
-        kernel, schedule::withRoles(schedule.getValue())));
-  return *map;
-}
-
 void FMHADialect::initialize() {
-  maps = std::make_unique<CheckedMaps>();
   registerAttributes();
   addInterfaces<FMHAInliner>();
   addOperations<

@@ -30,7 +30,7 @@ Outcome executeProxyAsync(Warp &warp, const Instruction &inst,
                           LaneMask active) {
   const ProxyForm &form = inst.data<ProxyForm>();
   if (Races *races = racesOf(warp))
-    races->proxyFence(warp, active, form.shared, form.global);
+    races->edges.proxyFence(warp, active, form.shared, form.global);
   return Outcome::Next;
 }
 
@@ -60,7 +60,7 @@ void decodeProxyOneWay(Decoder &decoder, Instruction &inst) {
 
 Outcome executeInitFence(Warp &warp, const Instruction &, LaneMask active) {
   if (Races *races = racesOf(warp))
-    races->barrierInitFence(warp, active);
+    races->edges.barrierInitFence(warp, active);
   return Outcome::Next;
 }
 

@@ -9,8 +9,8 @@
 #ifndef FMHA_DIALECT_FMHA_IR_FMHAOPS_TD
 #define FMHA_DIALECT_FMHA_IR_FMHAOPS_TD
 
-include "fmha/Dialect/FMHA/IR/FMHAAttrs.td"
-include "fmha/Dialect/FMHA/IR/FMHABase.td"
+include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.td"
+include "fmha/Dialect/FMHA/Attributes/FMHABase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"

@@ -8,7 +8,6 @@
 
 #include "Distribute.h"
 #include "KernelFamily.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Layout/Tmem.h"
 

@@ -10,7 +10,7 @@
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_COMMON_DISTRIBUTE_H
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Kernel/KernelInfo.h"
 #include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

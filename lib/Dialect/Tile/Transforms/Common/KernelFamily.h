@@ -16,7 +16,7 @@
 
 #include "Common/PartitionFamily.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Kernel/KernelInfo.h"
 #include "fmha/Target/Target.h"
 
 namespace fmha::tile {

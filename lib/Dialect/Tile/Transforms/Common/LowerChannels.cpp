@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Kernel/KernelInfo.h"
 #include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,64 +35,52 @@ namespace {
 /// Columns of one swizzle panel of 16-bit elements: 128 bytes.
 constexpr int64_t panelColumns = layout::PanelTile::panelColumns;
 
+Value index(ImplicitLocOpBuilder &b, int64_t v) {
+  return arith::ConstantIndexOp::create(b, v);
+}
+
+/// The stage of a ring in which `message` lies.
+Value stageOf(ImplicitLocOpBuilder &b, unsigned depth, Value message) {
+  if (depth == 1)
+    return index(b, 0);
+  return arith::RemUIOp::create(b, message, index(b, depth));
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
 /// The barriers of one channel; `free` may be another channel's, or null.
 struct Barriers {
   ChannelOp channel;
   Value full, free;
 };
 
-class ChannelLowering {
+/// The barriers of all channels of a kernel.
+class BarrierTable {
 public:
-  ChannelLowering(gpu::GPUFuncOp func, const KernelInfo &info)
-      : func(func), info(info), b(func.getLoc(), func.getContext()) {}
-  LogicalResult run();
+  /// They lie in `region` of the memory map.
+  BarrierTable(ImplicitLocOpBuilder &b, const schedule::SmemRegion &region)
+      : b(b), region(region), nextOffset(region.offset) {}
+
+  LogicalResult make(gpu::GPUFuncOp func);
+  Barriers of(Value channel) const { return barriers.lookup(channel); }
 
 private:
-  LogicalResult makeBarriers();
   Value makeBarrier(const Twine &name, unsigned count, unsigned arrivals);
-  void lower(Operation *op);
-  void lowerAcquire(AcquireOp op);
-  void lowerReceive(ReceiveOp op);
-  void lowerPublish(PublishOp op);
-  void lowerRelease(ReleaseOp op);
-  Value rowsOf(ViewOp view);
-  template <typename CopyOp>
-  std::pair<Value, Value> boxRow(CopyOp op, Value extent);
-  std::pair<Value, Value> loadRow(LoadOp op);
-  std::pair<int32_t, Value> panelColumn(LoadOp op, int64_t panel);
-  void lowerLoad(LoadOp op);
-  void lowerStore(StoreOp op);
-  bool isKnownFree(AcquireOp op);
-  void mergeFences();
+  void makeOwn(ChannelOp op);
+  LogicalResult findReleasing(ChannelOp op);
 
-  void wait(Value barrier, unsigned depth, Value message, bool free);
-  void slot(Operation *op, unsigned depth, Value message);
-  Value panelAddress(TileType tile, Value stage, int64_t panel);
-  Value index(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
-  Value stageOf(unsigned depth, Value message) {
-    if (depth == 1)
-      return index(0);
-    return arith::RemUIOp::create(b, message, index(depth));
-  }
-  Barriers &barriersOf(Value channel) { return barriers.find(channel)->second; }
-
-  gpu::GPUFuncOp func;
-  const KernelInfo &info;
-  ImplicitLocOpBuilder b;
+  ImplicitLocOpBuilder &b;
+  const schedule::SmemRegion &region;
   llvm::DenseMap<Value, Barriers> barriers;
-  /// Acquisitions that need not wait.
-  llvm::DenseSet<Operation *> knownFree;
-  /// Byte offset of the next barrier in dynamic shared memory, and the first
-  /// one behind the region.
-  unsigned nextOffset = 0, endOffset = 0;
+  llvm::StringMap<Value> freeByName;
+  /// Byte offset of the next barrier in dynamic shared memory.
+  unsigned nextOffset;
 };
 
-//===----------------------------------------------------------------------===//
-// Barriers
-//===----------------------------------------------------------------------===//
-
-Value ChannelLowering::makeBarrier(const Twine &name, unsigned count,
-                                   unsigned arrivals) {
+Value BarrierTable::makeBarrier(const Twine &name, unsigned count,
+                                unsigned arrivals) {
   auto type = BarrierType::get(b.getContext(), count);
   Value made = BarrierOp::create(b, type, b.getStringAttr(name), nextOffset,
                                  arrivals, Value());
@@ -103,65 +90,102 @@ Value ChannelLowering::makeBarrier(const Twine &name, unsigned count,
 
 /// %ch = tile.channel "kv" ... -> %full = tile.barrier "kv.full" at ...
 ///                                %free = tile.barrier "kv.free" at ...
-LogicalResult ChannelLowering::makeBarriers() {
-  const schedule::SmemRegion *region = info.map.findSmem("barriers");
-  nextOffset = region->offset;
-  endOffset = region->offset + region->bytes * region->stages;
-  llvm::StringMap<Value> freeByName;
-  SmallVector<ChannelOp> channels;
-  func.walk([&](ChannelOp op) { channels.push_back(op); });
-  for (ChannelOp op : channels) {
-    b.setInsertionPoint(op);
-    b.setLoc(op.getLoc());
-    Barriers made{op,
-                  makeBarrier(op.getName() + ".full", op.getDepth(),
-                              op.getProducerArrivals()),
-                  Value()};
-    if (op.hasReleaseBarrier())
-      made.free = makeBarrier(op.getName() + ".free", op.getDepth(),
-                              op.getConsumerArrivals());
-    freeByName[op.getName()] = made.free;
-    barriers[op.getResult()] = made;
-  }
-  for (ChannelOp op : channels) {
-    if (!op.getReleasedBy())
-      continue;
-    Value free = freeByName.lookup(*op.getReleasedBy());
-    if (!free)
-      return op.emitOpError() << "is released by \"" << *op.getReleasedBy()
-                              << "\", which is no channel with releases";
-    barriers[op.getResult()].free = free;
-  }
-  if (nextOffset > endOffset)
-    return func.emitError() << "needs " << nextOffset - region->offset
-                            << " bytes of barriers, but the schedule keeps "
-                            << endOffset - region->offset;
+void BarrierTable::makeOwn(ChannelOp op) {
+  b.setInsertionPoint(op);
+  b.setLoc(op.getLoc());
+  Barriers made{op,
+                makeBarrier(op.getName() + ".full", op.getDepth(),
+                            op.getProducerArrivals()),
+                Value()};
+  if (op.hasReleaseBarrier())
+    made.free = makeBarrier(op.getName() + ".free", op.getDepth(),
+                            op.getConsumerArrivals());
+  freeByName[op.getName()] = made.free;
+  barriers[op.getResult()] = made;
+}
+
+/// Finds the barrier of the channel whose releases free the slots of `op`.
+LogicalResult BarrierTable::findReleasing(ChannelOp op) {
+  if (!op.getReleasedBy())
+    return success();
+  Value free = freeByName.lookup(*op.getReleasedBy());
+  if (!free)
+    return op.emitOpError() << "is released by \"" << *op.getReleasedBy()
+                            << "\", which is no channel with releases";
+  barriers[op.getResult()].free = free;
   return success();
 }
 
-/// Waits until the slot of `message` is full, or free: a free slot's barrier is
-/// one phase ahead, so that nobody waits in the first round.
-void ChannelLowering::wait(Value barrier, unsigned depth, Value message,
-                           bool free) {
-  Value round = message;
-  if (depth != 1)
-    round = arith::DivUIOp::create(b, message, index(depth));
-  Value parity = arith::AndIOp::create(b, round, index(1));
-  if (free)
-    parity = arith::XOrIOp::create(b, parity, index(1));
-  WaitOp::create(b, barrier, stageOf(depth, message), parity);
-}
-
-void ChannelLowering::slot(Operation *op, unsigned depth, Value message) {
-  Value made = SlotAddressOp::create(b, op->getResult(0).getType(),
-                                     stageOf(depth, message));
-  op->getResult(0).replaceAllUsesWith(made);
-  op->erase();
+LogicalResult BarrierTable::make(gpu::GPUFuncOp func) {
+  SmallVector<ChannelOp> channels;
+  func.walk([&](ChannelOp op) { channels.push_back(op); });
+  for (ChannelOp op : channels)
+    makeOwn(op);
+  for (ChannelOp op : channels)
+    if (failed(findReleasing(op)))
+      return failure();
+  unsigned kept = region.bytes * region.stages;
+  if (nextOffset > region.offset + kept)
+    return func.emitError()
+           << "needs " << nextOffset - region.offset
+           << " bytes of barriers, but the schedule keeps " << kept;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
 // Ends of a channel
 //===----------------------------------------------------------------------===//
+
+/// Lowers the ends of channels to waits and arrivals at their barriers.
+class EndLowering {
+public:
+  /// `ops` are all that will be lowered, in the order of the kernel.
+  EndLowering(ImplicitLocOpBuilder &b, const BarrierTable &barriers,
+              ArrayRef<Operation *> ops);
+
+  void lower(AcquireOp op);
+  void lower(ReceiveOp op);
+  void lower(PublishOp op);
+  void lower(ReleaseOp op);
+
+private:
+  bool isKnownFree(AcquireOp op);
+  void wait(Value barrier, unsigned depth, Value message, bool free);
+  void slot(Operation *op, unsigned depth, Value message);
+
+  ImplicitLocOpBuilder &b;
+  const BarrierTable &barriers;
+  /// Acquisitions that need not wait.
+  llvm::DenseSet<Operation *> knownFree;
+};
+
+EndLowering::EndLowering(ImplicitLocOpBuilder &b, const BarrierTable &barriers,
+                         ArrayRef<Operation *> ops)
+    : b(b), barriers(barriers) {
+  for (Operation *op : ops)
+    if (auto acquire = dyn_cast<AcquireOp>(op); acquire && isKnownFree(acquire))
+      knownFree.insert(op);
+}
+
+/// Waits until the slot of `message` is full, or free: a free slot's barrier is
+/// one phase ahead, so that nobody waits in the first round.
+void EndLowering::wait(Value barrier, unsigned depth, Value message,
+                       bool free) {
+  Value round = message;
+  if (depth != 1)
+    round = arith::DivUIOp::create(b, message, index(b, depth));
+  Value parity = arith::AndIOp::create(b, round, index(b, 1));
+  if (free)
+    parity = arith::XOrIOp::create(b, parity, index(b, 1));
+  WaitOp::create(b, barrier, stageOf(b, depth, message), parity);
+}
+
+void EndLowering::slot(Operation *op, unsigned depth, Value message) {
+  Value made = SlotAddressOp::create(b, op->getResult(0).getType(),
+                                     stageOf(b, depth, message));
+  op->getResult(0).replaceAllUsesWith(made);
+  op->erase();
+}
 
 /// The first messages find their slots free.
 static bool isFirstRound(AcquireOp op, unsigned depth) {
@@ -175,12 +199,12 @@ static bool isFirstRound(AcquireOp op, unsigned depth) {
 ///   tile.receive %s[%n]   // "s" is released by "p.1"
 ///   tile.acquire %p0[%n]  // waits for nothing new; "p.0" is, too
 ///   tile.acquire %p1[%n]  // nor does this
-bool ChannelLowering::isKnownFree(AcquireOp op) {
-  Barriers &own = barriersOf(op.getChannel());
+bool EndLowering::isKnownFree(AcquireOp op) {
+  Barriers own = barriers.of(op.getChannel());
   auto waitsAlike = [&](auto earlier) {
     if (earlier->getBlock() != op->getBlock() || !earlier->isBeforeInBlock(op))
       return false;
-    Barriers &other = barriersOf(earlier.getChannel());
+    Barriers other = barriers.of(earlier.getChannel());
     return other.free && other.free == own.free &&
            other.channel.getDepth() == own.channel.getDepth();
   };
@@ -189,12 +213,14 @@ bool ChannelLowering::isKnownFree(AcquireOp op) {
       return waitsAlike(acquire);
     auto receive = dyn_cast<ReceiveOp>(user);
     return receive && waitsAlike(receive) &&
-           barriersOf(receive.getChannel()).channel.getReleasedBy().has_value();
+           barriers.of(receive.getChannel())
+               .channel.getReleasedBy()
+               .has_value();
   });
 }
 
-void ChannelLowering::lowerAcquire(AcquireOp op) {
-  Barriers &own = barriersOf(op.getChannel());
+void EndLowering::lower(AcquireOp op) {
+  Barriers own = barriers.of(op.getChannel());
   unsigned depth = own.channel.getDepth();
   if (own.free && !isFirstRound(op, depth) && !knownFree.contains(op)) {
     wait(own.free, depth, op.getMessage(), /*free=*/true);
@@ -205,8 +231,8 @@ void ChannelLowering::lowerAcquire(AcquireOp op) {
   slot(op, depth, op.getMessage());
 }
 
-void ChannelLowering::lowerReceive(ReceiveOp op) {
-  Barriers &own = barriersOf(op.getChannel());
+void EndLowering::lower(ReceiveOp op) {
+  Barriers own = barriers.of(op.getChannel());
   unsigned depth = own.channel.getDepth();
   wait(own.full, depth, op.getMessage(), /*free=*/false);
   // What follows are tcgen05 accesses of other threads' work.
@@ -217,10 +243,10 @@ void ChannelLowering::lowerReceive(ReceiveOp op) {
   slot(op, depth, op.getMessage());
 }
 
-void ChannelLowering::lowerPublish(PublishOp op) {
-  Barriers &own = barriersOf(op.getChannel());
+void EndLowering::lower(PublishOp op) {
+  Barriers own = barriers.of(op.getChannel());
   ChannelOp channel = own.channel;
-  Value stage = stageOf(channel.getDepth(), op.getMessage());
+  Value stage = stageOf(b, channel.getDepth(), op.getMessage());
   switch (channel.getProducer()) {
   case Agent::Tma:
     // The copy itself signals, by the bytes that it delivers.
@@ -239,10 +265,10 @@ void ChannelLowering::lowerPublish(PublishOp op) {
   op.erase();
 }
 
-void ChannelLowering::lowerRelease(ReleaseOp op) {
-  Barriers &own = barriersOf(op.getChannel());
+void EndLowering::lower(ReleaseOp op) {
+  Barriers own = barriers.of(op.getChannel());
   ChannelOp channel = own.channel;
-  Value stage = stageOf(channel.getDepth(), op.getMessage());
+  Value stage = stageOf(b, channel.getDepth(), op.getMessage());
   if (channel.getConsumer() == Agent::Mma) {
     CommitOp::create(b, own.free, stage);
   } else {
@@ -257,8 +283,29 @@ void ChannelLowering::lowerRelease(ReleaseOp op) {
 // Copies
 //===----------------------------------------------------------------------===//
 
+/// Lowers tile.load and tile.store to copies of panels.
+class CopyLowering {
+public:
+  CopyLowering(ImplicitLocOpBuilder &b, const BarrierTable &barriers)
+      : b(b), barriers(barriers) {}
+
+  void lower(LoadOp op);
+  void lower(StoreOp op);
+
+private:
+  Value panelAddress(TileType tile, Value stage, int64_t panel);
+  Value rowsOf(ViewOp view);
+  template <typename CopyOp>
+  std::pair<Value, Value> boxRow(CopyOp op, Value extent);
+  std::pair<Value, Value> loadRow(LoadOp op);
+  std::pair<int32_t, Value> panelColumn(LoadOp op, int64_t panel);
+
+  ImplicitLocOpBuilder &b;
+  const BarrierTable &barriers;
+};
+
 /// Address of a panel of 64 columns in a stage of the tile's place.
-Value ChannelLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
+Value CopyLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
   SmemAttr place = tile.getSmem();
   int64_t panelBytes = tile.getRows() * panelColumns * 2;
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
@@ -268,12 +315,12 @@ Value ChannelLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
     return base;
   Value bytes = arith::IndexCastOp::create(
       b, b.getI32Type(),
-      arith::MulIOp::create(b, stage, index(tile.getStagePitch())));
+      arith::MulIOp::create(b, stage, index(b, tile.getStagePitch())));
   return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
 
-Value ChannelLowering::rowsOf(ViewOp view) {
+Value CopyLowering::rowsOf(ViewOp view) {
   Value rows = memref::DimOp::create(b, view.getSource(), 1);
   if (!view.getOther())
     return rows;
@@ -284,7 +331,7 @@ Value ChannelLowering::rowsOf(ViewOp view) {
 /// Row and end of a copy's boxes, as tile.tma_load wants them: of a sequence
 /// the row counts from as many rows before its end as the tensor has.
 template <typename CopyOp>
-std::pair<Value, Value> ChannelLowering::boxRow(CopyOp op, Value extent) {
+std::pair<Value, Value> CopyLowering::boxRow(CopyOp op, Value extent) {
   ViewOp view = op.getViewOp();
   Value before = arith::SubIOp::create(b, extent, view.getLength());
   return {arith::AddIOp::create(b, before, op.getRow()),
@@ -297,15 +344,15 @@ std::pair<Value, Value> ChannelLowering::boxRow(CopyOp op, Value extent) {
 /// last row instead, or at row 0 of the tensor: what it brings is masked, or
 /// its results are not stored.
 ///   row = min(row, extent - 1), end = max(end, 1)
-std::pair<Value, Value> ChannelLowering::loadRow(LoadOp op) {
+std::pair<Value, Value> CopyLowering::loadRow(LoadOp op) {
   ViewOp view = op.getViewOp();
   if (!view.getStart())
     return {op.getRow(), Value()};
   Value extent = rowsOf(view);
   auto [row, end] = boxRow(op, extent);
-  Value last = arith::SubIOp::create(b, extent, index(1));
+  Value last = arith::SubIOp::create(b, extent, index(b, 1));
   return {arith::MinSIOp::create(b, row, last),
-          arith::MaxSIOp::create(b, end, index(1))};
+          arith::MaxSIOp::create(b, end, index(b, 1))};
 }
 
 /// Where a panel begins, and what is added to that. Of columns that come in
@@ -313,17 +360,16 @@ std::pair<Value, Value> ChannelLowering::loadRow(LoadOp op) {
 /// again: those bring the tensor's last panel once more, for columns of O that
 /// nobody stores or for zeros of Q.
 ///   column + 64, 176 columns in parts of 128 -> min(column + 64, 128)
-std::pair<int32_t, Value> ChannelLowering::panelColumn(LoadOp op,
-                                                       int64_t panel) {
+std::pair<int32_t, Value> CopyLowering::panelColumn(LoadOp op, int64_t panel) {
   ViewOp view = op.getViewOp();
   int64_t first = panel * panelColumns, width = op.getType().getColumns();
   int64_t last = view.getType().getShape().back() - 1;
   if (!view.getStart() || !view.getColumn() ||
       last / width * width + first <= last)
     return {int32_t(first), view.getColumn()};
-  Value column = arith::AddIOp::create(b, view.getColumn(), index(first));
-  return {0, arith::MinSIOp::create(b, column,
-                                    index(last / panelColumns * panelColumns))};
+  Value column = arith::AddIOp::create(b, view.getColumn(), index(b, first));
+  return {0, arith::MinSIOp::create(
+                 b, column, index(b, last / panelColumns * panelColumns))};
 }
 
 /// %t = tile.load %k[%row] into %slot ->
@@ -331,12 +377,12 @@ std::pair<int32_t, Value> ChannelLowering::panelColumn(LoadOp op,
 ///   tile.tma_load %K[...] column 0 to %p0 signals %full[%stage]
 ///   tile.tma_load %K[...] column 64 to %p1 signals %full[%stage]
 /// Boxes are whole, and count as such, where the tensor ends inside one.
-void ChannelLowering::lowerLoad(LoadOp op) {
+void CopyLowering::lower(LoadOp op) {
   auto acquired = op.getInto().getDefiningOp<AcquireOp>();
-  Barriers &own = barriersOf(acquired.getChannel());
+  Barriers own = barriers.of(acquired.getChannel());
   TileType tile = op.getType();
   ViewOp view = op.getViewOp();
-  Value stage = stageOf(own.channel.getDepth(), acquired.getMessage());
+  Value stage = stageOf(b, own.channel.getDepth(), acquired.getMessage());
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
   auto [row, end] = loadRow(op);
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel) {
@@ -349,7 +395,7 @@ void ChannelLowering::lowerLoad(LoadOp op) {
   op.erase();
 }
 
-void ChannelLowering::lowerStore(StoreOp op) {
+void CopyLowering::lower(StoreOp op) {
   TileType tile = op.getValue().getType();
   ViewOp view = op.getViewOp();
   std::pair<Value, Value> place(op.getRow(), Value());
@@ -357,7 +403,7 @@ void ChannelLowering::lowerStore(StoreOp op) {
     place = boxRow(op, rowsOf(view));
   // A tile that came through a ring lies in its slot.
   auto received = op.getValue().getDefiningOp<SlotAddressOp>();
-  Value stage = received ? received.getStage() : index(0);
+  Value stage = received ? received.getStage() : index(b, 0);
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaStoreOp::create(b, panelAddress(tile, stage, panel), view.getSource(),
                        view.getBatch(), place.first, view.getCopyHead(),
@@ -385,7 +431,7 @@ static bool accessesNoTensorMemory(Operation &op) {
 ///   tile.fence tcgen05_after    tile.wait %p
 ///   tile.wait %p                tile.fence tcgen05_after
 ///   tile.fence tcgen05_after
-void ChannelLowering::mergeFences() {
+void mergeFences(gpu::GPUFuncOp func) {
   auto isFence = [](Operation &op) {
     auto fence = dyn_cast<FenceOp>(op);
     return fence && fence.getKind() == FenceKind::Tcgen05After;
@@ -404,53 +450,72 @@ void ChannelLowering::mergeFences() {
   });
 }
 
-void ChannelLowering::lower(Operation *op) {
-  b.setInsertionPoint(op);
-  b.setLoc(op->getLoc());
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<LoadOp>([&](LoadOp load) { lowerLoad(load); })
-      .Case<StoreOp>([&](StoreOp store) { lowerStore(store); })
-      .Case<AcquireOp>([&](AcquireOp end) { lowerAcquire(end); })
-      .Case<ReceiveOp>([&](ReceiveOp end) { lowerReceive(end); })
-      .Case<PublishOp>([&](PublishOp end) { lowerPublish(end); })
-      .Case<ReleaseOp>([&](ReleaseOp end) { lowerRelease(end); });
+/// The ops that are lowered.
+struct ChannelUses {
+  SmallVector<Operation *> loads, ends, channels;
+};
+
+LogicalResult checkLoad(LoadOp load) {
+  if (!load.getInto() || !load.getInto().getDefiningOp<AcquireOp>())
+    return load.emitOpError()
+           << "has no acquired slot; run tile-warp-specialize first";
+  if (!load.getType().getSmem())
+    return load.emitOpError()
+           << "expected a tile in shared memory, which TMA copies to, got "
+           << load.getType();
+  return success();
 }
 
-LogicalResult ChannelLowering::run() {
-  SmallVector<Operation *> loads, ends, channels;
+LogicalResult checkStore(StoreOp store) {
+  if (store.getValue().getType().getSmem())
+    return success();
+  return store.emitOpError()
+         << "expected a tile in shared memory, which TMA copies from, got "
+         << store.getValue().getType() << "; run tile-assign-memory first";
+}
+
+/// Finds what is lowered, and checks it before anything is written.
+FailureOr<ChannelUses> findUses(gpu::GPUFuncOp func) {
+  ChannelUses uses;
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
-    if (auto load = dyn_cast<LoadOp>(op)) {
-      if (!load.getInto() || !load.getInto().getDefiningOp<AcquireOp>())
-        return load.emitOpError()
-               << "has no acquired slot; run tile-warp-specialize first";
-      if (!load.getType().getSmem())
-        return load.emitOpError()
-               << "expected a tile in shared memory, which TMA copies to, got "
-               << load.getType();
-      loads.push_back(op);
-    } else if (auto store = dyn_cast<StoreOp>(op);
-               store && !store.getValue().getType().getSmem()) {
-      return store.emitOpError()
-             << "expected a tile in shared memory, which TMA copies from, got "
-             << store.getValue().getType() << "; run tile-assign-memory first";
-    } else if (isa<StoreOp, AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(op)) {
-      ends.push_back(op);
-    } else if (isa<ChannelOp>(op)) {
-      channels.push_back(op);
-    }
-    return WalkResult::advance();
+    if (isa<LoadOp>(op))
+      uses.loads.push_back(op);
+    else if (isa<StoreOp, AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(op))
+      uses.ends.push_back(op);
+    else if (isa<ChannelOp>(op))
+      uses.channels.push_back(op);
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case(checkLoad)
+        .Case(checkStore)
+        .Default(success());
   });
-  if (walked.wasInterrupted() || failed(makeBarriers()))
+  if (walked.wasInterrupted())
     return failure();
-  for (Operation *op : ends)
-    if (auto acquire = dyn_cast<AcquireOp>(op); acquire && isKnownFree(acquire))
-      knownFree.insert(op);
+  return uses;
+}
+
+LogicalResult lowerChannels(gpu::GPUFuncOp func, const KernelInfo &info) {
+  FailureOr<ChannelUses> uses = findUses(func);
+  if (failed(uses))
+    return failure();
+  ImplicitLocOpBuilder b(func.getLoc(), func.getContext());
+  BarrierTable barriers(b, *info.map.findSmem("barriers"));
+  if (failed(barriers.make(func)))
+    return failure();
+  CopyLowering copies(b, barriers);
+  EndLowering ends(b, barriers, uses->ends);
   // Loads first: they look at the op that acquired their slot.
-  for (Operation *op : llvm::concat<Operation *>(loads, ends))
-    lower(op);
-  for (Operation *op : channels)
+  for (Operation *op : llvm::concat<Operation *>(uses->loads, uses->ends)) {
+    b.setInsertionPoint(op);
+    b.setLoc(op->getLoc());
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<LoadOp, StoreOp>([&](auto copy) { copies.lower(copy); })
+        .Case<AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(
+            [&](auto end) { ends.lower(end); });
+  }
+  for (Operation *op : uses->channels)
     op->erase();
-  mergeFences();
+  mergeFences(func);
   return success();
 }
 
@@ -463,7 +528,7 @@ struct TileLowerChannelsPass
     if (failed(info) ||
         failed(expectStage(getOperation(), KernelStage::Specialised,
                            getArgument())) ||
-        failed(ChannelLowering(getOperation(), *info).run()))
+        failed(lowerChannels(getOperation(), *info)))
       signalPassFailure();
   }
 };

@@ -19,8 +19,8 @@
 #include "Common/PartitionFamily.h"
 #include "Distribute.h"
 #include "RoleMatcher.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Kernel/KernelInfo.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

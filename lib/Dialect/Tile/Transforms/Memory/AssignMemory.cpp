@@ -9,7 +9,6 @@
 #include "Common/KernelFamily.h"
 #include "Memory/Regions.h"
 #include "Partition/TileFlow.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Layout/SmemTile.h"
 #include "fmha/Layout/Tmem.h"

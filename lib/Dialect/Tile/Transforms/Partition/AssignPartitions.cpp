@@ -8,9 +8,9 @@
 
 #include "Common/PartitionFamily.h"
 #include "TileFlow.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Kernel/KernelInfo.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -16,7 +16,7 @@
 
 #include "Common/PartitionFamily.h"
 #include "TileFlow.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Kernel/KernelInfo.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

@@ -8,7 +8,6 @@
 
 #include "ChannelPlan.h"
 #include "Loops.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

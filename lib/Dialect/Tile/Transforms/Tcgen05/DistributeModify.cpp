@@ -9,8 +9,6 @@
 #include "Common/Distribute.h"
 #include "Common/RowCode.h"
 
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

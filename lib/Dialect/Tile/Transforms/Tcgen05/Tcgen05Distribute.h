@@ -10,7 +10,7 @@
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_TCGEN05_TCGEN05DISTRIBUTE_H
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Kernel/KernelInfo.h"
 
 namespace fmha::tile {
 

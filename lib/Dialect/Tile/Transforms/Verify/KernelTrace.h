@@ -18,7 +18,7 @@
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_VERIFY_KERNELTRACE_H
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Kernel/KernelInfo.h"
 #include "fmha/Sync/Synchronisation.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -145,8 +145,27 @@ struct Member {
   bool leader = true;
 };
 
+/// A kernel as steps.
+struct TracedKernel {
+  const KernelInfo *info = nullptr;
+  /// The first one is the function's.
+  std::vector<std::vector<Step>> bodies;
+  std::vector<TracedEffect> effects;
+  std::vector<Member> members;
+  /// The ops of which steps and events come, by their `source`.
+  std::vector<mlir::Operation *> ops;
+  /// Its barriers and channels.
+  schedule::sync::Program declared;
+  uint32_t values = 0;
+  /// Stages of the deepest ring.
+  unsigned deepest = 1;
+};
+
+/// The runs of a kernel.
 class KernelTrace {
 public:
+  explicit KernelTrace(TracedKernel kernel) : kernel(std::move(kernel)) {}
+
   /// Reads `func`; fails with a diagnostic at an op that it cannot follow.
   static mlir::FailureOr<KernelTrace> read(mlir::gpu::GPUFuncOp func,
                                            const KernelInfo &info);
@@ -155,20 +174,10 @@ public:
   std::vector<Scenario> scenarios() const;
   /// Fails with a diagnostic where a stage, a phase or a place is not known.
   mlir::FailureOr<schedule::sync::Program> run(const Scenario &scenario) const;
-  mlir::Operation *opOf(uint32_t source) const { return ops[source]; }
+  mlir::Operation *opOf(uint32_t source) const { return kernel.ops[source]; }
 
 private:
-  friend class TraceReader;
-  friend class TraceRunner;
-
-  const KernelInfo *info = nullptr;
-  std::vector<std::vector<Step>> bodies;
-  std::vector<TracedEffect> effects;
-  std::vector<Member> members;
-  std::vector<mlir::Operation *> ops;
-  schedule::sync::Program declared;
-  uint32_t values = 0;
-  unsigned deepest = 1;
+  TracedKernel kernel;
   /// Values of a run, kept for the next one: each is made before it is used.
   mutable std::vector<Interval> frame;
 };

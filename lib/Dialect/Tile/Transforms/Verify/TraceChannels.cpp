@@ -1,4 +1,4 @@
-//===- TraceChannels.cpp - Read roles, channels and tiles -------*- C++ -*-===//
+//===- TraceChannels.cpp - Read channels and tiles --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TraceReader.h"
+#include "TraceChannels.h"
 
 #include "fmha/Layout/Tmem.h"
 
@@ -33,83 +33,51 @@ using schedule::sync::Unit;
 // Channels
 //===----------------------------------------------------------------------===//
 
-LogicalResult TraceReader::declareChannels() {
-  llvm::StringMap<uint32_t> freeByName;
-  SmallVector<ChannelOp> ops;
-  func.walk([&](ChannelOp op) { ops.push_back(op); });
-  for (ChannelOp op : ops) {
-    ChannelBarriers made{uint32_t(trace.declared.barriers.size()),
-                         TracedEffect::none, op.getDepth(),
-                         uint32_t(trace.declared.channels.size()), op};
-    declareStages((op.getName() + ".full").str(), op.getDepth(),
-                  op.getProducerArrivals(), true);
-    if (op.hasReleaseBarrier()) {
-      made.free = trace.declared.barriers.size();
-      declareStages((op.getName() + ".free").str(), op.getDepth(),
-                    op.getConsumerArrivals(), true);
-    }
-    freeByName[op.getName()] = made.free;
-    channels[op.getResult()] = made;
-    trace.declared.channels.push_back(
-        {op.getName().str(), op.getDepth(), !op.getUnreleased()});
-  }
-  for (ChannelOp op : ops) {
-    if (!op.getReleasedBy())
-      continue;
-    auto found = freeByName.find(*op.getReleasedBy());
-    if (found == freeByName.end() || found->second == TracedEffect::none)
-      return op.emitOpError() << "is released by \"" << *op.getReleasedBy()
-                              << "\", which is no channel with releases";
-    channels[op.getResult()].free = found->second;
-  }
-  return success();
-}
-
 /// acquire and receive: wait, and say in which stage the tile lies.
-void TraceReader::readSlot(Operation *op, bool acquire, Steps &steps) {
-  const ChannelBarriers &own = channels.find(op->getOperand(0))->second;
-  uint32_t message = id(op->getOperand(1));
+void TileReader::readSlot(Operation *op, bool acquire, Steps &steps) {
+  const ChannelBarriers &own = barriers.ofChannel(op->getOperand(0));
+  uint32_t message = b.id(op->getOperand(1));
   TracedEffect effect;
   effect.event.action = Action::ChannelEnd;
   effect.event.barrier = own.index;
   effect.event.end = acquire ? End::Acquire : End::Receive;
   effect.stage = message;
-  addEffect(effect, steps);
+  b.addEffect(effect, steps);
   effect.event.action = Action::WaitCount;
   effect.event.barrier = acquire ? own.free : own.full;
   effect.stages = effect.depth = own.depth;
   // The first round of acquires passes.
   effect.bias = acquire ? 0 : 1;
   if (effect.event.barrier != TracedEffect::none) {
-    addEffect(effect, steps);
-    addAction(Action::FenceAfter, steps);
+    b.addEffect(effect, steps);
+    b.addAction(Action::FenceAfter, steps);
   }
-  arithmetic(Arithmetic::Rem, id(op->getResult(0)), message,
-             constant(own.depth, steps), steps);
+  b.arithmetic(Arithmetic::Rem, b.id(op->getResult(0)), message,
+               b.constant(own.depth, steps), steps);
 }
 
 /// publish and release: the unit or the threads signal.
-void TraceReader::readSignal(Operation *op, bool publish, Steps &steps) {
-  const ChannelBarriers &own = channels.find(op->getOperand(0))->second;
+void TileReader::readSignal(Operation *op, bool publish, Steps &steps) {
+  const ChannelBarriers &own = barriers.ofChannel(op->getOperand(0));
   ChannelOp channel = own.op;
   Agent agent = publish ? channel.getProducer() : channel.getConsumer();
   TracedEffect effect;
   effect.event.action = Action::ChannelEnd;
   effect.event.barrier = own.index;
   effect.event.end = publish ? End::Publish : End::Release;
-  effect.stage = id(op->getOperand(1));
-  addEffect(effect, steps);
+  effect.stage = b.id(op->getOperand(1));
+  b.addEffect(effect, steps);
   if (agent != Agent::Mma)
     for (Action fence : {Action::FenceBefore, Action::FenceProxy})
-      addAction(fence, steps);
+      b.addAction(fence, steps);
   effect.event.action = agent == Agent::Mma ? Action::Commit : Action::Arrive;
   effect.event.barrier = publish ? own.full : own.free;
   effect.stages = effect.depth = own.depth;
   if (effect.event.barrier != TracedEffect::none)
-    addEffect(effect, steps);
+    b.addEffect(effect, steps);
 }
 
-bool TraceReader::readChannelEnd(Operation *op, Steps &steps) {
+bool TileReader::readChannelEnd(Operation *op, Steps &steps) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<AcquireOp>([&](auto) { return readSlot(op, true, steps), true; })
       .Case<ReceiveOp>([&](auto) { return readSlot(op, false, steps), true; })
@@ -142,8 +110,8 @@ static Strips stripsOf(TileType type, Unit unit) {
 
 /// The whole tile, by `unit` where it is in shared memory; threads reach tensor
 /// memory by loads and stores.
-void TraceReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
-                        Steps &steps) {
+void TileReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
+                       Steps &steps) {
   auto type = dyn_cast<TileType>(tile.getType());
   if (!type || !(type.getSmem() || type.getTmem()))
     return;
@@ -157,7 +125,7 @@ void TraceReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
     effect.offset = place.getOffset() / 128 * 128;
     effect.extent = type.getBytes();
     effect.stride = type.getStagePitch();
-    effect.address = id(tile);
+    effect.address = b.id(tile);
     effect.event.strips = stripsOf(type, unit);
   } else {
     effect.event.memory = Memory::Tensor;
@@ -167,12 +135,13 @@ void TraceReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
     if (unit == Unit::Threads)
       effect.event.unit = write ? Unit::TmemStore : Unit::TmemLoad;
   }
-  addEffect(effect, steps);
+  b.addEffect(effect, steps);
 }
 
 /// A value of one role may not be used by another, nor one from before them
 /// that each thread would need.
-LogicalResult TraceReader::checkCrossing(Operation *op) {
+static LogicalResult checkCrossing(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
   for (Value operand : op->getOperands())
     if (role && isa<TileType>(operand.getType()) &&
         !role.getBody().isAncestor(operand.getParentRegion()))
@@ -183,13 +152,13 @@ LogicalResult TraceReader::checkCrossing(Operation *op) {
 }
 
 /// The copy is published by the channel whose slot it fills.
-LogicalResult TraceReader::readLoad(LoadOp op, Steps &steps) {
+LogicalResult TileReader::readLoad(LoadOp op, Steps &steps) {
   auto acquired =
       op.getInto() ? op.getInto().getDefiningOp<AcquireOp>() : AcquireOp();
   if (!acquired)
     return op.emitOpError() << "has no acquired slot; run tile-warp-specialize "
                                "first";
-  const ChannelBarriers &own = channels.find(acquired.getChannel())->second;
+  const ChannelBarriers &own = barriers.ofChannel(acquired.getChannel());
   TileType type = op.getType();
   if (!type.getSmem())
     return op.emitOpError() << "expected a tile in shared memory, which TMA "
@@ -203,15 +172,15 @@ LogicalResult TraceReader::readLoad(LoadOp op, Steps &steps) {
   effect.offset = type.getSmem().getOffset();
   effect.extent = type.getBytes();
   effect.stride = type.getStagePitch();
-  effect.address = id(op.getInto());
-  effect.stage = id(acquired.getMessage());
+  effect.address = b.id(op.getInto());
+  effect.stage = b.id(acquired.getMessage());
   effect.stages = effect.depth = own.depth;
-  addEffect(effect, steps);
+  b.addEffect(effect, steps);
   return success();
 }
 
 /// Reads of operands, writes of results, by the unit that carries out the op.
-void TraceReader::readMoves(Operation *op, Steps &steps) {
+void TileReader::readMoves(Operation *op, Steps &steps) {
   auto product = dyn_cast<DotOp>(op);
   Unit unit = product            ? Unit::Mma
               : isa<StoreOp>(op) ? Unit::TmaStore
@@ -227,17 +196,17 @@ void TraceReader::readMoves(Operation *op, Steps &steps) {
       touch(operand, false, unit, chain, steps);
   // What is read in place is in registers before it is written.
   if (unit == Unit::Threads)
-    addAction(Action::WaitLoads, steps);
+    b.addAction(Action::WaitLoads, steps);
   for (Value result : op->getResults())
     touch(result, true, unit, chain, steps);
   if (unit == Unit::Threads)
-    addAction(Action::WaitStores, steps);
+    b.addAction(Action::WaitStores, steps);
   if (unit == Unit::TmaStore)
-    addAction(Action::WaitBulk, steps);
+    b.addAction(Action::WaitBulk, steps);
 }
 
-void TraceReader::touchRegisters(Value tile, Unit unit, bool write,
-                                 Steps &steps) {
+void TileReader::touchRegisters(Value tile, Unit unit, bool write,
+                                Steps &steps) {
   auto type = dyn_cast<TileType>(tile.getType());
   if (!type || !type.inFragments())
     return;
@@ -248,38 +217,38 @@ void TraceReader::touchRegisters(Value tile, Unit unit, bool write,
   effect.event.write = write;
   effect.event.ownRows = true;
   effect.extent = 1;
-  addRegisters(effect, tile, steps);
+  effects.addRegisters(effect, tile, steps);
 }
 
 /// A product of wgmma is a group of its own.
-void TraceReader::readBegunDot(DotOp op, Steps &steps) {
+void TileReader::readBegunDot(DotOp op, Steps &steps) {
   for (Value factor : {Value(op.getA()), Value(op.getB())}) {
     touch(factor, false, Unit::Wgmma, /*chain=*/0, steps);
     touchRegisters(factor, Unit::Wgmma, false, steps);
   }
   touchRegisters(op.getResult(), Unit::Wgmma, true, steps);
-  addAction(Action::WgmmaCommit, steps);
+  b.addAction(Action::WgmmaCommit, steps);
 }
 
 /// Whoever has the registers from here on may write them.
-void TraceReader::readWait(WaitDotsOp op, Steps &steps) {
+void TileReader::readWait(WaitDotsOp op, Steps &steps) {
   TracedEffect effect;
   effect.event.action = Action::WgmmaWait;
   effect.event.amount = op.getPending();
-  addEffect(effect, steps);
+  b.addEffect(effect, steps);
   for (Value value : op.getValues())
     touchRegisters(value, Unit::Threads, true, steps);
 }
 
-LogicalResult TraceReader::readTileOp(Operation *op, Steps &steps) {
+LogicalResult TileReader::read(Operation *op, Steps &steps) {
   if (readChannelEnd(op, steps))
     return success();
   // Nothing moves: a slot lies in the stage that is given, a slice in its
   // tile's.
   if (isa<SlotAddressOp, SliceOp>(op)) {
     Step step{StepCode::Copy};
-    step.result = id(op->getResult(0));
-    step.a = id(op->getOperand(0));
+    step.result = b.id(op->getResult(0));
+    step.a = b.id(op->getOperand(0));
     steps.push_back(step);
     return checkCrossing(op);
   }
@@ -289,8 +258,8 @@ LogicalResult TraceReader::readTileOp(Operation *op, Steps &steps) {
   Value slot = move ? move.getInto() : load ? load.getInto() : Value();
   for (Value result : op->getResults()) {
     Step step{slot ? StepCode::Copy : StepCode::Constant};
-    step.result = id(result);
-    step.a = slot ? id(slot) : 0;
+    step.result = b.id(result);
+    step.a = slot ? b.id(slot) : 0;
     steps.push_back(step);
   }
   if (failed(checkCrossing(op)))
@@ -305,9 +274,4 @@ LogicalResult TraceReader::readTileOp(Operation *op, Steps &steps) {
   else
     readMoves(op, steps);
   return success();
-}
-
-FailureOr<KernelTrace> KernelTrace::read(gpu::GPUFuncOp func,
-                                         const KernelInfo &info) {
-  return TraceReader(func, info).read();
 }

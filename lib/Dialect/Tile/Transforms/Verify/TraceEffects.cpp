@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TraceEffects.h"
 #include "InFlight.h"
-#include "TraceReader.h"
+#include "TraceIntegers.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -18,35 +19,18 @@ using namespace fmha::tile;
 using schedule::sync::Action;
 using schedule::sync::Unit;
 
-void TraceReader::addEffect(TracedEffect effect, Steps &steps) {
-  Step step{StepCode::Effect};
-  step.constant = trace.effects.size();
-  if (trace.ops.empty() || trace.ops.back() != current)
-    trace.ops.push_back(current);
-  step.source = trace.ops.size() - 1;
-  trace.effects.push_back(effect);
-  steps.push_back(step);
-  ++effectSteps;
-}
-
-void TraceReader::addAction(Action action, Steps &steps) {
-  TracedEffect effect;
-  effect.event.action = action;
-  addEffect(effect, steps);
-}
-
 /// Boxes as the launch manifest has them: rows of one 128-byte span of q, k, v
 /// or o.
-int64_t TraceReader::boxBytes(Value tensor) const {
+int64_t EffectReader::boxBytes(Value tensor) const {
   auto argument = dyn_cast<BlockArgument>(tensor);
   unsigned number =
       argument ? argument.getArgNumber() : unsigned(schedule::Operand::Key);
   return 128 * int64_t(info.boxRows(number));
 }
 
-void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {
+void EffectReader::readSync(const SyncEffect &from, Steps &steps) {
   auto number = [&](Value value) {
-    return value ? id(value) : TracedEffect::none;
+    return value ? b.id(value) : TracedEffect::none;
   };
   TracedEffect effect;
   effect.event.action = from.action;
@@ -70,7 +54,7 @@ void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {
   if (from.registers)
     return addRegisters(effect, from.registers, steps);
   if (from.barrier) {
-    auto [first, count] = barriers.lookup(from.barrier);
+    auto [first, count] = barriers.of(from.barrier);
     effect.event.barrier = first;
     effect.stages = count;
   }
@@ -78,23 +62,23 @@ void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {
     effect.extent = boxBytes(from.tensor);
     effect.event.amount = effect.extent;
   }
-  addEffect(effect, steps);
+  b.addEffect(effect, steps);
 }
 
-/// What stands for the same registers has the same number.
-void TraceReader::addRegisters(TracedEffect effect, Value value, Steps &steps) {
+void EffectReader::addRegisters(TracedEffect effect, Value value,
+                                Steps &steps) {
   SmallVector<Value> registers;
   appendRegisters(value, registers);
   for (Value each : registers) {
     effect.offset =
         registerNumbers.try_emplace(each, registerNumbers.size()).first->second;
-    addEffect(effect, steps);
+    b.addEffect(effect, steps);
   }
 }
 
 /// llvm.load and llvm.store, the only ops of other dialects that touch it.
-void TraceReader::readSharedAccess(Value pointer, Type type, bool write,
-                                   Steps &steps) {
+void EffectReader::readShared(Value pointer, Type type, bool write,
+                              Steps &steps) {
   if (cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() != 3)
     return;
   int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
@@ -104,25 +88,24 @@ void TraceReader::readSharedAccess(Value pointer, Type type, bool write,
   effect.write = write;
   effect.address = pointer;
   effect.extent = bits / 8;
-  readSyncEffect(effect, steps);
+  readSync(effect, steps);
 }
 
-bool TraceReader::readEffects(Operation *op, Steps &steps) {
+bool EffectReader::read(Operation *op, Steps &steps) {
   if (auto sync = dyn_cast<SyncOpInterface>(op)) {
     SmallVector<SyncEffect, 8> effects;
     sync.getSyncEffects(effects);
     for (const SyncEffect &effect : effects)
-      readSyncEffect(effect, steps);
+      readSync(effect, steps);
     return true;
   }
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<LLVM::LoadOp>([&](LLVM::LoadOp load) {
-        readSharedAccess(load.getAddr(), load.getType(), false, steps);
+        readShared(load.getAddr(), load.getType(), false, steps);
         return false;
       })
       .Case<LLVM::StoreOp>([&](LLVM::StoreOp store) {
-        readSharedAccess(store.getAddr(), store.getValue().getType(), true,
-                         steps);
+        readShared(store.getAddr(), store.getValue().getType(), true, steps);
         return true;
       })
       .Default(false);

@@ -181,9 +181,10 @@ using Mask = uint64_t;
 
 class TraceRunner {
 public:
-  TraceRunner(const KernelTrace &trace, const Scenario &scenario)
+  TraceRunner(const TracedKernel &trace, const Scenario &scenario,
+              std::vector<Interval> &frame)
       : trace(trace), scenario(scenario), width(trace.members.size()),
-        frame(trace.frame), tilesTaken(width) {
+        frame(frame), tilesTaken(width) {
     frame.resize(size_t(trace.values) * width, unknown);
     program.barriers = trace.declared.barriers;
     program.channels = trace.declared.channels;
@@ -228,7 +229,7 @@ private:
   void giveUp(uint32_t source, const char *what);
   void makeAgents();
 
-  const KernelTrace &trace;
+  const TracedKernel &trace;
   const Scenario &scenario;
   size_t width;
   std::vector<Interval> &frame;
@@ -244,7 +245,7 @@ private:
 
 void TraceRunner::giveUp(uint32_t source, const char *what) {
   if (!lost)
-    trace.opOf(source)->emitError()
+    trace.ops[source]->emitError()
         << "tile-verify-sync cannot tell " << what
         << ": expected one that follows from lengths, loop counters and the "
            "thread index";
@@ -560,25 +561,26 @@ void TraceRunner::makeAgents() {
 }
 
 FailureOr<Program> KernelTrace::run(const Scenario &scenario) const {
-  return TraceRunner(*this, scenario).run();
+  return TraceRunner(kernel, scenario, frame).run();
 }
 
 std::vector<Scenario> KernelTrace::scenarios() const {
-  const schedule::Schedule &schedule = info->schedule;
+  const KernelInfo &info = *kernel.info;
+  const schedule::Schedule &schedule = info.schedule;
   int64_t rows = schedule.qTiles * schedule.qTileRows / schedule.packHeads;
-  int64_t often = deepest + 3;
+  int64_t often = kernel.deepest + 3;
   auto blocks = [&](int64_t queryLength, int64_t trips, bool oracle) {
     // Two sources share the blocks. Block 0 of the grid has the first part of a
     // split.
     int64_t blocks = trips * schedule.splits;
-    int64_t second = info->problem.source2 ? blocks / 2 : 0;
+    int64_t second = info.problem.source2 ? blocks / 2 : 0;
     return Scenario{.queryLength = queryLength,
                     .keyLength = (blocks - second) * schedule.kvBlock,
                     .trips = trips,
                     .oracle = oracle,
                     .keyLength2 = second * schedule.kvBlock};
   };
-  if (info->isProgram) {
+  if (info.isProgram) {
     std::vector<Scenario> pairs;
     for (int64_t first : {int64_t(0), int64_t(1), often})
       for (int64_t second : {int64_t(0), int64_t(1), often})

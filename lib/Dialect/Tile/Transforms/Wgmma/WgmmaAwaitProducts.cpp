@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Common/PartitionFamily.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Kernel/KernelInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -22,7 +22,6 @@
 #include "Common/Distribute.h"
 #include "Common/PartitionFamily.h"
 #include "Common/TileNumbers.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -107,14 +107,14 @@ private:
     if (!races)
       return;
     RaceStream &stream =
-        races->stream(*site.warp, race::Kind::TryCancel, target.barrier);
-    race::Access write =
-        races->sharedAccess(stream, site, *target.shared.cta, Access::Write);
+        races->clocks.stream(*site.warp, race::Kind::TryCancel, target.barrier);
+    race::Access write = races->memory.sharedAccess(
+        stream, site, *target.shared.cta, Access::Write);
     write.followsClusters = true;
     // The manual's example executes the fence after reading a response.
     write.fencesReads =
         site.warp->machine.options.conformance == Conformance::Isa;
-    races->shadowOf(*target.shared.cta)
+    races->memory.shadowOf(*target.shared.cta)
         .apply(target.shared.offset, sizeof(Response), write);
     tickets[index] = ticketFor(site, stream, target.barrier);
   }

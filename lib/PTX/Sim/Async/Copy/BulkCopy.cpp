@@ -53,9 +53,9 @@ public:
     tickets = noteLoad(
         site, this->targets,
         [&](Races &races, RaceStream &stream, CopyTarget &target) {
-          races.asyncShared(stream, site, *target.shared.cta,
-                            target.shared.offset, bytes, Access::Write);
-          races.asyncGlobal(stream, site, source, bytes, Access::Read);
+          races.memory.asyncShared(stream, site, *target.shared.cta,
+                                   target.shared.offset, bytes, Access::Write);
+          races.memory.asyncGlobal(stream, site, source, bytes, Access::Read);
         });
   }
   void complete(Cluster &cluster) override {
@@ -129,11 +129,12 @@ public:
 private:
   void note(Races &races) {
     RaceStream &stream =
-        races.stream(*site.warp, race::Kind::BulkLoad, target.barrier);
-    races.asyncShared(stream, site, *source.cta, source.offset, bytes,
-                      Access::Read);
-    races.asyncShared(stream, site, *target.shared.cta, target.shared.offset,
-                      bytes, reduction ? Access::Atomic : Access::Write);
+        races.clocks.stream(*site.warp, race::Kind::BulkLoad, target.barrier);
+    races.memory.asyncShared(stream, site, *source.cta, source.offset, bytes,
+                             Access::Read);
+    races.memory.asyncShared(stream, site, *target.shared.cta,
+                             target.shared.offset, bytes,
+                             reduction ? Access::Atomic : Access::Write);
     ticket = ticketFor(site, stream, target.barrier);
   }
   SharedRef source;
@@ -152,7 +153,7 @@ public:
     checkAsyncSource(site, *source.cta, source.offset, bytes);
     beginAsyncRead(*source.cta, source.offset, bytes);
     if (Races *races = racesOf(site))
-      races->asyncShared(
+      races->memory.asyncShared(
           groupStream(*races, site, groups, race::Kind::BulkRead), site,
           *source.cta, source.offset, bytes, Access::Read);
   }
@@ -207,10 +208,10 @@ private:
         groupStream(races, site, groups, race::Kind::BulkWrite);
     Access access = reduction ? Access::Atomic : Access::Write;
     if (mask == 0xffff)
-      return races.asyncGlobal(stream, site, destination, bytes, access);
+      return races.memory.asyncGlobal(stream, site, destination, bytes, access);
     for (uint32_t at = 0; at < bytes; ++at)
       if (mask >> (at % 16) & 1)
-        races.asyncGlobal(stream, site, destination + at, 1, access);
+        races.memory.asyncGlobal(stream, site, destination + at, 1, access);
   }
   void store(Cluster &cluster, size_t at, size_t count) {
     if (uint8_t *target =

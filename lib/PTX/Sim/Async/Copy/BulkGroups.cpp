@@ -64,11 +64,11 @@ void noteDone(Warp &warp, const BulkGroups &groups, const WaitForm &form,
     if (count <= form.pending)
       return;
     race::Time time = count - race::Time(form.pending);
-    races->finished(warp, races->stream(warp, race::Kind::BulkRead, lane),
-                    time);
+    races->edges.finished(
+        warp, races->clocks.stream(warp, race::Kind::BulkRead, lane), time);
     if (!form.read)
-      races->finished(warp, races->stream(warp, race::Kind::BulkWrite, lane),
-                      time);
+      races->edges.finished(
+          warp, races->clocks.stream(warp, race::Kind::BulkWrite, lane), time);
   });
 }
 

@@ -36,7 +36,8 @@ std::vector<CopyTarget> copyTargets(Cluster &cluster, const Site &site,
 
 RaceStream &groupStream(Races &races, const Site &site,
                         const BulkGroups &groups, race::Kind kind) {
-  RaceStream &stream = races.stream(*site.warp, kind, uint64_t(site.lane));
+  RaceStream &stream =
+      races.clocks.stream(*site.warp, kind, uint64_t(site.lane));
   stream.time = groups.threads[unsigned(site.lane)].groups + 1;
   return stream;
 }

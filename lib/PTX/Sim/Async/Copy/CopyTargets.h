@@ -30,8 +30,8 @@ noteLoad(const Site &site, std::vector<CopyTarget> &targets, Visit visit) {
   Races *races = racesOf(site);
   for (size_t i = 0; races && i < targets.size(); ++i) {
     // All loads of a thread that signal one barrier complete with its phase.
-    RaceStream &stream =
-        races->stream(*site.warp, race::Kind::BulkLoad, targets[i].barrier);
+    RaceStream &stream = races->clocks.stream(*site.warp, race::Kind::BulkLoad,
+                                              targets[i].barrier);
     visit(*races, stream, targets[i]);
     tickets[i] = ticketFor(site, stream, targets[i].barrier);
   }

@@ -95,15 +95,15 @@ void noteCopies(Warp &warp, const Instruction &inst,
   forLanes(active, [&](unsigned lane) {
     fewest = std::min(fewest, groups.threads[lane].groups);
   });
-  RaceStream &stream = races->stream(warp, race::Kind::CpAsync);
+  RaceStream &stream = races->clocks.stream(warp, race::Kind::CpAsync);
   stream.time = fewest + 1;
   for (const LaneCopy &copy : copies) {
     Site site = warp.site(inst, int(copy.lane));
-    races->asyncShared(stream, site, *copy.shared.cta, copy.shared.offset,
-                       bytes, Access::Write);
+    races->memory.asyncShared(stream, site, *copy.shared.cta,
+                              copy.shared.offset, bytes, Access::Write);
     if (copy.sourceBytes)
-      races->asyncGlobal(stream, site, copy.source, copy.sourceBytes,
-                         Access::Read);
+      races->memory.asyncGlobal(stream, site, copy.source, copy.sourceBytes,
+                                Access::Read);
   }
 }
 
@@ -117,8 +117,8 @@ void noteDone(Warp &warp, const CpAsyncGroups &groups, LaneMask active,
     most = std::max(most, groups.threads[lane].groups);
   });
   if (races && most > pending)
-    races->finished(warp, races->stream(warp, race::Kind::CpAsync),
-                    most - race::Time(pending));
+    races->edges.finished(warp, races->clocks.stream(warp, race::Kind::CpAsync),
+                          most - race::Time(pending));
 }
 
 Outcome executeCopy(Warp &warp, const Instruction &inst, LaneMask active) {
@@ -214,8 +214,8 @@ class Arrival : public Agent {
 public:
   Arrival(const Site &site, uint32_t barrier) : Agent(site), barrier(barrier) {
     if (Races *races = racesOf(site))
-      ticket = ticketFor(site, races->stream(*site.warp, race::Kind::CpAsync),
-                         barrier);
+      ticket = ticketFor(
+          site, races->clocks.stream(*site.warp, race::Kind::CpAsync), barrier);
   }
   void complete(Cluster &cluster) override {
     arriveOnce(cluster, site, barrier, ticket);

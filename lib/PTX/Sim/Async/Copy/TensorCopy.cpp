@@ -114,15 +114,16 @@ public:
 private:
   void note(Races &races, RaceStream &stream, CopyTarget &target) {
     Cta &cta = *target.shared.cta;
-    race::Access write = races.sharedAccess(stream, site, cta, Access::Write);
-    race::Shadow &shadow = races.shadowOf(cta);
+    race::Access write =
+        races.memory.sharedAccess(stream, site, cta, Access::Write);
+    race::Shadow &shadow = races.memory.shadowOf(cta);
     forFootprint(*plan, target.shared.offset, [&](uint32_t at, uint32_t bytes) {
       shadow.apply(at, bytes, write);
     });
     for (const TileRow &row : plan->rows)
       if (row.validBytes())
-        races.asyncGlobal(stream, site, row.global, row.validBytes(),
-                          Access::Read);
+        races.memory.asyncGlobal(stream, site, row.global, row.validBytes(),
+                                 Access::Read);
   }
   Plan plan;
   std::vector<CopyTarget> targets;
@@ -178,8 +179,8 @@ public:
 private:
   void note(Races &races, RaceStream &stream) {
     race::Access read =
-        races.sharedAccess(stream, site, *source.cta, Access::Read);
-    race::Shadow &shadow = races.shadowOf(*source.cta);
+        races.memory.sharedAccess(stream, site, *source.cta, Access::Read);
+    race::Shadow &shadow = races.memory.shadowOf(*source.cta);
     for (const TileRow &row : plan->rows)
       if (row.validBytes())
         forEachPiece(*plan, row, source.offset,
@@ -225,7 +226,8 @@ private:
     Access access = reduction ? Access::Atomic : Access::Write;
     for (const TileRow &row : plan->rows)
       if (row.validBytes())
-        races.asyncGlobal(stream, site, row.global, row.validBytes(), access);
+        races.memory.asyncGlobal(stream, site, row.global, row.validBytes(),
+                                 access);
   }
   bool writeRow(Cluster &cluster, const TileRow &row, const uint8_t *in) {
     Access access = reduction ? Access::Atomic : Access::Write;

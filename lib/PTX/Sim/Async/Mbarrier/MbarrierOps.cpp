@@ -57,8 +57,8 @@ void markBarrier(Cluster &cluster, const Site &site, uint32_t address,
 
 void noteChange(const Site &site, BarrierEntry &entry) {
   if (Races *races = racesOf(site))
-    races->barrierInit(site, *site.warp->cluster.ctas[entry.rank], entry.offset,
-                       entry.sync);
+    races->barriers.barrierInit(site, *site.warp->cluster.ctas[entry.rank],
+                                entry.offset, entry.sync);
 }
 
 /// What a use of a barrier reports to the race detector, besides the use
@@ -73,14 +73,15 @@ void noteUse(const Site &site, BarrierEntry &entry, LaneMask users,
   Races *races = racesOf(site);
   if (!races)
     return;
-  races->barrierUse(site, *site.warp->cluster.ctas[entry.rank], entry.offset,
-                    entry.sync, users);
+  races->barriers.barrierUse(site, *site.warp->cluster.ctas[entry.rank],
+                             entry.offset, entry.sync, users);
   if (tells == Tells::Needed)
-    races->precede(*site.warp, users, entry.sync);
+    races->edges.precede(*site.warp, users, entry.sync);
   else if (tells == Tells::Arrival)
-    races->arrive(*site.warp, users, entry.sync, site.inst->order, entry.rank);
+    races->edges.arrive(*site.warp, users, entry.sync, site.inst->order,
+                        entry.rank);
   else if (tells == Tells::Seen)
-    races->seePhase(site, users, entry.sync);
+    races->barriers.seePhase(site, users, entry.sync);
 }
 
 BarrierEntry *barrierOf(Warp &warp, const Instruction &inst, unsigned lane) {
@@ -258,7 +259,7 @@ void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   const BarrierEntry *last = nullptr;
   forLanes(done, [&](unsigned lane) {
     if (entries[lane] && entries[lane] != last)
-      races->acquire(warp, entries[lane]->sync, inst.order);
+      races->edges.acquire(warp, entries[lane]->sync, inst.order);
     last = entries[lane];
   });
 }

@@ -183,8 +183,8 @@ bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
   entry.record({what, amount, site, phaseBefore, completes});
   if (completes) {
     if (cluster.races) {
-      cluster.races->judgePhase(site, entry.offset, entry.sync);
-      cluster.races->complete(entry.sync);
+      cluster.races->barriers.judgePhase(site, entry.offset, entry.sync);
+      cluster.races->edges.complete(entry.sync);
     }
     cluster.notify(&entry);
   }
@@ -198,10 +198,10 @@ RaceTicket ticketFor(const Site &site, RaceStream &stream,
   for (uint32_t address : addresses)
     if (BarrierEntry *entry = findBarrier(cluster, site, address)) {
       const Cta &cta = *cluster.ctas[entry->rank];
-      cluster.races->barrierSignal(stream, site, cta, entry->offset,
-                                   entry->sync);
+      cluster.races->barriers.barrierSignal(stream, site, cta, entry->offset,
+                                            entry->sync);
     }
-  return cluster.races->ticket(site, stream);
+  return cluster.races->edges.ticket(site, stream);
 }
 
 RaceTicket ticketFor(const Site &site, RaceStream &stream, uint32_t address) {
@@ -212,7 +212,7 @@ RaceTicket ticketFor(const Site &site, RaceStream &stream, uint32_t address) {
 static void deliver(Cluster &cluster, const RaceTicket &ticket,
                     BarrierEntry &entry) {
   if (cluster.races)
-    cluster.races->arrive(ticket, entry.sync);
+    cluster.races->edges.arrive(ticket, entry.sync);
 }
 
 bool completeTx(Cluster &cluster, const Site &site, uint32_t address,

@@ -179,8 +179,9 @@ bool hasByte(const SmemOperand &operand, uint32_t offset, uint32_t bytes) {
 
 void noteRead(Races &races, const RaceStream &stream, const Site &site,
               Cta &cta, const SmemOperand &operand) {
-  race::Access read = races.sharedAccess(stream, site, cta, Access::Read);
-  race::Shadow &shadow = races.shadowOf(cta);
+  race::Access read =
+      races.memory.sharedAccess(stream, site, cta, Access::Read);
+  race::Shadow &shadow = races.memory.shadowOf(cta);
   forRuns(operand, [&](uint32_t address, uint32_t bytes) {
     shadow.apply(address, bytes, read);
   });

@@ -219,17 +219,17 @@ static uint8_t writtenGroups(const MmaWork &work, unsigned part) {
 
 /// Reports all operands to the race detector.
 static void noteMma(Races &races, const Site &site, const MmaWork &work) {
-  RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
+  RaceStream &stream = races.clocks.stream(*site.warp, race::Kind::Mma);
   // Key 0 is tcgen05.cp.
   uint64_t key = work.key() + 1;
   for (unsigned part = 0; part < work.ctas.size(); ++part) {
     Cta *cta = work.ctas[part];
     TmemRange d = work.accumulator(), a = work.aTmem.range();
-    races.tensor(&stream, site, *cta, writtenGroups(work, part), d.column,
-                 d.count, Access::Write, key);
+    races.memory.tensor(&stream, site, *cta, writtenGroups(work, part),
+                        d.column, d.count, Access::Write, key);
     if (work.form.aInTmem)
-      races.tensor(&stream, site, *cta, a.groups, a.column, a.count,
-                   Access::Read, key);
+      races.memory.tensor(&stream, site, *cta, a.groups, a.column, a.count,
+                          Access::Read, key);
     else
       noteRead(races, stream, site, *cta, work.a);
     noteRead(races, stream, site, *cta, work.b);

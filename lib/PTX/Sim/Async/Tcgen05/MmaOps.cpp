@@ -130,8 +130,9 @@ public:
   CommitAgent(const Site &site, std::vector<uint32_t> barriers)
       : Agent(site), barriers(std::move(barriers)) {
     if (Races *races = racesOf(site))
-      ticket = ticketFor(site, races->stream(*site.warp, race::Kind::Mma),
-                         this->barriers);
+      ticket =
+          ticketFor(site, races->clocks.stream(*site.warp, race::Kind::Mma),
+                    this->barriers);
   }
   void complete(Cluster &cluster) override {
     for (uint32_t barrier : barriers)

@@ -63,10 +63,10 @@ public:
 
 private:
   void note(Races &races, Cta &cta) const {
-    RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
+    RaceStream &stream = races.clocks.stream(*site.warp, race::Kind::Mma);
     TmemRange to = range();
-    races.tensor(&stream, site, cta, to.groups, to.column, to.count,
-                 Access::Write);
+    races.memory.tensor(&stream, site, cta, to.groups, to.column, to.count,
+                        Access::Write);
     noteRead(races, stream, site, cta, source);
   }
   void copyRow(Cta &cta, TensorMemory &memory, uint32_t row) {

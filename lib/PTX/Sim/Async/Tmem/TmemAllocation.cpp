@@ -94,12 +94,13 @@ Outcome executeAlloc(Warp &warp, const Instruction &inst, LaneMask active) {
     return Outcome::Fault;
   std::memcpy(target, &*column, 4);
   if (Races *races = racesOf(warp)) {
-    race::Access write = races->laneAccess(warp, inst, active, Access::Write);
+    race::Access write =
+        races->memory.laneAccess(warp, inst, active, Access::Write);
     // Kernels in practice load a tile over the address after all have read it,
     // without the proxy fence that a generic write would need.
     write.stamp.async =
         warp.machine.options.conformance == Conformance::Practice;
-    races->shared(write, race::kWholeWarp, *address, 4);
+    races->memory.shared(write, race::kWholeWarp, *address, 4);
   }
   return Outcome::Next;
 }
@@ -133,7 +134,7 @@ Outcome executeDealloc(Warp &warp, const Instruction &inst, LaneMask active) {
     report.add(FindingId::TmemDeallocInFlight, site,
                describeColumns(range.column, range.count), inFlightUse(*user));
   if (Races *races = racesOf(warp))
-    races->tensorFreed(site, warp.cta, range.column, range.count);
+    races->memory.tensorFreed(site, warp.cta, range.column, range.count);
   memory.release(address);
   warp.cluster.notify(&memory);
   return Outcome::Next;

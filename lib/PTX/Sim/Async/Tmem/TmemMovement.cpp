@@ -235,11 +235,11 @@ void note(Warp &warp, const Instruction &inst, const Pending &pending,
   Races *races = racesOf(warp);
   if (!races)
     return;
-  RaceStream *stream = done ? nullptr : &races->stream(warp, kind);
+  RaceStream *stream = done ? nullptr : &races->clocks.stream(warp, kind);
   Access access = kind == race::Kind::TmemLoad ? Access::Read : Access::Write;
   for (const TmemRange &range : pending.ranges)
-    races->tensor(stream, warp.site(inst), warp.cta, range.groups, range.column,
-                  range.count, access);
+    races->memory.tensor(stream, warp.site(inst), warp.cta, range.groups,
+                         range.column, range.count, access);
 }
 
 Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
@@ -328,7 +328,8 @@ Outcome executeWaitLoads(Warp &warp, const Instruction &inst, LaneMask) {
   finishLoads(warp, queues);
   release(warp, queues.loads, TensorMemory::LoadReads);
   if (Races *races = racesOf(warp))
-    races->finishedAll(warp, races->stream(warp, race::Kind::TmemLoad));
+    races->edges.finishedAll(warp,
+                             races->clocks.stream(warp, race::Kind::TmemLoad));
   return Outcome::Next;
 }
 
@@ -338,20 +339,21 @@ Outcome executeWaitStores(Warp &warp, const Instruction &inst, LaneMask) {
     performStore(warp, pending);
   release(warp, queues.stores, TensorMemory::StoreWrites);
   if (Races *races = racesOf(warp))
-    races->finishedAll(warp, races->stream(warp, race::Kind::TmemStore));
+    races->edges.finishedAll(warp,
+                             races->clocks.stream(warp, race::Kind::TmemStore));
   return Outcome::Next;
 }
 
 /// Informs only the race detector: the interpreter keeps this order anyway.
 Outcome executeFenceBefore(Warp &warp, const Instruction &, LaneMask) {
   if (Races *races = racesOf(warp))
-    races->tensorFenceBefore(warp);
+    races->edges.tensorFenceBefore(warp);
   return Outcome::Next;
 }
 
 Outcome executeFenceAfter(Warp &warp, const Instruction &, LaneMask) {
   if (Races *races = racesOf(warp))
-    races->tensorFenceAfter(warp);
+    races->edges.tensorFenceAfter(warp);
   return Outcome::Next;
 }
 

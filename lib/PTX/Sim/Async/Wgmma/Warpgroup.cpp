@@ -23,7 +23,7 @@ Warpgroup &warpgroupOf(const Warp &warp) {
 
 RaceStream &streamOf(Races &races, const Warp &warp) {
   unsigned first = warp.index / warpgroupWarps * warpgroupWarps;
-  return races.stream(*warp.cta.warps[first], race::Kind::Wgmma);
+  return races.clocks.stream(*warp.cta.warps[first], race::Kind::Wgmma);
 }
 
 std::string missingWarps(const Warp &warp, const Wgmma &work) {

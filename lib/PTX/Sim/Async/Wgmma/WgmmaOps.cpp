@@ -140,7 +140,7 @@ void noteIssue(const Site &site, Wgmma &work, race::Time time) {
   if (!races)
     return;
   Warp &warp = const_cast<Warp &>(*site.warp);
-  races->precede(warp, warp.live, work.issues);
+  races->edges.precede(warp, warp.live, work.issues);
   RaceStream stream = streamOf(*races, warp);
   stream.time = time;
   if (!work.form.aInRegisters) {
@@ -254,9 +254,9 @@ void noteWait(Warp &warp, const WarpWgmma &own, uint64_t pending) {
     return;
   for (size_t i = 0; i + pending < own.committed.size(); ++i)
     for (const WgmmaInFlight &flight : own.committed[i])
-      races->follow(warp, flight.work->issues);
-  races->finished(warp, streamOf(*races, warp),
-                  own.groups - race::Time(pending));
+      races->edges.follow(warp, flight.work->issues);
+  races->edges.finished(warp, streamOf(*races, warp),
+                        own.groups - race::Time(pending));
 }
 
 Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask) {

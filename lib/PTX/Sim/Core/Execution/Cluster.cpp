@@ -137,7 +137,7 @@ void Cluster::lanesExited(Warp &warp) {
   if (!warp.live)
     --warp.cta.liveWarps;
   if (!warp.live && races)
-    races->warpExits(warp);
+    races->memory.warpExits(warp);
   // Exits may complete a barrier, in any order.
   machine.noteBarriers(warp.cta, false);
   machine.noteClusterBarrier(false);

@@ -150,7 +150,7 @@ template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
         continue;
       }
       if (Races *races = racesOf(*this))
-        races->collective(*this, active);
+        races->edges.collective(*this, active);
     }
     ++done;
     if (watch) [[unlikely]]

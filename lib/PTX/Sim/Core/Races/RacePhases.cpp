@@ -27,28 +27,29 @@
 using namespace ptxsim;
 
 void RaceEdges::precede(const Warp &warp, LaneMask active, SyncPoint &point) {
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   race::VectorClock &flow = point.gathering.flow;
   flow.join(state.knows.seen);
   flow.join(state.knows.flow);
-  handOn(flow, warp, state, active, state.time);
-  if (&point == &cluster.clusterSync) {
+  clocks.handOn(flow, warp, state, active, state.time);
+  if (&point == &clocks.cluster.clusterSync) {
     race::VectorClock &met = point.gathering.clusterFlow;
     met.join(state.knows.seen);
-    handOn(met, warp, state, active, state.time);
+    clocks.handOn(met, warp, state, active, state.time);
   }
-  tick(state);
+  clocks.tick(state);
 }
 
 void RaceEdges::follow(const Warp &warp, const SyncPoint &point) {
-  stateOf(warp).knows.flow.join(point.gathering.flow);
+  clocks.stateOf(warp).knows.flow.join(point.gathering.flow);
 }
 
-void Races::seePhase(const Site &who, LaneMask active, SyncPoint &point) {
+void RaceBarriers::seePhase(const Site &who, LaneMask active,
+                            SyncPoint &point) {
   // Earlier values of the lanes in memory carry no information about this wait.
-  tick(stateOf(*who.warp));
-  phaseSeen = true;
-  PhaseSeen now{who, active, stateOf(*who.warp).time};
+  clocks.tick(clocks.stateOf(*who.warp));
+  clocks.phaseSeen = true;
+  PhaseSeen now{who, active, clocks.stateOf(*who.warp).time};
   for (PhaseSeen &known : point.seers)
     if (known.site.warp == who.warp && known.lanes == active) {
       known = now;
@@ -70,51 +71,53 @@ bool ptxsim::readsStrongly(const Program &program) {
 /// that execute a write together count as one, so that a warp whose lanes each
 /// write a word needs no component per lane.
 void RaceValues::leaveValue(const Warp &warp, Place &place, unsigned lane) {
-  WarpState &state = stateOf(warp);
-  race::VectorClock &flow = place.flow[number];
+  RaceState::WarpState &state = clocks.stateOf(warp);
+  race::VectorClock &flow = place.flow[clocks.number];
   flow.join(state.knows.seen);
   flow.join(state.knows.flow);
   bool together = (warp.live & ~state.active) == 0;
-  handOn(flow, warp, state, together ? state.active : LaneMask(1) << lane,
-         state.time);
+  clocks.handOn(flow, warp, state,
+                together ? state.active : LaneMask(1) << lane, state.time);
 }
 
 /// Follows the values of this cluster; values of other clusters order only by
 /// releases.
 void RaceValues::readValue(const Warp &warp, const Place &place) {
   // A red combines with the stored value, but does not return it.
-  if (place.flow.empty() || site.inst->dst.empty())
+  if (place.flow.empty() || reports.site.inst->dst.empty())
     return;
-  auto found = place.flow.find(number);
+  auto found = place.flow.find(clocks.number);
   if (found != place.flow.end())
-    stateOf(warp).knows.flow.join(found->second);
+    clocks.stateOf(warp).knows.flow.join(found->second);
 }
 
 /// Returns true if `knows` contains the wait. Lanes that waited together count
 /// as one: their warp knows what a wait gives any of them.
-bool Races::inFlow(const race::Knowledge &knows, const PhaseSeen &seen) {
+bool RaceBarriers::inFlow(const race::Knowledge &knows, const PhaseSeen &seen) {
   auto has = [&](race::Actor actor) {
     return knows.seen.at(actor) >= seen.time ||
            knows.flow.at(actor) >= seen.time;
   };
-  uint32_t warp = stateOf(*seen.site.warp).actor;
+  uint32_t warp = clocks.stateOf(*seen.site.warp).actor;
   if (has(warp))
     return true;
   for (LaneMask rest = seen.lanes; rest; rest &= rest - 1) {
-    race::Actor actor = lanes->actor(warp, unsigned(std::countr_zero(rest)));
+    race::Actor actor =
+        clocks.lanes->actor(warp, unsigned(std::countr_zero(rest)));
     if (actor && has(actor))
       return true;
   }
   return false;
 }
 
-void Races::judgePhase(const Site &by, uint32_t offset, SyncPoint &point) {
+void RaceBarriers::judgePhase(const Site &by, uint32_t offset,
+                              SyncPoint &point) {
   for (const PhaseSeen &seen : point.seers)
     if (!inFlow(point.gathering, seen))
-      cluster.machine.report.add(
+      clocks.cluster.machine.report.add(
           FindingId::MbarrierPhaseOverrun, by,
           "completes a phase of the mbarrier " +
-              sharedName(cluster.machine, offset) + ".",
+              sharedName(clocks.cluster.machine, offset) + ".",
           otherAt("the phase before was waited for by", seen.site));
   point.seers.clear();
 }

@@ -87,12 +87,13 @@ std::string RaceReporter::nameParty(const race::Stamp &stamp,
                                     bool writes) const {
   std::string text = writes ? "written by " : "read by ";
   text += nameOf(stamp.kind);
-  text += "warp " + std::to_string(stamp.warp % ctaWarps);
+  text += "warp " + std::to_string(stamp.warp % clocks.ctaWarps);
   if (stamp.lane < 32)
     text += " lane " + std::to_string(stamp.lane);
-  if (warps.size() > ctaWarps)
-    text += " of the CTA of rank " + std::to_string(stamp.warp / ctaWarps);
-  if (race::clusterOf(stamp.when) != number)
+  if (clocks.warps.size() > clocks.ctaWarps)
+    text +=
+        " of the CTA of rank " + std::to_string(stamp.warp / clocks.ctaWarps);
+  if (race::clusterOf(stamp.when) != clocks.number)
     text += " of cluster " + std::to_string(race::clusterOf(stamp.when) - 1);
   return text + " in line " + std::to_string(stamp.line);
 }
@@ -109,15 +110,16 @@ static const Instruction *instructionAt(const Program &program, uint32_t line) {
 /// Returns the party of a stamp. Its warp may belong to a cluster that has
 /// ended.
 Party RaceReporter::partyOf(const race::Stamp &stamp) const {
-  const Machine &machine = cluster.machine;
-  uint32_t owner = race::clusterOf(stamp.when), rank = stamp.warp / ctaWarps;
+  const Machine &machine = clocks.cluster.machine;
+  uint32_t owner = race::clusterOf(stamp.when),
+           rank = stamp.warp / clocks.ctaWarps;
   Party party;
-  Dim3 first =
-      owner == number ? cluster.first : firstCta(machine, uint64_t(owner) - 1);
-  const Dim3 &shape = cluster.shape;
+  Dim3 first = owner == clocks.number ? clocks.cluster.first
+                                      : firstCta(machine, uint64_t(owner) - 1);
+  const Dim3 &shape = clocks.cluster.shape;
   party.cta = {first.x + rank % shape.x, first.y + rank / shape.x % shape.y,
                first.z + rank / (shape.x * shape.y)};
-  party.warp = int(stamp.warp % ctaWarps);
+  party.warp = int(stamp.warp % clocks.ctaWarps);
   if (stamp.lane < 32)
     party.lane = stamp.lane;
   if (const Instruction *inst = instructionAt(machine.program, stamp.line)) {
@@ -140,7 +142,7 @@ std::string RaceReporter::placeOf(uint64_t address) const {
                   space == Space::Shared ? "shared" : "global",
                   static_cast<unsigned long long>(address));
   std::string where = text;
-  if (space != Space::Global && cluster.ctas.size() > 1)
+  if (space != Space::Global && clocks.cluster.ctas.size() > 1)
     where += " of the CTA of rank " + std::to_string(place->rank);
   return where;
 }
@@ -164,7 +166,7 @@ void RaceReporter::describe(const race::Access &access,
     id = FindingId::RaceShared;
   else if (space == Space::Local)
     id = FindingId::RaceTmem;
-  Report &report = cluster.machine.report;
+  Report &report = clocks.cluster.machine.report;
   if (!report.enabled(id))
     return;
   // A box of many bytes is reported once.

@@ -47,48 +47,48 @@ void RaceState::handOn(race::VectorClock &given, const Warp &warp,
 
 RaceTicket RaceEdges::ticket(const Site &who, RaceStream &stream) {
   const Warp &warp = *who.warp;
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   RaceTicket result{state.knows};
   LaneMask issuer = who.lane < 0 ? kFullMask : LaneMask(1) << who.lane;
-  handOn(result.knows.seen, warp, state, issuer, state.time);
+  clocks.handOn(result.knows.seen, warp, state, issuer, state.time);
   result.knows.seen.raise(stream.actor, stream.time);
   // A commit implies tcgen05.fence::before_thread_sync.
   if (stream.kind == Kind::Mma)
     result.knows.tensor.raise(stream.actor, stream.time);
-  close(stream);
-  tick(state);
+  clocks.close(stream);
+  clocks.tick(state);
   return result;
 }
 
 void RaceEdges::finished(const Warp &warp, RaceStream &stream,
                          race::Time time) {
-  stateOf(warp).knows.seen.raise(stream.actor, time);
+  clocks.stateOf(warp).knows.seen.raise(stream.actor, time);
 }
 
 void RaceEdges::finishedAll(const Warp &warp, RaceStream &stream) {
   finished(warp, stream, stream.time);
-  close(stream);
+  clocks.close(stream);
 }
 
 void RaceEdges::arrive(const Warp &warp, LaneMask active, SyncPoint &point,
                        Ordering order, uint32_t rank) {
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   Scope need = warp.cta.rank == rank ? Scope::Cta : Scope::Cluster;
   // In practice a remote arrive has no scope, and still works.
-  if (order.scope < need && launch.isa)
+  if (order.scope < need && clocks.launch.isa)
     return precede(warp, active, point);
   // fence.mbarrier_init makes any arrival a release, for the init only.
   point.gathering.inits.raise(state.actor, state.knows.inits.at(state.actor));
   if (order.releases) {
     point.gathering.join(state.knows);
-    handOn(point.gathering.seen, warp, state, active, state.time);
-    tick(state);
+    clocks.handOn(point.gathering.seen, warp, state, active, state.time);
+    clocks.tick(state);
     return;
   }
   if (state.fenced && state.fenceScope >= need) {
     point.gathering.join(*state.fenced);
-    handOn(point.gathering.seen, warp, state, active & state.fencedLanes,
-           state.fenceTime);
+    clocks.handOn(point.gathering.seen, warp, state, active & state.fencedLanes,
+                  state.fenceTime);
   }
   precede(warp, active, point);
 }
@@ -100,17 +100,17 @@ void RaceEdges::arrive(const RaceTicket &ticket, SyncPoint &point) {
 void RaceEdges::complete(SyncPoint &point) {
   point.completed = point.gathering;
   for (const Warp *warp : point.waiting)
-    stateOf(*warp).knows.join(point.completed);
+    clocks.stateOf(*warp).knows.join(point.completed);
   point.waiting.clear();
 }
 
 void RaceEdges::acquire(const Warp &warp, SyncPoint &point, Ordering order) {
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   if (order.acquires)
     state.knows.join(point.completed);
   else {
     publish(state.observed,
-            {number, warp.cta.rank, Scope::Gpu, point.completed});
+            {clocks.number, warp.cta.rank, Scope::Gpu, point.completed});
     state.knows.flow.join(point.completed.seen);
     state.knows.flow.join(point.completed.flow);
   }
@@ -119,12 +119,12 @@ void RaceEdges::acquire(const Warp &warp, SyncPoint &point, Ordering order) {
 bool RaceEdges::inScope(const Warp &warp, const Published &published,
                         Scope scope) const {
   Scope need = Scope::Gpu;
-  if (published.cluster == number)
+  if (published.cluster == clocks.number)
     need = published.rank == warp.cta.rank ? Scope::Cta : Scope::Cluster;
   return scope >= need && published.scope >= need;
 }
 
-void RaceEdges::absorb(const Warp &warp, WarpState &state,
+void RaceEdges::absorb(const Warp &warp, RaceState::WarpState &state,
                        const Published &published, Scope scope) {
   if (!inScope(warp, published, scope))
     return;
@@ -132,20 +132,20 @@ void RaceEdges::absorb(const Warp &warp, WarpState &state,
   if (published.version && last == published.version)
     return;
   last = published.version;
-  if (published.cluster == number)
+  if (published.cluster == clocks.number)
     state.knows.join(published.knows);
   else
-    state.knows.joinForeign(published.cluster, published.knows, number);
+    state.knows.joinForeign(published.cluster, published.knows, clocks.number);
 }
 
 /// Absorbs what a strong read acquires, or records it for a later acquire
 /// fence.
 void RaceValues::observe(const Warp &warp, const Place &place, Ordering order) {
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   for (const Published &entry : place.releases)
     if (order.acquires)
-      absorb(warp, state, entry, order.scope);
-    else if (inScope(warp, entry, order.scope))
+      edges.absorb(warp, state, entry, order.scope);
+    else if (edges.inScope(warp, entry, order.scope))
       publish(state.observed,
               {entry.cluster, entry.rank, entry.scope, entry.knows});
 }
@@ -155,17 +155,17 @@ void RaceValues::observe(const Warp &warp, const Place &place, Ordering order) {
 /// continues the old one.
 void RaceValues::synchronise(Places &places, uint64_t address,
                              race::Access &access) {
-  const Warp &warp = *site.warp;
+  const Warp &warp = *reports.site.warp;
   auto found = places.find(address);
-  if (found != places.end() && kind == Access::Write)
+  if (found != places.end() && reports.kind == Access::Write)
     found->second = Place();
   else if (found != places.end()) {
-    observe(warp, found->second, site.inst->order);
+    observe(warp, found->second, reports.site.inst->order);
     readValue(warp, found->second);
   }
-  if (kind == Access::Read)
+  if (reports.kind == Access::Read)
     return;
-  if (launch.valuesFlow && phaseSeen)
+  if (clocks.launch.valuesFlow && clocks.phaseSeen)
     leaveValue(warp, places[address], access.stamp.lane);
   release(warp, places, address, access);
 }
@@ -173,7 +173,7 @@ void RaceValues::synchronise(Places &places, uint64_t address,
 /// Synchronizes each element of a vector as a separate access (PTX ISA 8.2.4).
 void RaceValues::synchroniseAll(Places &places, uint64_t address,
                                 uint64_t bytes, race::Access &access) {
-  unsigned elements = site.inst->order.elements;
+  unsigned elements = reports.site.inst->order.elements;
   for (unsigned i = 0; i < elements; ++i)
     synchronise(places, address + i * (bytes / elements), access);
 }
@@ -182,33 +182,34 @@ void RaceValues::synchroniseAll(Places &places, uint64_t address,
 /// a fence before it.
 void RaceValues::release(const Warp &warp, Places &places, uint64_t address,
                          race::Access &access) {
-  const Ordering &order = site.inst->order;
-  WarpState &state = stateOf(warp);
+  const Ordering &order = reports.site.inst->order;
+  RaceState::WarpState &state = clocks.stateOf(warp);
   const race::Knowledge *given =
       order.releases ? &state.knows : state.fenced.get();
   if (!given)
     return;
   Scope scope =
       order.releases ? order.scope : std::min(order.scope, state.fenceScope);
-  Published entry = {number, warp.cta.rank, scope, *given, ++launch.versions};
+  Published entry = {clocks.number, warp.cta.rank, scope, *given,
+                     ++clocks.launch.versions};
   LaneMask lane = LaneMask(1) << access.stamp.lane;
   if (order.releases)
-    handOn(entry.knows.seen, warp, state, lane, state.time);
+    clocks.handOn(entry.knows.seen, warp, state, lane, state.time);
   else
-    handOn(entry.knows.seen, warp, state, lane & state.fencedLanes,
-           state.fenceTime);
-  if (&places == &launch.places)
-    launch.lanes[number] = lanes;
+    clocks.handOn(entry.knows.seen, warp, state, lane & state.fencedLanes,
+                  state.fenceTime);
+  if (&places == &clocks.launch.places)
+    clocks.launch.lanes[clocks.number] = clocks.lanes;
   publish(places[address].releases, entry);
   if (!order.releases)
     return;
-  tick(state);
+  clocks.tick(state);
   // The next lane is ordered after the release.
-  access.stamp.when = race::momentOf(number, state.actor, state.time);
+  access.stamp.when = race::momentOf(clocks.number, state.actor, state.time);
 }
 
 void RaceEdges::fence(const Warp &warp, LaneMask active, Ordering order) {
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   if (order.acquires) {
     PublishedList observed = std::move(state.observed);
     state.observed.clear();
@@ -224,12 +225,12 @@ void RaceEdges::fence(const Warp &warp, LaneMask active, Ordering order) {
   state.fencedLanes = active;
   state.fenceTime = state.time;
   state.fenceScope = order.scope;
-  tick(state);
+  clocks.tick(state);
 }
 
 void RaceEdges::proxyFence(const Warp &warp, LaneMask active, bool shared,
                            bool global) {
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   race::Knowledge &knows = state.knows;
   // The log of fences distinguishes the lanes.
   auto pass = [&](race::VectorClock &view) {
@@ -245,41 +246,41 @@ void RaceEdges::proxyFence(const Warp &warp, LaneMask active, bool shared,
     fenced->globalProxy.join(fenced->seen);
     other = std::move(fenced);
   }
-  fences.fence(state.actor, active, state.time, knows.seen,
-               uint32_t(warps.size()), *lanes);
-  tick(state);
+  clocks.fences.fence(state.actor, active, state.time, knows.seen,
+                      uint32_t(clocks.warps.size()), *clocks.lanes);
+  clocks.tick(state);
 }
 
 /// Orders what the warp has issued to the tensor core, or has waited for,
 /// before the synchronization that follows. This does not imply completion.
 void RaceEdges::tensorFenceBefore(const Warp &warp) {
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   for (Kind kind : {Kind::Mma, Kind::TmemLoad, Kind::TmemStore}) {
-    auto found = streams.find({state.actor, kind, 0});
-    if (found == streams.end())
+    auto found = clocks.streams.find({state.actor, kind, 0});
+    if (found == clocks.streams.end())
       continue;
     RaceStream &stream = found->second;
     state.knows.tensor.raise(stream.actor, stream.time);
     // Later operations get a later time, whether or not these are known.
-    close(stream);
+    clocks.close(stream);
   }
 }
 
 void RaceEdges::tensorFenceAfter(const Warp &warp) {
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   state.tensorFenced.join(state.knows.tensor);
 }
 
 void RaceEdges::lanesMeet(const Warp &warp, LaneMask active) {
-  WarpState &state = stateOf(warp);
-  handOn(state.knows.seen, warp, state, active, state.time);
-  tick(state);
+  RaceState::WarpState &state = clocks.stateOf(warp);
+  clocks.handOn(state.knows.seen, warp, state, active, state.time);
+  clocks.tick(state);
 }
 
 void RaceEdges::collective(const Warp &warp, LaneMask active) {
-  if (!launch.isa)
+  if (!clocks.launch.isa)
     return lanesMeet(warp, active);
-  WarpState &state = stateOf(warp);
-  handOn(state.knows.flow, warp, state, active, state.time);
-  tick(state);
+  RaceState::WarpState &state = clocks.stateOf(warp);
+  clocks.handOn(state.knows.flow, warp, state, active, state.time);
+  clocks.tick(state);
 }

@@ -51,33 +51,33 @@ RaceStream &RaceState::stream(const Warp &warp, Kind kind, uint64_t key) {
 }
 
 race::Access RaceReporter::accessOf(const Site &who, Access access) {
-  WarpState &state = stateOf(*who.warp);
+  RaceState::WarpState &state = clocks.stateOf(*who.warp);
   site = who;
   race::Access result;
-  result.stamp.when = race::momentOf(number, state.actor, state.time);
+  result.stamp.when = race::momentOf(clocks.number, state.actor, state.time);
   result.stamp.line = who.inst->line;
   result.stamp.warp = uint16_t(state.actor);
   result.stamp.lane = uint8_t(who.lane);
-  result.cluster = number;
-  result.lanes = lanes.get();
-  result.foreign = &launch.lanes;
-  result.ctaWarps = ctaWarps;
+  result.cluster = clocks.number;
+  result.lanes = clocks.lanes.get();
+  result.foreign = &clocks.launch.lanes;
+  result.ctaWarps = clocks.ctaWarps;
   result.knows = &state.knows;
   result.write = access != Access::Read;
   result.report = report;
-  result.context = static_cast<RaceReporter *>(this);
+  result.context = this;
   return result;
 }
 
 race::Access RaceReporter::streamAccess(const RaceStream &stream,
                                         const Site &who, Access access) {
   race::Access result = accessOf(who, access);
-  result.stamp.when = race::momentOf(number, stream.actor, stream.time);
+  result.stamp.when = race::momentOf(clocks.number, stream.actor, stream.time);
   result.stamp.kind = stream.kind;
   // cp.async writes through the generic proxy, all other agents through the
   // async proxy.
   result.stamp.async = stream.kind != Kind::CpAsync;
-  result.fences = &fences;
+  result.fences = &clocks.fences;
   // Reductions of the async proxy are relaxed at device scope.
   if (access == Access::Atomic)
     result.stamp.scope = race::Scope::Gpu;
@@ -86,43 +86,44 @@ race::Access RaceReporter::streamAccess(const RaceStream &stream,
 
 race::Access RaceMemory::laneAccess(const Warp &warp, const Instruction &inst,
                                     LaneMask active, Access access) {
-  enter(stateOf(warp), active);
-  race::Access result = accessOf(warp.site(inst), access);
+  clocks.enter(clocks.stateOf(warp), active);
+  race::Access result = reports.accessOf(warp.site(inst), access);
   result.stamp.scope = inst.order.scope;
-  kind = access;
+  reports.kind = access;
   return result;
 }
 
 void RaceMemory::shared(race::Access &access, unsigned lane, uint32_t address,
                         uint32_t bytes) {
   uint32_t rank = address >> 24;
-  place = cluster.ctas[rank].get();
-  space = Space::Shared;
-  site.lane = lane < 32 ? int(lane) : -1;
+  reports.place = clocks.cluster.ctas[rank].get();
+  reports.space = Space::Shared;
+  reports.site.lane = lane < 32 ? int(lane) : -1;
   access.stamp.lane = uint8_t(lane);
-  ctas[rank].shared.apply(address & 0xFFFFFF, bytes, access);
-  if (place != &site.warp->cta) [[unlikely]]
-    ctas[rank].touch(access.stamp.warp, {race::timeOf(access.stamp.when), site,
-                                         FindingId::DsmemAfterExit});
+  clocks.ctas[rank].shared.apply(address & 0xFFFFFF, bytes, access);
+  if (reports.place != &reports.site.warp->cta) [[unlikely]]
+    clocks.ctas[rank].touch(access.stamp.warp,
+                            {race::timeOf(access.stamp.when), reports.site,
+                             FindingId::DsmemAfterExit});
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    synchroniseAll(places, address, bytes, access);
+    values.synchroniseAll(places, address, bytes, access);
 }
 
 void RaceMemory::global(race::Access &access, unsigned lane, uint64_t address,
                         uint64_t bytes) {
-  space = Space::Global;
-  site.lane = int(lane);
+  reports.space = Space::Global;
+  reports.site.lane = int(lane);
   access.stamp.lane = uint8_t(lane);
-  launch.global.apply(address, bytes, access);
+  clocks.launch.global.apply(address, bytes, access);
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    synchroniseAll(launch.places, address, bytes, access);
+    values.synchroniseAll(clocks.launch.places, address, bytes, access);
 }
 
 race::Access RaceMemory::sharedAccess(const RaceStream &stream, const Site &who,
                                       Cta &cta, Access access) {
-  place = &cta;
-  space = Space::Shared;
-  race::Access checked = streamAccess(stream, who, access);
+  reports.place = &cta;
+  reports.space = Space::Shared;
+  race::Access checked = reports.streamAccess(stream, who, access);
   if (checked.stamp.async)
     checked.proxy = View::SharedProxy;
   touch(stream, who, cta);
@@ -130,7 +131,7 @@ race::Access RaceMemory::sharedAccess(const RaceStream &stream, const Site &who,
 }
 
 race::Shadow &RaceMemory::shadowOf(const Cta &cta) {
-  return ctas[cta.rank].shared;
+  return clocks.ctas[cta.rank].shared;
 }
 
 void RaceMemory::asyncShared(const RaceStream &stream, const Site &who,
@@ -141,11 +142,11 @@ void RaceMemory::asyncShared(const RaceStream &stream, const Site &who,
 
 void RaceMemory::asyncGlobal(const RaceStream &stream, const Site &who,
                              uint64_t address, uint64_t bytes, Access access) {
-  space = Space::Global;
-  race::Access checked = streamAccess(stream, who, access);
+  reports.space = Space::Global;
+  race::Access checked = reports.streamAccess(stream, who, access);
   if (checked.stamp.async)
     checked.proxy = View::GlobalProxy;
-  launch.global.apply(address, bytes, checked);
+  clocks.launch.global.apply(address, bytes, checked);
 }
 
 /// Returns the other lanes of the warp whose issues are not ordered before the
@@ -169,51 +170,52 @@ static uint32_t strangersOf(const RaceStream &stream,
 void RaceMemory::tensor(RaceStream *stream, const Site &who, Cta &cta,
                         uint8_t groups, uint32_t column, uint32_t count,
                         Access access, uint64_t key) {
-  place = &cta;
-  space = Space::Local;
-  race::Access checked =
-      stream ? streamAccess(*stream, who, access) : accessOf(who, access);
-  if (launch.isa)
-    checked.tensorFenced = &stateOf(*who.warp).tensorFenced;
-  checked.inIssueOrder = !launch.isa;
+  reports.place = &cta;
+  reports.space = Space::Local;
+  race::Access checked = stream ? reports.streamAccess(*stream, who, access)
+                                : reports.accessOf(who, access);
+  if (clocks.launch.isa)
+    checked.tensorFenced = &clocks.stateOf(*who.warp).tensorFenced;
+  checked.inIssueOrder = !clocks.launch.isa;
   if (stream && stream->kind == Kind::Mma) {
     if (!key)
       checked.stamp.kind = Kind::TmemCopy;
     checked.strangers = strangersOf(*stream, checked);
-    stream->issued[checked.stamp.lane % 32] = stateOf(*who.warp).time;
+    stream->issued[checked.stamp.lane % 32] = clocks.stateOf(*who.warp).time;
   }
   if (key) {
     auto [found, isNew] = mmaKeys.try_emplace(key, uint8_t(mmaKeys.size() + 1));
     checked.stamp.key = found->second;
   }
-  ctas[cta.rank].tensor.apply(groups, column, count, checked);
+  clocks.ctas[cta.rank].tensor.apply(groups, column, count, checked);
 }
 
 void RaceMemory::tensorFreed(const Site &who, Cta &cta, uint32_t column,
                              uint32_t count) {
-  place = &cta;
-  space = Space::Local;
-  race::Access checked = accessOf(who, Access::Write);
-  ctas[cta.rank].tensor.apply(0xff, column, count, checked);
-  ctas[cta.rank].tensor.forget(column, count);
+  reports.place = &cta;
+  reports.space = Space::Local;
+  race::Access checked = reports.accessOf(who, Access::Write);
+  clocks.ctas[cta.rank].tensor.apply(0xff, column, count, checked);
+  clocks.ctas[cta.rank].tensor.forget(column, count);
 }
 
 /// Records that a thread uses an mbarrier of another CTA, which must not end
 /// before that. The thread itself knows that the use is done, and so do the
 /// observers of the phase's completion, whatever else the arrival releases.
-void Races::noteRemoteUse(const Site &who, const Cta &cta, uint32_t offset,
-                          SyncPoint &point) {
+void RaceBarriers::noteRemoteUse(const Site &who, const Cta &cta,
+                                 uint32_t offset, SyncPoint &point) {
   RaceStream &uses =
-      stream(*who.warp, Kind::Thread, uint64_t(cta.rank) << 24 | offset);
-  ctas[cta.rank].touch(uses.actor, {uses.time, who, FindingId::DsmemAfterExit});
-  stateOf(*who.warp).knows.seen.raise(uses.actor, uses.time);
+      clocks.stream(*who.warp, Kind::Thread, uint64_t(cta.rank) << 24 | offset);
+  clocks.ctas[cta.rank].touch(uses.actor,
+                              {uses.time, who, FindingId::DsmemAfterExit});
+  clocks.stateOf(*who.warp).knows.seen.raise(uses.actor, uses.time);
   point.gathering.seen.raise(uses.actor, uses.time);
-  close(uses);
+  clocks.close(uses);
   if (cta.exited())
-    cluster.machine.report.add(FindingId::DsmemAfterExit, who,
-                               "use of an mbarrier of rank " +
-                                   std::to_string(cta.rank) + ".",
-                               exitOf(cta));
+    clocks.cluster.machine.report.add(FindingId::DsmemAfterExit, who,
+                                      "use of an mbarrier of rank " +
+                                          std::to_string(cta.rank) + ".",
+                                      exitOf(cta));
 }
 
 /// Keeps the last use of each warp.
@@ -226,71 +228,74 @@ static void noteLast(std::vector<race::Stamp> &uses, const race::Stamp &use) {
   uses.push_back(use);
 }
 
-void Races::barrierInit(const Site &who, Cta &cta, uint32_t offset,
-                        SyncPoint &point) {
-  place = &cta;
-  space = Space::Shared;
-  race::Access checked = accessOf(who, Access::Write);
-  shadowOf(cta).apply(offset, 8, checked);
+void RaceBarriers::barrierInit(const Site &who, Cta &cta, uint32_t offset,
+                               SyncPoint &point) {
+  reports.place = &cta;
+  reports.space = Space::Shared;
+  race::Access checked = reports.accessOf(who, Access::Write);
+  memory.shadowOf(cta).apply(offset, 8, checked);
   for (const race::Stamp &use : point.uses)
     if (!race::knows(checked, View::Seen, use))
-      describe(checked, {race::Conflict::Fault::Race, use, true, offset});
+      reports.describe(checked,
+                       {race::Conflict::Fault::Race, use, true, offset});
   point = SyncPoint();
   point.init = checked.stamp;
 }
 
-void Races::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
-                       SyncPoint &point, LaneMask users, bool signals) {
-  WarpState &state = stateOf(*who.warp);
-  enter(state, users);
+void RaceBarriers::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
+                              SyncPoint &point, LaneMask users, bool signals) {
+  RaceState::WarpState &state = clocks.stateOf(*who.warp);
+  clocks.enter(state, users);
   if (&cta != &who.warp->cta && !signals)
     noteRemoteUse(who, cta, offset, point);
   if (!point.init.when)
     return;
-  race::Access checked = accessOf(who, Access::Atomic);
+  race::Access checked = reports.accessOf(who, Access::Atomic);
   if (users & (users - 1))
     checked.stamp.lane = race::kManyLanes;
   noteLast(point.uses, checked.stamp);
   if (race::knows(checked, View::Seen, point.init) ||
       initFenced(checked, point.init))
     return;
-  place = &cta;
-  space = Space::Shared;
+  reports.place = &cta;
+  reports.space = Space::Shared;
   checked.write = false;
-  describe(checked, {Fault::Race, point.init, true, offset});
+  reports.describe(checked, {Fault::Race, point.init, true, offset});
 }
 
-void Races::barrierSignal(const RaceStream &stream, const Site &who,
-                          const Cta &cta, uint32_t offset, SyncPoint &point) {
+void RaceBarriers::barrierSignal(const RaceStream &stream, const Site &who,
+                                 const Cta &cta, uint32_t offset,
+                                 SyncPoint &point) {
   barrierUse(who, cta, offset, point, LaneMask(1) << (who.lane & 31), true);
-  touch(stream, who, cta);
-  if (!launch.isa || stream.kind == Kind::CpAsync || !point.init.when)
+  memory.touch(stream, who, cta);
+  if (!clocks.launch.isa || stream.kind == Kind::CpAsync || !point.init.when)
     return;
-  race::Access checked = streamAccess(stream, who, Access::Read);
+  race::Access checked = reports.streamAccess(stream, who, Access::Read);
   checked.proxy = View::SharedProxy;
   // An access that is not ordered at all has been reported above.
   if (!race::knows(checked, View::Seen, point.init) ||
       initFenced(checked, point.init) || race::proxyFenced(checked, point.init))
     return;
-  place = &cta;
-  space = Space::Shared;
-  describe(checked, {Fault::InitFence, point.init, true, offset});
+  reports.place = &cta;
+  reports.space = Space::Shared;
+  reports.describe(checked, {Fault::InitFence, point.init, true, offset});
 }
 
-bool Races::initFenced(const race::Access &access,
-                       const race::Stamp &init) const {
-  return access.knows->has(View::Inits, number, init.when) &&
-         initFences.fenced(init.warp, init.lane, race::timeOf(init.when));
+bool RaceBarriers::initFenced(const race::Access &access,
+                              const race::Stamp &init) const {
+  return access.knows->has(View::Inits, clocks.number, init.when) &&
+         clocks.initFences.fenced(init.warp, init.lane,
+                                  race::timeOf(init.when));
 }
 
 /// Orders the mbarrier.init of these lanes, and nothing else, before everything
 /// after the next arrival, even a relaxed one.
 void RaceEdges::barrierInitFence(const Warp &warp, LaneMask active) {
-  WarpState &state = stateOf(warp);
+  RaceState::WarpState &state = clocks.stateOf(warp);
   state.knows.inits.raise(state.actor, state.time);
-  initFences.fence(state.actor, active, state.time, {}, uint32_t(warps.size()),
-                   *lanes);
-  tick(state);
+  clocks.initFences.fence(state.actor, active, state.time, {},
+                          uint32_t(clocks.warps.size()), *clocks.lanes);
+  clocks.tick(state);
 }
 
 void RaceMemory::touch(const RaceStream &stream, const Site &who,
@@ -299,30 +304,33 @@ void RaceMemory::touch(const RaceStream &stream, const Site &who,
   if (stream.kind == Kind::CpAsync)
     return;
   if (cta.exited())
-    cluster.machine.report.add(FindingId::SmemInUseAtExit, who,
-                               "the CTA of rank " + std::to_string(cta.rank) +
-                                   " has ended before it is issued.",
-                               exitOf(cta));
-  ctas[cta.rank].touch(stream.actor, {stream.time, who});
+    clocks.cluster.machine.report.add(FindingId::SmemInUseAtExit, who,
+                                      "the CTA of rank " +
+                                          std::to_string(cta.rank) +
+                                          " has ended before it is issued.",
+                                      exitOf(cta));
+  clocks.ctas[cta.rank].touch(stream.actor, {stream.time, who});
 }
 
 /// Returns true if the lane of a warp that accesses the CTA has released its
 /// access on its own.
-bool RaceMemory::knownByLane(const CtaState &state, race::Actor actor) const {
-  const CtaState::Touch &touch = state.touches[actor];
-  return actor < warps.size() && touch.site.lane >= 0 &&
-         lanes->has(state.atExit, actor, 1u << touch.site.lane, touch.time);
+bool RaceMemory::knownByLane(const RaceState::CtaState &state,
+                             race::Actor actor) const {
+  const RaceState::CtaState::Touch &touch = state.touches[actor];
+  return actor < clocks.warps.size() && touch.site.lane >= 0 &&
+         clocks.lanes->has(state.atExit, actor, 1u << touch.site.lane,
+                           touch.time);
 }
 
 void RaceMemory::warpExits(const Warp &warp) {
-  CtaState &state = ctas[warp.cta.rank];
-  state.atExit.join(stateOf(warp).knows.seen);
+  RaceState::CtaState &state = clocks.ctas[warp.cta.rank];
+  state.atExit.join(clocks.stateOf(warp).knows.seen);
   if (warp.cta.liveWarps)
     return;
   for (race::Actor actor = 0; actor < state.touches.size(); ++actor) {
-    const CtaState::Touch &touch = state.touches[actor];
+    const RaceState::CtaState::Touch &touch = state.touches[actor];
     if (touch.time > state.atExit.at(actor) && !knownByLane(state, actor))
-      cluster.machine.report.add(
+      clocks.cluster.machine.report.add(
           touch.id, touch.site,
           "no warp of the CTA of rank " + std::to_string(warp.cta.rank) +
               " knows that it is done when the last one exits.",

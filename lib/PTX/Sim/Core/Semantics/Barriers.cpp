@@ -49,7 +49,7 @@ void complete(Cta &cta, NamedBarrier &barrier) {
              [&](unsigned lane) { (*pending.row)[lane] = result; });
   }
   if (Races *races = cta.cluster.races.get())
-    races->complete(barrier.sync);
+    races->edges.complete(barrier.sync);
   barrier = NamedBarrier();
   cta.cluster.notify(&barrier);
 }
@@ -118,7 +118,7 @@ Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
   cta.cluster.changed();
   if (Races *races = racesOf(warp)) {
     LaneMask lanes = whole ? warp.live : active;
-    races->arrive(warp, lanes, barrier.sync, inst.order, cta.rank);
+    races->edges.arrive(warp, lanes, barrier.sync, inst.order, cta.rank);
     if (data.waits)
       barrier.sync.waiting.push_back(&warp);
   }
@@ -185,8 +185,8 @@ Outcome arriveAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   warp.clusterArrived |= active;
   warp.clusterOwesWait |= active;
   if (Races *races = racesOf(warp))
-    races->arrive(warp, active, warp.cluster.clusterSync, inst.order,
-                  warp.cta.rank);
+    races->edges.arrive(warp, active, warp.cluster.clusterSync, inst.order,
+                        warp.cta.rank);
   warp.cluster.changed();
   completeClusterBarrier(warp.cluster);
   return Outcome::Next;
@@ -226,7 +226,7 @@ Outcome waitAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   SyncPoint &sync = warp.cluster.clusterSync;
   if (!pending) {
     if (Races *races = racesOf(warp))
-      races->acquire(warp, sync, inst.order);
+      races->edges.acquire(warp, sync, inst.order);
     return Outcome::Next;
   }
   sync.waiting.push_back(&warp);
@@ -266,7 +266,7 @@ void ptxsim::completeClusterBarrier(Cluster &cluster) {
     for (const auto &warp : cta->warps)
       warp->clusterArrived = 0;
   if (cluster.races)
-    cluster.races->complete(cluster.clusterSync);
+    cluster.races->edges.complete(cluster.clusterSync);
   ++cluster.clusterGeneration;
   cluster.notify(&cluster.clusterGeneration);
 }

@@ -292,7 +292,7 @@ void decodeElect(Decoder &decoder, Instruction &inst) {
 
 Outcome executeWarpSync(Warp &warp, const Instruction &, LaneMask active) {
   if (Races *races = racesOf(warp))
-    races->lanesMeet(warp, active);
+    races->edges.lanesMeet(warp, active);
   return Outcome::Next;
 }
 

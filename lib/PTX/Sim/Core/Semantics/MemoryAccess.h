@@ -165,14 +165,14 @@ void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
   if (!races || space == Space::Local || space == Space::Param ||
       space == Space::Const)
     return;
-  race::Access checked = races->laneAccess(warp, inst, lanes, access);
+  race::Access checked = races->memory.laneAccess(warp, inst, lanes, access);
   eachLane(lanes, [&](unsigned lane) {
     uint64_t address = addressOf(lane), window = address & kWindowMask;
     checked.repeats = repeats >> lane & 1;
     if (space == Space::Shared || window == kSharedWindow)
-      races->shared(checked, lane, uint32_t(address), bytesOf(lane));
+      races->memory.shared(checked, lane, uint32_t(address), bytesOf(lane));
     else if (window != kLocalWindow && window != kParamWindow)
-      races->global(checked, lane, address, bytesOf(lane));
+      races->memory.global(checked, lane, address, bytesOf(lane));
   });
 }
 

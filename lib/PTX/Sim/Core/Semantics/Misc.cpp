@@ -34,7 +34,7 @@ void decodeNothing(Decoder &decoder, Instruction &inst) {
 
 Outcome executeFence(Warp &warp, const Instruction &inst, LaneMask active) {
   if (Races *races = racesOf(warp))
-    races->fence(warp, active, inst.order);
+    races->edges.fence(warp, active, inst.order);
   return Outcome::Next;
 }
 

@@ -78,18 +78,16 @@ struct RaceStream {
 };
 
 /// The clocks of a cluster's warps, lanes and streams, and its memory.
-class RaceState {
-public:
-  /// Returns the stream of a warp; `key` distinguishes streams of one kind.
-  RaceStream &stream(const Warp &warp, race::Kind kind, uint64_t key = 0);
-  /// Ends the shared time (a group is committed).
-  void close(RaceStream &stream) { ++stream.time; }
-
-protected:
+struct RaceState {
   RaceState(Cluster &cluster, LaunchRaces &launch);
   ~RaceState();
   struct WarpState;
   struct CtaState;
+
+  /// Returns the stream of a warp; `key` distinguishes streams of one kind.
+  RaceStream &stream(const Warp &warp, race::Kind kind, uint64_t key = 0);
+  /// Ends the shared time (a group is committed).
+  void close(RaceStream &stream) { ++stream.time; }
   WarpState &stateOf(const Warp &warp);
   void enter(WarpState &state, LaneMask lanes);
   void tick(WarpState &state);
@@ -113,9 +111,9 @@ protected:
 };
 
 /// Accesses whose conflicts become findings.
-class RaceReporter : public RaceState {
-protected:
-  using RaceState::RaceState;
+class RaceReporter {
+public:
+  explicit RaceReporter(RaceState &clocks) : clocks(clocks) {}
   race::Access accessOf(const Site &site, Access access);
   race::Access streamAccess(const RaceStream &stream, const Site &site,
                             Access access);
@@ -134,14 +132,16 @@ private:
   Party partyOf(const race::Stamp &stamp) const;
   std::string placeOf(uint64_t address) const;
 
+  RaceState &clocks;
   /// Finding and PTX line of everything reported. Kept per cluster, so that
   /// counts do not depend on which clusters share a core.
   std::set<std::pair<uint16_t, uint32_t>> reported;
 };
 
 /// The edges of happens-before that barriers, fences and completions make.
-class RaceEdges : public RaceReporter {
+class RaceEdges {
 public:
+  explicit RaceEdges(RaceState &clocks) : clocks(clocks) {}
   /// Ends the time that the stream's operations share, and returns the
   /// knowledge that a signal of the operations so far carries.
   RaceTicket ticket(const Site &site, RaceStream &stream);
@@ -170,19 +170,21 @@ public:
   /// waits for all of them: what each did precedes it. Practice treats it like
   /// lanesMeet; by the manual it does not order memory.
   void collective(const Warp &warp, LaneMask lanes);
-
-protected:
-  using RaceReporter::RaceReporter;
-  void absorb(const Warp &warp, WarpState &state, const Published &published,
-              race::Scope scope);
+  /// Orders the warp after a publication, if both scopes include it.
+  void absorb(const Warp &warp, RaceState::WarpState &state,
+              const Published &published, race::Scope scope);
   bool inScope(const Warp &warp, const Published &published,
                race::Scope scope) const;
+
+private:
+  RaceState &clocks;
 };
 
 /// The edges that strong accesses to memory make.
-class RaceValues : public RaceEdges {
-protected:
-  using RaceEdges::RaceEdges;
+class RaceValues {
+public:
+  RaceValues(RaceState &clocks, RaceReporter &reports, RaceEdges &edges)
+      : clocks(clocks), reports(reports), edges(edges) {}
   void synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
                       race::Access &access);
 
@@ -193,11 +195,17 @@ private:
                race::Access &access);
   void leaveValue(const Warp &warp, Place &place, unsigned lane);
   void readValue(const Warp &warp, const Place &place);
+
+  RaceState &clocks;
+  RaceReporter &reports;
+  RaceEdges &edges;
 };
 
 /// Accesses to shared, global and tensor memory.
-class RaceMemory : public RaceValues {
+class RaceMemory {
 public:
+  RaceMemory(RaceState &clocks, RaceReporter &reports, RaceValues &values)
+      : clocks(clocks), reports(reports), values(values) {}
   /// Returns the access of `lanes` of the instruction, in lane order; valid
   /// until another access begins.
   race::Access laneAccess(const Warp &warp, const Instruction &inst,
@@ -230,22 +238,22 @@ public:
   /// reports the operations that still use the CTA's shared memory.
   void warpExits(const Warp &warp);
 
-protected:
-  using RaceValues::RaceValues;
-
 private:
-  bool knownByLane(const CtaState &state, race::Actor actor) const;
+  bool knownByLane(const RaceState::CtaState &state, race::Actor actor) const;
 
+  RaceState &clocks;
+  RaceReporter &reports;
+  RaceValues &values;
   /// Places in shared memory.
   Places places;
   std::map<uint64_t, uint8_t> mmaKeys;
 };
 
-/// The race detector of a cluster: memory, and the use and phases of mbarriers.
-class Races : public RaceMemory {
+/// The use and the phases of mbarriers.
+class RaceBarriers {
 public:
-  Races(Cluster &cluster, LaunchRaces &launch) : RaceMemory(cluster, launch) {}
-
+  RaceBarriers(RaceState &clocks, RaceReporter &reports, RaceMemory &memory)
+      : clocks(clocks), reports(reports), memory(memory) {}
   /// Record the init or inval of an mbarrier, and any other use of it.
   void barrierInit(const Site &site, Cta &cta, uint32_t offset,
                    SyncPoint &point);
@@ -267,6 +275,26 @@ private:
                      SyncPoint &point);
   bool initFenced(const race::Access &access, const race::Stamp &init) const;
   bool inFlow(const race::Knowledge &knows, const PhaseSeen &seen);
+
+  RaceState &clocks;
+  RaceReporter &reports;
+  RaceMemory &memory;
+};
+
+/// The race detector of a cluster.
+class Races {
+public:
+  Races(Cluster &cluster, LaunchRaces &launch)
+      : clocks(cluster, launch), reports(clocks), edges(clocks),
+        values(clocks, reports, edges), memory(clocks, reports, values),
+        barriers(clocks, reports, memory) {}
+
+  RaceState clocks;
+  RaceReporter reports;
+  RaceEdges edges;
+  RaceValues values;
+  RaceMemory memory;
+  RaceBarriers barriers;
 };
 
 /// Returns the race detector, or null if no enabled finding needs it.

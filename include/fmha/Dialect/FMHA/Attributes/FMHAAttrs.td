@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_DIALECT_FMHA_IR_FMHAATTRS_TD
-#define FMHA_DIALECT_FMHA_IR_FMHAATTRS_TD
+#ifndef FMHA_DIALECT_FMHA_ATTRIBUTES_FMHAATTRS_TD
+#define FMHA_DIALECT_FMHA_ATTRIBUTES_FMHAATTRS_TD
 
-include "fmha/Dialect/FMHA/IR/FMHABase.td"
+include "fmha/Dialect/FMHA/Attributes/FMHABase.td"
 include "mlir/IR/AttrTypeBase.td"
 
 // Each attribute wraps one plain type of fmha/Schedule/Model/Schedule.h, so that
@@ -153,4 +153,4 @@ def FMHA_ProblemAttr
   let genVerifyDecl = 1;
 }
 
-#endif // FMHA_DIALECT_FMHA_IR_FMHAATTRS_TD
+#endif // FMHA_DIALECT_FMHA_ATTRIBUTES_FMHAATTRS_TD

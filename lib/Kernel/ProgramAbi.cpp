@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/Tile/Transforms/ProgramAbi.h"
+#include "fmha/Kernel/ProgramAbi.h"
 #include "fmha/Schedule/Model/Lists.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

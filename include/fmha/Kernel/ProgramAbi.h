@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_DIALECT_TILE_TRANSFORMS_PROGRAMABI_H
-#define FMHA_DIALECT_TILE_TRANSFORMS_PROGRAMABI_H
+#ifndef FMHA_KERNEL_PROGRAMABI_H
+#define FMHA_KERNEL_PROGRAMABI_H
 
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
 
 #include "mlir/IR/Types.h"
 #include "mlir/Support/LLVM.h"
@@ -37,4 +37,4 @@ std::string programExtent(const std::string &operand, unsigned dimension);
 
 } // namespace fmha
 
-#endif // FMHA_DIALECT_TILE_TRANSFORMS_PROGRAMABI_H
+#endif // FMHA_KERNEL_PROGRAMABI_H

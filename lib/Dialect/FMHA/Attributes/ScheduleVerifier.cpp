@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "fmha/Layout/SmemTile.h"
 #include "fmha/Target/Target.h"
 #include "llvm/ADT/StringSet.h"

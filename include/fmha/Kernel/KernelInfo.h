@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H
-#define FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H
+#ifndef FMHA_KERNEL_KERNELINFO_H
+#define FMHA_KERNEL_KERNELINFO_H
 
 #include "fmha/Schedule/Rules/RegisterDemand.h"
 
@@ -81,4 +81,4 @@ mlir::LogicalResult expectStage(mlir::gpu::GPUFuncOp func, KernelStage expected,
 
 } // namespace fmha::tile
 
-#endif // FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H
+#endif // FMHA_KERNEL_KERNELINFO_H

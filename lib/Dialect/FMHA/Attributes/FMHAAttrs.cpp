@@ -12,7 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
+#include "CheckedMaps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/StringExtras.h"
@@ -477,11 +478,12 @@ LogicalResult ProblemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 #define GET_ATTRDEF_CLASSES
-#include "fmha/Dialect/FMHA/IR/FMHAAttrs.cpp.inc"
+#include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.cpp.inc"
 
 void FMHADialect::registerAttributes() {
+  maps = std::make_shared<CheckedMaps>();
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "fmha/Dialect/FMHA/IR/FMHAAttrs.cpp.inc"
+#include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.cpp.inc"
       >();
 }

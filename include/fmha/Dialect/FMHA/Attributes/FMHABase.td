@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_DIALECT_FMHA_IR_FMHABASE_TD
-#define FMHA_DIALECT_FMHA_IR_FMHABASE_TD
+#ifndef FMHA_DIALECT_FMHA_ATTRIBUTES_FMHABASE_TD
+#define FMHA_DIALECT_FMHA_ATTRIBUTES_FMHABASE_TD
 
 include "mlir/IR/DialectBase.td"
 
@@ -57,10 +57,10 @@ def FMHA_Dialect : Dialect {
            ScheduleAttr schedule);
 
   private:
-    std::unique_ptr<CheckedMaps> maps;
+    std::shared_ptr<CheckedMaps> maps;
 
   public:
   }];
 }
 
-#endif // FMHA_DIALECT_FMHA_IR_FMHABASE_TD
+#endif // FMHA_DIALECT_FMHA_ATTRIBUTES_FMHABASE_TD

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
 
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Schedule/Model/Schedule.h"

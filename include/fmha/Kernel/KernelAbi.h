@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_DIALECT_TILE_TRANSFORMS_KERNELABI_H
-#define FMHA_DIALECT_TILE_TRANSFORMS_KERNELABI_H
+#ifndef FMHA_KERNEL_KERNELABI_H
+#define FMHA_KERNEL_KERNELABI_H
 
 #include <optional>
 #include <string>
@@ -66,4 +66,4 @@ std::optional<std::string> extentParameter(const std::string &operand,
 
 } // namespace fmha
 
-#endif // FMHA_DIALECT_TILE_TRANSFORMS_KERNELABI_H
+#endif // FMHA_KERNEL_KERNELABI_H

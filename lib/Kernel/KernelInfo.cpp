@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Kernel/KernelInfo.h"
+#include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
-#include "fmha/Dialect/Tile/Transforms/ProgramAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
+#include "fmha/Kernel/ProgramAbi.h"
 #include "fmha/Layout/Tmem.h"
 #include "fmha/Schedule/Model/Lists.h"
 

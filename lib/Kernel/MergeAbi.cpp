@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
+#include "fmha/Kernel/MergeAbi.h"
 
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Schedule/Model/Lists.h"
+
+#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -23,19 +24,6 @@ MergeProblem fmha::mergeOf(const schedule::Problem &problem) {
       merge.*fact.there = problem.*fact.there;
   merge.cuSeqlensQ = problem.cuSeqlensQ;
   return merge;
-}
-
-MergeProblem fmha::mergeOf(MergeOp op) {
-  MergeProblem problem;
-  problem.headDim = op.getHeadDim();
-  Type element = op.getOutput().getType().getElementType();
-  problem.output = element.isF32() ? "f32" : element.isF16() ? "f16" : "bf16";
-  problem.lse = bool(op.getLse());
-  problem.rowMax = bool(op.getRowMax());
-  problem.rowSum = bool(op.getRowSum());
-  problem.sink = bool(op.getSink());
-  problem.unnormalised = op.getUnnormalised();
-  return problem;
 }
 
 DictionaryAttr fmha::describeMerge(const MergeProblem &problem,

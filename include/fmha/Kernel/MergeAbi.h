@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H
-#define FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H
+#ifndef FMHA_KERNEL_MERGEABI_H
+#define FMHA_KERNEL_MERGEABI_H
 
-#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Kernel/KernelAbi.h"
 #include "fmha/Schedule/Model/Facts.h"
 
 namespace mlir {
@@ -23,7 +23,6 @@ class MLIRContext;
 } // namespace mlir
 
 namespace fmha {
-class MergeOp;
 
 /// What a kernel of fmha.merge computes. Where rows are packed, those behind
 /// the last sequence are left as they are.
@@ -33,10 +32,8 @@ struct MergeProblem : schedule::Facts {
   std::string output = "bf16";
 };
 
-/// What combines the parts of a split of `problem`, and what the kernel of an
-/// op computes.
+/// What combines the parts of a split of `problem`.
 MergeProblem mergeOf(const schedule::Problem &problem);
-MergeProblem mergeOf(MergeOp op);
 /// As the kernel carries it, in `fmha.merge`.
 mlir::DictionaryAttr describeMerge(const MergeProblem &problem,
                                    mlir::MLIRContext *ctx);
@@ -53,4 +50,4 @@ std::vector<KernelParameter> mergeParameters(const MergeProblem &problem);
 
 } // namespace fmha
 
-#endif // FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H
+#endif // FMHA_KERNEL_MERGEABI_H

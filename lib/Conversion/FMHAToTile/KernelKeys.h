@@ -1,0 +1,75 @@
+//===- KernelKeys.h - The KV blocks of a kernel's loop ----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_FMHATOTILE_KERNELKEYS_H
+#define FMHA_LIB_CONVERSION_FMHATOTILE_KERNELKEYS_H
+
+#include "KernelPlace.h"
+
+namespace fmha {
+
+/// Views of the chunks of the columns of K, and of V.
+struct KeyViews {
+  llvm::SmallVector<mlir::Value> keys;
+  mlir::Value values;
+};
+
+/// What one KV block has, in the loop over blocks.
+struct KeyBlock {
+  /// The keys of its source, of which it has those from `column` on.
+  Sequence keys;
+  mlir::Value column;
+  /// Row r sees keys r + `lower` to r + `upper`; null where nothing bounds it.
+  mlir::Value lower, upper;
+  /// Whether it is of the second source; null if there is none.
+  mlir::Value second;
+  KeyViews views;
+};
+
+/// Messages of one KV block: chunks of the columns of K, of the keys of V.
+struct BlockTiles {
+  llvm::SmallVector<mlir::Value> keys, values;
+};
+
+/// The KV blocks that the loop goes through, and their messages.
+class KeyBlocks {
+public:
+  /// Builds the views that are made before the loop.
+  KeyBlocks(KernelContext &k, const Coordinates &at);
+
+  /// Returns the number of blocks.
+  mlir::Value buildCount();
+  /// Builds one KV block. Blocks of the second segment follow those of the
+  /// first:
+  ///   second = block >= blocks of the first
+  ///   column = second ? (block - blocks of the first)·keys
+  ///                   : first + block·keys
+  /// The loop recomputes bounds, so that softmax keeps few live values.
+  KeyBlock buildBlock(mlir::Value block);
+  /// Loads a block. Where V is the first columns of K, and shares its message,
+  /// it is a slice.
+  BlockTiles load(const KeyBlock &keys);
+
+private:
+  KeyBlock buildOfFirst(mlir::Value block);
+  void chooseSource(KeyBlock &made, mlir::Value block);
+  KeyViews view(const Sequence &keys, mlir::Value isSecond);
+  mlir::Value loadTile(llvm::StringRef ring, mlir::Value view, int64_t rows,
+                       int64_t columns, mlir::Value row);
+
+  KernelContext &k;
+  const Coordinates &at;
+  /// First columns of the chunks of K; null for 0.
+  llvm::SmallVector<mlir::Value> chunkColumns;
+  /// Views of the keys, where there is one source of them.
+  KeyViews views;
+};
+
+} // namespace fmha
+
+#endif // FMHA_LIB_CONVERSION_FMHATOTILE_KERNELKEYS_H

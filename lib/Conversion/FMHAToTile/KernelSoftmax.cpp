@@ -1,0 +1,174 @@
+//===- KernelSoftmax.cpp - Online softmax of one query tile ---------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelSoftmax.h"
+#include "ScoreCode.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace fmha;
+using tile::TileType;
+
+/// P of one block and one query tile in 16 bits, in slices of keys, and the
+/// running sum with it.
+struct OnlineSoftmax::Exponentials {
+  SmallVector<Value> slices;
+  Value sum;
+};
+
+/// Whether code of the op's own makes scores of products, and scales them.
+static bool hasScoreCode(KernelContext &k) {
+  return k.op.getScore() != nullptr;
+}
+
+/// Returns |scale|·log2 e as the kernel knows it: in f32, where a subnormal
+/// counts as 0. 0 stands for scores that are all equal.
+static float log2Scale(KernelContext &k) {
+  if (hasScoreCode(k))
+    return llvm::numbers::log2e;
+  float scale = std::abs(k.op.getScaleOrDefault()) * llvm::numbers::log2e;
+  return scale < std::numeric_limits<float>::min() ? 0.0f : scale;
+}
+
+FloatAttr fmha::softmaxScale(KernelContext &k) {
+  float scale = log2Scale(k);
+  return k.b.getF32FloatAttr(scale == 0 ? 1.0f : scale);
+}
+
+/// Returns log2 of the factor that P has, and the accumulator with it.
+static IntegerAttr offsetAttr(KernelContext &k) {
+  return k.b.getI32IntegerAttr(k.plan.pOffset);
+}
+
+SmallVector<Value> OnlineSoftmax::buildInitialState() {
+  SmallVector<Value> values;
+  auto fill = [&](Type type, float value) {
+    auto made = tile::FillOp::create(k.b, type, k.b.getF32FloatAttr(value));
+    values.push_back(made);
+    return made;
+  };
+  for (unsigned tile = 0; tile < k.plan.qTiles; ++tile) {
+    fill(k.rowType(), -std::numeric_limits<float>::infinity());
+    fill(k.rowType(), 0.0f);
+    k.inRegion(fill(k.tileType(k.outputColumns(), k.b.getF32Type()), 0.0f),
+               "O" + Twine(tile));
+  }
+  return values;
+}
+
+/// s = q·kᵀ, over the chunks of K: s = q0·k0ᵀ; s += q1·k1ᵀ; ...
+Value OnlineSoftmax::buildScores(unsigned tile, Value query,
+                                 ArrayRef<Value> keys) {
+  TileType type = k.tileType(k.plan.kvBlock, k.b.getF32Type());
+  Value s;
+  int64_t first = 0;
+  for (Value key : keys) {
+    int64_t columns = cast<TileType>(key.getType()).getColumns();
+    Value q = k.slice(query, first, columns);
+    // The maximum may be taken before the scaling only if the scale is
+    // positive: the product takes a minus sign, and a scale of 0 is applied at
+    // once.
+    auto dot = tile::DotOp::create(
+        k.b, type, q, key, s, Value(), /*transpose_b=*/true,
+        /*negate=*/!hasScoreCode(k) && k.op.getScaleOrDefault() < 0,
+        /*rows=*/IntegerAttr());
+    s = first ? dot : k.inRegion(dot, "S" + Twine(tile));
+    first += columns;
+  }
+  return s;
+}
+
+/// P in one piece is summed before it is rounded: there are not registers for
+/// both. Of slices each is rounded at once, so that its product can begin, and
+/// the sum, which nothing waits for, follows the last one.
+OnlineSoftmax::Exponentials OnlineSoftmax::buildExponentials(unsigned tile,
+                                                             Value s,
+                                                             tile::RowMaxOp max,
+                                                             Value oldSum) {
+  int64_t keys = k.plan.kvBlock / k.plan.pSlices;
+  TileType half = k.tileType(keys, k.op.getElementType());
+  Exponentials made;
+  SmallVector<Value> exact;
+  auto sum = [&](Value p) {
+    made.sum = tile::RowSumOp::create(k.b, k.rowType(), p, oldSum,
+                                      max.getAlpha(), offsetAttr(k));
+  };
+  for (unsigned n = 0; n < k.plan.pSlices; ++n) {
+    Value x = k.slice(s, n * keys, keys);
+    exact.push_back(tile::Exp2Op::create(
+        k.b, x.getType(), x, max.getMax(), softmaxScale(k), offsetAttr(k),
+        k.b.getI32IntegerAttr(k.plan.exp2EmulatedPercent)));
+    if (k.plan.pSlices == 1)
+      sum(exact.front());
+    made.slices.push_back(
+        k.inRegion(tile::CastOp::create(k.b, half, exact.back()),
+                   "P" + Twine(tile), n * keys));
+  }
+  if (k.plan.pSlices > 1)
+    sum(tile::JoinOp::create(k.b, s.getType(), exact));
+  return made;
+}
+
+/// acc += p·v, over the slices of P and the chunks of V. Where one ends inside
+/// the other, the longer one is cut:
+///   acc = p0·v[0:], acc += p1·v[64:]     two slices of P, V whole
+Value OnlineSoftmax::buildProduct(ArrayRef<Value> slices,
+                                  ArrayRef<Value> values, Value acc) {
+  int64_t sliceKeys = k.plan.kvBlock / slices.size();
+  int64_t valueKeys = k.plan.kvBlock / values.size();
+  for (int64_t key = 0, keys; key < k.plan.kvBlock; key += keys) {
+    int64_t inSlice = key % sliceKeys, inValue = key % valueKeys;
+    keys = std::min(sliceKeys - inSlice, valueKeys - inValue);
+    Value p = k.slice(slices[key / sliceKeys], inSlice, keys);
+    IntegerAttr rows =
+        keys == valueKeys ? IntegerAttr() : k.b.getI32IntegerAttr(inValue);
+    acc = tile::DotOp::create(k.b, acc.getType(), p, values[key / valueKeys],
+                              acc, Value(), /*transpose_b=*/false,
+                              /*negate=*/false, rows);
+  }
+  return acc;
+}
+
+Value OnlineSoftmax::buildScoreCode(unsigned tile, Value s,
+                                    const KeyBlock &keys) {
+  SmallVector<Value> captures;
+  for (unsigned n = 0; n < k.op.getCaptures().size(); ++n)
+    captures.push_back(k.operand("capture" + std::to_string(n)));
+  ScorePlace place{queryView,        at.sequence, at.head,
+                   at.rows[tile],    keys.column, at.queries.length,
+                   keys.keys.length, Value()};
+  if (keys.second)
+    place.source = k.select(keys.second, k.index(1), k.index(0));
+  return fmha::buildScoreCode(k.b, k.op, s, place, captures);
+}
+
+State OnlineSoftmax::buildStep(unsigned tile, Value query,
+                               const BlockTiles &block, const KeyBlock &keys,
+                               State state) {
+  Value s = buildScores(tile, query, block.keys);
+  if (log2Scale(k) == 0)
+    s = tile::ScaleOp::create(k.b, s.getType(), s, k.b.getF32FloatAttr(0.0f));
+  if (hasScoreCode(k))
+    s = buildScoreCode(tile, s, keys);
+  s = tile::MaskOp::create(k.b, s.getType(), s, queryView, at.rows[tile],
+                           keys.column, keys.views.keys.front(), keys.lower,
+                           keys.upper);
+  auto max = tile::RowMaxOp::create(
+      k.b, k.rowType(), k.rowType(), s, state.max, softmaxScale(k),
+      k.b.getF32FloatAttr(k.plan.rescaleThreshold));
+  Exponentials p = buildExponentials(tile, s, max, state.sum);
+  Value acc = k.inRegion(tile::RescaleOp::create(k.b, state.acc.getType(),
+                                                 state.acc, max.getAlpha()),
+                         "", 0, "stats" + Twine(tile));
+  acc = buildProduct(p.slices, block.values, acc);
+  return {max.getMax(), p.sum, acc};
+}

@@ -1,0 +1,237 @@
+//===- RowCode.cpp - Code on scores, for a row of a thread ----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowCode.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/IR/ScoreCost.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+//===----------------------------------------------------------------------===//
+// ScoreRegion
+//===----------------------------------------------------------------------===//
+
+ScoreRegion::ScoreRegion(Block &body) : body(body) {
+  varying.insert(getScore());
+  varying.insert(getKey());
+  for (Operation &inner : body.without_terminator())
+    if (llvm::any_of(inner.getOperands(),
+                     [&](Value v) { return isVarying(v); }))
+      varying.insert_range(inner.getResults());
+}
+
+bool ScoreRegion::readsKeys() const {
+  DenseSet<Value> ofScores = {getScore()};
+  for (Operation &op : body.without_terminator()) {
+    bool usesScore = llvm::any_of(
+        op.getOperands(), [&](Value v) { return ofScores.contains(v); });
+    if (usesScore)
+      ofScores.insert(op.getResult(0));
+    else if (isVarying(op.getResult(0)))
+      return true;
+  }
+  return false;
+}
+
+/// What is long by itself of what functions became.
+static bool isLongAlone(Operation &op) {
+  return isDivision(&op) || isWide(&op) ||
+         isa<math::CosOp, math::LogOp, math::Log2Op, math::RoundOp,
+             math::RsqrtOp, math::SinOp, math::SqrtOp>(op);
+}
+
+static bool keepsArgument(Operation &op) {
+  return isUnitFunction(&op) && !op.getOperand(0).hasOneUse();
+}
+
+bool ScoreRegion::isLong() const {
+  constexpr unsigned most = 32;
+  unsigned length = 0;
+  for (Operation &op : body.without_terminator())
+    if (isVarying(op.getResult(0)))
+      length += isLongAlone(op) || keepsArgument(op) ? most + 1
+                : isUnitFunction(&op)                ? most / 2
+                                                     : 1;
+  return length > most;
+}
+
+bool ScoreRegion::readsRow(ReadOp read) const {
+  ValueRange indices = read.getIndices();
+  return !indices.empty() && indices.back() == getKey() &&
+         llvm::none_of(indices.drop_back(),
+                       [&](Value v) { return isVarying(v); });
+}
+
+//===----------------------------------------------------------------------===//
+// RowCode
+//===----------------------------------------------------------------------===//
+
+RowCode::RowCode(ImplicitLocOpBuilder &b, ModifyOp op, const KernelInfo &info,
+                 const RowPlace &place)
+    : b(b), body(op.getBody().front()), region(body),
+      choosesByElement(needs(Workaround::ChoicesByElement, info)) {
+  if (op.getQueriesOp().getHeads() && needs(Workaround::RowsBeforeLoop, info))
+    loop = op->getParentOfType<scf::ForOp>();
+  makeRow(op, place);
+  for (Operation &inner : body.without_terminator())
+    if (!region.isVarying(inner.getResult(0)))
+      mapping.map(inner.getResult(0), buildOfRow(inner));
+}
+
+/// Row and head of this thread.
+void RowCode::makeRow(ModifyOp op, const RowPlace &place) {
+  OpBuilder::InsertionGuard guard(b);
+  ViewOp queries = op.getQueriesOp();
+  moveAhead({op.getRow(), queries.getHead()});
+  Value row = toIndex(b, place.row());
+  mapping.map(body.getArgument(1), arith::AddIOp::create(b, op.getRow(), row));
+  if (!queries.getHeads())
+    return;
+  Value head = toIndex(b, place.head());
+  mapping.map(body.getArgument(3),
+              arith::AddIOp::create(b, queries.getHead(), head));
+}
+
+/// Of packed heads each thread has a row's numbers of its own, which are made
+/// in front of the loop unless they are another block's in each turn.
+Value RowCode::buildOfRow(Operation &inner) {
+  OpBuilder::InsertionGuard guard(b);
+  moveAhead(llvm::map_to_vector(inner.getOperands(), [&](Value operand) {
+    return mapping.lookupOrDefault(operand);
+  }));
+  return build(inner, mapping, 0);
+}
+
+/// In front of the loop, where nothing in it makes one of `used`.
+void RowCode::moveAhead(ArrayRef<Value> used) {
+  auto isOutside = [&](Value value) {
+    // The loop's own numbers have no region while it is converted.
+    Region *from = value.getParentRegion();
+    return from && !loop.getRegion().isAncestor(from);
+  };
+  if (loop && llvm::all_of(used, isOutside))
+    b.setInsertionPoint(loop);
+}
+
+Value RowCode::keysFrom(Value first, int64_t count) {
+  auto type = VectorType::get({count}, b.getIndexType());
+  SmallVector<int64_t> steps(count);
+  std::iota(steps.begin(), steps.end(), 0);
+  Value offsets =
+      arith::ConstantOp::create(b, DenseIntElementsAttr::get(type, steps));
+  return arith::AddIOp::create(b, vector::BroadcastOp::create(b, type, first),
+                               offsets);
+}
+
+Value RowCode::spread(Value value, int64_t count) {
+  if (isa<VectorType>(value.getType()))
+    return value;
+  return vector::BroadcastOp::create(
+      b, VectorType::get({count}, value.getType()), value);
+}
+
+/// `op` on vectors of `count`, or on numbers if that is 0.
+Value RowCode::build(Operation &op, const IRMapping &values, int64_t count) {
+  auto read = dyn_cast<ReadOp>(op);
+  SmallVector<Value> operands;
+  bool isRow = read && region.readsRow(read);
+  for (Value operand : op.getOperands()) {
+    Value value = isRow && operand == region.getKey()
+                      ? firstKey
+                      : values.lookupOrDefault(operand);
+    operands.push_back(count && !read ? spread(value, count) : value);
+  }
+  Type type = op.getResult(0).getType();
+  if (count)
+    type = VectorType::get({count}, type);
+  if (read)
+    return GatherOp::create(b, type, operands.front(),
+                            ValueRange(operands).drop_front());
+  OperationState state(op.getLoc(), op.getName(), operands, type,
+                       op.getAttrs());
+  return b.create(state)->getResult(0);
+}
+
+/// Comparisons, and what picks by them.
+static bool isChoice(Operation &op) {
+  return op.getResult(0).getType().isInteger(1) || isa<arith::SelectOp>(op);
+}
+
+/// Element by element.
+void RowCode::buildByElement(ArrayRef<Operation *> run, IRMapping &values,
+                             int64_t count) {
+  SmallVector<SmallVector<Value>> results(run.size());
+  for (int64_t n = 0; n < count && !run.empty(); ++n) {
+    IRMapping own;
+    for (auto [op, made] : llvm::zip_equal(run, results)) {
+      for (Value operand : op->getOperands())
+        if (!own.contains(operand))
+          own.map(operand, elementOf(values.lookupOrDefault(operand), n));
+      made.push_back(b.clone(*op, own)->getResult(0));
+    }
+  }
+  for (auto [op, made] : llvm::zip_equal(run, results)) {
+    auto type = VectorType::get({count}, op->getResult(0).getType());
+    values.map(op->getResult(0), vector::FromElementsOp::create(b, type, made));
+  }
+}
+
+Value RowCode::elementOf(Value value, int64_t n) {
+  return isa<VectorType>(value.getType())
+             ? Value(vector::ExtractOp::create(b, value, n))
+             : value;
+}
+
+Value RowCode::apply(Value scores, Value first) {
+  int64_t count = cast<VectorType>(scores.getType()).getDimSize(0);
+  firstKey = first;
+  IRMapping own = mapping;
+  own.map(region.getScore(), scores);
+  own.map(region.getKey(), keysFrom(first, count));
+  SmallVector<Operation *> run;
+  auto finishRun = [&] {
+    buildByElement(run, own, count);
+    run.clear();
+  };
+  for (Operation &inner : body.without_terminator()) {
+    if (!region.isVarying(inner.getResult(0)))
+      continue;
+    if (choosesByElement && isChoice(inner)) {
+      run.push_back(&inner);
+      continue;
+    }
+    finishRun();
+    own.map(inner.getResult(0), build(inner, own, count));
+  }
+  finishRun();
+  return spread(own.lookupOrDefault(body.getTerminator()->getOperand(0)),
+                count);
+}
+
+Value RowCode::applyInBlock(Value scores, Value first) {
+  Value always = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, first,
+                                       arith::ConstantIndexOp::create(b, 0));
+  auto branch = scf::IfOp::create(b, TypeRange{scores.getType()}, always,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, scores);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value made = apply(scores, first);
+  scf::YieldOp::create(b, made);
+  return branch.getResult(0);
+}
