@@ -44,9 +44,6 @@ enum class Workaround : uint8_t {
   ShortPieces,
   /// A packed row reads values of its query and head before the KV loop.
   RowsBeforeLoop,
-  /// Comparisons and selections are per element: there are only eight predicate
-  /// registers, and a vector of predicates would occupy general ones.
-  ChoicesByElement,
   /// Each bound of a row has a separate selection: ptxas keeps combined
   /// predicates in general registers.
   SelectPerBound,
