@@ -11,7 +11,8 @@ counted by the rule's number. A failure prints the command that repeats it. Exit
 
 A row is needed if ptxas spills the kernel of its evidence once the row is left out. Where the evidence lists values
 (--head-dim=264|320), the nearest one beyond the limit comes first: if only a later one is spilled, the limit may move.
-"refit" prints a table of all rows, and with --write puts the bytes that were spilled into RegisterDemand.def."""
+"refit" prints a table of all rows, and with --write puts the bytes that were spilled into RegisterDemand.def. Where two rows refuse
+the same kernels, each is not needed as long as the other stays: before several go, --together leaves all of --rows out at once."""
 
 import argparse
 import collections
@@ -193,7 +194,8 @@ def without(tools, row, code, flags, ptx):
         if made.returncode:
             return -1, False, made.stderr.strip()
         before = pathlib.Path(ptx).read_text().split("\n.version")[-1]
-    made = compiled(tools, [*flags, f"--without-demand={row.name}"], ptx, code)
+    left_out = tools.rows if tools.together else [row.name]
+    made = compiled(tools, [*flags, *(f"--without-demand={name}" for name in left_out)], ptx, code)
     if made.returncode:
         return -1, False, "refused without the row: " + made.stderr.strip()
     if row.reader == "workaround" and pathlib.Path(ptx).read_text().split("\n.version")[-1] == before:
@@ -288,9 +290,12 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=TARGETS, help="drawn from (default: all)")
     parser.add_argument("--rows", nargs="+", help="of the table (default: all)")
+    parser.add_argument("--together", action="store_true", help="leave all of --rows out at once")
     parser.add_argument("--write", action="store_true", help="put the bytes that ptxas spilled into the table")
     parser.add_argument("mode", nargs="?", choices=["draw", "check", "refit"], default="draw")
     tools = parser.parse_args()
+    if tools.together and not tools.rows:
+        parser.error("--together needs --rows, those that are left out")
     if tools.mode != "draw":
         return refit(tools)
     print(f"seed {tools.seed}", flush=True)
