@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From MLIR text to PTX of either target in process and warm, next to ptxas on
-// that very PTX, and the cold command beside both. Each is the median of 10
-// runs on one core; the goal is text to PTX in at most 100 ms and no slower
-// than ptxas. The two take turns, so that a busy machine slows both.
+// Times of text to PTX for either target, in process and warm, of ptxas on the
+// same PTX, and of the cold command. Each is the median of 10 runs on one core;
+// the goal is text to PTX in at most 100 ms and no slower than ptxas. The two
+// take turns, so that a busy machine slows both.
 //
 //===----------------------------------------------------------------------===//
 

@@ -35,7 +35,7 @@ static std::string read(const std::string &path) {
 
 static driver::Calls openStub(std::string path) {
   if (path.empty())
-    path = driver::findBeside("libFmhaStubDriver.so");
+    path = driver::findNearLibrary("libFmhaStubDriver.so");
   if (!std::filesystem::exists(path))
     path = FMHA_STUB_DRIVER;
   std::string why;
@@ -72,7 +72,7 @@ LaunchProbe::LaunchProbe(const std::string &stub,
 void LaunchProbe::load(const std::string &image, const std::string &manifest) {
   if (fmhaModuleLoad(image.data(), image.size(), manifest.c_str(), &module))
     die(fmhaLastError());
-  // Of the heap, and changed by nobody else.
+  // On the heap, and not modified elsewhere.
   active = const_cast<driver::Calls *>(module->driver);
 }
 

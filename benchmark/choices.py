@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures the planner's choice beside other schedules of the same launch, on a Hopper GPU.
+"""Compares the planner's choice with other schedules of the same launch, on a Hopper GPU.
 
     benchmark/choices.py compile FOLDER --group=windows     on the build host: PTX, manifests, kernels.json
     benchmark/choices.py run FOLDER -o R.json               on the GPU host, with Python and PyTorch alone
     benchmark/choices.py table R.json                       the choice, the fastest, and how far apart they are
 
 Groups: `windows`, sliding windows and lists of lengths with all other tiles; `exponentials`, with a share of the exponentials on
-FMA units. bf16, 16384 tokens, heads times head dim 2048, as many queries as keys. Timed by events behind a flush of L2, all
+FMA units. bf16, 16384 tokens, heads times head dim 2048, as many queries as keys. Timed by events after a flush of L2, all
 schedules of a launch in turn in one run; medians.
 """
 
@@ -26,7 +26,7 @@ def launch(name, dim, length, *flags):
 
 
 def windows():
-    """Launches, and what is asked for beside the planner's choice."""
+    """Launches, and the schedules to compare with the planner's choice."""
     launches = []
     for length, keys in ((4096, 512), (16384, 1024)):
         launches += [launch(f"{length} window {keys}", dim, length, "--causal", f"--window-left={keys}") for dim in (64, 128, 256)]
@@ -100,7 +100,7 @@ def run_half(flags):
         pathlib.Path(flags.output).write_text(json.dumps(results, indent=1) + "\n")
 
 
-def tell(schedule):
+def text_of(schedule):
     """"2 x 64 rows, 128 keys, static"."""
     ctas = schedule.get("ctas_per_sm")
     words = [f"{ctas} CTAs" if ctas else f"{schedule['q_tiles']} x 64 rows", f"{schedule['kv_block']} keys"]
@@ -116,8 +116,8 @@ def table(flags):
         mine = [case for case in cases if case["launch"] == name]
         choice, best = next(case for case in mine if case["chosen"]), min(mine, key=lambda case: case["clocks"])
         ratios.append(choice["clocks"] / best["clocks"])
-        took = f"{tell(choice['schedule'])} | {choice['clocks']:.0f} | {choice['modelled'] / choice['clocks']:.2f}"
-        print(f"| {name} | {len(mine)} | {took} | {tell(best['schedule'])} | {best['clocks']:.0f} | {ratios[-1]:.3f} |")
+        took = f"{text_of(choice['schedule'])} | {choice['clocks']:.0f} | {choice['modelled'] / choice['clocks']:.2f}"
+        print(f"| {name} | {len(mine)} | {took} | {text_of(best['schedule'])} | {best['clocks']:.0f} | {ratios[-1]:.3f} |")
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"\nThe choice takes {mean:.3f} times the clocks of the fastest in the mean, {max(ratios):.3f} at most.")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures compiled attention on a Hopper GPU, beside cuDNN (PyTorch's SDPA) and a simple Triton kernel.
+"""Measures compiled attention on a Hopper GPU, with cuDNN (PyTorch's SDPA) and a simple Triton kernel.
 
     benchmark/hopper.py compile FOLDER             on the build host: PTX, manifests, kernels.json
     benchmark/hopper.py compile FOLDER --search    the same of every candidate of the planner
@@ -8,7 +8,7 @@
     benchmark/hopper.py table R.json               the table, and with --svg=FILE the picture
 
 A cell is a head dim, causal or not, and a length: bf16, 16k tokens, heads times head dim 2048, inputs N(0, 1). A launch is timed
-by events behind a flush of L2, candidates take turns in one run, and medians are told. TFLOP/s count
+by events after a flush of L2, candidates take turns in one run, and medians are reported. TFLOP/s count
 4 * tokens * length * heads * head dim operations, half of that for causal cells.
 """
 
@@ -243,14 +243,14 @@ st.global.u64 [%a0], %a6; st.global.u64 [%a0+8], %a5; ret; }
         return call
 
     def times(self, calls, runs, warm_ups=3):
-        """Microseconds of each call, and clocks of an SM if it ran at the rate seen right behind it."""
+        """Microseconds of each call, and clocks of an SM if it ran at the rate measured right after it."""
         torch = self.torch
         event = lambda: torch.cuda.Event(enable_timing=True)
         seen = torch.zeros(runs, len(calls), 2, dtype=torch.int64, device="cuda")
         pairs = [[(event(), event()) for _ in calls] for _ in range(runs)]
         dice = random.Random(0)
         for run in range(-warm_ups, runs):
-            # Each behind another one every time: what was hot before slows the next one down.
+            # In a new order each time: a hot predecessor slows the next one down.
             for place in dice.sample(range(len(calls)), len(calls)):
                 self.scratch.zero_()
                 if run < 0:

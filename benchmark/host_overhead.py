@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""CPU time that one launch of attention takes from the host, ours beside those of other libraries.
+"""CPU time that one launch of attention takes from the host, ours and those of other libraries.
 
     benchmark/host_overhead.py [--host-overhead=build/bin/host-overhead] [--stub=build/lib/libFmhaStubDriver.so] [KERNEL.ptx KERNEL.json]
 
-Runs host-overhead on a driver that does nothing and, with a kernel, on the driver that FMHA_DRIVER names beside it. Then it measures
+Runs host-overhead on a driver that does nothing and, with a kernel, also on the driver that FMHA_DRIVER names. Then it measures
 fmha.attention() on the driver that does nothing: the first call of a kind, which checks its arguments in Python, and those that
 follow. Where PyTorch sees a GPU the Python entries are measured there too: fmha.attention(), PyTorch's
 scaled_dot_product_attention and FlashAttention's flash_attn_func (of flash_attn and of FlashAttention-3's package fa3-fwd), on

@@ -3,10 +3,10 @@
 
     benchmark/splits.py compile FOLDER          on the build host: PTX, manifests, kernels.json
     benchmark/splits.py run FOLDER -o R.json    on the GPU host, with Python and PyTorch alone
-    benchmark/splits.py table R.json            what was measured beside what the planner models
+    benchmark/splits.py table R.json            measured times and those that the planner models
 
 A case is a shape in bf16 and a number of parts: the planner's schedule for both, and others of fewer rows or keys. The first
-kernel alone and both together are timed by events behind a flush of L2, all schedules of a shape in turn in one run; the
+kernel alone and both together are timed by events after a flush of L2, all schedules of a shape in turn in one run; the
 kernel that combines is what both take beyond the first. Medians.
 """
 

@@ -12,7 +12,7 @@ using namespace fmha::layout;
 
 namespace {
 
-/// a ^= (a >> shift) & mask, and the numbers that go with it.
+/// Parameters of a swizzle: a ^= (a >> shift) & mask.
 struct Facts {
   unsigned shift, mask;
   unsigned span, rows, pattern;

@@ -10,7 +10,7 @@
 
 using namespace fmha::layout;
 
-/// The longest stretch of rows that divides the tile and that a box may have.
+/// Returns the largest number of rows of a box that divides the tile.
 static unsigned boxRows(unsigned rows) {
   constexpr unsigned mostRows = 256; // boxDim limit of cuTensorMapEncodeTiled
   unsigned parts = (rows + mostRows - 1) / mostRows;
@@ -19,8 +19,8 @@ static unsigned boxRows(unsigned rows) {
   return rows / parts;
 }
 
-/// Whether all rows of one span follow each other, so that a box may hold more
-/// than one group of them.
+/// Returns whether all rows of one span are adjacent, so that a box may have
+/// more than one group of them.
 static bool groupsTouch(const SmemTile &tile) {
   return tile.groupPitch == spanBytes(tile.mode) * groupRows(tile.mode);
 }

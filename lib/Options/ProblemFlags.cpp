@@ -19,8 +19,8 @@ namespace fmha::tools {
 
 using runtime::failure;
 
-/// Calls `visit` with the name, the help and the value of each fact that has a
-/// flag of its own, and with where a problem has it.
+/// Calls `visit` for each fact with a flag: its name, its help, its value, and
+/// the member of Problem that holds it.
 template <typename Flags, typename Visit>
 static void forEachFlag(Flags &flags, Visit visit) {
 #define FMHA_FLAG(member, name, value, ofMerge, help)                          \
@@ -33,7 +33,7 @@ static void forEachFlag(Flags &flags, Visit visit) {
 #undef FMHA_FLAG
 }
 
-/// Whether the flag says that a fact is so.
+/// Returns whether the flag is set and true.
 static bool isSo(std::optional<bool> flag) { return flag.value_or(false); }
 static bool isSo(const std::optional<std::string> &file) {
   return file.has_value();
@@ -101,9 +101,9 @@ ScoreSpec scoreOf(const ProblemFlags &flags) {
           flags.maskFile.has_value()};
 }
 
-/// tanh is off by up to 2^-20, and the cap multiplies that.
+/// The error of tanh is up to 2^-20, and the cap multiplies it.
 constexpr double largestSoftcap = 256;
-/// The name of the module that flags are made into.
+/// The name of the module that is built from flags.
 constexpr llvm::StringLiteral flagsName = "<flags>";
 
 static llvm::Error readSoftcap(llvm::StringRef text,
@@ -215,7 +215,7 @@ void ProblemFlags::addField(FlagTable &table,
             });
 }
 
-/// No bound where the flag is absent or negative.
+/// Returns the bound, or nullopt if the flag is absent or negative.
 static std::optional<unsigned> boundOf(std::optional<int64_t> flag) {
   return flag && *flag >= 0 ? std::optional<unsigned>(*flag) : std::nullopt;
 }
@@ -245,7 +245,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   return spec;
 }
 
-/// One error sentence if the flag is given and is not what the file says.
+/// Returns an error if the flag is given and contradicts the file.
 template <typename Value, typename Print>
 static llvm::Error agree(llvm::StringRef flag,
                          const std::optional<Value> &given, Value there,
@@ -277,7 +277,7 @@ static llvm::Error checkFact(llvm::StringRef flag,
                [](bool on) { return std::string(on ? "true" : "false"); });
 }
 
-/// Varlen metadata can only be given to an op that has it.
+/// Returns an error if flags give varlen metadata that the op does not have.
 static llvm::Error checkFact(llvm::StringRef flag,
                              const std::optional<std::string> &given,
                              bool there, llvm::StringRef file) {
@@ -302,8 +302,8 @@ static llvm::Error checkFacts(const ProblemFlags &flags,
   return error;
 }
 
-/// Flags describe the score region of the op, if it has one: they must read as
-/// many tensors.
+/// Checks flags that describe the score region of the op: they must read as
+/// many tensors as it does.
 static llvm::Error checkScore(const ProblemFlags &flags,
                               const schedule::Problem &problem) {
   ScoreSpec given = scoreOf(flags);
@@ -361,13 +361,13 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
   if (llvm::Error error = checkScore(flags, problem))
     return error;
   double scale = spec.scale.value_or(1 / std::sqrt(double(problem.headDim)));
-  // Scales in MLIR text may be f32 literals.
+  // A scale in MLIR text may be an f32 literal.
   if (flags.scale && float(*flags.scale) == float(scale))
     return llvm::Error::success();
   return agree("scale", flags.scale, scale, flags.input, real);
 }
 
-/// An extent that the file fixes holds for the run; a flag may only repeat it.
+/// Sets an extent that the file fixes. A flag may only repeat it.
 static llvm::Error adoptExtents(ProblemFlags &flags, const KernelSpec &spec) {
   struct {
     const char *flag;
@@ -399,7 +399,7 @@ static llvm::Error checkView(const schedule::Problem &problem) {
                  llvm::Twine(problem.headDimV));
 }
 
-/// Lists and a mask of a second source need one.
+/// Returns an error for lists or a mask of a second KV segment without one.
 static llvm::Error checkSource2(const ProblemFlags &flags) {
   bool causal =
       flags.source2Mask.value_or(schedule::Mask::None) != schedule::Mask::None;
@@ -418,7 +418,8 @@ llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
                  flags.input + "'; write {schedule = ...} on its op");
 }
 
-/// Wrong text is reported before it is inserted into a module, by its own name.
+/// Parses the schedule before it is inserted into a module, so that an error
+/// names the flag.
 static llvm::Expected<std::string> readScheduleFlag(const ProblemFlags &flags) {
   if (flags.schedule.empty())
     return std::string();
@@ -490,7 +491,7 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
     return std::move(error);
   if (llvm::Error error = adoptExtents(flags, source.spec))
     return std::move(error);
-  // A file that leaves heads open says nothing of what they will be.
+  // The file does not give numbers of heads that it leaves dynamic.
   if (flags.qHeads && flags.kvHeads)
     if (llvm::Error error = checkHeads(flags))
       return std::move(error);
@@ -504,7 +505,7 @@ std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics) {
   for (const Diagnostic &diagnostic : diagnostics) {
     if (!text.empty())
       text += "\n";
-    // A location in the module generated from flags means nothing to the user.
+    // A location in a module that was built from flags does not help the user.
     llvm::StringRef place = diagnostic.location;
     if (!place.empty() && !place.starts_with(flagsName))
       text += diagnostic.location + ": ";

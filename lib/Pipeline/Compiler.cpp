@@ -453,7 +453,7 @@ ScheduleText fmha::readSchedule(const std::string &text,
   ScheduleText result;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<FMHADialect>();
-  auto complain = [&](fmha::Diagnostic diagnostic) {
+  auto report = [&](fmha::Diagnostic diagnostic) {
     // The buffer has no name; the line and column that follow are valid.
     StringRef place = diagnostic.location;
     size_t line = place.rfind(':', place.rfind(':'));
@@ -462,15 +462,15 @@ ScheduleText fmha::readSchedule(const std::string &text,
     result.diagnostics.push_back(std::move(diagnostic));
   };
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    complain(toDiagnostic(diagnostic));
+    report(toDiagnostic(diagnostic));
   });
   Attribute attribute = parseAttribute(text, &context);
   if (!attribute)
     return result;
   auto schedule = dyn_cast<ScheduleAttr>(attribute);
   if (!schedule) {
-    complain({fmha::Diagnostic::Severity::Error, "",
-              "expected #fmha.schedule<...>, got " + debugString(attribute)});
+    report({fmha::Diagnostic::Severity::Error, "",
+            "expected #fmha.schedule<...>, got " + debugString(attribute)});
     return result;
   }
   result.text = debugString(inheritTarget(schedule, text, target));

@@ -318,7 +318,7 @@ static void addCubin(CompiledKernel &kernel, const std::string &target) {
     kernel.cubin = std::move(assembled.cubin);
     break;
   case AssembleResult::Status::Failed:
-    addError(kernel, "ptxas refuses the PTX:\n" + assembled.log);
+    addError(kernel, "ptxas rejects the PTX:\n" + assembled.log);
     break;
   case AssembleResult::Status::Missing:
     addError(kernel, "a cubin needs ptxas: expected it on the PATH or named by "

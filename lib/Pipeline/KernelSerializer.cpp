@@ -11,6 +11,8 @@
 #include "mlir/Target/LLVM/ModuleToObject.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -55,6 +57,27 @@ static void optimise(llvm::Module &module, llvm::TargetMachine *machine) {
       .run(module, modules);
 }
 
+/// InstCombine compares numbers of bf16 as such where they were extended
+/// before. NVPTX writes that as setp.ftz.bf16, which PTX does not have:
+///   %c = fcmp ogt bfloat %x, 0xRBE40
+/// ->
+///   %w = fpext bfloat %x to float
+///   %c = fcmp ogt float %w, -0.1875
+static void widenComparisons(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *compare = llvm::dyn_cast<llvm::FCmpInst>(&instruction);
+      if (!compare)
+        continue;
+      llvm::Type *type = compare->getOperand(0)->getType();
+      if (!type->getScalarType()->isBFloatTy())
+        continue;
+      llvm::IRBuilder<> b(compare);
+      for (llvm::Use &use : compare->operands())
+        use.set(b.CreateFPExt(use.get(), type->getWithNewType(b.getFloatTy())));
+    }
+}
+
 /// Runs the LLVM passes. Upstream has reported a missing target machine.
 LogicalResult KernelSerializer::optimizeModule(llvm::Module &module,
                                                int level) {
@@ -64,6 +87,7 @@ LogicalResult KernelSerializer::optimizeModule(llvm::Module &module,
   (*machine)->setOptLevel(llvm::CodeGenOptLevel(level));
   if (level > 0)
     optimise(module, *machine);
+  widenComparisons(module);
   return success();
 }
 

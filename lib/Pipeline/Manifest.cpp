@@ -47,7 +47,7 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
              operand == schedule::Operand::Output;
   const schedule::Problem &problem = spec.problem;
   // The map then ends where a sequence does: include/fmha/Runtime/README.md.
-  bool sequences = isQuery ? problem.cuSeqlensQ : problem.keysEndInside();
+  bool sequences = isQuery ? problem.cuSeqlensQ : problem.kvEndsPerSequence();
   unsigned rows = schedule::boxRows(schedule, operand);
   bool packed = isQuery && schedule.packHeads > 1;
   json::Array dims{isV ? "head_dim_v" : "head_dim"}, box{boxColumns};

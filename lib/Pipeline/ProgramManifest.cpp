@@ -33,7 +33,7 @@ static void addTensorMap(json::Object &object, MemRefType type, int32_t rows) {
   constexpr int64_t boxColumns = layout::PanelTile::panelColumns;
   object["dtype"] = debugString(type.getElementType());
   object["dims"] = json::Array{3, 1, 2, 0};
-  // A driver refuses an empty box, also of an operand that nothing copies.
+  // A driver rejects an empty box, also of an operand that nothing copies.
   object["box"] = json::Array{boxColumns, std::max(rows, 1), 1, 1};
   object["swizzle"] = "128B";
 }

@@ -21,7 +21,7 @@ static std::string objectionTo(const AssembleResult &assembled) {
   unsigned bytes = assembled.spillStoreBytes.value_or(0) +
                    assembled.spillLoadBytes.value_or(0);
   if (assembled.status == AssembleResult::Status::Failed)
-    return "refuses the PTX:\n" + assembled.log + "\n";
+    return "rejects the PTX:\n" + assembled.log + "\n";
   if (bytes)
     return "spills registers (" + std::to_string(bytes) +
            " bytes of loads and stores)";

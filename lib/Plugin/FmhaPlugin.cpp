@@ -23,8 +23,8 @@
 #include "llvm/Support/Compiler.h"
 
 static constexpr const char *pluginName = "Fmha";
-/// MLIR checks only its plugin API number; the LLVM version in here tells a
-/// person which host the plugin was built for.
+/// MLIR checks only its plugin API number; the LLVM version in this text
+/// names the host for which the plugin was built.
 static constexpr const char *pluginVersion =
     FMHA_VERSION "-llvm" LLVM_VERSION_STRING;
 

@@ -17,7 +17,7 @@ using namespace fmha::reference;
 using Dims = std::array<int64_t, 4>;
 
 Problem::Keys Problem::visibleKeys(int64_t row) const {
-  int64_t place = placeOf(row);
+  int64_t place = positionOf(row);
   Keys keys{0, kvLen};
   if (left)
     keys.first = std::max<int64_t>(keys.first, place - *left);
@@ -36,7 +36,7 @@ Problem::Keys Problem::visibleKeys2(int64_t row) const {
   return {0, second->causal ? std::min(end, place + 1) : end};
 }
 
-/// A second source has a length for each sequence, inside its tensors.
+/// Checks that a second segment has a valid length for each sequence.
 static std::optional<std::string> checkSecond(const Problem &problem) {
   const Problem::Second &second = *problem.second;
   size_t count = problem.sequences ? problem.sequences->size() : 0;
@@ -103,12 +103,12 @@ std::optional<std::string> Problem::check() const {
 
 namespace {
 
-/// Query rows that share one pass over K and V, so that both come from memory
-/// once for all of them.
-constexpr int64_t rowsAtOnce = 4;
+/// Query rows that share one pass over K and V, so that both are read from
+/// memory once for all of them.
+constexpr int64_t rowsPerPass = 4;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The keys that a row sees, counted on from source to source.
+/// The keys that a row sees; those of the second segment follow the first's.
 struct Seen {
   Problem::Keys ranges[2];
 
@@ -122,9 +122,8 @@ struct Seen {
   }
 };
 
-/// One query head of one batch. K is kept transposed, so that inner loops run
-/// over neighbouring doubles. Keys of a second source follow those of the
-/// first.
+/// One query head of one batch. K is stored transposed, so that inner loops run
+/// over adjacent doubles. Keys of a second segment follow those of the first.
 class Head {
 public:
   Head(const Problem &problem, const Tensor &q, const Tensor &k,
@@ -132,7 +131,7 @@ public:
       : p(problem), q(q), k(k), v(v), result(result),
         count(p.kvLen + (p.second ? p.second->kvLen : 0)),
         keys(p.headDim * count), values(count * p.headDimV),
-        magnitudes(values.size()), scores(rowsAtOnce * count) {}
+        magnitudes(values.size()), scores(rowsPerPass * count) {}
 
   void run(int64_t batch, int64_t head);
 
@@ -158,13 +157,13 @@ private:
   int64_t count;
   /// [headDim][count], [count][headDimV] and its absolute values.
   std::vector<double> keys, values, magnitudes;
-  /// [rowsAtOnce][count].
+  /// [rowsPerPass][count].
   std::vector<double> scores;
   int64_t loadedBatch = -1, loadedHead = -1;
 };
 
 void Head::loadKeysAndValues(int64_t batch, int64_t kvHead) {
-  // Query heads of one group follow each other and share K and V.
+  // Adjacent query heads of one group share K and V.
   if (batch == loadedBatch && kvHead == loadedHead)
     return;
   loadedBatch = batch;
@@ -206,7 +205,8 @@ void Head::scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows) {
   }
 }
 
-/// Rows that follow each other see ranges of keys that do.
+/// Returns the keys that any of `rows` adjacent rows sees: their ranges are
+/// adjacent or overlap.
 Seen Head::keysOf(int64_t first, int64_t rows) const {
   Seen seen = seenBy(first), last = seenBy(first + rows - 1);
   for (int n = 0; n < 2; ++n)
@@ -225,7 +225,7 @@ void Head::modify(double *row, int64_t batch, int64_t head, int64_t number,
     if (j >= p.kvLen)
       return;
     if (!score.slopes.empty())
-      s -= score.slopes[head] * std::fabs(double(p.placeOf(number) - j));
+      s -= score.slopes[head] * std::fabs(double(p.positionOf(number) - j));
     if (score.bias.data)
       s += score.bias.at(at);
     if (score.mask.data && !score.mask.at(at))
@@ -237,15 +237,15 @@ void Head::normalize(double *row, const Seen &seen, double sink,
                      int64_t place) {
   double max = -infinity, sum = 0;
   seen.each([&](int64_t j) { max = std::max(max, row[j]); });
-  // Scores that are all -inf are what a mask leaves of a row without keys.
+  // A mask makes all scores of a row without keys -inf.
   double shift = max == -infinity ? 0 : max;
   seen.each([&](int64_t j) { sum += row[j] = std::exp(row[j] - shift); });
   result.rowMax[place] = max;
   result.rowSum[place] = sum;
-  // The sink joins from the larger one of both maxima on.
+  // With the sink, the shift is the larger of both maxima.
   double high = std::max(max, sink);
   result.lse[place] = high;
-  // A score that is NaN is no maximum, but makes the sum one.
+  // A NaN score never becomes the maximum, but makes the sum NaN.
   if (high == -infinity && sum == 0)
     return;
   double share = max == -infinity ? 0 : std::exp(max - high);
@@ -280,8 +280,8 @@ void Head::accumulate(int64_t batch, int64_t head, int64_t first,
 void Head::run(int64_t batch, int64_t head) {
   loadKeysAndValues(batch, p.kvHead(head));
   double sink = p.sinks.empty() ? -infinity : p.sinks[head];
-  for (int64_t first = 0; first < p.qLen; first += rowsAtOnce) {
-    int64_t rows = std::min(rowsAtOnce, p.qLen - first);
+  for (int64_t first = 0; first < p.qLen; first += rowsPerPass) {
+    int64_t rows = std::min(rowsPerPass, p.qLen - first);
     scoreRows(batch, head, first, rows);
     for (int64_t r = 0; r < rows; ++r) {
       double *row = scores.data() + r * count;
@@ -296,7 +296,7 @@ void Head::run(int64_t batch, int64_t head) {
 
 } // namespace
 
-/// The rows of one sequence of a tensor, as a tensor of batch 1.
+/// Returns the rows of one sequence of a tensor, as a tensor of batch 1.
 static Tensor rowsOf(const Tensor &tensor, int64_t batch, int64_t first) {
   return {tensor.data + batch * tensor.strides[0] + first * tensor.strides[1],
           tensor.strides};

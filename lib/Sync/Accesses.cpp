@@ -1,4 +1,4 @@
-//===- Accesses.cpp - Is every two accesses that conflict ordered? --------===//
+//===- Accesses.cpp - Order of conflicting accesses -----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -71,7 +71,8 @@ Record Accesses::recordOf(uint32_t agent, uint32_t index) {
   return record;
 }
 
-/// Y1. Ordered, and so that unit and proxy of `event` see it.
+/// Returns whether `old` is ordered before `fresh`, for its unit and proxy
+/// (Y1).
 bool Accesses::isOrdered(const Record &old, uint32_t agent,
                          const Record &fresh) const {
   const AgentState &self = run.agents[agent];
@@ -85,7 +86,7 @@ bool Accesses::isOrdered(const Record &old, uint32_t agent,
       return own || seen[old.lane] >= old.tick;
     if (fresh.unit == Unit::Wgmma && own)
       return run.agents[agent].together >= old.tick;
-    // The asynchronous proxy may overtake what threads read as well.
+    // The asynchronous proxy may also overtake reads of threads.
     return seen[laneOf(old.agent, Proxied)] >= old.tick;
   case Unit::TmemLoad:
     return own ? self.waitedLoads >= old.tick : seen[old.lane] >= old.tick;
@@ -111,14 +112,14 @@ void Accesses::access(uint32_t agent, uint32_t index) {
     mbarriers.noteAsync(event);
   }
   Record fresh = recordOf(agent, index);
-  auto [first, last] = shadow.cellsOf(index);
+  auto [first, last] = history.cellsOf(index);
   for (uint32_t cell = first; cell < last; ++cell) {
-    for (const Record &old : shadow.records(cell))
+    for (const Record &old : history.records(cell))
       if ((old.write || fresh.write) && (old.rows & fresh.rows) &&
           old.event != index && !isOrdered(old, agent, fresh))
-        run.complain(event.source, run.program.events[old.event].source,
-                     raceText(old, agent, fresh));
-    shadow.add(cell, fresh);
+        run.report(event.source, run.program.events[old.event].source,
+                   raceText(old, agent, fresh));
+    history.add(cell, fresh);
   }
   if (event.unit != Unit::TmaLoad)
     return;

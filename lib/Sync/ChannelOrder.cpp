@@ -1,4 +1,4 @@
-//===- ChannelOrder.cpp - Messages of a channel, end by end -----*- C++ -*-===//
+//===- ChannelOrder.cpp - Order of the messages of a channel ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,7 +23,7 @@ static const char *nameOf(End end) {
 
 namespace {
 
-/// What one agent has done at the ends of one channel: for each end and slot,
+/// The progress of one agent at the ends of one channel: for each end and slot,
 /// the next message.
 class EndState {
 public:
@@ -34,12 +34,12 @@ public:
         slots[slot] = slot;
   }
 
-  /// The complaint about this event, or nothing.
+  /// Returns the violation at this event, or nothing.
   std::string take(End end, int64_t message) {
     if (message < 0)
       return "Y7: " + quote(end, message) + ": messages count from 0";
     int64_t &expected = at(end, message);
-    // Who holds a message may look at it again (V that is a view of K).
+    // A held message may be received again (V that is a view of K).
     bool held = message + channel.depth == expected &&
                 at(End::Release, message) <= message;
     if (end == End::Receive && held)
@@ -47,7 +47,7 @@ public:
     if (message != expected)
       return wrongMessage(end, message, expected);
     expected += channel.depth;
-    // Both ends of a pair are taken by the same agent.
+    // The same agent operates on both ends of a pair.
     if (end == End::Publish && channel.acquired &&
         at(End::Acquire, message) <= message)
       return unpaired(end, message, End::Acquire);
@@ -82,7 +82,7 @@ private:
 
 } // namespace
 
-std::vector<Complaint>
+std::vector<Violation>
 fmha::schedule::sync::verifyChannels(const Program &program) {
   for (const Agent &agent : program.agents) {
     std::map<uint32_t, EndState> states;

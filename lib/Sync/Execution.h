@@ -1,4 +1,4 @@
-//===- Execution.h - One run of a kernel, rule by rule ----------*- C++ -*-===//
+//===- Execution.h - One run of a kernel ------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,12 +13,12 @@
 
 namespace fmha::schedule::sync {
 
-/// Arrivals at mbarriers, their phases and waits: Y3, Y4, Y5 and Y8.
+/// Checks arrivals at mbarriers, their phases and waits: Y3, Y4, Y5 and Y8.
 class Mbarriers {
 public:
   explicit Mbarriers(RunState &run) : run(run) {}
 
-  // Renewal.cpp
+  // BarrierReinit.cpp
   void init(uint32_t agent, const Event &event);
   void invalidate(uint32_t agent, const Event &event);
   void use(uint32_t agent, const Event &event);
@@ -40,7 +40,8 @@ private:
   RunState &run;
 };
 
-/// wgmma, which whole warpgroups carry out, and named barriers: Y3, Y6 and Y9.
+/// Checks wgmma, which whole warpgroups execute, and named barriers: Y3, Y6
+/// and Y9.
 class Warpgroups {
 public:
   explicit Warpgroups(RunState &run) : run(run) {}
@@ -48,7 +49,7 @@ public:
   void check();
   void leaveTogether(const std::vector<uint32_t> &group, const Clock &all);
   void arriveNamed(uint32_t agent, const Event &event);
-  /// Returns whether all have come.
+  /// Returns whether all threads have arrived.
   bool syncNamed(uint32_t agent, const Event &event);
   std::string stuckAtNamed(uint32_t agent, const Event &event) const;
   void checkExit();
@@ -59,11 +60,11 @@ private:
   RunState &run;
 };
 
-/// Accesses to memory: Y1.
+/// Checks the order of accesses to memory: Y1.
 class Accesses {
 public:
   Accesses(RunState &run, Mbarriers &mbarriers)
-      : run(run), mbarriers(mbarriers), shadow(run.program) {}
+      : run(run), mbarriers(mbarriers), history(run.program) {}
 
   void access(uint32_t agent, uint32_t index);
 
@@ -78,14 +79,14 @@ private:
 
   RunState &run;
   Mbarriers &mbarriers;
-  Shadow shadow;
+  AccessHistory history;
 };
 
-/// Lets the agents go on in turns until all are through or none can.
+/// Runs the agents in turns until all have ended or none can continue.
 class Execution {
 public:
   explicit Execution(const Program &program) : state(program) {}
-  std::vector<Complaint> run();
+  std::vector<Violation> run();
 
 private:
   bool step(uint32_t agent);
@@ -104,8 +105,8 @@ private:
   std::vector<AgentState> &agents = state.agents;
 };
 
-/// Y7, agent by agent.
-std::vector<Complaint> verifyChannels(const Program &program);
+/// Returns the violations of Y7 of each agent.
+std::vector<Violation> verifyChannels(const Program &program);
 
 } // namespace fmha::schedule::sync
 

@@ -1,4 +1,4 @@
-//===- ExecutionText.cpp - What is missing between two accesses -*- C++ -*-===//
+//===- ExecutionText.cpp - Messages about unordered accesses ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,7 +19,7 @@ static const char *nameOf(Unit unit) {
   return names[unsigned(unit)];
 }
 
-/// ", of each 128 from 32 to 64," where it is not all of them.
+/// Returns ", of each 128 from 32 to 64,", or nothing for all strips.
 static std::string stripsOf(const Event &event) {
   if (event.strips == allStrips)
     return "";
@@ -42,8 +42,8 @@ static std::string rangeOf(const Event &event) {
          (tensor ? "tensor memory" : "shared memory");
 }
 
-/// Whether the thread waits for its own tensor-memory accesses before it next
-/// signals anyone.
+/// Returns whether the thread waits for its own tensor-memory accesses before
+/// its next signal.
 static bool waitsBeforeSignal(const Program &program, const Record &old) {
   Action wanted =
       old.unit == Unit::TmemLoad ? Action::WaitLoads : Action::WaitStores;
@@ -69,12 +69,12 @@ std::string Accesses::missingStep(const Record &old, uint32_t agent,
     return "tma_store_wait, and a barrier if it is another thread's";
   case Unit::Mma:
     return now[old.lane] >= old.tick
-               ? "a fence tcgen05_after behind the wait"
-               : "a commit behind the MMA, and a wait for its phase";
+               ? "a fence tcgen05_after after the wait"
+               : "a commit after the MMA, and a wait for its phase";
   case Unit::Wgmma:
     return old.agent == agent
-               ? "wgmma_commit behind the wgmma, and a wgmma_wait that lets "
-                 "fewer groups run on"
+               ? "wgmma_commit after the wgmma, and a wgmma_wait that leaves "
+                 "fewer groups in flight"
                : "a wgmma_wait of those threads before they signal";
   case Unit::Threads:
     if (!handedOver || fresh.unit == Unit::Threads ||
@@ -91,11 +91,11 @@ std::string Accesses::missingStep(const Record &old, uint32_t agent,
   if (old.agent == agent)
     return wait + " between the two";
   if (now[old.lane] >= old.tick)
-    return "a fence tcgen05_after behind the wait";
+    return "a fence tcgen05_after after the wait";
   if (!handedOver)
     return "a barrier, or a channel, between the two";
   return waitsBeforeSignal(run.program, old)
-             ? "a fence tcgen05_before ahead of the signal"
+             ? "a fence tcgen05_before before the signal"
              : wait + " before the thread signals";
 }
 

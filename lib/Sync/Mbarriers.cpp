@@ -27,7 +27,7 @@ std::string Mbarriers::stateOf(uint32_t barrier) const {
   return text;
 }
 
-/// Y5. The initialising thread itself needs no hand-off, but its fence.
+/// Checks Y5. The initialising thread itself needs the fence but no hand-off.
 void Mbarriers::checkReady(uint32_t agent, const Event &event) {
   BarrierState &state = run.barriers[event.barrier];
   if (run.program.barriers[event.barrier].ready || state.misused)
@@ -37,28 +37,27 @@ void Mbarriers::checkReady(uint32_t agent, const Event &event) {
   if (!state.initialised)
     missing = "init_barrier";
   else if (now[laneOf(state.initAgent, Issue)] < state.initTick)
-    missing = "a synchronisation of the CTA behind its init_barrier";
+    missing = "a synchronisation of the CTA after its init_barrier";
   else if (now[laneOf(state.initAgent, InitFenced)] < state.initTick)
-    missing = "a fence mbarrier_init behind its init_barrier";
+    missing = "a fence mbarrier_init after its init_barrier";
   if (missing.empty())
     return;
   state.misused = true;
-  run.complain(event.source, std::nullopt,
-               "Y5: uses barrier " + run.quote(event.barrier) + " without " +
-                   missing);
+  run.report(event.source, std::nullopt,
+             "Y5: uses barrier " + run.quote(event.barrier) + " without " +
+                 missing);
 }
 
-/// Y3: in a run where the phase before ends late, this arrival would count
-/// for it.
+/// Checks Y3: in a run where the previous phase ends late, this arrival would
+/// count for that phase.
 void Mbarriers::checkPhase(uint32_t agent, const Event &event) {
   const BarrierState &state = run.barriers[event.barrier];
   if (run.agents[agent].now[run.barrierLane(event.barrier)] < state.count)
-    run.complain(
-        event.source, std::nullopt,
-        "Y3: may signal barrier " + run.quote(event.barrier) +
-            " before its phase " + str(state.count - 1) +
-            " is complete, and so count for that phase: expected a wait "
-            "that follows from the end of that phase");
+    run.report(event.source, std::nullopt,
+               "Y3: may signal barrier " + run.quote(event.barrier) +
+                   " before its phase " + str(state.count - 1) +
+                   " is complete, and so count for that phase: expected a wait "
+                   "that follows from the end of that phase");
 }
 
 void Mbarriers::arrive(uint32_t agent, const Event &event, unsigned count,
@@ -68,13 +67,12 @@ void Mbarriers::arrive(uint32_t agent, const Event &event, unsigned count,
   BarrierState &state = run.barriers[event.barrier];
   if (count > state.pending) {
     unsigned expected = run.program.barriers[event.barrier].arrivals;
-    run.complain(
-        event.source, std::nullopt,
-        "Y3: a phase of barrier " + run.quote(event.barrier) + " expects " +
-            str(expected) + " arrivals, got " +
-            str(expected - state.pending + count) +
-            "; make the count of init_barrier and the arriving threads "
-            "agree");
+    run.report(event.source, std::nullopt,
+               "Y3: a phase of barrier " + run.quote(event.barrier) +
+                   " expects " + str(expected) + " arrivals, got " +
+                   str(expected - state.pending + count) +
+                   "; make the count of init_barrier and the arriving threads "
+                   "agree");
     count = state.pending;
   }
   state.pending -= count;
@@ -86,14 +84,14 @@ void Mbarriers::completeIfFull(uint32_t barrier) {
   BarrierState &state = run.barriers[barrier];
   if (state.pending != 0 || state.bytes != 0)
     return;
-  // Y4: who waited for the phase before must be through, or it waits for the
-  // parity to come round again.
+  // Y4: the waits for the previous phase must have ended. A later one would
+  // wait until the parity recurs.
   for (const Waiter &waiter : state.waiters)
     if (state.gathered[laneOf(waiter.agent, Issue)] < waiter.tick)
-      run.complain(waiter.source, std::nullopt,
-                   "Y4: may sleep through phase " + str(state.count - 1) +
-                       " of barrier " + run.quote(barrier) +
-                       ": nothing keeps the next phase from ending first");
+      run.report(waiter.source, std::nullopt,
+                 "Y4: may sleep through phase " + str(state.count - 1) +
+                     " of barrier " + run.quote(barrier) +
+                     ": nothing keeps the next phase from ending first");
   state.waiters.clear();
   ++state.count;
   state.pending = run.program.barriers[barrier].arrivals;
@@ -102,7 +100,8 @@ void Mbarriers::completeIfFull(uint32_t barrier) {
   state.gathered.clear();
 }
 
-/// The least number of complete phases that ends this wait in every run.
+/// Returns the least number of complete phases that ends this wait in every
+/// run.
 Tick Mbarriers::awaitedCount(uint32_t agent, const Event &event) const {
   if (event.action == Action::WaitCount)
     return Tick(event.amount);
@@ -126,10 +125,10 @@ bool Mbarriers::wait(uint32_t agent, const Event &event) {
     return false;
   if (state.count > awaited &&
       self.now[run.barrierLane(event.barrier)] < state.count)
-    run.complain(event.source, std::nullopt,
-                 "Y4: may sleep through phase " + str(awaited - 1) +
-                     " of barrier " + run.quote(event.barrier) +
-                     ": nothing keeps the next phase from ending first");
+    run.report(event.source, std::nullopt,
+               "Y4: may sleep through phase " + str(awaited - 1) +
+                   " of barrier " + run.quote(event.barrier) +
+                   ": nothing keeps the next phase from ending first");
   self.now.join(state.last);
   run.meet(agent, state.last);
   use(agent, event);
@@ -137,7 +136,8 @@ bool Mbarriers::wait(uint32_t agent, const Event &event) {
   return true;
 }
 
-/// tcgen05.commit fences the MMAs before it and nothing else of its thread.
+/// Handles tcgen05.commit, which fences the MMAs before it and nothing else of
+/// its thread.
 void Mbarriers::commit(uint32_t agent, const Event &event) {
   Clock clock = run.agents[agent].now;
   clock.lower(laneOf(agent, Data), 0);
@@ -157,10 +157,10 @@ void Mbarriers::noteAsync(const Event &event) {
   state.asyncSource = event.source;
 }
 
-/// The phase of each barrier that commits have signalled by the time of what is
-/// `known`: tcgen05.commit is in order with the tcgen05 operations of its
-/// thread (PTX ISA 9.7.16.6.1), so who has waited for one has those ahead of
-/// it.
+/// Returns, for each barrier, the last phase that commits have signalled
+/// according to `known`. A tcgen05.commit is in order with the tcgen05
+/// operations of its thread (PTX ISA 9.7.16.6.1), so a wait for one implies the
+/// earlier ones.
 std::vector<Tick> Mbarriers::signalledBefore(const Clock &known) const {
   std::vector<Tick> phases(run.barriers.size());
   std::vector<bool> covered(run.agents.size());

@@ -1,4 +1,4 @@
-//===- RunState.cpp - What a run knows, with vector clocks ----------------===//
+//===- RunState.cpp - State of a run, with vector clocks ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,8 +15,8 @@
 
 using namespace fmha::schedule::sync;
 
-/// As many as say something new: one missing op is met again in each block.
-static constexpr size_t mostComplaints = 6;
+/// One missing op violates a rule in each block again; more say nothing new.
+static constexpr size_t maxViolations = 6;
 
 void Clock::join(const Clock &other) {
   for (size_t i = 0; i < lanes.size(); ++i)
@@ -44,7 +44,7 @@ RunState::RunState(const Program &program)
     chain.done = Clock(width);
 }
 
-/// One lane for all MMAs of a thread that the machine executes in order.
+/// Assigns one lane to all MMAs of a thread that execute in issue order.
 void RunState::findChains(size_t firstLane) {
   std::vector<std::pair<uint64_t, uint32_t>> keys;
   for (uint32_t agent = 0; agent < program.agents.size(); ++agent)
@@ -94,13 +94,13 @@ void RunState::meet(uint32_t agent, const Clock &others) {
   self.together = std::max(self.together, others[laneOf(agent, Proxied)]);
 }
 
-void RunState::complain(uint32_t source, std::optional<uint32_t> other,
-                        std::string text) {
-  for (const Complaint &old : complaints)
+void RunState::report(uint32_t source, std::optional<uint32_t> other,
+                      std::string text) {
+  for (const Violation &old : violations)
     if (old.source == source && old.text.substr(0, 2) == text.substr(0, 2))
       return;
-  if (complaints.size() < mostComplaints)
-    complaints.push_back({source, other, std::move(text)});
+  if (violations.size() < maxViolations)
+    violations.push_back({source, other, std::move(text)});
 }
 
 std::string RunState::quote(uint32_t barrier) const {

@@ -1,4 +1,4 @@
-//===- RunState.h - What a run knows, with vector clocks --------*- C++ -*-===//
+//===- RunState.h - State of a run, with vector clocks ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,11 +9,11 @@
 #ifndef FMHA_LIB_SYNC_RUNSTATE_H
 #define FMHA_LIB_SYNC_RUNSTATE_H
 
-#include "Shadow.h"
+#include "AccessHistory.h"
 
 namespace fmha::schedule::sync {
 
-/// What is known to have happened: in each lane everything up to its tick.
+/// The events that are known to have happened: in each lane, all up to a tick.
 class Clock {
 public:
   explicit Clock(size_t width) : lanes(width) {}
@@ -30,8 +30,8 @@ private:
   std::vector<Tick> lanes;
 };
 
-/// What others may know of an agent: how far it has come, and up to where its
-/// accesses are over and fenced for the unit that comes next.
+/// The lanes of an agent: its progress, and up to which tick its accesses are
+/// complete and fenced for the next unit.
 enum AgentLane : uint32_t {
   Issue,
   Data,
@@ -44,24 +44,24 @@ enum AgentLane : uint32_t {
 };
 
 struct AgentState {
-  /// What it knows, and what its tensor-memory accesses may rely on: what it
-  /// knew at its last fence tcgen05_after.
+  /// The knowledge of the agent, and that of its accesses to tensor memory: its
+  /// knowledge at the last fence tcgen05_after.
   Clock now, tensor;
   Tick tick = 0, waitedLoads = 0, waitedStores = 0, bulkTick = 0;
   uint32_t bulk = 0;
-  /// Next event of its order.
+  /// Index of the next event in the agent's order.
   size_t next = 0;
-  /// Accesses of wgmma so far, and up to the end of each committed group.
+  /// Number of wgmma accesses so far, and at the end of each committed group.
   Tick wgmmas = 0;
   std::vector<Tick> groups = {};
   uint32_t lastWgmma = 0;
-  /// Up to where its warps know of each other that they have written and fenced
+  /// Up to this tick, its warps know of each other's writes and of their fences
   /// for the asynchronous proxy.
   Tick together = 0;
-  /// Whether it stands at a named barrier, and for which of its generations.
+  /// Whether the agent waits at a named barrier, and for which generation.
   bool standing = false;
   size_t generation = 0;
-  /// Of each named barrier, up to which generation it has come.
+  /// For each named barrier, the generation of the last arrival.
   std::vector<Tick> arrivals = {};
 };
 
@@ -72,25 +72,25 @@ struct Waiter {
 };
 
 struct BarrierState {
-  /// Of the last complete phase, and of the one under way.
+  /// Clocks of the last complete phase, and of the current one.
   Clock last, gathered;
   unsigned pending = 0;
   int64_t bytes = 0;
-  /// Complete phases, and those of them before the last init.
+  /// Number of complete phases, and how many precede the last init.
   Tick count = 0, before = 0;
-  /// Of the last complete phase.
+  /// Waiters for the last complete phase.
   std::vector<Waiter> waiters = {};
   bool initialised = false, misused = false;
   uint32_t initAgent = 0;
   Tick initTick = 0;
-  /// The last phase that a unit signals, and the op that makes it do so.
+  /// The last phase that a unit signals, and the op that requests the signal.
   Tick asyncPhase = 0;
   uint32_t asyncSource = 0;
-  /// Of each agent, when it waited or arrived last.
+  /// For each agent, the tick of its last wait or arrival.
   std::vector<Tick> used = {};
 };
 
-/// What those who were there know, for each time that all had come.
+/// A named barrier: for each generation, the joined clocks of its threads.
 struct NamedBarrier {
   std::vector<Clock> generations = {};
   Clock gathered{0};
@@ -104,7 +104,7 @@ struct Signal {
   Tick phase;
 };
 
-/// MMAs that the machine executes in order.
+/// MMAs that execute in issue order.
 struct Chain {
   Clock done;
   uint32_t agent, lane;
@@ -115,8 +115,8 @@ inline uint32_t laneOf(uint32_t agent, AgentLane lane) {
   return agent * lanesPerAgent + lane;
 }
 
-/// How far the agents and barriers of a program have come, and the complaints
-/// about them so far.
+/// The progress of the agents and barriers of a program, and the violations
+/// found so far.
 class RunState {
 public:
   explicit RunState(const Program &program);
@@ -124,15 +124,14 @@ public:
   uint32_t barrierLane(uint32_t barrier) const {
     return firstBarrierLane + barrier;
   }
-  /// The lane of the agent's warpgroup.
+  /// Returns the lane of the agent's warpgroup.
   uint32_t groupLane(uint32_t agent) const;
-  /// Null at the end of its order.
+  /// Returns the agent's next event, or null at the end of its order.
   const Event *nextEvent(uint32_t agent) const;
-  /// What an agent learns at a barrier of its own warps, of which it is all at
-  /// once: they need one to read by wgmma what each has written.
+  /// Records that the agent's own warps synchronise. They must do so before a
+  /// wgmma reads what each of them has written.
   void meet(uint32_t agent, const Clock &others);
-  void complain(uint32_t source, std::optional<uint32_t> other,
-                std::string text);
+  void report(uint32_t source, std::optional<uint32_t> other, std::string text);
   std::string quote(uint32_t barrier) const;
 
   const Program &program;
@@ -140,12 +139,12 @@ public:
   std::vector<BarrierState> barriers;
   std::vector<NamedBarrier> named;
   std::vector<Chain> chains;
-  /// In program order of each agent.
+  /// Commits, in program order of each agent.
   std::vector<Signal> commits;
-  /// Of each MMA event, its chain.
+  /// For each MMA event, the index of its chain.
   std::vector<uint32_t> chainLanes;
-  std::vector<Complaint> complaints;
-  /// Clocks have lanes for warpgroups only where there are some.
+  std::vector<Violation> violations;
+  /// Clocks have lanes for warpgroups only if the program uses some.
   bool hasWarpgroups = false;
   uint32_t firstNamedLane = 0;
 

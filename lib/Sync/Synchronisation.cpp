@@ -1,4 +1,4 @@
-//===- Synchronisation.cpp - Is a run of a kernel ordered? ------*- C++ -*-===//
+//===- Synchronisation.cpp - Order of the accesses of a kernel --*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -51,7 +51,7 @@ void Execution::fence(uint32_t agent, Action action) {
   }
 }
 
-/// Whether the agent is through with its next event.
+/// Executes the agent's next event. Returns whether it is complete.
 bool Execution::step(uint32_t agent) {
   uint32_t index = program.agents[agent].order[agents[agent].next];
   const Event &event = program.events[index];
@@ -100,7 +100,8 @@ bool Execution::step(uint32_t agent) {
 // The run
 //===----------------------------------------------------------------------===//
 
-/// Warps of this agent, and of all whose threads lie in a warp with them.
+/// Returns the warps of this agent, and of all agents that share a warp with
+/// them.
 uint64_t Execution::warpsTogether(uint32_t agent) const {
   uint64_t warps = program.agents[agent].warps;
   for (uint64_t before = 0; before != warps;) {
@@ -112,8 +113,8 @@ uint64_t Execution::warpsTogether(uint32_t agent) const {
   return warps;
 }
 
-/// Whether both are at the same synchronisation: threads of a warp at one
-/// event, warps of a CTA each at its own.
+/// Returns whether both agents are at the same synchronisation: threads of a
+/// warp at one event, warps of a CTA each at a separate event.
 bool Execution::standsWith(uint32_t agent, uint32_t other) const {
   const Event *event = state.nextEvent(agent), *others = state.nextEvent(other);
   if (!others || event->action != others->action)
@@ -122,14 +123,13 @@ bool Execution::standsWith(uint32_t agent, uint32_t other) const {
   return event == others || (event->action == Action::SyncCta && !together);
 }
 
-/// Whether threads wait here for others that come to the same place.
+/// Returns whether threads wait at this event for others to reach it.
 static bool isMeeting(const Event &event) {
   return event.action == Action::SyncCta || event.action == Action::SyncWarp ||
          event.action == Action::WgmmaWait;
 }
 
-/// Lets all agents go that stand at the same synchronisation, if none is
-/// missing.
+/// Releases all agents at the same synchronisation, if none is missing.
 bool Execution::passSync(uint32_t agent) {
   const Event *event = state.nextEvent(agent);
   if (!event || !isMeeting(*event))
@@ -156,7 +156,7 @@ bool Execution::passSync(uint32_t agent) {
       self.now = all;
     if (event->action == Action::SyncCta)
       state.meet(member, all);
-    // A hand-off: later accesses are not covered by the tick so far.
+    // A hand-off: the current tick does not cover later accesses.
     self.now.raise(laneOf(member, Issue), ++self.tick);
     ++self.next;
   }
@@ -170,26 +170,27 @@ void Execution::reportStuck() {
       continue;
     std::string who = program.agents[agent].name;
     if (isMeeting(*event))
-      state.complain(
+      state.report(
           event->source, std::nullopt,
           "Y2: " + who +
               " waits here for threads that never come: expected every "
               "thread at the same synchronisation");
     else if (event->action == Action::SyncNamed)
-      state.complain(event->source, std::nullopt,
-                     warpgroups.stuckAtNamed(agent, *event));
+      state.report(event->source, std::nullopt,
+                   warpgroups.stuckAtNamed(agent, *event));
     else
-      state.complain(event->source, std::nullopt,
-                     "Y2: " + who + " waits for phase " +
-                         str(mbarriers.awaitedCount(agent, *event) - 1) +
-                         " of barrier " + state.quote(event->barrier) +
-                         ", which never ends: phase " +
-                         str(state.barriers[event->barrier].count) + " " +
-                         mbarriers.stateOf(event->barrier));
+      state.report(event->source, std::nullopt,
+                   "Y2: " + who + " waits for phase " +
+                       str(mbarriers.awaitedCount(agent, *event) - 1) +
+                       " of barrier " + state.quote(event->barrier) +
+                       ", which never ends: phase " +
+                       str(state.barriers[event->barrier].count) + " " +
+                       mbarriers.stateOf(event->barrier));
   }
 }
 
-/// Y6. Threads have exited, so what no thread has waited for may come late.
+/// Checks Y6: once threads have exited, operations that no thread has waited
+/// for may still be in flight.
 void Execution::checkExit() {
   Clock all = agents.front().now;
   for (const AgentState &agent : agents)
@@ -198,27 +199,27 @@ void Execution::checkExit() {
   for (uint32_t i = 0; i < state.barriers.size(); ++i)
     if (std::max(all[state.barrierLane(i)], signalled[i]) <
         state.barriers[i].asyncPhase)
-      state.complain(
+      state.report(
           state.barriers[i].asyncSource, std::nullopt,
           "Y6: may signal barrier " + state.quote(i) +
               " after the CTA has exited: expected a thread that waits "
               "for that phase");
   for (const Chain &chain : state.chains)
     if (all[chain.lane] < chain.done[chain.lane])
-      state.complain(
+      state.report(
           chain.last, std::nullopt,
           "Y6: this MMA may run on after the CTA has exited: expected a "
-          "commit behind it and a wait for its phase");
+          "commit after it and a wait for its phase");
   for (uint32_t i = 0; i < agents.size(); ++i)
     if (agents[i].bulkTick > agents[i].now[laneOf(i, Bulk)])
-      state.complain(
+      state.report(
           program.events[agents[i].bulk].source, std::nullopt,
           "Y6: may read shared memory after the CTA has exited: expected "
-          "tma_store_wait behind it");
+          "tma_store_wait after it");
   warpgroups.checkExit();
 }
 
-std::vector<Complaint> Execution::run() {
+std::vector<Violation> Execution::run() {
   if (agents.empty())
     return {};
   warpgroups.check();
@@ -236,10 +237,10 @@ std::vector<Complaint> Execution::run() {
   for (uint32_t agent = 0; agent < agents.size(); ++agent)
     stuck |= state.nextEvent(agent) != nullptr;
   stuck ? reportStuck() : checkExit();
-  return std::move(state.complaints);
+  return std::move(state.violations);
 }
 
-std::vector<Complaint> fmha::schedule::sync::verify(const Program &program) {
-  std::vector<Complaint> complaints = verifyChannels(program);
-  return complaints.empty() ? Execution(program).run() : complaints;
+std::vector<Violation> fmha::schedule::sync::verify(const Program &program) {
+  std::vector<Violation> violations = verifyChannels(program);
+  return violations.empty() ? Execution(program).run() : violations;
 }

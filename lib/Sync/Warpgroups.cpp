@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // wgmmas of a warpgroup are numbered in program order, which is the same for
-// all of its threads; a thread that has waited knows of all up to a number. The
+// all of its threads; a thread that has waited knows all up to a number. The
 // generations of a named barrier are numbered as the phases of an mbarrier are.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ static std::string str(uint64_t value) { return std::to_string(value); }
 // wgmma
 //===----------------------------------------------------------------------===//
 
-/// Y9. The threads of whole warpgroups multiply together.
+/// Checks Y9: whole warpgroups execute each wgmma.
 void Warpgroups::check() {
   if (!run.hasWarpgroups)
     return;
@@ -51,7 +51,7 @@ void Warpgroups::check() {
                     event.action == Action::WgmmaCommit ||
                     event.action == Action::WgmmaWait;
     if (together && !whole)
-      run.complain(
+      run.report(
           event.source, std::nullopt,
           "Y9: expected the 128 threads of a warpgroup, or of several, to "
           "carry this out together, got " +
@@ -60,7 +60,7 @@ void Warpgroups::check() {
 }
 
 /// Threads of a warp wait for each other at each instruction of wgmma, which
-/// orders what they do but not what they have written.
+/// orders their execution but not their writes.
 void Warpgroups::leaveTogether(const std::vector<uint32_t> &group,
                                const Clock &all) {
   for (uint32_t member : group) {
@@ -74,7 +74,7 @@ void Warpgroups::leaveTogether(const std::vector<uint32_t> &group,
   }
 }
 
-/// Groups are complete in order: all but the newest `event.amount`.
+/// Completes the groups in order, all but the newest `event.amount`.
 void Warpgroups::waitForGroups(uint32_t agent, const Event &event) {
   AgentState &self = run.agents[agent];
   size_t committed = self.groups.size(), pending = size_t(event.amount);
@@ -86,39 +86,38 @@ void Warpgroups::waitForGroups(uint32_t agent, const Event &event) {
 // Named barriers
 //===----------------------------------------------------------------------===//
 
-/// Counts the threads of `agent` for the generation under way.
+/// Counts the threads of `agent` for the current generation.
 void Warpgroups::arriveNamed(uint32_t agent, const Event &event) {
   AgentState &self = run.agents[agent];
   NamedBarrier &state = run.named[event.barrier];
   uint32_t lane = run.firstNamedLane + event.barrier;
   std::string name = "named barrier " + str(event.barrier);
-  // Nor may it be counted twice.
+  // An agent must not be counted twice either.
   Tick &mine = self.arrivals[event.barrier];
   if (self.now[lane] < std::max(Tick(state.generations.size()), mine))
-    run.complain(
-        event.source, std::nullopt,
-        "Y3: may come to " + name +
-            " before those of the time before are through, and so count "
-            "with them: expected a synchronisation that follows from "
-            "them");
+    run.report(event.source, std::nullopt,
+               "Y3: may come to " + name +
+                   " before those of the time before are through, and so count "
+                   "with them: expected a synchronisation that follows from "
+                   "them");
   if (state.pending == 0) {
     state.threads = state.pending = unsigned(event.amount);
     state.source = event.source;
   }
   if (state.threads != event.amount)
-    run.complain(event.source, state.source,
-                 "Y3: expects " + str(event.amount) + " threads at " + name +
-                     ", of which others expect " + str(state.threads));
+    run.report(event.source, state.source,
+               "Y3: expects " + str(event.amount) + " threads at " + name +
+                   ", of which others expect " + str(state.threads));
   unsigned threads = run.program.agents[agent].threads;
   if (threads > state.pending) {
-    run.complain(event.source, std::nullopt,
-                 "Y3: " + name + " expects " + str(state.threads) +
-                     " threads, got " +
-                     str(state.threads - state.pending + threads));
+    run.report(event.source, std::nullopt,
+               "Y3: " + name + " expects " + str(state.threads) +
+                   " threads, got " +
+                   str(state.threads - state.pending + threads));
     threads = state.pending;
   }
   mine = Tick(state.generations.size() + 1);
-  // Later accesses are not covered by the tick so far.
+  // The current tick does not cover later accesses.
   self.now.raise(laneOf(agent, Issue), ++self.tick);
   state.gathered.join(self.now);
   state.pending -= threads;
@@ -156,23 +155,21 @@ std::string Warpgroups::stuckAtNamed(uint32_t agent, const Event &event) const {
          str(state.threads - state.pending) + " of " + str(state.threads);
 }
 
-/// Y6.
+/// Checks Y6.
 void Warpgroups::checkExit() {
   if (!run.hasWarpgroups)
     return;
   for (uint32_t i = 0; i < run.agents.size(); ++i)
     if (run.agents[i].wgmmas > run.agents[i].now[run.groupLane(i)])
-      run.complain(
-          run.agents[i].lastWgmma, std::nullopt,
-          "Y6: this wgmma may run on after the CTA has exited: expected "
-          "wgmma_commit behind it and a wgmma_wait for its group");
+      run.report(run.agents[i].lastWgmma, std::nullopt,
+                 "Y6: this wgmma may run on after the CTA has exited: expected "
+                 "wgmma_commit after it and a wgmma_wait for its group");
   for (size_t i = 0; i < run.named.size(); ++i)
     if (run.named[i].pending)
-      run.complain(
-          run.named[i].source, std::nullopt,
-          "Y6: named barrier " + str(i) + " is left with " +
-              str(run.named[i].threads - run.named[i].pending) + " of " +
-              str(run.named[i].threads) +
-              " threads: expected each arrival to be met before the CTA "
-              "exits");
+      run.report(run.named[i].source, std::nullopt,
+                 "Y6: named barrier " + str(i) + " is left with " +
+                     str(run.named[i].threads - run.named[i].pending) + " of " +
+                     str(run.named[i].threads) +
+                     " threads: expected each arrival to be met before the CTA "
+                     "exits");
 }

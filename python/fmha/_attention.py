@@ -195,7 +195,7 @@ def _kernel(**options: Any) -> Kernel:
 
 
 def settings_of(device: Device, policy: Policy, seed: int, checks: str) -> tuple[Device, Policy, int, str]:
-    """What a launch takes besides arrays."""
+    """Returns the settings of a launch."""
     return (
         word(device, "device", ("sim", "cuda")),
         word(policy, "policy", ("eager", "late", "random")),
@@ -207,8 +207,8 @@ def settings_of(device: Device, policy: Policy, seed: int, checks: str) -> tuple
 def _library() -> str:
     """libptxsim.so of an installed package; empty leaves the search to the
     runtime (FMHA_PTXSIM, the loader's path)."""
-    beside = pathlib.Path(__file__).parent / "libptxsim.so"
-    return str(beside) if beside.exists() else ""
+    own = pathlib.Path(__file__).parent / "libptxsim.so"
+    return str(own) if own.exists() else ""
 
 
 def _raise_faults(status: str, findings: str, driver_error: str) -> None:
@@ -333,7 +333,7 @@ def attention(
     float16, bfloat16, or float32, which is rounded to `dtype` (default bf16).
     q_heads is a multiple of kv_heads; scale defaults to 1/sqrt(dim); causal is
     aligned bottom-right. mask is 'none', 'causal' or 'causal-top-left'; window is
-    (left, right), the keys before and behind its own that a row sees, None for all.
+    (left, right), the keys before and after its own that a row sees, None for all.
     A row's own key is i + kv_len - q_len, or i for causal-top-left. v may have
     another dim than q and k; all dims are multiples of 8. With v_in_k v is a NumPy
     view k[..., :dim_v], which a kernel may load together with k.
@@ -364,7 +364,7 @@ def attention(
     or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
     return_row_max and return_row_sum add, in this order, arrays of that shape: the
     largest score of each row, -inf without keys, and sum(exp(score - row max)), 0
-    without; the sink is in neither. unnormalised leaves the output undivided by that
+    without; the sink is in neither. unnormalised does not divide the output by that
     sum; out_dtype='f32' gives it as float32, whatever the type of q.
 
     Arrays in device memory (objects with __dlpack__ of kDLCUDA or kDLCUDAManaged) are
@@ -406,7 +406,7 @@ def attention(
         results: Array | tuple[Array, ...] = _device.attention(given)
         return results
     if out is not None or stream:
-        raise ValueError("out, stream: expected none beside host arrays, which are copied to the device and back")
+        raise ValueError("out, stream: expected none with host arrays, which are copied to the device and back")
     was_float32 = getattr(q, "dtype", None) == np.float32
     if v_in_k:
         _check_view(k, v)

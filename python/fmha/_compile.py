@@ -104,7 +104,7 @@ def _mask_name(causal: bool, mask: Mask) -> str:
     if not flag(causal, "causal") or mask == "causal":
         return mask
     if mask != "none":
-        raise ValueError(f"causal: expected no other mask beside it, got mask={mask!r}")
+        raise ValueError(f"causal: expected no other mask with it, got mask={mask!r}")
     return "causal"
 
 
@@ -117,7 +117,7 @@ def _read_schedule(given: str, target: str) -> str:
 
 
 def _word(value: object) -> str:
-    """A field's value as command lines have it; what they do not have, the compiler refuses by name."""
+    """A field's value as command lines have it; what they do not have, the compiler rejects by name."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -145,9 +145,9 @@ def _for_op_of_module(function: Callable[_P, Kernel]) -> Callable[_P, Kernel]:
             if name not in signature.parameters:
                 raise TypeError(f"compile() got an unexpected keyword argument {name!r}")
         module = positional[0] if positional else given.get("module")
-        beside = [name for name in given if name in _OF_THE_OP and given[name] is not None]
-        if module is not None and beside:
-            raise ValueError(f"{', '.join(beside)}: expected none beside a module; write it on the fmha.attention of the module")
+        conflicts = [name for name in given if name in _OF_THE_OP and given[name] is not None]
+        if module is not None and conflicts:
+            raise ValueError(f"{', '.join(conflicts)}: expected none with a module; write it on the fmha.attention of the module")
         return function(*positional, **given)
 
     setattr(checked, "__signature__", signature)
@@ -193,9 +193,9 @@ def compile(  # noqa: A001  (the package's own word for it)
     softcap, alibi, bias and attn_mask (what becomes of scores, as attention() says),
     source2 (there is a second source of keys, with source2_mask), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
-    behind its own that a row sees, None or a negative number for all), scale
+    after its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)), lse, row_max and row_sum (what is written for each
-    row besides), unnormalised and out_dtype, as attention() says them. None of these goes
+    row in addition), unnormalised and out_dtype, as attention() says them. None of these goes
     with a module, whose op says them. q_len, kv_len,
     q_heads and kv_heads are hints to the planner: a kernel is right for all of them.
     Head dims are multiples of 8.
@@ -211,7 +211,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     level. Raises CompileError.
     """
     if schedule is not None and module is not None:
-        raise ValueError("schedule: expected none beside a module; write {schedule = ...} on its op")
+        raise ValueError("schedule: expected none with a module; write {schedule = ...} on its op")
     text(target, "target")
     switches: dict[str, Any] = dict(given)
     fields = {name: _word(switches.pop(name, "auto")) for name in FIELDS}

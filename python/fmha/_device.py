@@ -69,11 +69,11 @@ def _check_settings(options: dict[str, Any]) -> None:
     for name, usual in (("policy", "eager"), ("seed", 0), ("checks", "all"), ("device", "sim")):
         if options[name] != usual:
             raise ValueError(
-                f"{name}: expected {usual!r} beside device arrays, got {options[name]!r}; "
+                f"{name}: expected {usual!r} with device arrays, got {options[name]!r}; "
                 "FMHA_DRIVER chooses the driver, and the variables PTXSIM_* say how the simulator runs"
             )
     if options["dtype"] is not None:
-        raise ValueError(f"dtype: expected None beside device arrays, which are not converted, got {options['dtype']!r}")
+        raise ValueError(f"dtype: expected None with device arrays, which are not converted, got {options['dtype']!r}")
 
 
 def _check_ranks(arrays: dict[str, _native.DeviceArray], packed: dict[str, bool]) -> None:

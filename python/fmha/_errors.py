@@ -41,7 +41,7 @@ class Error(Exception):
 
 
 class CompileError(Error):
-    """The compiler refused the op; `diagnostics` says where and why."""
+    """The compiler rejected the op; `diagnostics` says where and why."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)

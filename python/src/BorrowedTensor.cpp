@@ -79,7 +79,7 @@ View viewOf(nb::handle array) {
   return view;
 }
 
-/// Whether a library would refuse to hand out the array, as it takes part in
+/// Whether a library would decline to export the array, as it takes part in
 /// differentiation.
 bool needsGradient(nb::handle array) {
   static PyObject *name = PyUnicode_InternFromString("requires_grad");

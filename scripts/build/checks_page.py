@@ -37,7 +37,7 @@ MARK = re.compile(r"\s*// <-$")
 
 # Ids that no PTX raises, and why.
 UNRAISED = {
-    "sp_used_in_unsupported_env": "The simulator refuses `tcgen05.mma.sp` as an unsupported "
+    "sp_used_in_unsupported_env": "The simulator rejects `tcgen05.mma.sp` as an unsupported "
     "instruction before the launch, for every target. The id is kept for the guardrail of ptxas "
     "that it stands for.",
 }
@@ -73,7 +73,7 @@ ALONE = {
         "mbarrier-count",
         "first-ctaid-of-failure",
     ],
-    "Something is missing that nobody did.": [
+    "Something is missing.": [
         "uninit-shared",
         "uninit-global",
         "uninit-local",

@@ -22,7 +22,7 @@ def kernel_section(run, ptx):
     registers = run["registers"] or {}
     spills = number(run["spill_bytes"], " bytes")
     if run["spill_bytes"] is None:
-        why = "ptxas refuses the PTX" if run["assembler"] == "failed" else "no ptxas found: PTX emitted, assembling skipped"
+        why = "ptxas rejects the PTX" if run["assembler"] == "failed" else "no ptxas found: PTX emitted, assembling skipped"
         spills += f" ({why})"
     return rows(
         [

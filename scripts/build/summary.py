@@ -43,18 +43,18 @@ def collect(reports):
         for path in sorted(reports.rglob("*.xml"))
         if not path.name.startswith("ctest-")
     ]
-    found, told, told_failure = [], set(), set()
+    found, reported, reported_failure = [], set(), set()
     for path in detailed:
         inside = cases(path)
         found += inside
-        told.add(path.stem)
+        reported.add(path.stem)
         if any(result == "failed" for _, result in inside):
-            told_failure.add(path.stem)
+            reported_failure.add(path.stem)
     for path in sorted(reports.glob("ctest-*.xml")):
         for name, result in cases(path):
             test = name.rsplit(".", 1)[-1]
-            # A crash leaves no failed case behind; the ctest entry then speaks.
-            if test not in told or (result == "failed" and test not in told_failure):
+            # A crash records no failed case; the ctest entry then counts.
+            if test not in reported or (result == "failed" and test not in reported_failure):
                 found.append((name, result))
     return found
 

@@ -1,4 +1,4 @@
-"""The gates on the source, each a function from the tree to its complaints.
+"""The gates on the source, each a function from the tree to its violations.
 
     scripts/check/gates.py [GATE...]     all of them if none is named
     scripts/check/gates.py --list
@@ -19,8 +19,17 @@ MAX_FOLDER_FILES = 25
 MAX_CLASS_METHODS = 20
 
 # Functions that may be longer than MAX_FUNCTION_LINES: "path:name" and why. An
-# entry that is no longer needed is a complaint of its own.
+# entry that is no longer needed is a violation of its own.
 LONG_FUNCTIONS = {}
+
+# Words that make a sentence harder to read than "after", "with", "again" and "no
+# thread" do. Folders that still have some, and on how many lines at most.
+AVOIDED_WORDS = re.compile(r"\b(behind|beside|anew|nobody)\b", re.I)
+LINES_OF_AVOIDED_WORDS = {
+    "include/fmha/Dialect/Tile/": 26,
+    "lib/Conversion/": 8,
+    "lib/Dialect/Tile/": 56,
+}
 
 
 def tracked(root, suffixes, rooms=CODE):
@@ -67,13 +76,13 @@ def gate_format(root):
 
 def gate_file_length(root):
     """A file has at most 600 lines."""
-    complaints = []
+    violations = []
     for path in tracked(root, CXX + (".td", ".py", ".mlir")):
         count = len(lines_of(path))
         if count > MAX_FILE_LINES:
             name = relative(root, path)
-            complaints.append(f"{name}: {count} lines, at most {MAX_FILE_LINES}; split it")
-    return complaints
+            violations.append(f"{name}: {count} lines, at most {MAX_FILE_LINES}; split it")
+    return violations
 
 
 def gate_folder_size(root):
@@ -132,7 +141,7 @@ def classes(files):
 def gate_function_length(root, exempt=None):
     """A function outside the tests has at most 60 lines, or a live exemption."""
     exempt = LONG_FUNCTIONS if exempt is None else exempt
-    used, complaints = set(), []
+    used, violations = set(), []
     files = tracked(root, CXX, ("include", "lib", "tools", "python"))
     for path, name, line, length in functions(files):
         key = f"{relative(root, path)}:{name}"
@@ -140,11 +149,11 @@ def gate_function_length(root, exempt=None):
             used.add(key)
         elif length > MAX_FUNCTION_LINES:
             where = f"{relative(root, path)}:{line}"
-            complaints.append(
+            violations.append(
                 f"{where}: {name} has {length} lines, at most {MAX_FUNCTION_LINES}"
             )
     dead = sorted(set(exempt) - used)
-    return complaints + [f"exemption '{key}' is not needed; remove it" for key in dead]
+    return violations + [f"exemption '{key}' is not needed; remove it" for key in dead]
 
 
 def gate_class_size(root):
@@ -169,31 +178,49 @@ def gate_passes(root):
     """A pass has a summary, a description, and a lit file named after its flag, with
     or without the dialect's prefix."""
     tests = {path.stem for path in tracked(root, (".mlir",), ("test",))}
-    complaints = []
+    violations = []
     for path in tracked(root, ("Passes.td",), ("include",)):
         for line, flag, body in pass_records(path.read_text(encoding="utf-8")):
             where = f"{relative(root, path)}:{line}: pass '{flag}' has no"
             if not re.search(r'let\s+summary\s*=\s*"[^"]', body):
-                complaints.append(f"{where} summary")
+                violations.append(f"{where} summary")
             if not re.search(r"let\s+description\s*=\s*\[\{\s*\S", body):
-                complaints.append(f"{where} description")
+                violations.append(f"{where} description")
             if not {flag, re.sub("^(fmha|tile)-", "", flag)} & tests:
-                complaints.append(f"{where} lit file {flag}.mlir under test/")
-    return complaints
+                violations.append(f"{where} lit file {flag}.mlir under test/")
+    return violations
 
 
 def gate_todo(root):
     """A note of work to do names its issue: TODO(#12)."""
     note = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
-    complaints = []
+    violations = []
     for path in tracked(root, CXX + (".td", ".py", ".mlir", ".txt", ".cmake")):
         for number, line in enumerate(lines_of(path), 1):
             # Escape for text that speaks of the notes themselves.
             if note.search(line) and "gate: allow" not in line:
-                complaints.append(
+                violations.append(
                     f"{relative(root, path)}:{number}: note without an issue number"
                 )
-    return complaints
+    return violations
+
+
+def gate_words(root, limits=LINES_OF_AVOIDED_WORDS):
+    """The sources do not have the words behind, beside, anew and nobody."""
+    violations, counts = [], collections.Counter()
+    for path in tracked(root, CXX + (".td", ".def", ".py"), ("include", "lib", "tools", "python")):
+        name = relative(root, path)
+        folder = next((folder for folder in limits if name.startswith(folder)), None)
+        for number, line in enumerate(lines_of(path), 1):
+            word = AVOIDED_WORDS.search(line)
+            if word and folder:
+                counts[folder] += 1
+            elif word:
+                violations.append(f"{name}:{number}: '{word[0]}'; say after, with, again or no thread")
+    for folder, count in counts.items():
+        if count > limits[folder]:
+            violations.append(f"{folder}: {count} lines with avoided words, at most {limits[folder]}")
+    return violations
 
 
 def gate_licence(root):
@@ -211,13 +238,13 @@ def gate_mirror(root):
     headers = {path.parent for path in tracked(root, (".h",), ("include/fmha",))}
     sources = {path.parent for path in tracked(root, (".cpp",), ("lib",))}
     rooms = {folder.relative_to(root / "lib") for folder in sources}
-    complaints = []
+    violations = []
     for folder in sorted(headers):
         room = folder.relative_to(root / "include/fmha")
         inside = [other for other in rooms if other == room or room in other.parents]
         if not inside and room.parts:
-            complaints.append(f"{relative(root, folder)}: no lib/{room.as_posix()} beside it")
-    return complaints
+            violations.append(f"{relative(root, folder)}: expected a folder lib/{room.as_posix()}")
+    return violations
 
 
 def room_of(name):
@@ -229,7 +256,7 @@ def room_of(name):
 
 def included_file(name, include, files):
     """The file of the project that `name` includes, or None. A private header may be
-    named from any folder above; what TableGen makes lies beside its source."""
+    named from any folder above; generated headers of TableGen are in the folder of their source."""
     folder = posixpath.dirname(name)
     while folder:
         path = posixpath.normpath(posixpath.join(folder, include))
@@ -282,12 +309,12 @@ def gate_include_cycles(root):
             if path:
                 first = path.index(min(path))
                 cycles.add((*path[first:], *path[:first]))
-    complaints = []
+    violations = []
     for cycle in sorted(cycles):
         edges = zip(cycle, cycle[1:] + cycle[:1])
         lines = "".join(f"\n    {graph[one][other]}" for one, other in edges)
-        complaints.append(f"{' -> '.join(cycle + cycle[:1])}:{lines}")
-    return complaints
+        violations.append(f"{' -> '.join(cycle + cycle[:1])}:{lines}")
+    return violations
 
 
 GATES = {
@@ -309,10 +336,10 @@ def main(arguments):
         return 2
     failed = 0
     for name in arguments or GATES:
-        complaints = GATES[name](root)
-        failed += len(complaints)
-        print(f"{name}: {'passed' if not complaints else f'{len(complaints)} complaints'}")
-        print("".join(f"  {complaint}\n" for complaint in complaints), end="")
+        violations = GATES[name](root)
+        failed += len(violations)
+        print(f"{name}: {'passed' if not violations else f'{len(violations)} violations'}")
+        print("".join(f"  {violation}\n" for violation in violations), end="")
     return 1 if failed else 0
 
 

@@ -59,7 +59,7 @@ CHOICES = {
     "lse": ["", "--lse"],
     "row max": ["", "", "--row-max"],
     "row sum": ["", "", "--row-sum"],
-    "undivided": ["", "", "--unnormalised"],
+    "unnormalized": ["", "", "--unnormalised"],
     "output": ["", "", "--out-dtype=f32"],
     "source 2": ["", "", "--source2-k", "--source2-k --source2-lens", "--source2-k --source2-lens --source2-mask=causal"],
     "splits": ["", "", "--splits=3"],

@@ -32,7 +32,7 @@ HEAD_DIMS = (64, 128, 256, 512)
 Q_LENS = (1, 4, 32, 128)
 KV_LENS = (128, 256, 384, 512)
 LENGTHS = (0, 1, 2, 15, 63, 64, 65, 127, 128, 129, 191, 255, 256, 257, 300, 385)
-# Query, KV dims that models use, beside any two multiples of 8.
+# Query, KV dims that models use, in addition to any two multiples of 8.
 MODEL_DIMS = ((192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (256, 256), (96, 96), (80, 80))
 # Scores and products of one random case, so that none takes minutes.
 MOST_WORK = 2**24
@@ -71,7 +71,7 @@ def run(tool, case, policy, ptxas):
         return Outcome(command, report, wrong=f"{report['status']}, cosine {report['cosine']}, "
                        f"{report['max_error_in_tolerance']} of the tolerance")
     if report["assembler"] == "failed":
-        return Outcome(command, report, wrong="ptxas refuses the PTX")
+        return Outcome(command, report, wrong="ptxas rejects the PTX")
     return Outcome(command, report)
 
 
@@ -84,7 +84,7 @@ def judge(tool, case, ptxas=False):
     return late if late.wrong else eager
 
 
-def complain(outcome):
+def report(outcome):
     print(f"WRONG  {outcome.wrong}\n  repeat with: {shlex.join(outcome.command)}", flush=True)
 
 
@@ -130,7 +130,7 @@ def grid(arguments):
         for case, outcome in zip(cases, outcomes):
             print(row(case, outcome), flush=True)
             if outcome.wrong:
-                complain(outcome)
+                report(outcome)
             elif outcome.report:
                 least = min(least, outcome.report["cosine"])
                 spilled += outcome.report["spill_bytes"] or 0
@@ -231,7 +231,7 @@ def count(futures, counts):
     for future in futures:
         outcome = future.result()
         if outcome.wrong:
-            complain(outcome)
+            report(outcome)
         counts["wrong" if outcome.wrong else "refused" if outcome.refused else "right"] += 1
         total = sum(counts.values())
         if total % 25 == 0:

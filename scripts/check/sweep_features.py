@@ -1,4 +1,4 @@
-"""What sweep.py's random cases ask for beside a shape: lists of lengths, sinks, a second source, what becomes of scores, other
+"""Features of sweep.py's random cases in addition to a shape: lists of lengths, sinks, a second source, score modifications, other
 outputs, and fields of schedules. Lists and arrays are written as .npy files, since fmha-run takes them from there."""
 
 import array
@@ -40,7 +40,7 @@ class Features:
         write_npy(self.case[name], code, shape, values)
 
     def lists(self):
-        """Sequences of their own lengths, with some rows and keys behind the last one."""
+        """Sequences of their own lengths, with some rows and keys after the last one."""
         if self.chance(0.6):
             return
         case, dice = self.case, self.dice
@@ -96,7 +96,7 @@ class Features:
             self.case["out_dtype"] = "f32"
 
     def schedule(self):
-        """Values that many shapes can have: what cannot be had is told and not counted."""
+        """Values that many shapes can have: unsupported ones are reported and not counted."""
         choices = {
             "splits": ("auto", "auto", "auto", 2, 3, 7),
             "scheduler": ("auto", "auto", "static", "dynamic"),

@@ -61,7 +61,7 @@ def context_hash():
 
 
 def check(tool, resource_dir, path):
-    """(path, complaint or '') of one unit."""
+    """(path, error or '') of one unit."""
     done = subprocess.run(
         [tool, "-p", str(BUILD / "tidy"), "--quiet", f"--extra-arg=-resource-dir={resource_dir}", path],
         capture_output=True, text=True,
@@ -104,16 +104,16 @@ def main():
     (BUILD / "tidy").mkdir(exist_ok=True)
     checked = failed = 0
     deadline = time.monotonic() + arguments.budget
-    for path, complaint in run(todo, arguments.jobs, deadline, tool, resource_dir):
+    for path, violation in run(todo, arguments.jobs, deadline, tool, resource_dir):
         checked += 1
-        failed += bool(complaint)
-        print(f"{path.relative_to(ROOT)}: {'complaints' if complaint else 'clean'}")
-        print(complaint, end="", flush=True)
-        if not complaint:
+        failed += bool(violation)
+        print(f"{path.relative_to(ROOT)}: {'errors' if violation else 'clean'}")
+        print(violation, end="", flush=True)
+        if not violation:
             stamps[path].touch()
     left = len(todo) - checked
     print(f"clang-tidy: {checked} checked, {len(chosen) - len(todo)} unchanged since clean, "
-          f"{left} left out by the budget, {failed} with complaints")
+          f"{left} left out by the budget, {failed} with errors")
     return 1 if failed else 0
 
 

@@ -14,7 +14,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/fmha-c"
   DESTINATION include FILES_MATCHING PATTERN "*.h")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION share/doc/fmha)
 
-# Loaded at run time by name, so linked by nobody.
+# Loaded at run time by name; no target links them.
 foreach(library IN ITEMS ptxsim fmha_mgpu FmhaPlugin)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION lib)

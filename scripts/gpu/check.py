@@ -6,7 +6,7 @@
     scripts/gpu/check.py run FOLDER --cases=40                   on the GPU host, with Python, NumPy and PyTorch alone
 
 Kernels differ in head dims, types, masks, lists of lengths, sinks, biases, second sources, outputs and schedules; the cases of
-a kernel in shapes, all from one seed. `run` holds every case to float64, poison in the outputs ahead of it, and those that were
+a kernel in shapes, all from one seed. `run` holds every case to float64, with outputs poisoned before, and those that were
 simulated to the simulator, bit for bit in every output. A failure prints the one command that repeats it. Exit status 0 if
 nothing failed.
 """
@@ -264,7 +264,7 @@ def reference(torch, case, n):
     total = weights.sum(2)
     if "sink" in numbers:
         total = total + torch.exp(numbers["sink"][:, None] - safe)
-    # Beside O, what it would be of |v|: the error of rounded weights is a share of that, also where O cancels.
+    # O, and the same sum over |v|: the error of rounded weights is a share of the latter, also where O cancels.
     out, size = (torch.einsum("hqk,khd->qhd", weights, values) for values in (v, v.abs()))
     if "unnormalised" not in kernel:
         out, size = (sums / torch.where(total == 0, 1.0, total).T[:, :, None] for sums in (out, size))

@@ -150,7 +150,7 @@ class Kernel:
         self.driver.call("cuFuncSetAttribute", self.entries[0][0], MAX_DYNAMIC_SHARED_SIZE, manifest["smem_bytes"])
 
     def workspace(self, values):
-        """Tensors of the parts; calls of a kernel share them, one behind the other on a stream."""
+        """Tensors of the parts; calls of a kernel share them, one after the other on a stream."""
         tensors = {}
         for entry in self.manifest.get("workspace", ()):
             shape = tuple(dim if isinstance(dim, int) else values[dim] for dim in entry["dims"])
@@ -334,7 +334,7 @@ def from_bits(bits, dtype):
 
 
 def noise(source, count, dtype):
-    """Repeats a few thousand normal numbers: enough to tell rows apart, and soon made."""
+    """Repeats a few thousand normal numbers: enough to distinguish rows, and fast to generate."""
     few = [to_bits(source.gauss(0, 1), dtype) for _ in range(4099)]
     return struct.pack(f"<{count}H", *(few[n % 4099] for n in range(count)))
 
@@ -447,7 +447,7 @@ def compare(flags, manifest, driver, data, shapes, tensors, source):
 
 
 def time_launches(kernel, driver, arguments, repeat):
-    """Microseconds of a launch, the mean of `repeat` behind as many to warm up."""
+    """Microseconds of a launch, the mean of `repeat` after as many to warm up."""
     events = [ctypes.c_void_p(), ctypes.c_void_p()]
     for event in events:
         driver.call("cuEventCreate", ctypes.byref(event), EVENT_DEFAULT)

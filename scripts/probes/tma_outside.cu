@@ -1,7 +1,7 @@
 // Whether a GPU reads or writes at a tensor map's address when a box lies outside the
 // map: here the address is in memory that is reserved and not mapped, as that of
 // "sequences" maps (include/fmha/Runtime/README.md) may be, and the tensor is a mapped
-// granule behind it. Every case runs in a process of its own, since a fault ends the
+// granule after it. Every case runs in a process of its own, since a fault ends the
 // context.
 //
 //   nvcc -std=c++17 -arch=sm_90a scripts/probes/tma_outside.cu -lcuda -o probe
@@ -24,7 +24,7 @@ constexpr int rows = int(granule / stride);
 enum class Copy { Load, Store, Prefetch };
 const char *const copyNames[] = {"load", "store", "prefetch"};
 
-/// Rows 0 to `rows` of the map are not mapped; those behind them are the tensor.
+/// Rows 0 to `rows` of the map are not mapped; those after them are the tensor.
 struct Case {
   Copy copy;
   const char *where;
@@ -35,19 +35,19 @@ struct Case {
 const Case cases[] = {
     {Copy::Load, "inside", 0, 2 * rows - boxRows, 0, false},
     {Copy::Load, "over the last row", 0, 2 * rows - 1, 0, false},
-    {Copy::Load, "behind the last row", 0, 2 * rows, 0, true},
-    {Copy::Load, "far behind the last row", 0, 5 * rows, 0, true},
-    {Copy::Load, "ahead of the first row", 0, -boxRows, 0, true},
-    {Copy::Load, "behind the last column", columns, rows, 0, true},
-    {Copy::Load, "behind the last head", 0, rows, 1, true},
+    {Copy::Load, "after the last row", 0, 2 * rows, 0, true},
+    {Copy::Load, "far after the last row", 0, 5 * rows, 0, true},
+    {Copy::Load, "before the first row", 0, -boxRows, 0, true},
+    {Copy::Load, "after the last column", columns, rows, 0, true},
+    {Copy::Load, "after the last head", 0, rows, 1, true},
     {Copy::Store, "inside", 0, 2 * rows - boxRows, 0, false},
     {Copy::Store, "over the last row", 0, 2 * rows - 1, 0, false},
-    {Copy::Store, "behind the last row", 0, 2 * rows, 0, false},
-    {Copy::Store, "far behind the last row", 0, 5 * rows, 0, false},
-    {Copy::Store, "behind the last column", columns, rows, 0, false},
-    {Copy::Store, "behind the last head", 0, rows, 1, false},
+    {Copy::Store, "after the last row", 0, 2 * rows, 0, false},
+    {Copy::Store, "far after the last row", 0, 5 * rows, 0, false},
+    {Copy::Store, "after the last column", columns, rows, 0, false},
+    {Copy::Store, "after the last head", 0, rows, 1, false},
     {Copy::Prefetch, "inside", 0, 2 * rows - boxRows, 0, false},
-    {Copy::Prefetch, "behind the last row", 0, 2 * rows, 0, false},
+    {Copy::Prefetch, "after the last row", 0, 2 * rows, 0, false},
 };
 
 __global__ void touch(const __grid_constant__ CUtensorMap map, Copy copy,

@@ -1,7 +1,7 @@
 // What a GPU does with the tensor maps of sequences (include/fmha/Runtime/README.md,
 // "sequences"): a fifth dimension over the stride of the rows, and an address that lies
-// as many rows before the tensor as it has. Loads behind a sequence must be zeros,
-// stores behind it must write nothing.
+// as many rows before the tensor as it has. Loads after a sequence must be zeros,
+// stores after it must write nothing.
 //
 //   nvcc -std=c++17 -arch=sm_90a scripts/probes/tma_sequences.cu -lcuda -o probe
 //   ./probe [seed] [cases]
@@ -53,7 +53,7 @@ __global__ void copy(const __grid_constant__ CUtensorMap from,
                : "memory");
   for (int i = threadIdx.x; i < boxRows * columns; i += blockDim.x)
     loaded[i] = tile[i];
-  // What is stored is told apart from what was loaded.
+  // Stored values differ from loaded ones.
   for (int i = threadIdx.x; i < boxRows * columns; i += blockDim.x)
     tile[i] = uint16_t(i + 1);
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

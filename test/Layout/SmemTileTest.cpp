@@ -109,21 +109,21 @@ TEST(SmemTile, CheckAcceptsWhatTheTableHas) {
 }
 
 TEST(SmemTile, CheckNamesWhatIsWrong) {
-  auto complaint = [](SmemTile tile) { return tile.check().value_or("none"); };
+  auto violation = [](SmemTile tile) { return tile.check().value_or("none"); };
   using enum Swizzle;
-  EXPECT_EQ(complaint(SmemTile::make(Major::K, Bytes128, 2, 128, 96)),
+  EXPECT_EQ(violation(SmemTile::make(Major::K, Bytes128, 2, 128, 96)),
             "expected the bytes of a row (k times the element size) to be a "
             "positive multiple of 128, got 192");
-  EXPECT_EQ(complaint(SmemTile::make(Major::MN, Bytes128, 2, 32, 128)),
+  EXPECT_EQ(violation(SmemTile::make(Major::MN, Bytes128, 2, 32, 128)),
             "expected the bytes of a row (mn times the element size) to be a "
             "positive multiple of 128, got 64");
-  EXPECT_EQ(complaint(SmemTile::make(Major::K, Bytes128, 2, 100, 64)),
+  EXPECT_EQ(violation(SmemTile::make(Major::K, Bytes128, 2, 100, 64)),
             "expected mn to be a positive multiple of 8, got 100");
-  EXPECT_EQ(complaint(SmemTile::make(Major::MN, Bytes128, 2, 64, 8)),
+  EXPECT_EQ(violation(SmemTile::make(Major::MN, Bytes128, 2, 64, 8)),
             "expected the bytes of K to be a positive multiple of 32, got 16");
-  EXPECT_EQ(complaint(SmemTile::make(Major::K, Bytes128, 3, 128, 64)),
+  EXPECT_EQ(violation(SmemTile::make(Major::K, Bytes128, 3, 128, 64)),
             "expected elements of 1, 2 or 4 bytes, got 3");
-  EXPECT_EQ(complaint(SmemTile::make(Major::K, Bytes128Atom32, 4, 128, 64)),
+  EXPECT_EQ(violation(SmemTile::make(Major::K, Bytes128Atom32, 4, 128, 64)),
             "the 128-byte swizzle of 32-byte atoms serves MN-major 32-bit "
             "operands only; take Bytes128");
 }

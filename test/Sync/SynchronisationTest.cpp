@@ -25,7 +25,7 @@ using namespace fmha::schedule::sync;
 namespace {
 
 enum BarrierNumber : uint32_t { Loaded, Product, Read, Out, Count };
-/// Bytes of the tile, and of the output behind it.
+/// Bytes of the tile, and of the output after it.
 constexpr uint32_t tileEnd = 1024, outEnd = 2048, columns = 64;
 
 class Builder {
@@ -136,8 +136,8 @@ using Change = std::function<bool(Event &)>;
 
 /// The rule that breaks first, or "sound".
 std::string broken(const Change &change) {
-  auto complaints = verify(Builder(change).program);
-  return complaints.empty() ? "sound" : complaints.front().text.substr(0, 2);
+  auto violations = verify(Builder(change).program);
+  return violations.empty() ? "sound" : violations.front().text.substr(0, 2);
 }
 
 /// Leaves out the n-th event of `action`, from 0.
@@ -147,11 +147,11 @@ Change without(Action action, int n = 0) {
 }
 
 std::string textWithout(Action action, int n = 0) {
-  auto complaints = verify(Builder(without(action, n)).program);
-  return complaints.empty() ? "sound" : complaints.front().text;
+  auto violations = verify(Builder(without(action, n)).program);
+  return violations.empty() ? "sound" : violations.front().text;
 }
 
-TEST(Synchronisation, ASoundKernelHasNoComplaints) {
+TEST(Synchronisation, ASoundKernelHasNoViolations) {
   EXPECT_EQ(broken([](Event &) { return true; }), "sound");
 }
 
@@ -178,8 +178,8 @@ std::string inHalves(Halves product, Halves loaded) {
                                                   : bothHalves;
     return event.action != Action::FenceBefore;
   };
-  auto complaints = verify(Builder(change).program);
-  return complaints.empty() ? "sound" : complaints.front().text;
+  auto violations = verify(Builder(change).program);
+  return violations.empty() ? "sound" : violations.front().text;
 }
 
 TEST(Synchronisation, TilesInDifferentHalvesOfTheLanesDoNotMeet) {
@@ -213,8 +213,8 @@ std::string overTileThatWasRead(bool fenced) {
   arrival = order.insert(arrival, first);
   if (fenced)
     order.insert(arrival + 1, first + 1);
-  auto complaints = verify(program);
-  return complaints.empty() ? "sound" : complaints.front().text;
+  auto violations = verify(program);
+  return violations.empty() ? "sound" : violations.front().text;
 }
 
 TEST(Synchronisation, GenericReadsAreFencedForTma) {
@@ -235,8 +235,8 @@ std::string inStrips(Strips written, Strips read) {
       event.strips = read;
     return event.action != Action::FenceProxy;
   };
-  auto complaints = verify(Builder(change).program);
-  return complaints.empty() ? "sound" : complaints.front().text;
+  auto violations = verify(Builder(change).program);
+  return violations.empty() ? "sound" : violations.front().text;
 }
 
 TEST(Synchronisation, DifferentStripsOfARowDoNotMeet) {
@@ -263,34 +263,34 @@ TEST(Synchronisation, ArrivalsThatLackMakeAWaitHang) {
 }
 
 TEST(Synchronisation, BytesThatLackAreCounted) {
-  auto complaints = verify(Builder([](Event &event) {
+  auto violations = verify(Builder([](Event &event) {
                              if (event.action == Action::ArriveExpect)
                                event.amount += 512;
                              return true;
                            }).program);
-  ASSERT_FALSE(complaints.empty());
-  EXPECT_NE(complaints.front().text.find("lacks 512 bytes"), std::string::npos)
-      << complaints.front().text;
+  ASSERT_FALSE(violations.empty());
+  EXPECT_NE(violations.front().text.find("lacks 512 bytes"), std::string::npos)
+      << violations.front().text;
 }
 
 TEST(Synchronisation, MoreArrivalsThanThePhaseExpects) {
   Program program = Builder([](Event &) { return true; }).program;
   program.agents[1].threads = 129;
-  auto complaints = verify(program);
-  ASSERT_FALSE(complaints.empty());
-  EXPECT_NE(complaints.front().text.find("expects 128 arrivals, got 129"),
+  auto violations = verify(program);
+  ASSERT_FALSE(violations.empty());
+  EXPECT_NE(violations.front().text.find("expects 128 arrivals, got 129"),
             std::string::npos)
-      << complaints.front().text;
+      << violations.front().text;
 }
 
 TEST(Synchronisation, BarriersAreInitialisedWithTheCountThatIsDeclared) {
-  auto complaints = verify(Builder([](Event &event) {
+  auto violations = verify(Builder([](Event &event) {
                              event.amount += event.action == Action::Init &&
                                              event.barrier == Read;
                              return true;
                            }).program);
-  ASSERT_FALSE(complaints.empty());
-  EXPECT_EQ(complaints.front().text,
+  ASSERT_FALSE(violations.empty());
+  EXPECT_EQ(violations.front().text,
             "Y3: initialises barrier \"read\" with 129 arrivals, but it is "
             "declared with 128");
 }
@@ -302,10 +302,10 @@ TEST(Synchronisation, ASecondArrivalMayFallIntoThePhaseBefore) {
         event.action == Action::WaitParity && event.barrier == Product;
     return !softmax;
   };
-  auto complaints = verify(Builder(eager).program);
+  auto violations = verify(Builder(eager).program);
   bool found = false;
-  for (const Complaint &complaint : complaints)
-    found |= complaint.text.substr(0, 2) == "Y3";
+  for (const Violation &violation : violations)
+    found |= violation.text.substr(0, 2) == "Y3";
   EXPECT_TRUE(found);
 }
 
@@ -315,10 +315,10 @@ TEST(Synchronisation, AWaiterThatNobodyWaitsForMayMissItsPhase) {
     return event.action == Action::Access || event.barrier != Read ||
            event.action == Action::Init;
   };
-  auto complaints = verify(Builder(careless).program);
+  auto violations = verify(Builder(careless).program);
   bool found = false;
-  for (const Complaint &complaint : complaints)
-    found |= complaint.text.substr(0, 2) == "Y4";
+  for (const Violation &violation : violations)
+    found |= violation.text.substr(0, 2) == "Y4";
   EXPECT_TRUE(found);
 }
 
@@ -330,7 +330,7 @@ TEST(Synchronisation, BarriersAreInitialisedFencedAndHandedOver) {
 
 TEST(Synchronisation, NothingIsUnderWayAtTheExit) {
   EXPECT_EQ(broken(without(Action::WaitBulk)), "Y6");
-  // The last load is waited for by nobody.
+  // No thread waits for the last load.
   Change early = [n = 0](Event &event) mutable {
     bool second = event.action == Action::WaitParity && ++n >= 4;
     return !second && !(event.unit == Unit::TmaStore);
@@ -362,8 +362,8 @@ std::string ends(std::vector<std::pair<End, int64_t>> list) {
     program.agents[0].order.push_back(program.events.size());
     program.events.push_back(event);
   }
-  auto complaints = verify(program);
-  return complaints.empty() ? "sound" : complaints.front().text;
+  auto violations = verify(program);
+  return violations.empty() ? "sound" : violations.front().text;
 }
 
 TEST(Channels, MessagesGoInOrderInEachSlot) {

@@ -24,7 +24,7 @@ namespace {
 
 enum BarrierNumber : uint32_t { Full, Free };
 enum AgentNumber : unsigned { Load, First, Second };
-/// Bytes of the tile, and of what each warpgroup writes, one behind the other.
+/// Bytes of the tile, and of what each warpgroup writes, one after the other.
 constexpr uint32_t tileBytes = 1024;
 /// Named barriers: turns are 1 and 2, a warpgroup's own are 3 and 4.
 constexpr uint32_t turns = 1, own = 3;
@@ -106,8 +106,8 @@ private:
 /// says no.
 std::string saidOf(std::function<bool(unsigned, Event &)> change) {
   std::string text;
-  for (const Complaint &complaint : verify(Builder(std::move(change)).program))
-    text += complaint.text + '\n';
+  for (const Violation &violation : verify(Builder(std::move(change)).program))
+    text += violation.text + '\n';
   return text;
 }
 
@@ -133,7 +133,7 @@ TEST(WarpgroupsTest, theKernelIsSound) {
 TEST(WarpgroupsTest, aProductOfNoGroupIsNotAwaited) {
   EXPECT_SAYS(without(Action::WgmmaCommit, First),
               "Y1: threads of first writes its registers, which a wgmma of "
-              "first writes: expected wgmma_commit behind the wgmma");
+              "first writes: expected wgmma_commit after the wgmma");
 }
 
 TEST(WarpgroupsTest, aWaitMustNotLetItsProductRunOn) {
@@ -141,7 +141,7 @@ TEST(WarpgroupsTest, aWaitMustNotLetItsProductRunOn) {
                 event.amount += event.action == Action::WgmmaWait;
                 return true;
               }),
-              "and a wgmma_wait that lets fewer groups run on");
+              "and a wgmma_wait that leaves fewer groups in flight");
 }
 
 TEST(WarpgroupsTest, theTileIsFreeWhenBothHaveRead) {
@@ -186,7 +186,7 @@ TEST(WarpgroupsTest, turnsAreMet) {
               "Y6: named barrier 1 is left with 128 of 256 threads");
 }
 
-TEST(WarpgroupsTest, nobodyComesTwiceForOneTurn) {
+TEST(WarpgroupsTest, noThreadArrivesTwiceForOneTurn) {
   EXPECT_SAYS(withoutMeeting(turns), "Y3: may come to named barrier 1 before "
                                      "those of the time before are through");
 }
@@ -206,9 +206,9 @@ TEST(WarpgroupsTest, warpgroupsMultiplyAsAWhole) {
   program.agents[Second].warps = 0x700;
   program.agents[Second].threads = 96;
   program.barriers[Free].arrivals = 224;
-  std::vector<Complaint> complaints = verify(program);
-  ASSERT_FALSE(complaints.empty());
-  EXPECT_SAYS(complaints.front().text,
+  std::vector<Violation> violations = verify(program);
+  ASSERT_FALSE(violations.empty());
+  EXPECT_SAYS(violations.front().text,
               "Y9: expected the 128 threads of a warpgroup, or of several, to "
               "carry this out together, got 96 of 3 warps");
 }

@@ -1,4 +1,4 @@
-"""Each gate must complain about a tree that breaks its rule, and only then."""
+"""Each gate must report a tree that breaks its rule, and only then."""
 
 import subprocess
 
@@ -32,18 +32,18 @@ def test_format_names_the_file_and_passes_the_formatted_one(tree):
     tree("lib/Good.cpp", "int x = 1;\n")
     assert gates.gate_format(tree.root) == []
     tree("lib/Bad.cpp", "int   x=1 ;\n")
-    (complaint,) = gates.gate_format(tree.root)
-    assert complaint.startswith("lib/Bad.cpp:1:")
+    (violation,) = gates.gate_format(tree.root)
+    assert violation.startswith("lib/Bad.cpp:1:")
 
 
-@pytest.mark.parametrize("lines, complaints", [(600, 0), (601, 1)])
-def test_file_length_has_its_limit_at_600(tree, lines, complaints):
+@pytest.mark.parametrize("lines, violations", [(600, 0), (601, 1)])
+def test_file_length_has_its_limit_at_600(tree, lines, violations):
     tree("lib/A.cpp", "//\n" * lines)
-    assert len(gates.gate_file_length(tree.root)) == complaints
+    assert len(gates.gate_file_length(tree.root)) == violations
 
 
-@pytest.mark.parametrize("files, complaints", [(25, 0), (26, 1)])
-def test_folder_size_has_its_limit_at_25(tree, files, complaints):
+@pytest.mark.parametrize("files, violations", [(25, 0), (26, 1)])
+def test_folder_size_has_its_limit_at_25(tree, files, violations):
     suffixes = (".cpp", ".h", ".td", ".py", ".def")
     for number in range(files):
         tree(f"lib/X/{number}{suffixes[number % len(suffixes)]}", "")
@@ -51,14 +51,14 @@ def test_folder_size_has_its_limit_at_25(tree, files, complaints):
     tree("lib/X/CMakeLists.txt", "")
     tree("lib/X/Y/A.cpp", "")
     found = gates.gate_folder_size(tree.root)
-    assert len(found) == complaints
-    assert all(complaint.startswith("lib/X: 26 sources") for complaint in found)
+    assert len(found) == violations
+    assert all(violation.startswith("lib/X: 26 sources") for violation in found)
 
 
-@pytest.mark.parametrize("lines, complaints", [(60, 0), (61, 1)])
-def test_function_length_has_its_limit_at_60(tree, lines, complaints):
+@pytest.mark.parametrize("lines, violations", [(60, 0), (61, 1)])
+def test_function_length_has_its_limit_at_60(tree, lines, violations):
     tree("lib/A.cpp", body(lines))
-    assert len(gates.gate_function_length(tree.root)) == complaints
+    assert len(gates.gate_function_length(tree.root)) == violations
 
 
 def test_function_length_exemption_must_be_live(tree):
@@ -76,12 +76,12 @@ def class_of(methods):
 
 
 @pytest.mark.parametrize("name", ["include/fmha/A.h", "lib/A.cpp"])
-@pytest.mark.parametrize("methods, complaints", [(20, 0), (21, 1)])
-def test_class_size_has_its_limit_at_20(tree, name, methods, complaints):
+@pytest.mark.parametrize("methods, violations", [(20, 0), (21, 1)])
+def test_class_size_has_its_limit_at_20(tree, name, methods, violations):
     tree(name, "namespace {\n" + class_of(methods) + "} // namespace\n\nint Wide::f0(int x) const { return x; }\n")
     found = gates.gate_class_size(tree.root)
-    assert len(found) == complaints
-    assert all(complaint.startswith(f"{name}:2: Wide has 21 methods, at most 20") for complaint in found)
+    assert len(found) == violations
+    assert all(violation.startswith(f"{name}:2: Wide has 21 methods, at most 20") for violation in found)
 
 
 def test_pass_needs_summary_description_and_lit_file(tree):
@@ -91,7 +91,7 @@ def test_pass_needs_summary_description_and_lit_file(tree):
     tree("test/X/fmha-a.mlir", "// RUN: true\n")
     found = gates.gate_passes(tree.root)
     assert len(found) == 3
-    assert all("'fmha-b'" in complaint and ":2:" in complaint for complaint in found)
+    assert all("'fmha-b'" in violation and ":2:" in violation for violation in found)
 
 
 def test_lit_file_of_a_pass_may_leave_out_the_prefix(tree):
@@ -104,19 +104,39 @@ def test_lit_file_of_a_pass_may_leave_out_the_prefix(tree):
 
 
 @pytest.mark.parametrize(
-    "note, complaints",
+    "note, violations",
     [("TODO: later", 1), ("TODO(#12): later", 0), ("FIXME", 1), ("todos", 0)],  # gate: allow
 )
-def test_todo_needs_an_issue_number(tree, note, complaints):
+def test_todo_needs_an_issue_number(tree, note, violations):
     tree("lib/A.cpp", f"// {note}\n")
-    assert len(gates.gate_todo(tree.root)) == complaints
+    assert len(gates.gate_todo(tree.root)) == violations
+
+
+@pytest.mark.parametrize(
+    "comment, violations",
+    [("The fence behind it", 1), ("Nobody waits.", 1), ("after it", 0), ("behindhand", 0)],
+)
+def test_avoided_words_are_named_with_their_line(tree, comment, violations):
+    tree("lib/A.cpp", f"int x;\n// {comment}\n")
+    tree("docs/a.md", "behind\n")
+    found = gates.gate_words(tree.root)
+    assert len(found) == violations
+    assert all(text.startswith("lib/A.cpp:2: ") for text in found)
+
+
+@pytest.mark.parametrize("limit, violations", [(2, 0), (1, 1)])
+def test_avoided_words_of_a_folder_have_its_limit(tree, limit, violations):
+    tree("lib/Old/A.cpp", "// beside\n// anew\n")
+    found = gates.gate_words(tree.root, {"lib/Old/": limit})
+    assert len(found) == violations
+    assert all("2 lines" in text and "at most 1" in text for text in found)
 
 
 def test_licence_header_is_wanted(tree):
     tree("lib/A.cpp", HEADER)
     tree("lib/B.cpp", "int x;\n")
-    (complaint,) = gates.gate_licence(tree.root)
-    assert complaint.startswith("lib/B.cpp")
+    (violation,) = gates.gate_licence(tree.root)
+    assert violation.startswith("lib/B.cpp")
 
 
 def test_mirror_wants_a_library_for_a_folder_of_headers(tree):
@@ -124,8 +144,8 @@ def test_mirror_wants_a_library_for_a_folder_of_headers(tree):
     tree("lib/X/Y/A.cpp", "")
     assert gates.gate_mirror(tree.root) == []
     tree("include/fmha/Z/A.h", "")
-    (complaint,) = gates.gate_mirror(tree.root)
-    assert complaint.startswith("include/fmha/Z:")
+    (violation,) = gates.gate_mirror(tree.root)
+    assert violation.startswith("include/fmha/Z:")
 
 
 def test_include_cycle_names_an_include_of_each_edge(tree):
@@ -134,8 +154,8 @@ def test_include_cycle_names_an_include_of_each_edge(tree):
     tree("include/fmha/Z/C.h", "#include <vector>\n")
     assert gates.gate_include_cycles(tree.root) == []
     tree("lib/Z/C.cpp", '\n#include "fmha/X/A.h"\n')
-    (complaint,) = gates.gate_include_cycles(tree.root)
-    first, *edges = complaint.split("\n    ")
+    (violation,) = gates.gate_include_cycles(tree.root)
+    first, *edges = violation.split("\n    ")
     assert first == "X -> Y -> Z -> X:"
     assert edges == [
         'include/fmha/X/A.h:1: #include "fmha/Y/B.h"',
@@ -156,17 +176,17 @@ def test_include_cycle_is_seen_however_a_header_is_named(tree, include):
         tree(f"include/fmha/X/Y/C{suffix}", "")
     assert gates.gate_include_cycles(tree.root) == []
     tree("lib/X/Z/A.h", f"{include}\n")
-    (complaint,) = gates.gate_include_cycles(tree.root)
-    assert complaint.startswith("X/Y -> X/Z -> X/Y:")
+    (violation,) = gates.gate_include_cycles(tree.root)
+    assert violation.startswith("X/Y -> X/Z -> X/Y:")
 
 
-def test_each_include_cycle_is_a_complaint(tree):
+def test_each_include_cycle_is_a_violation(tree):
     tree("lib/X/A.h", '#include "Y/B.h"\n#include "Z/C.h"\n')
     tree("lib/Y/B.h", '#include "X/A.h"\n')
     tree("lib/Z/C.h", '#include "X/A.h"\n')
     tree("lib/X/Inside.cpp", '#include "A.h"\n')
     found = gates.gate_include_cycles(tree.root)
-    assert [complaint.split(":")[0] for complaint in found] == ["X -> Y -> X", "X -> Z -> X"]
+    assert [violation.split(":")[0] for violation in found] == ["X -> Y -> X", "X -> Z -> X"]
 
 
 def test_ignored_files_and_data_are_not_looked_at(tree):

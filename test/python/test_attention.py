@@ -49,7 +49,7 @@ def test_masks_and_windows(random, mask, window):
 
 def test_one_mask_at_a_time(random):
     q, k, v = draw(random, np.float16, 1, 2, 2, 1, 1, 8)
-    with pytest.raises(ValueError, match="expected no other mask beside it"):
+    with pytest.raises(ValueError, match="expected no other mask with it"):
         fmha.attention(q, k, v, causal=True, mask="causal-top-left")
     with pytest.raises(ValueError, match="expected 'none', 'causal' or 'causal-top-left'"):
         fmha.attention(q, k, v, mask="diagonal")

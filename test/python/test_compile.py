@@ -139,8 +139,8 @@ def test_wrong_schedule_is_told_by_itself(schedule, location, says):
     assert re.fullmatch(location, first.location) and says in first.message
 
 
-def test_schedule_beside_a_module_is_refused(kernel):
-    with pytest.raises(ValueError, match="schedule: expected none beside a module"):
+def test_schedule_with_a_module_is_rejected(kernel):
+    with pytest.raises(ValueError, match="schedule: expected none with a module"):
         fmha.compile(kernel.levels["attention"], schedule="#fmha.schedule<>")
 
 
@@ -153,14 +153,14 @@ SIGNATURE = inspect.signature(fmha.compile).parameters
 
 
 @pytest.mark.parametrize("keyword", [name for name in SIGNATURE if name not in BESIDE_A_MODULE])
-def test_what_the_op_says_is_refused_beside_a_module(kernel, keyword):
+def test_properties_of_the_op_are_rejected_with_a_module(kernel, keyword):
     default = SIGNATURE[keyword].default
-    with pytest.raises(ValueError, match=f"^{keyword}: expected none beside a module; write it on the fmha.attention"):
+    with pytest.raises(ValueError, match=f"^{keyword}: expected none with a module; write it on the fmha.attention"):
         fmha.compile(kernel.levels["attention"], **{keyword: 1 if default is None else default})
 
 
 def test_all_that_the_op_says_is_named():
-    with pytest.raises(ValueError, match="^softcap, lse: expected none beside a module"):
+    with pytest.raises(ValueError, match="^softcap, lse: expected none with a module"):
         fmha.compile(module="module {}", softcap=20.0, lse=False, target="sm_103a")
 
 

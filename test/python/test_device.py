@@ -212,8 +212,8 @@ def test_other_devices_name_the_argument(random):
 @pytest.mark.parametrize(
     "options, error, text",
     [
-        (dict(policy="random"), ValueError, "policy: expected 'eager' beside device arrays"),
-        (dict(dtype="f16"), ValueError, "dtype: expected None beside device arrays"),
+        (dict(policy="random"), ValueError, "policy: expected 'eager' with device arrays"),
+        (dict(dtype="f16"), ValueError, "dtype: expected None with device arrays"),
         (dict(kv_lens=np.array([3, 4], np.int32)), ValueError, "kv_lens: expected device memory"),
         (dict(stream=-1), ValueError, "stream: expected an integer"),
     ],
@@ -241,7 +241,7 @@ def test_arrays_that_do_not_fit(random):
 
 def test_out_is_for_device_arrays(random):
     arrays = inputs(random)
-    with pytest.raises(ValueError, match="out, stream: expected none beside host arrays"):
+    with pytest.raises(ValueError, match="out, stream: expected none with host arrays"):
         fmha.attention(*arrays, out=np.zeros((2, 40, 4, 32)))
 
 

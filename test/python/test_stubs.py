@@ -15,7 +15,7 @@ PACKAGE = pathlib.Path(fmha.__file__).parent
 STUB = ast.parse((PACKAGE / "_native.pyi").read_text())
 
 
-def test_mypy_has_no_complaint(tmp_path):
+def test_mypy_has_no_error(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "-p", "fmha"],
         cwd=tmp_path, capture_output=True, text=True,

@@ -34,15 +34,15 @@ llvm::Expected<Source> fmha::tools::sourceOf(const CompileFlags &flags) {
   return source;
 }
 
-void fmha::tools::printRefusal(const CompileFlags &flags,
-                               const Source &source) {
+void fmha::tools::printRejection(const CompileFlags &flags,
+                                 const Source &source) {
   if (!flags.explain ||
       flags.from.value_or(Level::Attention) != Level::Attention)
     return;
   KernelQuery query = queryKernel(source.text, source.name, optionsOf(flags));
   if (query.ok && query.family == "none")
-    llvm::outs() << schedule::explainRefusal(flags.problem.target,
-                                             query.reason);
+    llvm::outs() << schedule::explainRejection(flags.problem.target,
+                                               query.reason);
 }
 
 llvm::Expected<CompiledKernel>
@@ -59,7 +59,7 @@ fmha::tools::compileFor(const CompileFlags &flags, bool cubin) {
   auto cache = flags.cache ? KernelCache::fromEnvironment() : std::nullopt;
   CompiledKernel kernel = compileKernel(request, cache ? &*cache : nullptr);
   if (!kernel.ok) {
-    printRefusal(flags, *source);
+    printRejection(flags, *source);
     return failureOf(kernel.diagnostics);
   }
   std::string diagnostics = formatDiagnostics(kernel.diagnostics);

@@ -20,7 +20,7 @@ llvm::Expected<Source> sourceOf(const CompileFlags &flags);
 
 /// With --explain, prints the reason why no kernel supports `source`, if none
 /// does.
-void printRefusal(const CompileFlags &flags, const Source &source);
+void printRejection(const CompileFlags &flags, const Source &source);
 
 /// Compiles for the target of `flags.problem`, with the cache if `flags` enable
 /// it, and prints warnings.

@@ -47,7 +47,7 @@ llvm::Expected<std::string> cubinOf(const CompileResult &result,
   case AssembleResult::Status::Ok:
     return std::move(assembled.cubin);
   case AssembleResult::Status::Failed:
-    return failure("ptxas refuses the PTX:\n" + assembled.log);
+    return failure("ptxas rejects the PTX:\n" + assembled.log);
   case AssembleResult::Status::Missing:
     return failure("--emit=cubin needs ptxas: expected it on the PATH or named "
                    "by FMHA_PTXAS, got neither; assembling is skipped, and "
@@ -118,7 +118,7 @@ llvm::Error emit(const CompileFlags &flags) {
     return source.takeError();
   CompileResult result = compile(source->text, source->name, optionsOf(flags));
   if (!result.ok) {
-    printRefusal(flags, *source);
+    printRejection(flags, *source);
     return failureOf(result.diagnostics);
   }
   std::string diagnostics = formatDiagnostics(result.diagnostics);

@@ -158,7 +158,7 @@ void printKernel(llvm::raw_ostream &stream, const Outcome &outcome) {
   else if (outcome.assembled.status == AssembleResult::Status::Missing)
     stream << "unknown: no ptxas found, assembling skipped";
   else
-    stream << "unknown: ptxas refuses the PTX";
+    stream << "unknown: ptxas rejects the PTX";
   const char *separator = "\n          ";
   for (const runtime::ManifestRole &role : manifest.roles) {
     stream << separator << role.name << " " << role.registers;

@@ -90,7 +90,7 @@ void assembleKernel(Session &session) {
     llvm::errs() << "fmha-run: warning: no ptxas on the PATH and none named by "
                     "FMHA_PTXAS; assembling is skipped\n";
   if (session.outcome.assembled.status == AssembleResult::Status::Failed)
-    llvm::errs() << "fmha-run: warning: ptxas refuses the PTX:\n"
+    llvm::errs() << "fmha-run: warning: ptxas rejects the PTX:\n"
                  << session.outcome.assembled.log << "\n";
 }
 

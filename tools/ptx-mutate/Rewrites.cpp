@@ -28,13 +28,13 @@ Text compute(Words words, size_t index, std::string_view operation,
 }
 
 /// Returns `words` with the address in operand `index` moved by `bytes`.
-Text moved(const Place &place, size_t index, int64_t bytes) {
-  if (index >= place.instruction.operands.size())
+Text moved(const RewriteInput &input, size_t index, int64_t bytes) {
+  if (index >= input.instruction.operands.size())
     return std::nullopt;
-  Text address = moveAddress(place.instruction.operands[index], bytes);
+  Text address = moveAddress(input.instruction.operands[index], bytes);
   if (!address)
     return std::nullopt;
-  Words words(place.instruction);
+  Words words(input.instruction);
   words.operands[index] = *address;
   return words.text();
 }
@@ -47,38 +47,38 @@ std::string setPredicate(const Words &words, const std::string &predicate,
 
 } // namespace
 
-Text drop(const Place &) { return ""; }
+Text drop(const RewriteInput &) { return ""; }
 
-Text twice(const Place &place) {
-  std::string text = Words(place.instruction).text();
+Text twice(const RewriteInput &input) {
+  std::string text = Words(input.instruction).text();
   return text + " " + text;
 }
 
-Text unguard(const Place &place) {
-  Words words(place.instruction);
+Text unguard(const RewriteInput &input) {
+  Words words(input.instruction);
   if (words.guard.empty())
     return std::nullopt;
   words.guard.clear();
   return words.text();
 }
 
-Text narrowScope(const Place &place) {
-  Words words(place.instruction);
+Text narrowScope(const RewriteInput &input) {
+  Words words(input.instruction);
   for (std::string_view scope : {"sys", "gpu", "gl", "cluster"})
     if (words.replaceModifier(scope, "cta"))
       return words.text();
   return std::nullopt;
 }
 
-Text relax(const Place &place) {
-  Words words(place.instruction);
-  if (place.facts.announcesCopy(place.instruction))
+Text relax(const RewriteInput &input) {
+  Words words(input.instruction);
+  if (input.facts.announcesCopy(input.instruction))
     return std::nullopt;
   for (std::string_view order : {"release", "acquire", "acq_rel"})
     if (words.replaceModifier(order, "relaxed"))
       return words.text();
-  if (place.instruction.has("relaxed") ||
-      place.instruction.parts[0] != "mbarrier")
+  if (input.instruction.has("relaxed") ||
+      input.instruction.parts[0] != "mbarrier")
     return std::nullopt;
   words.addModifierAfter(
       {"expect_tx", "parity", "arrive", "try_wait", "test_wait"},
@@ -86,20 +86,20 @@ Text relax(const Place &place) {
   return words.text();
 }
 
-Text passAtOnce(const Place &place) {
-  Words words(place.instruction);
+Text passImmediately(const RewriteInput &input) {
+  Words words(input.instruction);
   if (words.operands.empty())
     return std::nullopt;
   return setPredicate(words, words.operands[0], true);
 }
 
-Text flipParity(const Place &place) {
-  return compute(Words(place.instruction), 2, "xor.b32", "1");
+Text flipParity(const RewriteInput &input) {
+  return compute(Words(input.instruction), 2, "xor.b32", "1");
 }
 
-Text dropExpectation(const Place &place) {
-  Words words(place.instruction);
-  if (!place.instruction.has("arrive"))
+Text dropExpectation(const RewriteInput &input) {
+  Words words(input.instruction);
+  if (!input.instruction.has("arrive"))
     return "";
   words.opcode.erase(words.opcode.find(".expect_tx"),
                      std::string_view(".expect_tx").size());
@@ -107,77 +107,77 @@ Text dropExpectation(const Place &place) {
   return words.text();
 }
 
-Text waitForOneLess(const Place &place) {
-  Words words(place.instruction);
+Text waitForOneLess(const RewriteInput &input) {
+  Words words(input.instruction);
   if (words.operands.empty() ||
-      place.instruction.operands[0].kind != Operand::Kind::Integer)
+      input.instruction.operands[0].kind != Operand::Kind::Integer)
     return std::nullopt;
-  words.operands[0] = std::to_string(place.instruction.operands[0].bits + 1);
+  words.operands[0] = std::to_string(input.instruction.operands[0].bits + 1);
   return words.text();
 }
 
-Text waitForReads(const Place &place) {
-  Words words(place.instruction);
+Text waitForReads(const RewriteInput &input) {
+  Words words(input.instruction);
   words.addModifierAfter({"wait_group"}, "read");
   return words.text();
 }
 
-Text addRegisters(const Place &place) {
+Text addRegisters(const RewriteInput &input) {
   // Register counts are multiples of 8, up to 256.
   constexpr uint64_t step = 8, most = 256;
-  const std::vector<Operand> &operands = place.instruction.operands;
+  const std::vector<Operand> &operands = input.instruction.operands;
   if (operands.empty() || operands[0].kind != Operand::Kind::Integer ||
       operands[0].bits + step > most)
     return std::nullopt;
-  Words words(place.instruction);
+  Words words(input.instruction);
   words.operands[0] = std::to_string(operands[0].bits + step);
   return words.text();
 }
 
-Text halveColumns(const Place &place) {
-  return compute(Words(place.instruction), 1, "shr.b32", "1");
+Text halveColumns(const RewriteInput &input) {
+  return compute(Words(input.instruction), 1, "shr.b32", "1");
 }
 
-template <int Amount> Text addToLast(const Place &place) {
-  Words words(place.instruction);
+template <int Amount> Text addToLast(const RewriteInput &input) {
+  Words words(input.instruction);
   if (words.operands.empty())
     return std::nullopt;
   size_t last = words.operands.size() - 1;
   return compute(std::move(words), last, "add.s32", std::to_string(Amount));
 }
-template Text addToLast<16>(const Place &);
-template Text addToLast<-16>(const Place &);
-template Text addToLast<1>(const Place &);
-template Text addToLast<-1>(const Place &);
+template Text addToLast<16>(const RewriteInput &);
+template Text addToLast<-16>(const RewriteInput &);
+template Text addToLast<1>(const RewriteInput &);
+template Text addToLast<-1>(const RewriteInput &);
 
-template <int Bytes> Text moveBarrier(const Place &place) {
-  return moved(place, barrierOperand(place.instruction), Bytes);
+template <int Bytes> Text moveBarrier(const RewriteInput &input) {
+  return moved(input, barrierOperand(input.instruction), Bytes);
 }
-template Text moveBarrier<8>(const Place &);
-template Text moveBarrier<-8>(const Place &);
+template Text moveBarrier<8>(const RewriteInput &);
+template Text moveBarrier<-8>(const RewriteInput &);
 
-Text moveBuffer(const Place &place) {
-  bool stores = place.instruction.parts.size() > 1 &&
-                !place.instruction.has("mbarrier::complete_tx::bytes") &&
-                place.instruction.has("bulk");
-  return moved(place, stores ? 1 : 0, int64_t(place.facts.stageBytes()));
+Text moveBuffer(const RewriteInput &input) {
+  bool stores = input.instruction.parts.size() > 1 &&
+                !input.instruction.has("mbarrier::complete_tx::bytes") &&
+                input.instruction.has("bulk");
+  return moved(input, stores ? 1 : 0, int64_t(input.facts.stageBytes()));
 }
 
-template <unsigned Operand> Text moveDescriptor(const Place &place) {
-  Words words(place.instruction);
+template <unsigned Operand> Text moveDescriptor(const RewriteInput &input) {
+  Words words(input.instruction);
   // A descriptor addresses shared memory in units of 16 bytes; [a] is tensor
   // memory, {a} are registers.
   if (!words.hasOperand(Operand) || words.operands[Operand][0] == '[' ||
       words.operands[Operand][0] == '{')
     return std::nullopt;
   return compute(std::move(words), Operand, "add.s64",
-                 std::to_string(place.facts.largestStage() / 16));
+                 std::to_string(input.facts.largestStage() / 16));
 }
-template Text moveDescriptor<1>(const Place &);
-template Text moveDescriptor<2>(const Place &);
+template Text moveDescriptor<1>(const RewriteInput &);
+template Text moveDescriptor<2>(const RewriteInput &);
 
-Text electEveryLane(const Place &place) {
-  Words words(place.instruction);
+Text electEveryLane(const RewriteInput &input) {
+  Words words(input.instruction);
   size_t bar =
       words.operands.empty() ? std::string::npos : words.operands[0].find('|');
   if (bar == std::string::npos)
@@ -189,15 +189,15 @@ Text electEveryLane(const Place &place) {
                      : text + " " + words.guard + "mov.b32 " + lane + ", 0;";
 }
 
-Text matchEveryThread(const Place &place) {
-  const std::vector<Operand> &operands = place.instruction.operands;
-  bool equal = place.instruction.has("eq");
+Text matchEveryThread(const RewriteInput &input) {
+  const std::vector<Operand> &operands = input.instruction.operands;
+  bool equal = input.instruction.has("eq");
   if (operands.size() != 3 || operands[0].kind != Operand::Kind::Name ||
-      (!equal && !place.instruction.has("ne")) ||
-      !place.facts.numbersThreads(operands[1]) ||
-      place.facts.constant(operands[2]) != 0)
+      (!equal && !input.instruction.has("ne")) ||
+      !input.facts.numbersThreads(operands[1]) ||
+      input.facts.constant(operands[2]) != 0)
     return std::nullopt;
-  Words words(place.instruction);
+  Words words(input.instruction);
   return setPredicate(words, words.operands[0], equal);
 }
 

@@ -33,8 +33,8 @@ constexpr Rule kRules[] = {
     {"memory-fence", "delete", {"membar", "", {"proxy", ""}}, drop},
     {"memory-fence", "narrow", {"membar", "", {"proxy", ""}}, narrowScope},
 
-    {"mbarrier-wait", "no-wait", {"mbarrier.try_wait"}, passAtOnce},
-    {"mbarrier-wait", "no-wait", {"mbarrier.test_wait"}, passAtOnce},
+    {"mbarrier-wait", "no-wait", {"mbarrier.try_wait"}, passImmediately},
+    {"mbarrier-wait", "no-wait", {"mbarrier.test_wait"}, passImmediately},
     {"tmem-wait", "delete", {"tcgen05.wait"}, drop},
     {"bulk-wait", "delete", {"cp.async.bulk.wait_group"}, drop},
     {"bulk-wait", "one-less", {"cp.async.bulk.wait_group"}, waitForOneLess},
@@ -104,7 +104,7 @@ constexpr Rule kRules[] = {
     {"launch-control",
      "always",
      {"clusterlaunchcontrol.query_cancel.is_canceled"},
-     passAtOnce},
+     passImmediately},
     {"launch-control", "unasked", kFirstCta, unguard},
 
     {"setmaxnreg", "delete", {"setmaxnreg.dec"}, drop},

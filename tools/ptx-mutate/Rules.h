@@ -27,14 +27,14 @@ struct Pattern {
 };
 
 /// The input of a rewrite.
-struct Place {
+struct RewriteInput {
   const syntax::Instruction &instruction;
   const Facts &facts;
 };
 
 /// Returns the PTX that replaces the instruction, on one line; "" deletes it.
 /// Returns nullopt if the instruction has no such mutant.
-using Rewrite = std::optional<std::string> (*)(const Place &);
+using Rewrite = std::optional<std::string> (*)(const RewriteInput &);
 
 /// One way to mutate one kind of instruction. Scores are counted by class; the
 /// name distinguishes the mutants of one instruction.

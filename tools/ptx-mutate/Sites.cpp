@@ -35,11 +35,12 @@ public:
   std::vector<Site> found;
 
 private:
-  void add(const Function &function, const Rule &rule, const Place &place) {
-    std::optional<std::string> after = rule.rewrite(place);
+  void add(const Function &function, const Rule &rule,
+           const RewriteInput &input) {
+    std::optional<std::string> after = rule.rewrite(input);
     if (!after)
       return;
-    const Instruction &instruction = place.instruction;
+    const Instruction &instruction = input.instruction;
     Site site;
     site.group = rule.group;
     site.name = rule.name;

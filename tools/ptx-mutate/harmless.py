@@ -1,4 +1,4 @@
-"""Which mutants no execution can tell from the sound kernel, and why.
+"""Mutants that no execution can distinguish from the sound kernel, and why.
 
 harmless.json names a mutant by kernel, change and instruction, not by line: an entry
 holds on when a kernel's text moves. "sites" counts, from 1 and in the text's order,
@@ -9,7 +9,7 @@ refutes, is an error.
 survivors.json names the mutants that are known to survive in the same way, and says
 which check of the simulator is "missing".
 
-"schedules" is set where prove.py beside this file has run the mutants under every
+"schedules" is set where prove.py in this folder has run the mutants under every
 schedule of a small launch."""
 
 import collections
@@ -53,7 +53,7 @@ def resolve(entry, kernel, sites):
     return [ids[n - 1] for n in entry["sites"]]
 
 
-def refuse(path, wrong):
+def reject(path, wrong):
     if wrong:
         sys.exit("\n".join(f"{path.name}: {line}" for line in wrong))
 
@@ -81,7 +81,7 @@ def load(kernels, path=PATH):
     used = {entry["argument"] for entry in known["mutants"]}
     wrong += [f"no argument '{name}'" for name in sorted(used - set(known["arguments"]))]
     wrong += [f"nothing uses the argument '{name}'" for name in sorted(set(known["arguments"]) - used)]
-    refuse(path, wrong)
+    reject(path, wrong)
     return known["arguments"], named
 
 
@@ -92,7 +92,7 @@ def load_missing(kernels, named, path=SURVIVORS):
     both = [(kernel, i) for kernel, i in missing if (kernel, i) in named]
     wrong += [f"{kernel}: {i} is argued to be harmless: '{named[kernel, i]}'" for kernel, i in both]
     wrong += [f"{kernel}: {i}: expected a sentence, got nothing" for (kernel, i), text in missing.items() if not text]
-    refuse(path, wrong)
+    reject(path, wrong)
     return missing
 
 
@@ -106,7 +106,7 @@ def mark(rows, named):
             row |= dict(verdict="harmless", by=[argument])
         elif argument and row["verdict"] == "caught":
             refuted.append(f"{row['kernel']}: {row['id']} is no '{argument}', {' '.join(row['by'])} caught it")
-    refuse(PATH, refuted)
+    reject(PATH, refuted)
 
 
 def mark_missing(rows, missing):
@@ -119,7 +119,7 @@ def mark_missing(rows, missing):
             row["missing"] = sentence
         elif sentence and row["verdict"] == "caught":
             caught.append(f"{row['kernel']}: {row['id']} does not survive, {' '.join(row['by'])} caught it; take the entry out")
-    refuse(SURVIVORS, caught)
+    reject(SURVIVORS, caught)
 
 
 def write(known, path=PATH):

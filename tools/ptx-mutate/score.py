@@ -90,7 +90,7 @@ def simulate(options, start, ptx, policy, folder):
 
 def is_sound(options, name, start, folder):
     """Whether the kernel itself is clean and right; sets what mutants are held
-    against. A kernel that is not cannot tell a caught mutant from itself."""
+    against. The mutants of a kernel that is not cannot be scored."""
     for policy in RUNS:
         code, result, data = simulate(options, start, start.case.ptx, policy, folder)
         if code:
@@ -264,7 +264,7 @@ def main():
         folder = pathlib.Path(options.work or scratch)
         folder.mkdir(exist_ok=True)
         sound = list(load_kernels(options, folder))
-        # A stale argument is told before hours of work.
+        # Reports a stale argument before hours of work.
         sites = {kernel.name: kernel.sites for kernel in sound}
         arguments, named = harmless.load(sites)
         missing = harmless.load_missing(sites, named)

@@ -20,7 +20,7 @@ using Kind = Argument::Kind;
 
 constexpr uint64_t largestBuffer = uint64_t(1) << 40;
 
-[[noreturn]] void refuse(const Argument &argument, const std::string &why) {
+[[noreturn]] void reject(const Argument &argument, const std::string &why) {
   throw BadInput("--arg=" + argument.text + ": " + why);
 }
 
@@ -33,7 +33,7 @@ void parseIn(Argument &a, const std::string &rest) {
 void parseInOut(Argument &a, const std::string &rest) {
   size_t colon = rest.rfind(':');
   if (colon == rest.npos || colon == 0 || colon + 1 == rest.size())
-    refuse(a, "expected inout:BEFORE.npy:AFTER.npy");
+    reject(a, "expected inout:BEFORE.npy:AFTER.npy");
   parseIn(a, rest.substr(0, colon));
   a.kind = Kind::InOut;
   a.outputPath = rest.substr(colon + 1);
@@ -45,7 +45,7 @@ std::vector<uint64_t> parseShape(const Argument &a, std::string_view text) {
     size_t x = text.find('x');
     auto extent = parseUnsigned(text.substr(0, x));
     if (!extent)
-      refuse(a, "expected a shape like 4x8 after the type");
+      reject(a, "expected a shape like 4x8 after the type");
     shape.push_back(*extent);
     if (x == text.npos)
       return shape;
@@ -58,20 +58,20 @@ void parseOut(Argument &a, const std::string &rest) {
   size_t middle =
       last == rest.npos || !last ? rest.npos : rest.rfind(':', last - 1);
   if (middle == rest.npos || middle == 0)
-    refuse(a, "expected out:FILE.npy:TYPE:SHAPE, for example "
+    reject(a, "expected out:FILE.npy:TYPE:SHAPE, for example "
               "out:o.npy:f16:4x8");
   a.kind = Kind::Out;
   a.outputPath = rest.substr(0, middle);
   std::string type = rest.substr(middle + 1, last - middle - 1);
   a.type = findType(type);
   if (!a.type)
-    refuse(a, "unknown type '" + type + "', expected one of " + typeNames());
+    reject(a, "unknown type '" + type + "', expected one of " + typeNames());
   a.array.dtype = a.type->npy;
   a.array.shape = parseShape(a, std::string_view(rest).substr(last + 1));
   a.bytes = a.type->bytes;
   for (uint64_t extent : a.array.shape) {
     if (extent && a.bytes > largestBuffer / extent)
-      refuse(a, "the buffer is larger than 2^40 bytes");
+      reject(a, "the buffer is larger than 2^40 bytes");
     a.bytes *= extent;
   }
 }
@@ -79,7 +79,7 @@ void parseOut(Argument &a, const std::string &rest) {
 void parseZero(Argument &a, const std::string &rest) {
   auto bytes = parseUnsigned(rest);
   if (!bytes || *bytes > largestBuffer)
-    refuse(a, "expected zero:BYTES, at most 2^40");
+    reject(a, "expected zero:BYTES, at most 2^40");
   a.kind = Kind::Zero;
   a.bytes = *bytes;
 }
@@ -90,11 +90,11 @@ void parseBytes(Argument &a, const std::string &rest) {
     return digits.find(char(std::tolower(static_cast<unsigned char>(c))));
   };
   if (rest.empty() || rest.size() % 2)
-    refuse(a, "expected bytes:HEX with two digits per byte");
+    reject(a, "expected bytes:HEX with two digits per byte");
   for (size_t i = 0; i < rest.size(); i += 2) {
     size_t high = digit(rest[i]), low = digit(rest[i + 1]);
     if (high == std::string::npos || low == std::string::npos)
-      refuse(a, "'" + rest.substr(i, 2) + "' is no hexadecimal byte");
+      reject(a, "'" + rest.substr(i, 2) + "' is no hexadecimal byte");
     a.value.push_back(uint8_t(high << 4 | low));
   }
 }
@@ -131,7 +131,7 @@ std::set<unsigned> mappedBuffers(const std::vector<Argument> &list) {
     if (argument.kind != Kind::Map)
       continue;
     if (argument.map->tensor >= buffers)
-      refuse(argument, "'tensor' is " + std::to_string(argument.map->tensor) +
+      reject(argument, "'tensor' is " + std::to_string(argument.map->tensor) +
                            ", but " + std::to_string(buffers) +
                            " buffers (in, out, inout, zero) come before it");
     mapped.insert(argument.map->tensor);
@@ -181,13 +181,13 @@ Argument parseArgument(const std::string &text) {
     if (name != form.name)
       continue;
     if (rest.empty())
-      refuse(argument, "nothing follows the colon");
+      reject(argument, "nothing follows the colon");
     form.parse(argument, rest);
     return argument;
   }
   const ElementType *type = findType(name);
   if (!type)
-    refuse(argument, "unknown kind '" + name +
+    reject(argument, "unknown kind '" + name +
                          "', expected in, out, inout, zero, bytes, tmap or a "
                          "type: " +
                          typeNames());
@@ -208,7 +208,7 @@ Arguments readArguments(const std::vector<std::string> &texts,
         entry.parameters[size_t(result.parameter[i])];
     uint32_t size = sizeOf(result.list[i]);
     if (size != parameter.size)
-      refuse(result.list[i],
+      reject(result.list[i],
              "gives " + std::to_string(size) + " bytes, but parameter " +
                  parameter.name + " has " + std::to_string(parameter.size) +
                  (parameter.size > 8 ? "; a structure is given as bytes:HEX"

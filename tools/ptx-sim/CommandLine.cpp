@@ -20,13 +20,13 @@ namespace ptxsim::tool {
 namespace {
 
 const char *const description =
-    R"(Runs a kernel of a PTX file on the CPU and reports what it did wrong.
+    R"(Runs a kernel of a PTX file on the CPU and reports its errors.
 
 The file may come from any compiler. Buffers are .npy files; what the kernel
-writes goes back to .npy files. Reads of memory that nobody wrote, accesses out
+writes goes back to .npy files. Reads of uninitialized memory, accesses out
 of bounds, races with TMA and tensor cores, deadlocks and leaks are findings,
 each with its PTX line and column, warp, lane and CTA, the schedule that showed
-it, and how to mend it.)";
+it, and how to repair it.)";
 
 const char *const footer = R"(
 Arguments, one --arg for each parameter of the entry, in order:
@@ -45,14 +45,15 @@ Arguments, one --arg for each parameter of the entry, in order:
 
 Policies: a program that is right gives the same bytes under every schedule.
   eager        asynchronous work (TMA, tensor cores, bulk copies) is done at once
-  late         it is done when nothing else can go on
+  late         it is done when nothing else can continue
   random       it is done, and warps take turns, as the seed draws; try_wait may
                fail without cause
-  pct          the warp or agent of highest priority goes on; priorities are
-               drawn and change at a few drawn moments. Finds what wants few
-               unlucky orderings more surely than random
+  pct          the warp or operation of highest priority runs; priorities are
+               drawn and change at a few drawn moments. Finds errors that need
+               few unlucky orderings more reliably than random
   exhaustive   every schedule of one small cluster, up to the order of steps that
-               touch nothing in common; tells whether --max-schedules cut it off.
+               access nothing in common; reports whether --max-schedules cut it
+               off.
                A step of a warp ends where it changes what others can see, so
                races inside a step, and the order in which a warp that diverged
                takes its paths, are for the other policies

@@ -44,7 +44,7 @@ std::vector<uint8_t> bytesOf(uint64_t bits, unsigned count) {
   return bytes;
 }
 
-[[noreturn]] void refuse(const ElementType &type, std::string_view text,
+[[noreturn]] void reject(const ElementType &type, std::string_view text,
                          const char *why) {
   throw BadInput("'" + std::string(text) + "' is no " + type.name + ": " + why);
 }
@@ -52,9 +52,9 @@ std::vector<uint8_t> bytesOf(uint64_t bits, unsigned count) {
 uint64_t unsignedBits(const ElementType &type, std::string_view text) {
   auto value = parseUnsigned(text);
   if (!value)
-    refuse(type, text, "expected a decimal or 0x number");
+    reject(type, text, "expected a decimal or 0x number");
   if (type.bytes < 8 && *value >> (8 * type.bytes))
-    refuse(type, text, "out of range");
+    reject(type, text, "out of range");
   return *value;
 }
 
@@ -62,10 +62,10 @@ uint64_t signedBits(const ElementType &type, std::string_view text) {
   bool negative = !text.empty() && text[0] == '-';
   auto magnitude = parseUnsigned(negative ? text.substr(1) : text);
   if (!magnitude)
-    refuse(type, text, "expected a decimal or 0x number");
+    reject(type, text, "expected a decimal or 0x number");
   uint64_t limit = uint64_t(1) << (8 * type.bytes - 1);
   if (*magnitude > limit || (*magnitude == limit && !negative))
-    refuse(type, text, "out of range");
+    reject(type, text, "out of range");
   return negative ? 0 - *magnitude : *magnitude;
 }
 
@@ -74,7 +74,7 @@ double number(const ElementType &type, std::string_view text) {
   char *end = nullptr;
   double value = std::strtod(copy.c_str(), &end);
   if (copy.empty() || *end || std::isspace(static_cast<unsigned char>(copy[0])))
-    refuse(type, text, "expected a number, inf or nan");
+    reject(type, text, "expected a number, inf or nan");
   return value;
 }
 

@@ -243,15 +243,15 @@ MapRequest readMapFile(const std::string &path) {
 std::vector<uint8_t> encode(const MapRequest &request, uint64_t address,
                             unsigned cc, const std::string &path) {
   std::array<uint8_t, 128> bytes{};
-  auto refusal = std::visit(
+  auto error = std::visit(
       [&](auto params) {
         params.address = address + request.offset;
         return encodeParams(params, bytes, cc);
       },
       request.params);
-  if (refusal)
+  if (error)
     throw BadInput(path +
-                   ": the driver would refuse this tensor map: " + *refusal);
+                   ": the driver would reject this tensor map: " + *error);
   return {bytes.begin(), bytes.end()};
 }
 

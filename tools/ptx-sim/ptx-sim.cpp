@@ -123,8 +123,8 @@ struct Reports {
 
 /// Reports that nothing could be run. A SARIF log of an earlier run must not
 /// remain and be mistaken for the result.
-int complain(const Reports &reports, const Failure &failure,
-             const std::string &text) {
+int reportFailure(const Reports &reports, const Failure &failure,
+                  const std::string &text) {
   std::fputs(text.c_str(), stderr);
   if (!reports.sarif.empty())
     if (auto wrong =
@@ -136,9 +136,9 @@ int complain(const Reports &reports, const Failure &failure,
   return BadInputCode;
 }
 
-int complain(const Reports &reports, const std::string &message) {
-  return complain(reports, Failure{message, "", 0},
-                  "ptx-sim: error: " + message + "\n");
+int reportFailure(const Reports &reports, const std::string &message) {
+  return reportFailure(reports, Failure{message, "", 0},
+                       "ptx-sim: error: " + message + "\n");
 }
 
 int runTool(const CommandLine &line) {
@@ -152,12 +152,13 @@ int runTool(const CommandLine &line) {
     std::fputs(listEntries(job.module, line.json).c_str(), stdout);
     return Clean;
   } catch (const Error &error) {
-    return complain(reports, Failure{error.what(), line.kernel, error.line},
-                    describe(error, line.kernel, text));
+    return reportFailure(reports,
+                         Failure{error.what(), line.kernel, error.line},
+                         describe(error, line.kernel, text));
   } catch (const BadInput &error) {
-    return complain(reports, error.what());
+    return reportFailure(reports, error.what());
   } catch (const std::bad_alloc &) {
-    return complain(reports, "out of memory");
+    return reportFailure(reports, "out of memory");
   }
 }
 
@@ -188,6 +189,6 @@ int main(int argc, char **argv) {
     return runTool(std::get<CommandLine>(parsed));
   } catch (const BadInput &error) {
     // The options are invalid, but requested reports are still written.
-    return complain(reportsOf(argc, argv), error.what());
+    return reportFailure(reportsOf(argc, argv), error.what());
   }
 }

@@ -61,8 +61,9 @@ bool isTiledKernel(mlir::Operation *func);
 /// the target and roles of its `tile.kernel`.
 schedule::Schedule scheduleOf(mlir::Operation *func);
 
-/// The tensors beside q, k, v and o that a kernel has, as far as `fmha.problem`
-/// of `func`, a gpu.func or llvm.func, says so: an LSE needs no saying.
+/// The tensors besides q, k, v and o that a kernel has, as far as
+/// `fmha.problem` of `func`, a gpu.func or llvm.func, says so; an LSE needs no
+/// mark.
 schedule::Problem readOptionalOperands(mlir::Operation *func);
 
 /// What a kernel has been through, as far as its ops show, in the order of the

@@ -24,7 +24,7 @@ class MLIRContext;
 
 namespace fmha {
 
-/// What a kernel of fmha.merge computes. Where rows are packed, those behind
+/// What a kernel of fmha.merge computes. Where rows are packed, those after
 /// the last sequence are left as they are.
 struct MergeProblem : schedule::Facts {
   unsigned headDim = 128;

@@ -13,7 +13,7 @@
 //   15, 16 transpose A, B | 17-22 N >> 3 | 24-28 M >> 4
 //
 // Worked: bf16 x bf16 into f32, M = N = 128, both K-major: 0x08200490; with B
-// MN-major, as P x V has it: 0x08210490.
+// MN-major, as for P x V: 0x08210490.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,17 +34,17 @@ struct Instruction {
   unsigned m = 128, n = 128;
   Major aMajor = Major::K, bMajor = Major::K;
   bool negateA = false, negateB = false;
-  /// A lies in tensor memory (P of P x V); B never does.
+  /// Whether A is in tensor memory (P of P x V); B never is.
   bool aInTmem = false;
-  /// CTAs that issue it together, 1 or 2.
+  /// Number of CTAs that issue it together, 1 or 2.
   unsigned ctaGroup = 1;
 
-  /// The sentence that says which of M, N and the types the instruction does
-  /// not have (PTX ISA 9.7.16.2.1), or nothing.
+  /// Returns a sentence that names the unsupported M, N or type (PTX ISA
+  /// 9.7.16.2.1), or nullopt.
   std::optional<std::string> check() const;
 };
 
-/// `instruction` must pass its check().
+/// Returns the descriptor of `instruction`, which must pass its check().
 uint32_t instructionDescriptor(const Instruction &instruction);
 
 } // namespace fmha::layout

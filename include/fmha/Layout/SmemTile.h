@@ -6,17 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A matrix operand of tcgen05.mma in shared memory. It is cut into spans (as
-// many bytes as the swizzle keeps together: 16, 32, 64 or 128) along the
-// direction that is contiguous, and into groups of 8 rows across it:
+// A matrix operand of tcgen05.mma in shared memory. It is divided into spans
+// (the bytes that the swizzle keeps contiguous: 16, 32, 64 or 128) along the
+// contiguous direction, and into groups of 8 rows across it:
 //
 //   address(c, r) = X(start + (c*e / span)*spanPitch + (c*e) % span
 //                           + (r / 8)*groupPitch     + (r % 8)*span)
 //
 // e is the element size, X the swizzle; c and r are k and mn of a K-major
-// operand, mn and k of an MN-major one. Both pitches go into the 64-bit matrix
-// descriptor (PTX ISA 9.7.16.4.1 and the canonical layouts of 9.7.16.3.3),
-// where the names LBO and SBO change sides between the forms:
+// operand, mn and k of an MN-major one. Both pitches are fields of the 64-bit
+// matrix descriptor (PTX ISA 9.7.16.4.1 and the canonical layouts of
+// 9.7.16.3.3), where LBO and SBO depend on the form:
 //
 //   major  swizzle   LBO          SBO
 //   K      none      spanPitch    groupPitch
@@ -40,66 +40,67 @@
 
 namespace fmha::layout {
 
-/// Which index runs contiguously: k, or the row/column index of the result.
+/// The contiguous index: k, or the row or column index of the result.
 enum class Major { K, MN };
 
-/// What lies behind an atom (8 rows of one span): the next group of rows, or
-/// the next span of the same rows. Across is what one TMA box per span gives.
+/// The order of atoms (8 rows of one span): an atom is followed by the next
+/// group of rows (Across, as one TMA box per span writes them), or by the next
+/// span of the same rows (Along).
 enum class AtomOrder { Across, Along };
 
-/// Bytes of K that one tcgen05.mma takes: 16 elements of 16 bits.
+/// Bytes of K that one tcgen05.mma reads: 16 elements of 16 bits.
 constexpr unsigned kStepBytes = 32;
 
 struct SmemTile {
   Major major = Major::K;
   Swizzle mode = Swizzle::Bytes128;
   unsigned elementBytes = 2;
-  /// Elements.
+  /// Extents in elements.
   unsigned mn = 0, k = 0;
-  /// Bytes, see above.
+  /// Pitches in bytes, see above.
   unsigned spanPitch = 0, groupPitch = 0;
 
-  /// The dense tile of mn x k elements. Check it before use where the numbers
-  /// are not known to fit.
+  /// Returns the dense tile of mn x k elements. Unless the extents are known to
+  /// fit, call check() before use.
   static SmemTile make(Major major, Swizzle mode, unsigned elementBytes,
                        unsigned mn, unsigned k,
                        AtomOrder order = AtomOrder::Across);
 
-  /// The sentence that says which extent is no multiple of what, or nothing.
+  /// Returns a sentence that names the extent that is no multiple, or nullopt.
   std::optional<std::string> check() const;
 
   unsigned contiguous() const { return major == Major::K ? k : mn; }
   unsigned across() const { return major == Major::K ? mn : k; }
   unsigned bytes() const { return mn * k * elementBytes; }
 
-  /// Bytes from the tile's start to element (mn, k) before swizzling.
+  /// Returns the bytes from the tile's start to element (mn, k), unswizzled.
   uint32_t linearOffset(unsigned mnIndex, unsigned kIndex) const;
-  /// The same after swizzling: the element's place in a tile whose start is a
-  /// multiple of patternBytes(mode).
+  /// Returns the same after swizzling, for a tile whose start is a multiple of
+  /// patternBytes(mode).
   uint32_t offset(unsigned mnIndex, unsigned kIndex) const {
     return swizzle(mode, linearOffset(mnIndex, kIndex));
   }
 
-  /// K elements of one instruction: 16 for 16-bit types.
+  /// Returns the K elements of one instruction: 16 for 16-bit types.
   unsigned kPerStep() const { return kStepBytes / elementBytes; }
   unsigned kSteps() const { return k / kPerStep(); }
-  /// What the start address grows by for K step `step`, in bytes.
+  /// Returns the offset of K step `step` from the start address, in bytes.
   uint32_t kStepOffset(unsigned step) const {
     return linearOffset(0, step * kPerStep());
   }
-  /// What the start address grows by for the sub-tile that begins at `mnStart`
-  /// (a multiple of 8 rows K-major, of one span MN-major).
+  /// Returns the offset of the subtile that begins at `mnStart` (a multiple of
+  /// 8 rows if K-major, of one span if MN-major).
   uint32_t mnOffset(unsigned mnStart) const { return linearOffset(mnStart, 0); }
 
-  /// The descriptor with start address 0: code that computes addresses at run
-  /// time ORs (address >> 4) & 0x3FFF in.
+  /// Returns the descriptor with start address 0. Code that computes addresses
+  /// at run time ORs in (address >> 4) & 0x3FFF.
   uint64_t descriptorFields() const;
-  /// The whole descriptor for a tile that starts `start` bytes into shared
+  /// Returns the complete descriptor of a tile at offset `start` in shared
   /// memory (below 256 KiB, a multiple of 16).
   uint64_t descriptor(uint32_t start) const;
 };
 
-/// Packs a tcgen05 matrix descriptor; offsets in bytes, multiples of 16.
+/// Returns a tcgen05 matrix descriptor; offsets in bytes, multiples of 16.
 /// Worked: start 0x400, LBO 16, SBO 1024, 128-byte swizzle gives
 /// 0x4000404000010040.
 uint64_t smemDescriptor(uint32_t start, uint32_t leadingBytes,
@@ -108,8 +109,8 @@ uint64_t smemDescriptor(uint32_t start, uint32_t leadingBytes,
 /// A tile of rows x columns 16-bit elements as TMA writes it with the 128-byte
 /// swizzle: panels of 64 columns side by side, each with all rows at a pitch of
 /// 128 bytes. Q, K and P are read K-major (columns are k), V is read MN-major
-/// (rows, the keys, are k). The last panel is whole however few columns the
-/// tile has there.
+/// (rows, the keys, are k). The last panel is whole even if the tile fills only
+/// a part of it.
 struct PanelTile {
   static constexpr unsigned panelColumns = 64;
   static constexpr unsigned rowBytes = 128;
@@ -125,7 +126,7 @@ struct PanelTile {
   unsigned panelBytes() const { return rows * rowBytes; }
   unsigned bytes() const { return panels() * panelBytes(); }
 
-  /// All of the panels as an operand.
+  /// Returns all panels as an operand.
   SmemTile kMajor() const {
     return SmemTile::make(Major::K, Swizzle::Bytes128, 2, rows,
                           panels() * panelColumns);
@@ -135,15 +136,15 @@ struct PanelTile {
                           panels() * panelColumns, rows);
   }
 
-  /// Byte of element (row, column) from the start of the tile.
+  /// Returns the byte offset of element (row, column).
   uint32_t offset(unsigned row, unsigned column) const {
     return swizzle128(column / panelColumns * panelBytes() + row * rowBytes +
                       column % panelColumns * 2);
   }
-  /// Byte of the 16-byte chunk that holds elements (row, 8*chunk .. 8*chunk+7).
-  /// A thread that owns a row computes it as
+  /// Returns the byte offset of the 16-byte chunk with elements (row, 8*chunk
+  /// .. 8*chunk+7). A thread that owns a row computes it as
   ///   chunkRowOffset(row) + (chunkConstant(chunk) ^ chunkXor(row))
-  /// with only the middle term depending on the chunk.
+  /// where only the middle term depends on the chunk.
   uint32_t chunkOffset(unsigned row, unsigned chunk) const {
     return offset(row, chunk * chunkElements);
   }

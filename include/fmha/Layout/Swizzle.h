@@ -23,7 +23,7 @@ namespace fmha::layout {
 /// Bytes128Atom32 moves 32-byte chunks; MN-major 32-bit operands need it.
 enum class Swizzle { None, Bytes32, Bytes64, Bytes128, Bytes128Atom32 };
 
-/// Where the byte at linear address `a` lies. Address bits are named by number:
+/// Returns the swizzled address of the byte at linear address `a`:
 /// a[6:4] ^= a[9:7] for Bytes128, a[5:4] ^= a[8:7] for Bytes64, a[4] ^= a[7]
 /// for Bytes32, a[6:5] ^= a[8:7] for Bytes128Atom32. Each is its own inverse.
 uint32_t swizzle(Swizzle mode, uint32_t a);
@@ -32,21 +32,21 @@ constexpr uint32_t swizzle128(uint32_t a) { return a ^ ((a >> 3) & 0x70); }
 constexpr uint32_t swizzle64(uint32_t a) { return a ^ ((a >> 3) & 0x30); }
 constexpr uint32_t swizzle32(uint32_t a) { return a ^ ((a >> 3) & 0x10); }
 
-/// Bytes that are contiguous before swizzling: 16 (None), 32, 64 or 128. It is
-/// also the pitch from one row of the pattern to the next.
+/// Returns the bytes that are contiguous before swizzling: 16 (None), 32, 64 or
+/// 128. This is also the pitch of the rows of the pattern.
 unsigned spanBytes(Swizzle mode);
 
-/// Rows after which the pattern of rows repeats: 8, and 4 for Bytes128Atom32.
+/// Returns the rows after which the pattern repeats: 8; 4 for Bytes128Atom32.
 unsigned groupRows(Swizzle mode);
 
-/// What a tile's start must be a multiple of, so that the pattern begins there:
-/// 16 (None), 256, 512 or 1024; 512 for Bytes128Atom32.
+/// Returns the alignment of a tile's start at which the pattern begins: 16
+/// (None), 256, 512 or 1024; 512 for Bytes128Atom32.
 unsigned patternBytes(Swizzle mode);
 
-/// Code in bits 61-63 of the tcgen05 matrix descriptor (PTX ISA 9.7.16.4.1).
+/// Returns bits 61-63 of the tcgen05 matrix descriptor (PTX ISA 9.7.16.4.1).
 unsigned descriptorCode(Swizzle mode);
 
-/// CUtensorMapSwizzle of cuTensorMapEncodeTiled.
+/// Returns the CUtensorMapSwizzle of cuTensorMapEncodeTiled.
 unsigned tensorMapCode(Swizzle mode);
 
 } // namespace fmha::layout

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How TMA fills an SmemTile. The inner box dimension is one span of the swizzle
-// (cuTensorMapEncodeTiled refuses more), the outer one as many rows as lie at
-// consecutive places, at most 256; the boxes of a tile follow each other in
-// shared memory.
+// The TMA boxes of an SmemTile. The inner box dimension is one span of the
+// swizzle (cuTensorMapEncodeTiled rejects more); the outer one is the number of
+// rows at consecutive addresses, at most 256. The boxes of a tile are adjacent
+// in shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,23 +25,23 @@ namespace fmha::layout {
 struct TmaBox {
   /// Elements along the contiguous direction of the tensor, and rows.
   unsigned inner = 0, outer = 0;
-  /// Instructions for the whole tile, and bytes that each writes: box b starts
-  /// at b * bytesPerBox. The mbarrier expects boxes * bytesPerBox, rows out of
-  /// bounds included.
+  /// Number of instructions for the whole tile, and bytes that each writes: box
+  /// b starts at b * bytesPerBox. The mbarrier expects boxes * bytesPerBox,
+  /// including rows out of bounds.
   unsigned boxes = 0, bytesPerBox = 0;
   /// CUtensorMapSwizzle.
   unsigned swizzle = 0;
 
   unsigned bytes() const { return boxes * bytesPerBox; }
-  /// Box of the rank-4 map over [batch, heads, length, dim] in the order of the
-  /// driver, innermost first: {inner, outer, 1, 1}.
+  /// Returns the box of the rank-4 map over [batch, heads, length, dim] in the
+  /// order of the driver, innermost first: {inner, outer, 1, 1}.
   std::array<uint32_t, 4> rank4() const { return {inner, outer, 1, 1}; }
 };
 
-/// `tile` must pass its check().
+/// Returns the boxes of `tile`, which must pass its check().
 TmaBox tmaBox(const SmemTile &tile);
 
-/// First element and first row, inside the tile, of what box `box` fills.
+/// Returns the first element and the first row of box `box` in the tile.
 struct BoxOrigin {
   unsigned inner = 0, outer = 0;
 };

@@ -10,12 +10,12 @@
 // lane << 16 | column (PTX ISA 9.7.16.1). Adding to an address moves along
 // columns, adding n << 16 along lanes.
 //
-// Accumulators of cta_group::1 (PTX ISA 9.7.16.10.5): for M = 128 row m lies in
-// lane m, for M = 64 in lane 32*(m/16) + m%16, or 16 lanes further if its
-// address says so; element (m, n) lies in column n, whatever the type of D. A
-// operands use the lane of the D row, and pack elements along K: 16-bit element
-// k lies in column k/2, even k in the low half (PTX ISA 9.7.16.10.4). So each K
-// step of 32 bytes takes 8 columns.
+// Accumulators of cta_group::1 (PTX ISA 9.7.16.10.5): for M = 128 row m is in
+// lane m; for M = 64 in lane 32*(m/16) + m%16, or 16 lanes further if its
+// address has lane 16. Element (m, n) is in column n for every type of D. A
+// operands use the lane of the D row and pack elements along K: 16-bit element
+// k is in column k/2, even k in the low half (PTX ISA 9.7.16.10.4). Each K step
+// of 32 bytes therefore takes 8 columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +28,10 @@ namespace fmha::layout {
 
 constexpr unsigned tmemLanes = 128;
 constexpr unsigned tmemColumns = 512;
-/// Lanes that one warp can reach: warp w of the CTA has 32*(w % 4) .. +31.
+/// Number of lanes that one warp can access: warp w has 32*(w % 4) .. +31.
 constexpr unsigned tmemWarpLanes = 32;
-/// Lanes of each warp's that a tile of 64 rows takes: those from 0 on, or those
-/// from here on. So two of them lie in the same columns.
+/// First lane of each warp's second half. A tile of 64 rows uses one half of
+/// the lanes, so that two tiles share the same columns.
 constexpr unsigned tmemHalfLanes = 16;
 constexpr unsigned tmemColumnsPerKStep = 8;
 
@@ -41,35 +41,36 @@ constexpr uint32_t tmemAddress(unsigned lane, unsigned column) {
 constexpr unsigned tmemLane(uint32_t address) { return address >> 16; }
 constexpr unsigned tmemColumn(uint32_t address) { return address & 0xFFFF; }
 
-/// What warp `warp` of the CTA adds to an allocation's address to name the
-/// lanes that it may touch.
+/// Returns the offset that warp `warp` of the CTA adds to the address of an
+/// allocation to address its lanes.
 constexpr uint32_t tmemWarpOffset(unsigned warp) {
   return tmemAddress(warp % 4 * tmemWarpLanes, 0);
 }
 
-/// Lane of row `row` of an accumulator, or of an A operand, of `m` rows (64 or
-/// 128) in cta_group::1.
+/// Returns the lane of row `row` of an accumulator or A operand of `m` rows (64
+/// or 128) in cta_group::1.
 constexpr unsigned tmemRowLane(unsigned m, unsigned row) {
   return m == 64 ? row / 16 * 32 + row % 16 : row;
 }
 
-/// Place of one element inside a column: `bit` is its lowest.
+/// Position of one element: its column, and its lowest bit there.
 struct TmemElement {
   unsigned column = 0, bit = 0;
 };
 
-/// Element k of a row of a packed A operand (8, 16 or 32-bit elements).
+/// Returns the position of element k of a packed A row (8, 16 or 32 bits).
 constexpr TmemElement tmemPackedElement(unsigned elementBits, unsigned k) {
   unsigned perColumn = 32 / elementBits;
   return {k / perColumn, k % perColumn * elementBits};
 }
-/// Columns of an A operand with `k` elements a row.
+/// Returns the columns of an A operand with `k` elements per row.
 constexpr unsigned tmemPackedColumns(unsigned elementBits, unsigned k) {
   return k * elementBits / 32;
 }
 
-/// What tcgen05.alloc must be asked for to have `columns`: the next power of
-/// two, at least 32 (PTX ISA 9.7.16.7.1). 0 if there are not as many.
+/// Returns the number of columns to allocate with tcgen05.alloc for `columns`:
+/// the next power of two, at least 32 (PTX ISA 9.7.16.7.1). 0 if it exceeds
+/// 512.
 unsigned tmemAllocation(unsigned columns);
 
 } // namespace fmha::layout

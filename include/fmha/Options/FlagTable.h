@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's own parser carries the flags of every linked LLVM library and refuses
-// a flag that stands twice. The tools here have few flags, take the last of
-// two, and answer an unknown one with the nearest known, so they keep a small
-// table.
+// LLVM's parser has the flags of every linked LLVM library and rejects repeated
+// flags. The tools here have few flags, use the last value of a repeated flag,
+// and suggest the nearest known flag for an unknown one, so they have a small
+// table of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,21 +33,21 @@ class FlagTable {
 public:
   using Set = std::function<llvm::Error(llvm::StringRef)>;
 
-  /// Lists flags that are added from here on under `title` in the help.
+  /// Starts a group of flags with the title `title` in the help.
   void group(llvm::StringRef title);
 
-  /// "--name=placeholder" or "--name placeholder"; a name "-n" stands for the
+  /// Adds "--name=placeholder" or "--name placeholder"; a name "-n" adds the
   /// short flag "-n placeholder".
   void add(llvm::StringRef name, llvm::StringRef placeholder,
            llvm::StringRef help, Set set);
-  /// "--name", "--name=true" or "--name=false".
+  /// Adds "--name", "--name=true" or "--name=false".
   void addSwitch(llvm::StringRef name, llvm::StringRef help,
                  std::function<void(bool)> set);
 
   void addText(llvm::StringRef name, llvm::StringRef placeholder,
                llvm::StringRef help, std::string &value);
-  /// "--name" or "--name=placeholder"; `set` gets an empty text of the first.
-  /// A program that refuses the first says so by `showBare`, for the help.
+  /// Adds "--name" or "--name=placeholder"; for "--name", `set` gets an empty
+  /// text. `showBare` is false for a program that rejects it, for the help.
   void addOptionalText(llvm::StringRef name, llvm::StringRef placeholder,
                        llvm::StringRef help,
                        std::function<void(std::string)> set,
@@ -55,17 +55,17 @@ public:
   void addCount(llvm::StringRef name, llvm::StringRef help,
                 std::optional<uint64_t> &value, uint64_t low = 0,
                 uint64_t high = UINT64_MAX);
-  /// A finite number.
+  /// Adds a flag with a finite number.
   void addNumber(llvm::StringRef name, llvm::StringRef help,
                  std::optional<double> &value);
-  /// One of `words`; `set` gets its index.
+  /// Adds a flag with one of `words`; `set` gets its index.
   void addChoice(llvm::StringRef name, std::vector<std::string> words,
                  llvm::StringRef help, std::function<void(size_t)> set);
   void addWord(llvm::StringRef name, std::vector<std::string> words,
                llvm::StringRef help, std::string &value);
 
-  /// Calls the setters in the order of `arguments`; what is no flag goes to
-  /// `positional`. "--" ends the flags.
+  /// Calls the setters in the order of `arguments`. Other arguments are
+  /// appended to `positional`. "--" ends the flags.
   llvm::Error parse(llvm::ArrayRef<const char *> arguments,
                     std::vector<std::string> &positional);
 
@@ -75,11 +75,11 @@ public:
   llvm::Error set(llvm::StringRef name, llvm::StringRef text);
   llvm::Error set(llvm::StringRef name, bool on);
   bool has(llvm::StringRef name) const;
-  /// The name most like `name`, without dashes; "" if none is like it.
+  /// Returns the most similar name, without dashes; "" if none is similar.
   std::string nearest(llvm::StringRef name) const;
 
-  /// The flags of `group` that parse() found, as "--name", in the
-  /// table's order.
+  /// Returns the flags of `group` that parse() found, as "--name", in the
+  /// order of the table.
   std::vector<std::string> given(llvm::StringRef group) const;
 
   void printHelp(llvm::raw_ostream &stream) const;

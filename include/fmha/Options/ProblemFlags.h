@@ -20,42 +20,42 @@
 
 namespace fmha::tools {
 
-/// The problem that flags describe; absent values were not given.
+/// The problem that the flags describe. A value is absent if its flag is.
 struct ProblemFlags {
   /// Path of an MLIR file, "-" for standard input, or empty.
   std::string input;
   std::string target = "sm_100a";
   std::optional<schedule::DataType> dtype;
   std::optional<schedule::Mask::Kind> mask;
-  /// Negative values mean that there is no bound.
+  /// A negative value is no bound.
   std::optional<int64_t> windowLeft, windowRight;
   std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
   std::optional<uint64_t> headDim, headDimV;
   std::optional<double> scale;
-  /// Facts of which flags say whether they are so, and those that come with a
-  /// list: its file, or an empty name to say only that the kernel reads one.
+  /// Facts with a flag, true or false. Those with a list have the name of its
+  /// file, or an empty name if only the kernel is described.
 #define FMHA_ROW(member, ...) std::optional<bool> member;
 #define FMHA_SWITCH(member, ...) std::optional<bool> member;
 #define FMHA_LIST(member, ...) std::optional<std::string> member;
 #define FMHA_FLOAT_LIST(member, ...) std::optional<std::string> member;
 #include "fmha/Schedule/Model/Facts.def"
-  /// Whether the output is f32, and not `dtype`.
+  /// Whether the output is f32 instead of `dtype`.
   std::optional<bool> outF32;
-  /// Of a second source of keys; files likewise. A length says that there is
-  /// one, too.
+  /// The second KV segment, with files as above. A length also implies that
+  /// there is one.
   std::optional<std::string> source2K, source2V;
   std::optional<uint64_t> source2Len;
   std::optional<schedule::Mask::Kind> source2Mask;
   bool hasSource2() const { return source2K || source2V || source2Len; }
-  /// What becomes of scores; files likewise.
+  /// Modifications of scores, with files as above.
   std::optional<double> softcap;
   std::optional<std::string> alibi, bias, maskFile;
   std::string layout = "bshd";
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.
   std::string schedule;
-  /// Whether varlen metadata and captures are for a launch and not only for the
-  /// compiler, so that their flags must name files.
+  /// Whether varlen metadata and captures are needed for a launch, so that
+  /// their flags must name files.
   bool needsFiles = false;
 
   void add(FlagTable &table);
@@ -69,11 +69,11 @@ private:
   void addField(FlagTable &table, const schedule::ScheduleField &field);
 };
 
-/// The steps on scores that `flags` name.
+/// Returns the score modifications that `flags` name.
 ScoreSpec scoreOf(const ProblemFlags &flags);
 
-/// Every KV head serves as many query heads: an error if the numbers that
-/// `flags` give, or their defaults, are no multiples.
+/// Returns an error if the number of query heads is no multiple of the number
+/// of KV heads, as `flags` or the defaults give them.
 llvm::Error checkHeads(const ProblemFlags &flags);
 
 /// Returns the launch to plan for. If any extent is given, the others have
@@ -84,27 +84,27 @@ schedule::Hints hintsOf(const ProblemFlags &flags);
 /// its own schedule.
 llvm::Error checkScheduleFlag(const ProblemFlags &flags);
 
-/// A module for the compiler and what it computes.
+/// A module for the compiler, and its specification.
 struct Source {
   std::string text, name;
   KernelSpec spec;
 };
 
 /// Reads and inspects the input file, or builds the module that the flags
-/// describe; extents that the file fixes are put into `flags`. Errors: an
-/// unreadable or wrong file (with the diagnostics of the compiler), or a flag
-/// that contradicts it.
+/// describe. Sets in `flags` the extents that the file fixes. Returns an error
+/// for an unreadable or wrong file (with the diagnostics of the compiler), or
+/// for a flag that contradicts it.
 llvm::Expected<Source> resolveSource(ProblemFlags &flags);
 
-/// "name.mlir:3:8: error: message", one line a diagnostic.
+/// Returns "name.mlir:3:8: error: message", one line per diagnostic.
 std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics);
 /// Returns the same after "tool: error: ", unless it begins with that.
 llvm::Error failureOf(const std::vector<Diagnostic> &diagnostics);
 
-/// What `tool --version` prints.
+/// Prints the version of `tool`, for --version.
 void printVersion(llvm::raw_ostream &stream, llvm::StringRef tool);
 
-/// `arguments` as a line for the shell, with the program's bare name.
+/// Returns `arguments` as a shell command, with the program's bare name.
 std::string shellCommand(llvm::StringRef tool,
                          llvm::ArrayRef<const char *> arguments);
 

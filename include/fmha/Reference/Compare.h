@@ -1,4 +1,4 @@
-//===- Compare.h - Is an output close enough to the reference? --*- C++ -*-===//
+//===- Compare.h - Comparison of outputs with the reference -----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,16 +16,16 @@
 //   every row sum    |S - R| <= R * (1e-5 * max(1, |row max|) + 2e-5)
 //   512 elements up  cosine >= 0.999996, rel_l2 <= 2.8e-3 (bf16), 5e-4 (f16)
 //
-// Of an output in f32 the factor of |R| is 2^-24; A keeps u, which is that of
-// the weights P, rounded before they are multiplied.
+// For an output in f32 the factor of |R| is 2^-24. A keeps u, since the weights
+// P are rounded to the input type before they are multiplied.
 //
 // The bound of a row sum is that of LSE = max + log(sum), whose error is the
 // relative one of the sum where the maximum is exact. Its parts: a term is
 // 2^((s - max) * c), so that an error e of s - max in natural units changes it
 // by the factor exp(e); s and max are sums of head_dim products in f32, with an
 // error of 2^-24 times a few times |s|, far below 1e-5 * max(1, |max|); the
-// approximate exp2 adds 2^-22; and a sum of n terms by halves, blocks behind
-// one another, adds (7 + 2 * n / kv_block) * 2^-24, at most 1e-5 up to 5000
+// approximate exp2 adds 2^-22; and a sum of n terms by halves, block after
+// block, adds (7 + 2 * n / kv_block) * 2^-24, at most 1e-5 up to 5000
 // keys of equal weight and, as errors of both signs cancel, far beyond.
 //
 // Inputs may hold NaN and infinities. Where R is NaN the output must be NaN,
@@ -42,44 +42,45 @@
 
 namespace fmha::reference {
 
-/// What a kernel wrote; null is not compared.
+/// The outputs of a kernel; null is not compared.
 struct Outputs {
   Tensor o;
-  /// Whether it was written in f32, and not in the type of the inputs.
+  /// Whether `o` was written in f32 instead of the type of the inputs.
   bool isF32 = false;
   /// Dense [batch, qHeads, qLen].
   const float *lse = nullptr, *rowMax = nullptr, *rowSum = nullptr;
 };
 
-/// All numbers are finite: an error that is none (NaN or an infinity in the
-/// output) counts as the largest double.
+/// The result of a comparison. All numbers are finite: an error that is not
+/// (NaN or an infinity in the output) counts as the largest double.
 struct Comparison {
   /// Within tolerance in every respect.
   bool ok = true;
-  /// Over the whole output. Where O or R has norm zero or is empty: 1 and 0 if
-  /// they are equal, else 0 and the norm of O - R.
+  /// Over the whole output. If O or R has norm zero or is empty: 1 and 0 if
+  /// they are equal, otherwise 0 and the norm of O - R.
   double cosine = 1, relL2 = 0;
   /// The smallest cosine of one head of one batch.
   double minHeadCosine = 1;
   double maxAbsError = 0;
   /// The largest |O - R| over its bound: 1 = at the limit.
   double maxErrorInTolerance = 0;
-  /// Where that is: [batch, row, head, column].
+  /// Its index: [batch, row, head, column].
   std::array<int64_t, 4> worst = {};
   /// Absent if no LSE was compared.
   std::optional<double> lseMaxAbsError;
-  /// Likewise of the row maxima, and relative of the row sums.
+  /// The same for row maxima, and the largest relative error of row sums.
   std::optional<double> rowMaxMaxAbsError, rowSumMaxRelError;
-  /// Elements where O or R is NaN or infinite and the other one is not so.
+  /// Number of elements where only one of O and R is NaN, or the infinities
+  /// differ.
   int64_t nonFinite = 0;
 };
 
-/// `o` is [batch, qLen, qHeads, headDimV]; `lse`, if not null, is dense [batch,
-/// qHeads, qLen].
+/// Compares `o` [batch, qLen, qHeads, headDimV] and, if not null, `lse`, dense
+/// [batch, qHeads, qLen].
 Comparison compare(const Problem &problem, const Result &expected, Element type,
                    const Tensor &o, const float *lse);
 
-/// `type` is that of the inputs.
+/// Compares all outputs; `type` is the type of the inputs.
 Comparison compare(const Problem &problem, const Result &expected, Element type,
                    const Outputs &outputs);
 

@@ -1,4 +1,4 @@
-//===- Synchronisation.h - Is a run of a kernel ordered? --------*- C++ -*-===//
+//===- Synchronisation.h - Order of the accesses of a kernel ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,15 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One CTA as what its threads do to memory and to barriers, in program order:
-// no op, no value. `verify` tells whether every two accesses that conflict are
-// ordered for every speed of the threads and of the asynchronous units, whether
-// all waits end, and whether nothing is left under way when the CTA exits.
+// A model of one CTA: the accesses to memory and the operations on barriers of
+// its threads, in program order, without ops and values. `verify` checks that
+// every two conflicting accesses are ordered at any speed of the threads and of
+// the asynchronous units, that all waits end, and that no operation is in
+// flight when the CTA exits.
 //
-// It runs the program once. What a wait learns is only what every run would
-// have taught it: the phase of an mbarrier that parity and earlier waits imply,
-// with the vector clock of that phase's arrivals. So the answer does not depend
-// on the order in which the agents are run.
+// It runs the program once. A wait acquires only what it acquires in every run:
+// the phase of an mbarrier that parity and earlier waits imply, with the vector
+// clock of that phase's arrivals. The result is therefore independent of the
+// order in which the agents run.
 //
 //   softmax: wait s.full; tmem_load [0, 128); arrive p.full
 //   mma:     wait p.full; mma writes [0, 128)
@@ -33,13 +34,13 @@
 
 namespace fmha::schedule::sync {
 
-/// Registers are those that wgmma uses, each under a number of its own: what is
-/// in them is a thread's own.
+/// Registers are those that wgmma uses. Each has a separate number, and each
+/// thread has separate contents.
 enum class Memory : uint8_t { Shared, Tensor, Registers };
 
-/// Who accesses memory. All but Threads are asynchronous: what they do is over
-/// when TmemWait, a commit's phase, a transaction's phase, BulkWait or
-/// WgmmaWait says so.
+/// The unit that accesses memory. All but Threads are asynchronous: their
+/// accesses are complete after TmemWait, BulkWait or WgmmaWait, or in the phase
+/// that a commit or a transaction completes.
 enum class Unit : uint8_t {
   Threads,
   TmemLoad,
@@ -57,39 +58,40 @@ enum class Action : uint8_t {
   Init,
   /// mbarrier.inval of `barrier`.
   Inval,
-  /// Until the phase of parity `amount` is complete.
+  /// Waits until the phase of parity `amount` is complete.
   WaitParity,
-  /// Until `amount` phases are complete.
+  /// Waits until `amount` phases are complete.
   WaitCount,
   /// One arrival by each thread of the agent.
   Arrive,
-  /// One arrival by each thread, and `amount` bytes more to come.
+  /// One arrival by each thread, which also expects `amount` more bytes.
   ArriveExpect,
   /// One arrival once all earlier MMAs of this agent are complete.
   Commit,
-  /// All earlier TmemLoad (TmemStore, TmaStore) accesses are complete.
+  /// Wait until all earlier TmemLoad (TmemStore, TmaStore) accesses are
+  /// complete.
   WaitLoads,
   WaitStores,
   WaitBulk,
-  /// Fences: around a hand-off of tensor memory, from the generic to the
-  /// asynchronous proxy, of initialised barriers.
+  /// Fences: before and after a hand-off of tensor memory, from the generic to
+  /// the asynchronous proxy, and of initialised barriers.
   FenceBefore,
   FenceAfter,
   FenceProxy,
   FenceInit,
-  /// All agents that carry out this very event, of one warp; all of the CTA,
-  /// each warp at a synchronisation of its own.
+  /// Synchronises the agents of one warp that execute this same event; all
+  /// agents of the CTA, where each warp has a separate event.
   SyncWarp,
   SyncCta,
-  /// End of a channel: `amount` is the message, `end` which one. Orders
+  /// An operation on the end `end` of a channel, for message `amount`. Orders
   /// nothing.
   ChannelEnd,
-  /// The agent's Wgmma accesses since the last one are a group; all of its
-  /// groups but the newest `amount` are complete.
+  /// Makes the agent's Wgmma accesses since the last commit a group; waits
+  /// until all of its groups but the newest `amount` are complete.
   WgmmaCommit,
   WgmmaWait,
-  /// `amount` threads meet at the named barrier `barrier`; those that only
-  /// arrive go on.
+  /// Synchronises `amount` threads at the named barrier `barrier`; those that
+  /// only arrive do not wait.
   SyncNamed,
   ArriveNamed
 };
@@ -97,17 +99,17 @@ enum class Action : uint8_t {
 enum class End : uint8_t { Acquire, Publish, Receive, Release };
 
 /// Rows of a tile, in eight classes: lane 0 and the other lanes of each warp of
-/// a warpgroup. A thread works on its own row.
+/// a warpgroup. Each thread accesses its own row.
 using Rows = uint8_t;
 constexpr Rows allRows = 0xFF;
 
-/// Lanes of tensor memory that a tile of 64 rows leaves to another one: bit 0
-/// is lanes 0 to 15 of every warp's 32, bit 1 lanes 16 to 31.
+/// Halves of the lanes of tensor memory, of which a tile of 64 rows uses one:
+/// bit 0 is lanes 0 to 15 of every warp's 32, bit 1 lanes 16 to 31.
 using Halves = uint8_t;
 constexpr Halves bothHalves = 3;
 
-/// 32-byte strips of the 128-byte rows of shared memory, a bit each, as they
-/// are before the swizzle: one K step of an operand takes one of them.
+/// 32-byte strips of the 128-byte rows of shared memory before the swizzle, one
+/// bit per strip: one K step of an operand reads one strip.
 using Strips = uint8_t;
 constexpr Strips allStrips = 0xF;
 constexpr unsigned stripBytes = 32, stripRowBytes = 128;
@@ -118,11 +120,11 @@ struct Event {
   Memory memory = Memory::Shared;
   bool write = false;
   End end = End::Acquire;
-  /// Each thread touches its own row only, not the whole range.
+  /// Each thread accesses only its own row, not the whole range.
   bool ownRows = false;
-  /// Of tensor memory.
+  /// For tensor memory.
   Halves halves = bothHalves;
-  /// Of shared memory.
+  /// For shared memory.
   Strips strips = allStrips;
   /// Bytes of shared memory, columns of tensor memory, or numbers of registers.
   uint32_t begin = 0, stop = 0;
@@ -130,32 +132,32 @@ struct Event {
   uint32_t barrier = 0;
   /// Parity, phases, bytes of a transaction, or message.
   int64_t amount = 0;
-  /// MMAs of equal accumulator, shape and kind are executed in order.
+  /// MMAs with an equal accumulator, shape and kind execute in order.
   uint64_t chain = 0;
-  /// Number of the op, for complaints.
+  /// Number of the op, for diagnostics.
   uint32_t source = 0;
 };
 
 struct Barrier {
   std::string name;
   unsigned arrivals = 1;
-  /// Nobody has to initialise it (before channels are lowered).
+  /// The barrier needs no initialisation (before channels are lowered).
   bool ready = false;
 };
 
-/// Slots of a channel and what its ends owe each other.
+/// The slots of a channel, and the order of operations on its ends.
 struct Channel {
   std::string name;
   unsigned depth = 1;
-  /// Its producer has to acquire before it publishes.
+  /// The producer must acquire before it publishes.
   bool acquired = true;
 };
 
-/// Threads that do the same.
+/// Threads that execute the same events.
 struct Agent {
   std::string name;
   unsigned threads = 1;
-  /// Warps that they are of, and the rows that they work on.
+  /// The warps of the threads, and the rows that they access.
   uint64_t warps = 0;
   Rows rows = allRows;
   /// Indices into Program::events, in program order.
@@ -169,28 +171,30 @@ struct Program {
   std::vector<Event> events;
 };
 
-/// What is wrong at op `source`, with the op that it meets.
-struct Complaint {
+/// A violated rule at op `source`, and the conflicting op.
+struct Violation {
   uint32_t source;
   std::optional<uint32_t> other;
   std::string text;
 };
+/// The name of Violation before; for code that has not changed yet.
+using Complaint = Violation;
 
-/// Complaints about `program`, none if it is sound; at most a few, since one
-/// missing op is often met more than once. Rules, by number:
+/// Returns the rules that `program` violates, none if it is sound; at most a
+/// few, since one missing op is often met more than once. Rules, by number:
 ///
-///   Y1  two accesses to the same rows of a place, one of which writes, are
-///       ordered, and ordered for the proxy and unit of the second
-///   Y2  every wait ends: arrivals and bytes of a phase are what it expects
-///   Y3  no phase gets more arrivals than it expects, and no arrival can fall
-///       into the phase before
-///   Y4  nobody can miss a phase that it waits for
+///   Y1  two accesses to the same rows of a range, one of which writes, are
+///       ordered, also for the proxy and unit of the second
+///   Y2  every wait ends: a phase gets the arrivals and bytes that it expects
+///   Y3  no phase gets more arrivals than it expects, and no arrival can count
+///       for the previous phase
+///   Y4  no agent can miss a phase that it waits for
 ///   Y5  barriers are initialised, with a fence and a synchronisation between
-///   Y6  nothing is under way when the CTA exits
+///   Y6  no operation is in flight when the CTA exits
 ///   Y7  messages of a channel go in order: acquire, publish, receive, release
-///   Y8  a barrier is invalidated, to be made anew, behind all uses of it
-///   Y9  whole warpgroups carry out a wgmma, its commit and its wait
-std::vector<Complaint> verify(const Program &program);
+///   Y8  a barrier is invalidated, to be reinitialised, after all uses of it
+///   Y9  whole warpgroups execute a wgmma, its commit and its wait
+std::vector<Violation> verify(const Program &program);
 
 } // namespace fmha::schedule::sync
 

@@ -30,7 +30,7 @@ static void buildBlock(KeyBlocks &blocks, QueryTiles &queries,
   }
 }
 
-/// Returns the states of all query tiles behind the loop over KV blocks.
+/// Returns the states of all query tiles after the loop over KV blocks.
 static ValueRange buildLoop(KernelContext &k, KeyBlocks &blocks,
                             QueryTiles &queries, OnlineSoftmax &softmax) {
   SmallVector<Value> initial = softmax.buildInitialState();

@@ -238,7 +238,7 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
     at.rows.push_back(
         k.make<arith::AddIOp>(first, k.index(int64_t(tile) * k.rowsOfTile())));
   // One message serves either segment, so both have the same form of bounds.
-  if (k.op.getKey2() && k.op.getProblem().keysEndInside() && !at.keys.start)
+  if (k.op.getKey2() && k.op.getProblem().kvEndsPerSequence() && !at.keys.start)
     at.keys.start = k.index(0);
   at.offset = buildOffset(k, at, k.op.getMask());
   if (k.op.getMask().left)

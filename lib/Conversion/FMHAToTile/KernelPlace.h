@@ -36,7 +36,7 @@ struct Coordinates {
   /// group has from there on. Null otherwise.
   mlir::Value member, count;
   Sequence queries, keys;
-  /// The batch of what is written: that of the queries, behind those of the
+  /// The batch of what is written: that of the queries, after those of the
   /// parts before.
   mlir::Value outputBatch;
   /// First query row of each tile.

@@ -218,8 +218,8 @@ private:
     std::string text;
     std::string a =
         inRegisters ? list(firstOfA + wordsOfA * step, wordsOfA)
-                    : behind(operand(firstOfA), op.stepOfA(step), "a", text);
-    std::string b = behind(operand(firstOfB), op.stepOfB(step), "b", text);
+                    : advanced(operand(firstOfA), op.stepOfA(step), "a", text);
+    std::string b = advanced(operand(firstOfB), op.stepOfB(step), "b", text);
     std::string type = op.getElement().isF16() ? "f16" : "bf16";
     text += "\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(2 * size) +
             "k16.f32." + type + "." + type + " " + list(0, size) + ", " + a +
@@ -231,8 +231,8 @@ private:
 
   /// Returns the descriptor at offset `bytes`: its address counts 16 bytes, and
   /// does not carry out of its field. Appends the sum in `made` to `text`.
-  static std::string behind(const std::string &descriptor, int64_t bytes,
-                            const char *made, std::string &text) {
+  static std::string advanced(const std::string &descriptor, int64_t bytes,
+                              const char *made, std::string &text) {
     if (bytes == 0)
       return descriptor;
     text += std::string("\n\tadd.s64 ") + made + ", " + descriptor + ", " +

@@ -167,7 +167,7 @@ std::string describe(const DeadlockReport &report) {
     text += " of " + ctaText(object.cta) + stateText(object) + "\n";
     text += waitersText(report, int(i));
     text += listLine("    could still complete it", object.couldComplete,
-                     "nobody: no warp has such an instruction ahead of it");
+                     "no warp can still reach such an instruction");
     if (!object.events.empty())
       text += listLine("    last events", object.events, "");
   }

@@ -33,7 +33,7 @@ namespace {
 
 using Outcome = std::optional<std::string>;
 
-Outcome refuse(std::string_view name, std::string_view value,
+Outcome reject(std::string_view name, std::string_view value,
                std::string_view expected) {
   return std::string(name) + " is '" + std::string(value) + "', expected " +
          std::string(expected);
@@ -55,14 +55,14 @@ Outcome setWord(T &field, std::string_view name, std::string_view value,
     }
     expected += (expected.empty() ? "" : " | ") + std::string(word.text);
   }
-  return refuse(name, value, expected);
+  return reject(name, value, expected);
 }
 
 Outcome setNumber(uint64_t &field, std::string_view name,
                   std::string_view value) {
   std::optional<uint64_t> number = parseUnsigned(value);
   if (!number)
-    return refuse(name, value, "a number from 0 to 2^64-1");
+    return reject(name, value, "a number from 0 to 2^64-1");
   field = *number;
   return std::nullopt;
 }
@@ -121,13 +121,13 @@ Outcome setChecks(Options &o, std::string_view name, std::string_view value) {
     size_t comma = value.find(',');
     std::string_view id = value.substr(0, comma);
     if (!id.empty() && !isCheck(id))
-      return refuse(name, id, "all, none" + allIds());
+      return reject(name, id, "all, none" + allIds());
     if (!id.empty())
       ids.emplace(id);
     value.remove_prefix(comma == value.npos ? value.size() : comma + 1);
   }
   if (ids.empty())
-    return refuse(name, "", "all | none | finding ids, comma-separated");
+    return reject(name, "", "all | none | finding ids, comma-separated");
   o.checks = std::move(ids);
   return std::nullopt;
 }
@@ -140,7 +140,7 @@ Outcome setThreads(Options &o, std::string_view name, std::string_view value) {
   uint64_t threads = 0;
   Outcome wrong = setNumber(threads, name, value);
   if (!wrong && threads > 1024)
-    return refuse(name, value, "0 for all cores, or a number up to 1024");
+    return reject(name, value, "0 for all cores, or a number up to 1024");
   o.threads = unsigned(threads);
   return wrong;
 }

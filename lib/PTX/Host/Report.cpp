@@ -154,7 +154,7 @@ static Json toJson(const std::optional<Party> &party) {
   if (!party)
     return nullptr;
   Json json;
-  json["agent"] = orNull(party->agent);
+  json["agent"] = orNull(party->operation);
   json["cta"] = toJson(party->cta);
   json["warp"] = orNull(party->warp);
   json["lane"] = orNull(party->lane);

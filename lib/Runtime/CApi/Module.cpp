@@ -181,7 +181,7 @@ std::string capabilityOf(const FmhaModuleImpl &module) {
 
 /// Returns the failure of loading `image`, for which the driver gives the
 /// reason `why`.
-FmhaStatus refuseImage(const FmhaModuleImpl &module, std::string_view image,
+FmhaStatus rejectImage(const FmhaModuleImpl &module, std::string_view image,
                        const std::string &why) {
   bool isText = !targetOf(image).empty();
   if (!isText && !isBinary(image))
@@ -216,7 +216,7 @@ FmhaStatus loadImage(FmhaModuleImpl &module, const void *image, size_t bytes) {
     return check(calls, result,
                  "loading a kernel after another one in this context failed");
   log[sizeof(log) - 1] = 0;
-  return refuseImage(module, text, calls.describe(result, log));
+  return rejectImage(module, text, calls.describe(result, log));
 }
 
 /// Sets the maximum number of CTAs. A static kernel is correct for any number,

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Problem.h"
+#include "BoundTensors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,34 +20,34 @@ using launch::Parameter;
 
 /// Returns the value of a parameter that names a capture. An empty capture,
 /// whose contents do not matter, has extents of 1 and the address of q.
-uint64_t captureValue(const FmhaModuleImpl &module, const Problem &problem,
+uint64_t captureValue(const FmhaModuleImpl &module, const BoundTensors &bound,
                       const Parameter &parameter) {
   size_t first = module.roles.size() - module.attention->captures.size();
-  const DLTensor &tensor = *problem.tensors[first + *parameter.capture];
+  const DLTensor &tensor = *bound.tensors[first + *parameter.capture];
   if (parameter.size)
     return uint64_t(std::max<int64_t>(tensor.shape[*parameter.size], 1));
   if (parameter.stride)
     return uint64_t(strideOf(tensor, int32_t(*parameter.stride)));
-  return isEmpty(tensor) ? problem.view(launch::TensorName::Q).address
+  return isEmpty(tensor) ? bound.view(launch::TensorName::Q).address
                          : addressOf(tensor);
 }
 
-uint64_t numberOf(const FmhaModuleImpl &module, const Problem &problem,
+uint64_t numberOf(const FmhaModuleImpl &module, const BoundTensors &bound,
                   const Parameter &parameter) {
   if (parameter.capture)
-    return captureValue(module, problem, parameter);
+    return captureValue(module, bound, parameter);
   if (parameter.kind == Parameter::Kind::Pointer)
-    return problem.view(parameter.tensor).address;
-  return problem.values[parameter.value];
+    return bound.view(parameter.tensor).address;
+  return bound.values[parameter.value];
 }
 
 FmhaStatus encode(const FmhaModuleImpl &module, MapCache &cache,
-                  const Parameter &parameter, const Problem &problem,
+                  const Parameter &parameter, const BoundTensors &bound,
                   driver::TensorMap *map) {
   launch::MapRequest request;
   std::string why;
-  if (!launch::describeMap(parameter, problem.view(parameter.tensor),
-                           problem.values, request, why))
+  if (!launch::describeMap(parameter, bound.view(parameter.tensor),
+                           bound.values, request, why))
     return fail(FMHA_ERROR_STRIDES, why);
   driver::Result result = cache.get(*module.driver, request, map);
   if (!result)
@@ -59,10 +59,10 @@ FmhaStatus encode(const FmhaModuleImpl &module, MapCache &cache,
                                      module.driver->describe(result));
 }
 
-FmhaStatus packNumber(const FmhaModuleImpl &module, const Problem &problem,
+FmhaStatus packNumber(const FmhaModuleImpl &module, const BoundTensors &bound,
                       const Parameter &parameter, unsigned char *place) {
   // Little-endian, so that a u32 is the first half of the number.
-  uint64_t number = numberOf(module, problem, parameter);
+  uint64_t number = numberOf(module, bound, parameter);
   std::memcpy(place, &number, sizeof(number));
   if (parameter.kind != Parameter::Kind::U32 || number <= UINT32_MAX)
     return FMHA_SUCCESS;
@@ -74,16 +74,16 @@ FmhaStatus packNumber(const FmhaModuleImpl &module, const Problem &problem,
 
 /// Writes the arguments of the kernel of `entry`.
 FmhaStatus pack(const FmhaModuleImpl &module, Entry &entry,
-                const Problem &problem, unsigned char *arguments) {
+                const BoundTensors &bound, unsigned char *arguments) {
   size_t map = 0;
   const std::vector<Parameter> &parameters = entry.launch->parameters;
   for (size_t n = 0; n < parameters.size(); ++n) {
     unsigned char *place = arguments + entry.layout.offsets[n];
     bool isMap = parameters[n].kind == Parameter::Kind::TensorMap;
     FmhaStatus status =
-        isMap ? encode(module, entry.maps[map++], parameters[n], problem,
+        isMap ? encode(module, entry.maps[map++], parameters[n], bound,
                        reinterpret_cast<driver::TensorMap *>(place))
-              : packNumber(module, problem, parameters[n], place);
+              : packNumber(module, bound, parameters[n], place);
     if (status)
       return status;
   }
@@ -94,10 +94,10 @@ bool isEmpty(const launch::Grid &grid) {
   return !grid[0] || !grid[1] || !grid[2];
 }
 
-FmhaStatus tilesOf(const launch::KernelLaunch &kernel, const Problem &problem,
-                   launch::Grid &grid) {
+FmhaStatus tilesOf(const launch::KernelLaunch &kernel,
+                   const BoundTensors &bound, launch::Grid &grid) {
   std::string why;
-  if (launch::evaluateTiles(kernel, problem.values, grid, why))
+  if (launch::evaluateTiles(kernel, bound.values, grid, why))
     return FMHA_SUCCESS;
   return fail(FMHA_ERROR_GRID, why);
 }
@@ -120,17 +120,17 @@ FmhaStatus enterContext(const FmhaModuleImpl &module) {
 FmhaStatus makePlan(FmhaModuleImpl &module, const DLTensor *const *tensors,
                     size_t n, const FmhaLaunchOptions &options,
                     LaunchPlan &plan) {
-  Problem problem;
+  BoundTensors bound;
   if (FmhaStatus status =
-          bindShapes(module, tensors, n, options.max_q_len, problem))
+          bindShapes(module, tensors, n, options.max_q_len, bound))
     return status;
   auto &[grid, rows] = plan.grids;
-  if (FmhaStatus status = tilesOf(*module.first.launch, problem, grid))
+  if (FmhaStatus status = tilesOf(*module.first.launch, bound, grid))
     return status;
   if (module.combine)
-    if (FmhaStatus status = tilesOf(*module.combine->launch, problem, rows))
+    if (FmhaStatus status = tilesOf(*module.combine->launch, bound, rows))
       return status;
-  if (FmhaStatus status = bindPlaces(module, options, problem))
+  if (FmhaStatus status = bindAddresses(module, options, bound))
     return status;
   if (isEmpty(grid)) {
     rows = {};
@@ -138,13 +138,13 @@ FmhaStatus makePlan(FmhaModuleImpl &module, const DLTensor *const *tensors,
   }
   if (FmhaStatus status = enterContext(module))
     return status;
-  problem.values[launch::RunValue::Tiles] = grid[0];
+  bound.values[launch::RunValue::Tiles] = grid[0];
   if (module.maxCtas)
     grid[0] = std::min(grid[0], module.maxCtas);
-  FmhaStatus status = pack(module, module.first, problem, plan.arguments);
+  FmhaStatus status = pack(module, module.first, bound, plan.arguments);
   if (status || isEmpty(rows))
     return status;
-  return pack(module, *module.combine, problem,
+  return pack(module, *module.combine, bound,
               plan.arguments + module.first.layout.bytes);
 }
 
@@ -268,10 +268,10 @@ FmhaStatus fmhaWorkspaceBytes(FmhaModule module, const DLTensor *const *tensors,
     if (!bytes)
       return fail(FMHA_ERROR_INVALID_ARGUMENT,
                   "bytes: expected an address, got NULL");
-    Problem problem;
-    if (FmhaStatus status = bindShapes(*module, tensors, n, 0, problem))
+    BoundTensors bound;
+    if (FmhaStatus status = bindShapes(*module, tensors, n, 0, bound))
       return status;
-    *bytes = problem.parts.bytes;
+    *bytes = bound.parts.bytes;
     return FMHA_SUCCESS;
   });
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Problem.h"
+#include "BoundTensors.h"
 
 #include <initializer_list>
 
@@ -169,9 +169,9 @@ FmhaStatus checkCaptures(const FmhaModuleImpl &module,
 }
 
 FmhaStatus chooseMaxQLen(const launch::Manifest &manifest, int64_t maxQLen,
-                         Problem &problem) {
-  int64_t qLen = int64_t(problem.values[RunValue::QLen]);
-  problem.values[RunValue::MaxQLen] = uint64_t(maxQLen ? maxQLen : qLen);
+                         BoundTensors &bound) {
+  int64_t qLen = int64_t(bound.values[RunValue::QLen]);
+  bound.values[RunValue::MaxQLen] = uint64_t(maxQLen ? maxQLen : qLen);
   if (!maxQLen)
     return FMHA_SUCCESS;
   if (!manifest.cuSeqlensQ || maxQLen < 0 || maxQLen > qLen)
@@ -194,10 +194,10 @@ void setExtents(const Extents &all, launch::RunValues &values) {
 }
 
 FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
-                         int64_t maxQLen, Problem &problem) {
+                         int64_t maxQLen, BoundTensors &bound) {
   const launch::Manifest &manifest = *module.attention;
-  const launch::View &q = problem.view(TensorName::Q);
-  const launch::View &k = problem.view(TensorName::K);
+  const launch::View &q = bound.view(TensorName::Q);
+  const launch::View &k = bound.view(TensorName::K);
   Extents all = {q.dims[0], q.dims[0], q.dims[1], q.dims[2],
                  k.dims[0], k.dims[1], k.dims[2], 0};
   if (const DLTensor *starts = shapes.find(TensorName::CuSeqlensQ)) {
@@ -207,7 +207,7 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
     all.sequences = sequencesOf(*starts);
   }
   if (manifest.source2)
-    all.kvLen2 = extent(problem.view(TensorName::K2), 1);
+    all.kvLen2 = extent(bound.view(TensorName::K2), 1);
   if (FmhaStatus status = checkHeads(all))
     return status;
   if (FmhaStatus status = checkRows(manifest, shapes, all))
@@ -216,21 +216,21 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
     return status;
   if (FmhaStatus status = checkLists(shapes, all))
     return status;
-  if (FmhaStatus status = checkCaptures(module, problem.tensors, all))
+  if (FmhaStatus status = checkCaptures(module, bound.tensors, all))
     return status;
   if (FmhaStatus status = checkLengths(manifest, all))
     return status;
-  setExtents(all, problem.values);
+  setExtents(all, bound.values);
   if (module.splits())
-    problem.parts =
-        launch::partsAt(0, module.splits(), problem.view(TensorName::O).dims);
-  return chooseMaxQLen(manifest, maxQLen, problem);
+    bound.parts =
+        launch::partsAt(0, module.splits(), bound.view(TensorName::O).dims);
+  return chooseMaxQLen(manifest, maxQLen, bound);
 }
 
 FmhaStatus bindMerge(const FmhaModuleImpl &module, const Shapes &shapes,
-                     int64_t maxQLen, Problem &problem) {
+                     int64_t maxQLen, BoundTensors &bound) {
   int64_t dim = module.merge->headDim;
-  const launch::View &o = problem.view(TensorName::O);
+  const launch::View &o = bound.view(TensorName::O);
   int64_t batch = o.dims[0], length = o.dims[1], heads = o.dims[2];
   Extents all = {batch, batch, length, heads, batch, 0, heads, 0};
   const char *why = "the extents of o, and one number of parts for all";
@@ -254,7 +254,7 @@ FmhaStatus bindMerge(const FmhaModuleImpl &module, const Shapes &shapes,
     return fail(FMHA_ERROR_INVALID_ARGUMENT,
                 "max_q_len: expected 0 for a merge, got " +
                     std::to_string(maxQLen));
-  setExtents(all, problem.values);
+  setExtents(all, bound.values);
   return FMHA_SUCCESS;
 }
 
@@ -262,7 +262,7 @@ FmhaStatus bindMerge(const FmhaModuleImpl &module, const Shapes &shapes,
 
 FmhaStatus bindShapes(const FmhaModuleImpl &module,
                       const DLTensor *const *tensors, size_t n, int64_t maxQLen,
-                      Problem &problem) {
+                      BoundTensors &bound) {
   size_t count = module.roles.size();
   if (n != count || !tensors) {
     std::string names;
@@ -273,20 +273,20 @@ FmhaStatus bindShapes(const FmhaModuleImpl &module,
                     "), got " + (tensors ? std::to_string(n) : "NULL") +
                     "; pass them in that order");
   }
-  problem.tensors = tensors;
+  bound.tensors = tensors;
   for (size_t i = 0; i < count; ++i) {
     const TensorRole &role = module.roles[i];
     if (FmhaStatus status = checkShape(role, tensors[i], module.device))
       return status;
     if (role.form == Form::Rows || role.form == Form::Numbers)
-      problem.view(role.tensor) = viewOf(role, *tensors[i]);
+      bound.view(role.tensor) = viewOf(role, *tensors[i]);
     else if (role.form == Form::List)
-      problem.view(role.tensor).address = addressOf(*tensors[i]);
+      bound.view(role.tensor).address = addressOf(*tensors[i]);
   }
   Shapes shapes(module, tensors);
   if (module.attention)
-    return bindAttention(module, shapes, maxQLen, problem);
-  return bindMerge(module, shapes, maxQLen, problem);
+    return bindAttention(module, shapes, maxQLen, bound);
+  return bindMerge(module, shapes, maxQLen, bound);
 }
 
 } // namespace fmha::capi

@@ -81,7 +81,7 @@ std::string dimensions(const TensorRole &role) {
   return text + "]";
 }
 
-FmhaStatus refuse(FmhaStatus status, const TensorRole &role,
+FmhaStatus reject(FmhaStatus status, const TensorRole &role,
                   const std::string &why) {
   return fail(status, "tensor '" + role.name + "': expected " + why);
 }
@@ -238,29 +238,29 @@ std::string shapeText(const int64_t *shape, int32_t rank) {
 FmhaStatus checkShape(const TensorRole &role, const DLTensor *tensor,
                       int32_t device) {
   if (!tensor)
-    return refuse(FMHA_ERROR_INVALID_ARGUMENT, role,
+    return reject(FMHA_ERROR_INVALID_ARGUMENT, role,
                   "a DLTensor, got NULL; pass every tensor that the kernel "
                   "has, as fmhaTensorName() lists them");
   int type = tensor->device.device_type;
   if (type != kDLCUDA && type != kDLCUDAManaged)
-    return refuse(FMHA_ERROR_DEVICE, role,
+    return reject(FMHA_ERROR_DEVICE, role,
                   "memory of a device (kDLCUDA or kDLCUDAManaged), got " +
                       std::string(deviceText(type)) + " (" +
                       std::to_string(type) + "); copy it to device " +
                       std::to_string(device));
   if (tensor->device.device_id != device)
-    return refuse(FMHA_ERROR_DEVICE, role,
+    return reject(FMHA_ERROR_DEVICE, role,
                   "memory of device " + std::to_string(device) +
                       ", where the module was loaded, got device " +
                       std::to_string(tensor->device.device_id) +
                       "; copy it, or load the module there too");
   if (!matches(role.dtype, tensor->dtype))
-    return refuse(FMHA_ERROR_DTYPE, role,
+    return reject(FMHA_ERROR_DTYPE, role,
                   "elements of type " + typeText(role.dtype) + ", got " +
                       typeText(tensor->dtype) +
                       "; convert it, or compile for that type");
   if (tensor->ndim != role.rank || (role.rank && !tensor->shape))
-    return refuse(
+    return reject(
         FMHA_ERROR_SHAPE, role,
         dimensions(role) + ", got " +
             (tensor->shape ? std::to_string(tensor->ndim) : std::string("no")) +
@@ -275,7 +275,7 @@ FmhaStatus checkShape(const TensorRole &role, const DLTensor *tensor,
                                      &elements);
   }
   if (least < 0 || beyond || elements > INT64_C(1) << 44)
-    return refuse(FMHA_ERROR_SHAPE, role,
+    return reject(FMHA_ERROR_SHAPE, role,
                   "extents from 0 on, and at most 2^44 elements, got " +
                       shapeText(tensor->shape, role.rank));
   return FMHA_SUCCESS;
@@ -297,22 +297,22 @@ static FmhaStatus checkStride(const TensorRole &role, const DLTensor &tensor,
   };
   if (isContiguous(role, d))
     return stride == 1 ? FMHA_SUCCESS
-                       : refuse(FMHA_ERROR_STRIDES, role,
+                       : reject(FMHA_ERROR_STRIDES, role,
                                 "stride 1 in the last dimension" + got() +
                                     "; make it contiguous there");
   if (stride < 0 ||
       __builtin_mul_overflow(stride, int64_t(role.elementBytes()), &bytes) ||
       bytes >= INT64_C(1) << 40)
-    return refuse(FMHA_ERROR_STRIDES, role,
+    return reject(FMHA_ERROR_STRIDES, role,
                   "strides from 0 to less than 2^40 bytes" + got() +
                       "; copy it to a dense tensor");
   if (bytes % role.alignment)
-    return refuse(FMHA_ERROR_STRIDES, role,
+    return reject(FMHA_ERROR_STRIDES, role,
                   "strides that are multiples of " +
                       std::to_string(role.alignment) + " bytes" + got() +
                       "; pad its rows");
   if (role.isOutput && stride == 0)
-    return refuse(FMHA_ERROR_STRIDES, role,
+    return reject(FMHA_ERROR_STRIDES, role,
                   "an output whose elements have memory of their own" + got() +
                       "; give it strides above 0");
   return FMHA_SUCCESS;
@@ -322,11 +322,11 @@ FmhaStatus checkPlacement(const TensorRole &role, const DLTensor &tensor) {
   if (isEmpty(tensor))
     return FMHA_SUCCESS;
   if (!tensor.data)
-    return refuse(FMHA_ERROR_INVALID_ARGUMENT, role,
+    return reject(FMHA_ERROR_INVALID_ARGUMENT, role,
                   "the address of " + shapeText(tensor.shape, tensor.ndim) +
                       " elements, got NULL");
   if (uint64_t past = addressOf(tensor) % role.alignment)
-    return refuse(FMHA_ERROR_ALIGNMENT, role,
+    return reject(FMHA_ERROR_ALIGNMENT, role,
                   "an address that is a multiple of " +
                       std::to_string(role.alignment) + " bytes, got one " +
                       std::to_string(past) +

@@ -25,8 +25,8 @@ std::vector<fs::path> ownFolders() {
   std::vector<fs::path> folders;
   std::error_code error;
   Dl_info info = {};
-  if (dladdr(reinterpret_cast<void *>(&findBeside), &info) && info.dli_fname &&
-      fs::path(info.dli_fname).is_absolute()) {
+  if (dladdr(reinterpret_cast<void *>(&findNearLibrary), &info) &&
+      info.dli_fname && fs::path(info.dli_fname).is_absolute()) {
     fs::path own = fs::canonical(info.dli_fname, error);
     if (!error)
       folders.push_back(own.parent_path());
@@ -52,7 +52,7 @@ std::optional<std::string> whyNoDevice(const Calls &calls) {
 
 } // namespace
 
-std::string findBeside(const std::string &name) {
+std::string findNearLibrary(const std::string &name) {
   std::error_code error;
   for (const fs::path &folder : ownFolders())
     for (const char *place : {"", "../lib", "lib"}) {
@@ -67,7 +67,7 @@ std::optional<Calls> openDefault(std::string &why) {
   if (const char *named = std::getenv("FMHA_DRIVER"); named && *named) {
     std::string library = named;
     if (library.find('/') == std::string::npos)
-      library = findBeside(library);
+      library = findNearLibrary(library);
     std::optional<Calls> calls = open(library, why);
     if (!calls)
       why += "; FMHA_DRIVER names this library: set it to libcuda.so.1 or to "
@@ -81,7 +81,7 @@ std::optional<Calls> openDefault(std::string &why) {
       return gpu;
     whyNoGpu = "'libcuda.so.1' is not used: " + *reason;
   }
-  std::optional<Calls> simulator = open(findBeside("libptxsim.so"), why);
+  std::optional<Calls> simulator = open(findNearLibrary("libptxsim.so"), why);
   if (!simulator)
     why = whyNoGpu + "; " + why +
           "; install NVIDIA's driver, or name a driver library with "

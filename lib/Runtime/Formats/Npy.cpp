@@ -56,10 +56,10 @@ public:
       if (!entry(header))
         return false;
       if (!consume(',') && !peek('}'))
-        return complain("',' or '}'");
+        return fail("',' or '}'");
     }
     rest = rest.ltrim();
-    return rest.empty() || complain("the end of the header");
+    return rest.empty() || fail("the end of the header");
   }
 
   std::string problem;
@@ -93,7 +93,7 @@ private:
     size_t end = quote == '\'' || quote == '"' ? rest.find(quote, 1)
                                                : llvm::StringRef::npos;
     if (end == llvm::StringRef::npos)
-      return complain("a quoted string");
+      return fail("a quoted string");
     value = rest.substr(1, end - 1).str();
     rest = rest.drop_front(end + 1);
     return true;
@@ -103,7 +103,7 @@ private:
     rest = rest.ltrim();
     value = rest.starts_with("True");
     return rest.consume_front("True") || rest.consume_front("False") ||
-           complain("True or False");
+           fail("True or False");
   }
 
   bool tuple(std::vector<int64_t> &shape) {
@@ -114,13 +114,13 @@ private:
       rest = rest.ltrim();
       llvm::StringRef after = rest;
       if (after.consumeInteger(10, extent) || extent < 0)
-        return complain("an extent of 0 or more");
+        return fail("an extent of 0 or more");
       rest = after;
       // Python 2 wrote long integers with this suffix.
       rest.consume_front("L");
       shape.push_back(extent);
       if (!consume(',') && !peek(')'))
-        return complain("',' or ')'");
+        return fail("',' or ')'");
     }
     return true;
   }
@@ -136,9 +136,9 @@ private:
     return there;
   }
   bool expect(char c) {
-    return consume(c) || complain("'" + std::string(1, c) + "'");
+    return consume(c) || fail("'" + std::string(1, c) + "'");
   }
-  bool complain(const std::string &expected) {
+  bool fail(const std::string &expected) {
     if (problem.empty()) {
       std::string got;
       llvm::raw_string_ostream stream(got);

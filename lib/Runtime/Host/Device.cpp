@@ -36,7 +36,7 @@ std::optional<Capability> parseTarget(llvm::StringRef target) {
 std::string findSimulator() {
   if (auto path = llvm::sys::Process::GetEnv("FMHA_PTXSIM"))
     return *path;
-  return driver::findBeside("libptxsim.so");
+  return driver::findNearLibrary("libptxsim.so");
 }
 
 } // namespace
@@ -165,7 +165,7 @@ llvm::Error Device::setOptions(
     if (calls.setOption(name.c_str(), value.c_str()) == 0)
       continue;
     const char *reason = calls.lastError ? calls.lastError() : nullptr;
-    return failure("the simulator refuses --" + name + "=" + value +
+    return failure("the simulator rejects --" + name + "=" + value +
                    (reason && *reason ? std::string(": ") + reason : ""));
   }
   return llvm::Error::success();

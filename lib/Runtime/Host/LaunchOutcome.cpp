@@ -88,7 +88,7 @@ void addStrayFinding(llvm::StringRef name, size_t strayBytes,
   report.findings.push_back(
       hostFinding("host.write-outside-tensor",
                   "the kernel wrote " + std::to_string(strayBytes) +
-                      " bytes before, between or behind the elements of '" +
+                      " bytes before, between or after the elements of '" +
                       name.str() + "'; expected it to leave them alone"));
   if (report.status == LaunchReport::Status::Ok)
     report.status = LaunchReport::Status::Findings;

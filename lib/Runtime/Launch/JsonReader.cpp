@@ -51,72 +51,71 @@ static std::string join(std::span<const std::string_view> names) {
   return text;
 }
 
-void JsonNode::complain(const std::string &expected,
-                        const std::string &got) const {
+void JsonNode::fail(const std::string &expected, const std::string &got) const {
   if (problem->empty())
     *problem = path + ": expected " + expected + ", got " + got;
 }
 
-void JsonNode::complain(const std::string &expected) const {
+void JsonNode::fail(const std::string &expected) const {
   if (!value)
     return;
   std::string got = value->dump();
   if (got.size() > 40)
     got = got.substr(0, 37) + "...";
-  complain(expected, got);
+  fail(expected, got);
 }
 
 JsonNode JsonNode::field(std::string_view name) const {
   std::string inner = path + "." + std::string(name);
   const nlohmann::json *member = has(name) ? &(*value)[name] : nullptr;
   if (value && !value->is_object())
-    complain("an object");
+    fail("an object");
   else if (value && !member)
-    complain("a member '" + std::string(name) + "'", "none");
+    fail("a member '" + std::string(name) + "'", "none");
   return JsonNode(member, inner, *problem);
 }
 
 void JsonNode::fields(std::span<const std::string_view> known) const {
   if (!value || !value->is_object())
-    return complain("an object");
+    return fail("an object");
   for (const auto &member : value->items())
     if (std::find(known.begin(), known.end(), member.key()) == known.end())
-      complain("only the members " + join(known), "'" + member.key() + "'");
+      fail("only the members " + join(known), "'" + member.key() + "'");
 }
 
 std::vector<JsonNode> JsonNode::elements(std::optional<size_t> count) const {
   std::vector<JsonNode> nodes;
   if (!value || !value->is_array()) {
-    complain("an array");
+    fail("an array");
     return nodes;
   }
   for (size_t i = 0; i < value->size(); ++i)
     nodes.emplace_back(&(*value)[i], path + "[" + std::to_string(i) + "]",
                        *problem);
   if (count && nodes.size() != *count)
-    complain("an array of " + std::to_string(*count),
-             "one of " + std::to_string(nodes.size()));
+    fail("an array of " + std::to_string(*count),
+         "one of " + std::to_string(nodes.size()));
   return nodes;
 }
 
 std::string JsonNode::string() const {
   if (isString())
     return value->get<std::string>();
-  complain("a string");
+  fail("a string");
   return "";
 }
 
 bool JsonNode::boolean() const {
   if (value && value->is_boolean())
     return value->get<bool>();
-  complain("true or false");
+  fail("true or false");
   return false;
 }
 
 double JsonNode::number() const {
   if (isNumber())
     return value->get<double>();
-  complain("a number");
+  fail("a number");
   return 0;
 }
 
@@ -127,9 +126,9 @@ uint32_t JsonNode::unsignedInteger(uint32_t low, uint32_t high) const {
     if (real >= low && real <= high && real == std::floor(real))
       return uint32_t(real);
   }
-  complain(low == high ? std::to_string(low)
-                       : "an integer from " + std::to_string(low) + " to " +
-                             std::to_string(high));
+  fail(low == high ? std::to_string(low)
+                   : "an integer from " + std::to_string(low) + " to " +
+                         std::to_string(high));
   return low;
 }
 
@@ -138,7 +137,7 @@ size_t JsonNode::choose(std::span<const std::string_view> names) const {
     for (size_t i = 0; i < names.size(); ++i)
       if (value->get_ref<const std::string &>() == names[i])
         return i;
-  complain("one of " + join(names));
+  fail("one of " + join(names));
   return 0;
 }
 

@@ -69,10 +69,10 @@ public:
   /// Returns the string's index in `names`.
   size_t choose(std::span<const std::string_view> names) const;
 
-  void complain(const std::string &expected, const std::string &got) const;
+  void fail(const std::string &expected, const std::string &got) const;
 
 private:
-  void complain(const std::string &expected) const;
+  void fail(const std::string &expected) const;
 
   const nlohmann::json *value;
   std::string path;

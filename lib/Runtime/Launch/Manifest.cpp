@@ -41,8 +41,8 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
   for (const JsonNode &dim : node.field("dims").elements())
     parameter.dims.push_back(dim.choice<MapDim>());
   if (parameter.dims.empty() || parameter.dims.size() > 5)
-    node.field("dims").complain("1 to 5 dimensions",
-                                std::to_string(parameter.dims.size()));
+    node.field("dims").fail("1 to 5 dimensions",
+                            std::to_string(parameter.dims.size()));
   for (const JsonNode &extent :
        node.field("box").elements(parameter.dims.size()))
     parameter.box.push_back(extent.unsignedInteger(1, 256));
@@ -51,7 +51,7 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
     return;
   parameter.sequences = node.field("sequences").boolean();
   if (parameter.dims.size() != 4 || !parameter.rowDim())
-    node.field("dims").complain(
+    node.field("dims").fail(
         "4 dimensions of a map with sequences, the second or third a length",
         std::to_string(parameter.dims.size()));
 }
@@ -89,16 +89,16 @@ void checkCapture(JsonNode node, std::span<const CaptureType> captures,
     return;
   size_t count = captures.size();
   if (*parameter.capture >= count)
-    return node.field("capture").complain(
-        "one of the " + std::to_string(count) + " entries of \"captures\"",
-        std::to_string(*parameter.capture));
+    return node.field("capture").fail("one of the " + std::to_string(count) +
+                                          " entries of \"captures\"",
+                                      std::to_string(*parameter.capture));
   uint32_t rank = captures[*parameter.capture].rank;
   if (parameter.size && *parameter.size >= rank)
-    node.field("size").complain("a dimension of rank " + std::to_string(rank),
-                                std::to_string(*parameter.size));
+    node.field("size").fail("a dimension of rank " + std::to_string(rank),
+                            std::to_string(*parameter.size));
   if (parameter.stride && *parameter.stride >= rank)
-    node.field("stride").complain("a dimension of rank " + std::to_string(rank),
-                                  std::to_string(*parameter.stride));
+    node.field("stride").fail("a dimension of rank " + std::to_string(rank),
+                              std::to_string(*parameter.stride));
 }
 
 Parameter readParameter(JsonNode node) {

@@ -257,10 +257,10 @@ Cost fmha::schedule::modelCost(const KernelModel &kernel) {
   cost.turns = turnsOf(work, cost);
   if (kernel.ringBytes)
     cost.loads = family.cost.loads(kernel, *gpu, cost.traffic);
-  double beside = std::max({cost.of(cost.bound()), cost.turns, cost.loads});
-  family.cost.setClocks(kernel, *gpu, beside, cost);
+  double unitClocks = std::max({cost.of(cost.bound()), cost.turns, cost.loads});
+  family.cost.setClocks(kernel, *gpu, unitClocks, cost);
   cost.measured = family.cost.measured;
-  cost.serial = cost.chain > beside;
+  cost.serial = cost.chain > unitClocks;
   constexpr double unitOfKeys = 128;
   cost.clocksPerRow = cost.clocks * kernel.passes * unitOfKeys /
                       (double(kernel.tiles) * kernel.tileRows * kernel.keys);
@@ -359,8 +359,9 @@ std::vector<size_t> fmha::schedule::rankByCost(const std::vector<Cost> &costs) {
     shortest = std::min(shortest, cost.launchClocks);
   auto launch = [shortest](const Cost &cost) {
     double tolerance = cost.measured ? 0 : launchTolerance;
-    bool tells = shortest > 0 && cost.launchClocks > shortest * (1 + tolerance);
-    return tells ? cost.launchClocks : 0;
+    bool differs =
+        shortest > 0 && cost.launchClocks > shortest * (1 + tolerance);
+    return differs ? cost.launchClocks : 0;
   };
   // Compute keys first: there are thousands of costs, each compared often.
   using Key = std::tuple<double, double, double, size_t>;

@@ -112,7 +112,7 @@ double usedParts(const Blocks &blocks, unsigned splits) {
 /// come from memory. Fitted to 600 launches on an H200 (results), and assumed
 /// to hold for Blackwell.
 double combineClocks(const KernelModel &kernel, const Workload &w) {
-  constexpr double launch = 7000, round = 1250, partsAtOnce = 8;
+  constexpr double launch = 7000, round = 1250, partsPerRound = 8;
   if (kernel.splits <= 1)
     return 0;
   const target::Target &gpu = *target::findTarget(kernel.target);
@@ -120,7 +120,7 @@ double combineClocks(const KernelModel &kernel, const Workload &w) {
   double bytes = double(w.batch * w.qHeads * w.qLen) * columns *
                  (sizeof(float) * kernel.splits + kernel.elementBytes);
   double bytesPerClock = gpu.memoryGigabytes * 1e3 / gpu.clockMhz;
-  return launch + std::max(round * std::ceil(kernel.splits / partsAtOnce),
+  return launch + std::max(round * std::ceil(kernel.splits / partsPerRound),
                            bytes / bytesPerClock);
 }
 

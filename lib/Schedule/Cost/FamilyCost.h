@@ -39,9 +39,9 @@ struct FamilyCost {
   double (*loads)(const KernelModel &kernel, const target::Target &gpu,
                   const Traffic &traffic);
   /// Sets the clocks of a block from those of its units and of the critical
-  /// path; `beside` are the most clocks of units, turns and loads.
+  /// path; `unitClocks` are the most clocks of units, turns and loads.
   void (*setClocks)(const KernelModel &kernel, const target::Target &gpu,
-                    double beside, Cost &cost);
+                    double unitClocks, Cost &cost);
   /// Returns the clocks of a launch.
   double (*launch)(const LaunchWork &work);
 };

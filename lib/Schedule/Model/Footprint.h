@@ -39,9 +39,9 @@ constexpr unsigned barrierBytes = 8;
 constexpr unsigned statsPerTile = 128;
 /// Returns the bytes of "next_tile", 0 if a CTA computes one tile.
 inline unsigned nextTileBytes(const Schedule &schedule) {
-  bool told = schedule.scheduler != Scheduler::Single &&
-              familyServing(schedule.target).kernel.announcesNextTile;
-  return told ? NextTile::bytes : 0;
+  bool announced = schedule.scheduler != Scheduler::Single &&
+                   familyServing(schedule.target).kernel.announcesNextTile;
+  return announced ? NextTile::bytes : 0;
 }
 /// Ends of the map are rounded up to this, and small regions start at it.
 constexpr unsigned smallAlignment = 16;

@@ -58,9 +58,10 @@ private:
   bool shrinkRings(Schedule &schedule) const;
   /// Returns whether `rules` accept `schedule`, if needed with fewer stages.
   bool mend(Schedule &schedule, Rules rules) const;
-  std::optional<Refusal> refusalOf(const Schedule &schedule,
-                                   Rules rules = rulesWithoutRoles) const {
-    return refusal(problem, schedule, rules, /*terse=*/true);
+  std::optional<RuleViolation>
+  firstViolationOf(const Schedule &schedule,
+                   Rules rules = rulesWithoutRoles) const {
+    return firstViolation(problem, schedule, rules, /*terse=*/true);
   }
   void reject(Schedule schedule, unsigned candidates = 1) {
     result.rejected.push_back({std::move(schedule), candidates});
@@ -102,9 +103,9 @@ void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {
   for (unsigned value : axis.values) {
     Schedule schedule = above;
     axis.set(schedule, value);
-    std::optional<Refusal> found;
+    std::optional<RuleViolation> found;
     if (axis.decides)
-      found = refusalOf(schedule);
+      found = firstViolationOf(schedule);
     bool empty = level == tree.lastOfTiles && !overrides[Choice::QTiles] &&
                  hasTileWithoutRows(problem, schedule);
     if (empty || (found && settled & rule(found->rule)))
@@ -155,12 +156,12 @@ bool Search::shrinkRings(Schedule &schedule) const {
 }
 
 bool Search::mend(Schedule &schedule, Rules rules) const {
-  std::optional<Refusal> found = refusalOf(schedule, rules);
+  std::optional<RuleViolation> found = firstViolationOf(schedule, rules);
   if (!found)
     return true;
   // check() knows regions of a schedule that the resource model may not.
   for (Schedule smaller = schedule; found->rule == 6 && shrinkRings(smaller);)
-    if (!refusalOf(smaller)) {
+    if (!firstViolationOf(smaller)) {
       schedule = smaller;
       return true;
     }
@@ -212,15 +213,15 @@ std::string fmha::schedule::title(const Schedule &s) {
   if (s.ctaGroup != usual.ctaGroup)
     text += ", cta_group = " + std::to_string(s.ctaGroup);
   for (const ScheduleField &field : scheduleFields()) {
-    bool told = field.name == "q_tiles" || field.name == "kv_stages";
-    if (!told && field.get(s) != field.get(usual))
+    bool printed = field.name == "q_tiles" || field.name == "kv_stages";
+    if (!printed && field.get(s) != field.get(usual))
       text +=
           ", " + std::string(field.name) + " = " + field.print(field.get(s));
   }
   return text;
 }
 
-std::string fmha::schedule::complaintOf(const Problem &problem,
+std::string fmha::schedule::violationOf(const Problem &problem,
                                         const Schedule &other) {
   if (hasTileWithoutRows(problem, other))
     return "with q_len " + std::to_string(problem.qLenHint) +
@@ -233,5 +234,5 @@ std::string fmha::schedule::complaintOf(const Problem &problem,
 
 std::string fmha::schedule::whyRejected(const Problem &problem,
                                         const Schedule &other) {
-  return title(other) + ": " + complaintOf(problem, other);
+  return title(other) + ": " + violationOf(problem, other);
 }

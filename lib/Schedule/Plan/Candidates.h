@@ -52,7 +52,7 @@ std::string title(const Schedule &schedule);
 
 /// Returns the message of check(), or of one of the planner's own two rules,
 /// for a rejected candidate.
-std::string complaintOf(const Problem &problem, const Schedule &other);
+std::string violationOf(const Problem &problem, const Schedule &other);
 
 } // namespace fmha::schedule
 

@@ -55,13 +55,13 @@ static Plan planFrom(const Problem &problem, Candidates candidates) {
 
 /// Returns the reason of the candidate that violates the fewest rules. Among
 /// those that lack memory it is the smallest, among others the most usual.
-static std::string closestRefusal(const Problem &problem,
-                                  const std::vector<Rejected> &rejected) {
+static std::string closestViolation(const Problem &problem,
+                                    const std::vector<Rejected> &rejected) {
   std::string text;
   std::pair<unsigned, uint64_t> best;
   for (const Rejected &one : rejected) {
     Schedule schedule = withRoles(one.schedule);
-    std::optional<Refusal> found = refusal(problem, schedule, ~0u);
+    std::optional<RuleViolation> found = firstViolation(problem, schedule, ~0u);
     if (!found)
       continue;
     Resources needed = resourcesOf(problem, schedule);
@@ -99,7 +99,7 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
   Candidates candidates = enumerate(problem, target, overrides);
   if (candidates.sound.empty()) {
     error =
-        noneServes(overrides) + closestRefusal(problem, candidates.rejected);
+        noneServes(overrides) + closestViolation(problem, candidates.rejected);
     return std::nullopt;
   }
   Plan plan = planFrom(problem, std::move(candidates));

@@ -255,8 +255,8 @@ std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
   return text;
 }
 
-std::string fmha::schedule::explainRefusal(const std::string &target,
-                                           const std::string &reason) {
+std::string fmha::schedule::explainRejection(const std::string &target,
+                                             const std::string &reason) {
   return "schedule for " + target + ": none\n  " + padRight("family", 19) +
          "none\n" + wrap("why: " + reason, 5);
 }

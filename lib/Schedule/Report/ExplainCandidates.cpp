@@ -54,25 +54,25 @@ std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,
 }
 
 /// Returns whether shared memory is too small; plan.C6 has other messages.
-static bool lacksRoom(const std::string &complaint) {
-  return complaint.starts_with("plan.C6") &&
-         complaint.find("too many)") != std::string::npos;
+static bool lacksRoom(const std::string &violation) {
+  return violation.starts_with("plan.C6") &&
+         violation.find("too many)") != std::string::npos;
 }
 
-/// Returns a key of complaints that are reported once: tiles and the placement
+/// Returns a key of violations that are reported once: tiles and the placement
 /// of P if shared memory is too small, otherwise the words without numbers.
 static std::string kindOf(const Schedule &schedule,
-                          const std::string &complaint) {
-  if (lacksRoom(complaint))
+                          const std::string &violation) {
+  if (lacksRoom(violation))
     return "plan.C6" + str(schedule.qTiles) + str(schedule.qTileRows) +
            str(schedule.ctasPerSm) +
            std::string(stringify(schedule.pPlacement));
   // The number in the id of the rule distinguishes kinds.
-  size_t id = complaint.find(':');
+  size_t id = violation.find(':');
   std::string kind;
-  for (size_t i = 0; i < complaint.size(); ++i)
-    if (complaint[i] < '0' || complaint[i] > '9' || i < id)
-      kind += complaint[i];
+  for (size_t i = 0; i < violation.size(); ++i)
+    if (violation[i] < '0' || violation[i] > '9' || i < id)
+      kind += violation[i];
   // "1 query tile" and "2 query tiles" are of one kind.
   for (size_t at; (at = kind.find("tiles")) != std::string::npos;)
     kind.erase(at + 4, 1);
@@ -84,7 +84,7 @@ fmha::schedule::groupByReason(const Problem &problem,
                               const std::vector<Rejected> &list) {
   struct Group {
     const Schedule *schedule;
-    std::string complaint;
+    std::string violation;
     uint64_t smemBytes;
     unsigned candidates;
   };
@@ -92,24 +92,24 @@ fmha::schedule::groupByReason(const Problem &problem,
   std::map<std::string, size_t> places;
   for (const Rejected &rejected : list) {
     const Schedule &schedule = rejected.schedule;
-    std::string complaint = complaintOf(problem, schedule);
+    std::string violation = violationOf(problem, schedule);
     // Proposals are for a user who asks for this schedule; none was tried here.
-    complaint.resize(std::min(complaint.find("; take "), complaint.size()));
+    violation.resize(std::min(violation.find("; take "), violation.size()));
     uint64_t bytes = resourcesOf(problem, withRoles(schedule)).smemBytes;
     auto [place, isNew] =
-        places.emplace(kindOf(schedule, complaint), groups.size());
+        places.emplace(kindOf(schedule, violation), groups.size());
     if (isNew)
-      groups.push_back({&schedule, complaint, bytes, 0});
+      groups.push_back({&schedule, violation, bytes, 0});
     Group &group = groups[place->second];
     group.candidates += rejected.candidates;
     // The one that lacks least is the most informative.
-    if (lacksRoom(complaint) && bytes < group.smemBytes)
-      group = {&schedule, complaint, bytes, group.candidates};
+    if (lacksRoom(violation) && bytes < group.smemBytes)
+      group = {&schedule, violation, bytes, group.candidates};
   }
   std::vector<Reason> reasons;
   for (const Group &group : groups)
     reasons.push_back(
-        {title(*group.schedule) + ": " + group.complaint, group.candidates});
+        {title(*group.schedule) + ": " + group.violation, group.candidates});
   return reasons;
 }
 

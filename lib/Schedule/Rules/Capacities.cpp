@@ -32,7 +32,7 @@ public:
   Checker(const Demand &demand, const fmha::target::Target &gpu)
       : demand(demand), gpu(gpu) {}
 
-  std::vector<Complaint> run() {
+  std::vector<Violation> run() {
     checkAllocations();
     checkPlaces();
     checkBarriers();
@@ -40,13 +40,13 @@ public:
     checkRegisters();
     checkNamedBarriers();
     checkClobbers();
-    return std::move(complaints);
+    return std::move(violations);
   }
 
 private:
-  void complain(uint32_t source, unsigned rule, const std::string &text,
-                std::optional<uint32_t> other = std::nullopt) {
-    complaints.push_back(
+  void report(uint32_t source, unsigned rule, const std::string &text,
+              std::optional<uint32_t> other = std::nullopt) {
+    violations.push_back(
         {source, other, "resources.R" + str(rule) + ": " + text});
   }
   /// " (3 too many)".
@@ -64,7 +64,7 @@ private:
 
   const Demand &demand;
   const fmha::target::Target &gpu;
-  std::vector<Complaint> complaints;
+  std::vector<Violation> violations;
 };
 
 } // namespace
@@ -77,28 +77,28 @@ void Checker::checkAllocations() {
   for (const Columns &made : demand.allocations)
     if (!std::has_single_bit(made.count) ||
         made.count < gpu.tmemAllocationUnit || made.count > gpu.tmemColumns)
-      complain(made.source, 1,
-               "expected an allocation of a power of two from " +
-                   str(gpu.tmemAllocationUnit) + " to " + str(gpu.tmemColumns) +
-                   " columns, got " + str(made.count));
+      report(made.source, 1,
+             "expected an allocation of a power of two from " +
+                 str(gpu.tmemAllocationUnit) + " to " + str(gpu.tmemColumns) +
+                 " columns, got " + str(made.count));
   if (demand.allocations.size() > 1)
-    complain(demand.allocations[1].source, 1,
-             "expected one allocation of tensor memory, got " +
-                 str(demand.allocations.size()),
-             demand.allocations[0].source);
+    report(demand.allocations[1].source, 1,
+           "expected one allocation of tensor memory, got " +
+               str(demand.allocations.size()),
+           demand.allocations[0].source);
   if (demand.allocations.empty())
     return;
   const Columns &made = demand.allocations.front();
   if (demand.deallocations.empty())
-    complain(made.source, 1,
-             "expected tmem_dealloc of these columns before the CTA exits, got "
-             "none");
+    report(made.source, 1,
+           "expected tmem_dealloc of these columns before the CTA exits, got "
+           "none");
   for (const Columns &freed : demand.deallocations)
     if (freed.count != made.count)
-      complain(freed.source, 1,
-               "expected to free the " + str(made.count) +
-                   " columns that are allocated, got " + str(freed.count),
-               made.source);
+      report(freed.source, 1,
+             "expected to free the " + str(made.count) +
+                 " columns that are allocated, got " + str(freed.count),
+             made.source);
 }
 
 void Checker::checkPlace(const Place &place) {
@@ -107,7 +107,7 @@ void Checker::checkPlace(const Place &place) {
                    : demand.allocations.empty() ? gpu.tmemColumns
                                                 : demand.allocations[0].count;
   if (place.end > there)
-    complain(
+    report(
         place.source, 2,
         "expected " + quote(place) + " inside the " + str(there) +
             (shared ? " bytes of shared memory" : " columns of tensor memory") +
@@ -115,11 +115,10 @@ void Checker::checkPlace(const Place &place) {
             (shared ? "fewer KV stages" : "one query tile") +
             " or another P placement");
   if (place.begin % place.alignment)
-    complain(
-        place.source, 3,
-        "expected " + quote(place) + " to begin at a multiple of " +
-            str(place.alignment) +
-            (place.alignment >= 1024 ? ", the pattern of the swizzle" : ""));
+    report(place.source, 3,
+           "expected " + quote(place) + " to begin at a multiple of " +
+               str(place.alignment) +
+               (place.alignment >= 1024 ? ", the pattern of the swizzle" : ""));
 }
 
 void Checker::checkPlaces() {
@@ -144,30 +143,30 @@ void Checker::checkBarriers() {
       if (other != &barrier && other->begin < barrier.end &&
           barrier.begin < other->end &&
           (!isBarrier(other) || other < &barrier)) {
-        complain(barrier.source, 4,
-                 "mbarriers " + quote(barrier) + " overlap " + quote(*other) +
-                     " by " +
-                     str(std::min(barrier.end, other->end) -
-                         std::max(barrier.begin, other->begin)) +
-                     " bytes; the memory map keeps a region for them",
-                 other->source);
+        report(barrier.source, 4,
+               "mbarriers " + quote(barrier) + " overlap " + quote(*other) +
+                   " by " +
+                   str(std::min(barrier.end, other->end) -
+                       std::max(barrier.begin, other->begin)) +
+                   " bytes; the memory map keeps a region for them",
+               other->source);
         break;
       }
 }
 
 void Checker::checkThreads() {
   if (demand.threads > gpu.maxThreadsPerCta)
-    complain(demand.launch, 6,
-             "expected at most " + str(gpu.maxThreadsPerCta) +
-                 " threads per CTA, got " + str(demand.threads) +
-                 excess(demand.threads, gpu.maxThreadsPerCta));
+    report(demand.launch, 6,
+           "expected at most " + str(gpu.maxThreadsPerCta) +
+               " threads per CTA, got " + str(demand.threads) +
+               excess(demand.threads, gpu.maxThreadsPerCta));
   for (const WarpRegisters &role : demand.warps)
     if (demand.threads && role.lastWarp * warpThreads > demand.threads)
-      complain(role.source, 6,
-               "expected " + role.name + " on warps below " +
-                   str(demand.threads / warpThreads) +
-                   ", those that are launched, got warps " +
-                   str(role.firstWarp) + " to " + str(role.lastWarp));
+      report(role.source, 6,
+             "expected " + role.name + " on warps below " +
+                 str(demand.threads / warpThreads) +
+                 ", those that are launched, got warps " + str(role.firstWarp) +
+                 " to " + str(role.lastWarp));
 }
 
 void Checker::checkRegisters() {
@@ -179,14 +178,14 @@ void Checker::checkRegisters() {
   for (const WarpRegisters &role : demand.warps) {
     if (role.registers % registerStep || role.registers < leastRegisters ||
         role.registers > mostRegisters)
-      complain(role.source, 5,
-               "expected registers to be a multiple of 8 from 24 to 256, got " +
-                   str(role.registers) + " in " + role.name);
+      report(role.source, 5,
+             "expected registers to be a multiple of 8 from 24 to 256, got " +
+                 str(role.registers) + " in " + role.name);
     if (role.before && role.before != atLaunch)
-      complain(role.source, 5,
-               "expected " + role.name + " to start from " + str(atLaunch) +
-                   " registers, as the launch gives them, got " +
-                   str(role.before));
+      report(role.source, 5,
+             "expected " + role.name + " to start from " + str(atLaunch) +
+                 " registers, as the launch gives them, got " +
+                 str(role.before));
     unsigned count = role.lastWarp - role.firstWarp;
     needed += uint64_t(role.registers) * count * warpThreads;
     warps += count;
@@ -195,35 +194,35 @@ void Checker::checkRegisters() {
   if (unsigned launched = demand.threads / warpThreads; warps < launched)
     needed += uint64_t(atLaunch) * (launched - warps) * warpThreads;
   if (needed > pool)
-    complain(demand.warps.front().source, 5,
-             "the roles need " + str(needed) + " registers, " + str(pool) +
-                 " are available" + excess(needed, pool) + ": a CTA of " +
-                 str(demand.threads) + " threads starts with " + str(atLaunch) +
-                 " each; give a role fewer");
+    report(demand.warps.front().source, 5,
+           "the roles need " + str(needed) + " registers, " + str(pool) +
+               " are available" + excess(needed, pool) + ": a CTA of " +
+               str(demand.threads) + " threads starts with " + str(atLaunch) +
+               " each; give a role fewer");
 }
 
 void Checker::checkNamedBarriers() {
   for (const Columns &named : demand.namedBarriers)
     if (named.count >= namedBarrierCount)
-      complain(named.source, 7,
-               "expected a named barrier from 0 to " +
-                   str(namedBarrierCount - 1) + ", got " + str(named.count));
+      report(named.source, 7,
+             "expected a named barrier from 0 to " +
+                 str(namedBarrierCount - 1) + ", got " + str(named.count));
 }
 
 void Checker::checkClobbers() {
   for (const Clobber &clobber : demand.clobbers)
-    complain(clobber.source, 8,
-             "overwrites " +
-                 std::string(clobber.memory == Memory::Shared ? "bytes ["
-                                                              : "columns [") +
-                 str(clobber.begin) + ", " + str(clobber.end) + ") of " +
-                 clobber.name +
-                 ", which is read later: move that read ahead, or give the two "
-                 "places of their own",
-             clobber.other);
+    report(clobber.source, 8,
+           "overwrites " +
+               std::string(clobber.memory == Memory::Shared ? "bytes ["
+                                                            : "columns [") +
+               str(clobber.begin) + ", " + str(clobber.end) + ") of " +
+               clobber.name +
+               ", which is read later: move that read ahead, or give the two "
+               "places of their own",
+           clobber.other);
 }
 
-std::vector<Complaint> fmha::schedule::capacities::check(const Demand &demand) {
+std::vector<Violation> fmha::schedule::capacities::check(const Demand &demand) {
   const fmha::target::Target *gpu = fmha::target::findTarget(demand.target);
   if (!gpu)
     return {{demand.launch, std::nullopt,

@@ -19,7 +19,7 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-Complaint fmha::schedule::checkTarget(const Case &c) {
+Violation fmha::schedule::checkTarget(const Case &c) {
   const std::string &name = c.schedule.target;
   if (!c.gpu)
     return "expected a known target (" + target::supportedNames() +
@@ -38,7 +38,7 @@ static std::string nearestDims(unsigned dim) {
          str(uint64_t(below) + unit);
 }
 
-Complaint fmha::schedule::checkHeadDims(const Case &c) {
+Violation fmha::schedule::checkHeadDims(const Case &c) {
   for (auto [name, dim] : {std::pair("head_dim", c.problem.headDim),
                            std::pair("head_dim_v", c.problem.headDimV)})
     if (dim == 0 || dim % 8 != 0)
@@ -53,7 +53,7 @@ Complaint fmha::schedule::checkHeadDims(const Case &c) {
   return std::nullopt;
 }
 
-Complaint fmha::schedule::checkCtaGroup(const Case &c) {
+Violation fmha::schedule::checkCtaGroup(const Case &c) {
   if (c.schedule.ctaGroup == 1)
     return std::nullopt;
   return "expected cta_group to be 1, got " + str(c.schedule.ctaGroup) +
@@ -63,7 +63,7 @@ Complaint fmha::schedule::checkCtaGroup(const Case &c) {
 /// Returns the fewest stages: in a shared ring MMA holds V and waits for K.
 static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
 
-static Complaint checkStages(const Schedule &s) {
+static Violation checkStages(const Schedule &s) {
   if (s.vStages == 0 && s.kvStages < 2)
     return "expected at least 2 KV stages, since the MMA role holds a V block "
            "while it waits for the next K block; got " +
@@ -113,7 +113,7 @@ static std::string smallerInSmem(const Case &c) {
   return anyOf(ways);
 }
 
-Complaint fmha::schedule::checkSmem(const Case &c) {
+Violation fmha::schedule::checkSmem(const Case &c) {
   const Schedule &s = c.schedule;
   Footprint sizes(c.problem, s);
   uint64_t needed = sizes.smemBytes(s), there = smemOfCta(*c.gpu, s);
@@ -147,7 +147,7 @@ static std::string digits(double value) {
 }
 
 /// Checks how far P grows without a rescale: to 2^(threshold + offset).
-Complaint fmha::schedule::checkThreshold(const Case &c) {
+Violation fmha::schedule::checkThreshold(const Case &c) {
   double limit = mostGrowth(c.problem.dtype);
   double got = c.schedule.rescaleThreshold;
   if (c.problem.needsTrueMax() && got != 0)
@@ -177,7 +177,7 @@ static std::string only(const char *field, const char *value,
 
 /// Checks that messages are whole panels of K and whole K steps of V, and that
 /// a head_dim_v tile is whole boxes of the store.
-Complaint fmha::schedule::checkChunks(const Case &c) {
+Violation fmha::schedule::checkChunks(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.keyChunk % panelColumns)
     return "expected key_chunk to be a multiple of 64, the columns of a panel, "
@@ -208,7 +208,7 @@ Complaint fmha::schedule::checkChunks(const Case &c) {
   return std::nullopt;
 }
 
-Complaint fmha::schedule::checkSharing(const Case &c) {
+Violation fmha::schedule::checkSharing(const Case &c) {
   const Schedule &s = c.schedule;
   if (!s.shareKv)
     return std::nullopt;
@@ -228,7 +228,7 @@ Complaint fmha::schedule::checkSharing(const Case &c) {
 }
 
 /// Checks that the product of a slice has whole K steps.
-Complaint fmha::schedule::checkSlices(const Case &c) {
+Violation fmha::schedule::checkSlices(const Case &c) {
   constexpr unsigned keysPerStep = 16;
   unsigned keys = c.schedule.kvBlock, got = c.schedule.pSlices;
   auto cuts = [&](unsigned n) {
@@ -245,7 +245,7 @@ Complaint fmha::schedule::checkSlices(const Case &c) {
          str(got) + " in " + str(keys) + "; take one of " + list;
 }
 
-Complaint fmha::schedule::checkFeatures(const Case &c) {
+Violation fmha::schedule::checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.scheduler > Scheduler::Dynamic)
     return only("scheduler", "single, static or dynamic",
@@ -257,29 +257,30 @@ Complaint fmha::schedule::checkFeatures(const Case &c) {
   return std::nullopt;
 }
 
-std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
-                                               const Schedule &schedule,
-                                               Rules rules, bool terse) {
+std::optional<RuleViolation>
+fmha::schedule::firstViolation(const Problem &problem, const Schedule &schedule,
+                               Rules rules, bool terse) {
   std::optional<Problem> parts;
   if (schedule.splits > 1)
     parts = kernelProblem(problem, schedule);
   const target::Target *gpu = target::findTarget(schedule.target);
   Case c{parts ? *parts : problem, schedule, gpu, familyServing(gpu), terse};
   unsigned place = 0;
-  for (const auto &[number, complaint] : c.family.rules.entries) {
+  for (const auto &[number, violation] : c.family.rules.entries) {
     ++place;
     // Every rule needs the target.
     if (!(rules & rule(number)) && c.gpu)
       continue;
-    if (Complaint text = complaint(c))
-      return Refusal{"plan.C" + str(number) + ": " + *text, number, place};
+    if (Violation text = violation(c))
+      return RuleViolation{"plan.C" + str(number) + ": " + *text, number,
+                           place};
   }
   return std::nullopt;
 }
 
 std::optional<std::string> fmha::schedule::check(const Problem &problem,
                                                  const Schedule &schedule) {
-  std::optional<Refusal> found = refusal(problem, schedule, ~0u);
+  std::optional<RuleViolation> found = firstViolation(problem, schedule, ~0u);
   if (!found)
     return std::nullopt;
   return std::move(found->text);

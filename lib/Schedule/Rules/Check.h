@@ -24,7 +24,7 @@ constexpr Rules rule(unsigned number) { return 1u << number; }
 /// All rules but those of roles, which the planner's own roles satisfy.
 constexpr Rules rulesWithoutRoles = rule(9) - rule(1);
 
-struct Refusal {
+struct RuleViolation {
   std::string text;
   unsigned rule = 0;
   /// Index of the rule in the order of check(): a schedule with a higher one
@@ -34,8 +34,9 @@ struct Refusal {
 
 /// Returns the first of `rules` that `schedule` violates, in the order of
 /// check(). With `terse` the text may be the rule's id alone.
-std::optional<Refusal> refusal(const Problem &problem, const Schedule &schedule,
-                               Rules rules, bool terse = false);
+std::optional<RuleViolation> firstViolation(const Problem &problem,
+                                            const Schedule &schedule,
+                                            Rules rules, bool terse = false);
 
 } // namespace fmha::schedule
 

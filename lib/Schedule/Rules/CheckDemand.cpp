@@ -43,7 +43,7 @@ static std::string shortage(const Case &c, const LimitRow &row) {
 /// where softmax needs 188 registers per thread, 184 are available (row
 /// packedLists of RegisterDemand.def), got 2; take q_tiles = 1 or pack_heads =
 /// 1".
-static std::string refuse(const Case &c, const LimitRow &row) {
+static std::string reject(const Case &c, const LimitRow &row) {
   const Problem &p = c.problem;
   const Schedule &s = c.schedule;
   std::string limit = row.limit.request(s);
@@ -60,19 +60,19 @@ static std::string refuse(const Case &c, const LimitRow &row) {
          anyOf(ways);
 }
 
-static Complaint checkRows(const Case &c, bool ofLoops) {
+static Violation checkRows(const Case &c, bool ofLoops) {
   for (const LimitRow &row : limitRows())
     if (row.isOf(c.family) && row.when.needsLoop() == ofLoops &&
         !row.limit.holds(c.problem, c.schedule) &&
         row.applies(c.problem, c.schedule))
-      return c.terse ? "" : refuse(c, row);
+      return c.terse ? "" : reject(c, row);
   return std::nullopt;
 }
 
-Complaint fmha::schedule::checkDemand(const Case &c) {
+Violation fmha::schedule::checkDemand(const Case &c) {
   return checkRows(c, /*ofLoops=*/false);
 }
 
-Complaint fmha::schedule::checkLoopDemand(const Case &c) {
+Violation fmha::schedule::checkLoopDemand(const Case &c) {
   return checkRows(c, /*ofLoops=*/true);
 }

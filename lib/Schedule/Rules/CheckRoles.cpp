@@ -42,7 +42,7 @@ std::string namesOfRoles(const Case &c) {
 } // namespace
 
 /// Checks the warps of one role.
-static Complaint checkRole(const Case &c, const Role &role) {
+static Violation checkRole(const Case &c, const Role &role) {
   const KnownRole *known = findKnown(c, role.name);
   if (!known && role.name != spareRole)
     return "expected a role that passes know (" + namesOfRoles(c) +
@@ -60,10 +60,10 @@ static Complaint checkRole(const Case &c, const Role &role) {
   return std::nullopt;
 }
 
-Complaint fmha::schedule::checkRoles(const Case &c) {
+Violation fmha::schedule::checkRoles(const Case &c) {
   for (const Role &role : c.schedule.roles) {
-    if (Complaint complaint = checkRole(c, role))
-      return complaint;
+    if (Violation violation = checkRole(c, role))
+      return violation;
     if (c.schedule.findRole(role.name) != &role)
       return "expected each role once, got \"" + role.name + "\" twice";
   }
@@ -77,7 +77,7 @@ Complaint fmha::schedule::checkRoles(const Case &c) {
 /// The role of each warp of the largest CTA.
 using Owners = std::array<const Role *, 32>;
 
-static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
+static Violation assignWarps(const Case &c, Owners &owners, unsigned &warps) {
   unsigned most = c.gpu->maxThreadsPerCta / 32;
   warps = 0;
   for (const Role &role : c.schedule.roles) {
@@ -103,7 +103,7 @@ static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
   return std::nullopt;
 }
 
-static Complaint checkCounts(const Case &c, const Owners &owners,
+static Violation checkCounts(const Case &c, const Owners &owners,
                              unsigned warps) {
   uint64_t total = 0;
   for (unsigned warp = 0; warp < warps; ++warp) {
@@ -135,7 +135,7 @@ static Complaint checkCounts(const Case &c, const Owners &owners,
 
 /// Checks that no role has fewer registers than the planner gives it: ptxas
 /// spills or fails with too few, and only these counts were tested.
-static Complaint checkLeastRegisters(const Case &c) {
+static Violation checkLeastRegisters(const Case &c) {
   Schedule planned = c.schedule;
   planned.roles.clear();
   planned = withRoles(std::move(planned));
@@ -159,18 +159,18 @@ unsigned fmha::schedule::registersAtLaunch(unsigned threads,
   return std::min(share / registerStep * registerStep, mostOfThread);
 }
 
-Complaint fmha::schedule::checkWarps(const Case &c) {
+Violation fmha::schedule::checkWarps(const Case &c) {
   Owners owners{};
   unsigned warps = 0;
   return assignWarps(c, owners, warps);
 }
 
-Complaint fmha::schedule::checkRegisters(const Case &c) {
+Violation fmha::schedule::checkRegisters(const Case &c) {
   Owners owners{};
   unsigned warps = 0;
   if (assignWarps(c, owners, warps))
     return std::nullopt;
-  if (Complaint complaint = checkCounts(c, owners, warps))
-    return complaint;
+  if (Violation violation = checkCounts(c, owners, warps))
+    return violation;
   return checkLeastRegisters(c);
 }

@@ -27,7 +27,7 @@
 namespace fmha::schedule {
 
 /// What a rule requires and what a schedule has, without the id of the rule.
-using Complaint = std::optional<std::string>;
+using Violation = std::optional<std::string>;
 
 inline std::string str(uint64_t value) { return std::to_string(value); }
 
@@ -45,8 +45,8 @@ inline std::string tiles(const Schedule &s) {
 }
 
 /// Returns whether a kernel reads varlen metadata.
-inline bool hasLists(const Problem &p) {
-  return p.cuSeqlensQ || p.keysEndInside();
+inline bool isVarlen(const Problem &p) {
+  return p.cuSeqlensQ || p.kvEndsPerSequence();
 }
 
 /// The input of a rule.
@@ -61,7 +61,7 @@ struct Case {
 
 struct Entry {
   unsigned number;
-  Complaint (*complaint)(const Case &);
+  Violation (*violation)(const Case &);
 };
 
 /// A role that passes know, required if the schedule has query tile `tile`.
@@ -87,22 +87,22 @@ struct FamilyRules {
   bool limitsNameTarget;
 };
 
-Complaint checkTarget(const Case &c);
-Complaint checkHeadDims(const Case &c);
-Complaint checkChunks(const Case &c);
-Complaint checkSlices(const Case &c);
-Complaint checkSharing(const Case &c);
-Complaint checkCtaGroup(const Case &c);
-Complaint checkSmem(const Case &c);
-Complaint checkFeatures(const Case &c);
-Complaint checkThreshold(const Case &c);
-Complaint checkRoles(const Case &c);
-Complaint checkWarps(const Case &c);
-Complaint checkRegisters(const Case &c);
+Violation checkTarget(const Case &c);
+Violation checkHeadDims(const Case &c);
+Violation checkChunks(const Case &c);
+Violation checkSlices(const Case &c);
+Violation checkSharing(const Case &c);
+Violation checkCtaGroup(const Case &c);
+Violation checkSmem(const Case &c);
+Violation checkFeatures(const Case &c);
+Violation checkThreshold(const Case &c);
+Violation checkRoles(const Case &c);
+Violation checkWarps(const Case &c);
+Violation checkRegisters(const Case &c);
 /// Check the limits of RegisterDemand.def, first those that do not depend on
 /// the scheduler, so that `single` repairs the others.
-Complaint checkDemand(const Case &c);
-Complaint checkLoopDemand(const Case &c);
+Violation checkDemand(const Case &c);
+Violation checkLoopDemand(const Case &c);
 
 } // namespace fmha::schedule
 

@@ -18,7 +18,7 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-using Complaint = std::optional<std::string>;
+using Violation = std::optional<std::string>;
 
 static std::string str(uint64_t value) { return std::to_string(value); }
 
@@ -110,7 +110,7 @@ static Memory describeSmem(const Schedule &s, const Footprint &sizes,
   return memory;
 }
 
-static Complaint verifyNames(const Memory &memory) {
+static Violation verifyNames(const Memory &memory) {
   auto isWanted = [&](const std::string &name) {
     return std::any_of(memory.wanted.begin(), memory.wanted.end(),
                        [&](const Wanted &w) { return w.name == name; });
@@ -129,7 +129,7 @@ static Complaint verifyNames(const Memory &memory) {
   return std::nullopt;
 }
 
-static Complaint verifySizes(const Memory &memory) {
+static Violation verifySizes(const Memory &memory) {
   for (const Wanted &wanted : memory.wanted) {
     const Region &region = *memory.find(wanted.name);
     if (region.size != wanted.size || region.stages != wanted.stages)
@@ -140,7 +140,7 @@ static Complaint verifySizes(const Memory &memory) {
   return std::nullopt;
 }
 
-static Complaint verifyAliases(const Memory &memory) {
+static Violation verifyAliases(const Memory &memory) {
   for (const Wanted &wanted : memory.wanted) {
     const Region &region = *memory.find(wanted.name);
     if (region.aliases != wanted.aliases)
@@ -157,7 +157,7 @@ static Complaint verifyAliases(const Memory &memory) {
   return std::nullopt;
 }
 
-static Complaint verifyOverlaps(const Memory &memory) {
+static Violation verifyOverlaps(const Memory &memory) {
   std::vector<const Region *> own;
   for (const Region &region : memory.regions)
     if (region.aliases.empty())
@@ -173,7 +173,7 @@ static Complaint verifyOverlaps(const Memory &memory) {
   return std::nullopt;
 }
 
-static Complaint verifyLanes(const Schedule &s, const MemoryMap &map) {
+static Violation verifyLanes(const Schedule &s, const MemoryMap &map) {
   bool halfLanes = s.qTileRows * 2 == layout::tmemLanes;
   for (const TmemRegion &region : map.tmem)
     if (region.lane && (!halfLanes || region.lane != layout::tmemHalfLanes))
@@ -194,7 +194,7 @@ static Complaint verifyLanes(const Schedule &s, const MemoryMap &map) {
   return std::nullopt;
 }
 
-static Complaint verifyAlignment(const Memory &memory) {
+static Violation verifyAlignment(const Memory &memory) {
   for (const Wanted &wanted : memory.wanted) {
     const Region &region = *memory.find(wanted.name);
     if (region.start % wanted.alignment)
@@ -205,7 +205,7 @@ static Complaint verifyAlignment(const Memory &memory) {
   return std::nullopt;
 }
 
-static Complaint verifyInside(const Memory &memory) {
+static Violation verifyInside(const Memory &memory) {
   for (const Region &region : memory.regions)
     if (region.end() > memory.end)
       return memory.quote(region) + " ends beyond the " + str(memory.end) +
@@ -213,7 +213,7 @@ static Complaint verifyInside(const Memory &memory) {
   return std::nullopt;
 }
 
-static Complaint verifyCapacities(const Schedule &schedule,
+static Violation verifyCapacities(const Schedule &schedule,
                                   const MemoryMap &map) {
   const target::Target *gpu = target::findTarget(schedule.target);
   if (!gpu)
@@ -237,7 +237,7 @@ static Complaint verifyCapacities(const Schedule &schedule,
 }
 
 /// Rules of one memory. Names come first: the others look regions up by them.
-static constexpr std::pair<unsigned, Complaint (*)(const Memory &)>
+static constexpr std::pair<unsigned, Violation (*)(const Memory &)>
     memoryRules[] = {{1, verifyNames},     {2, verifySizes},
                      {3, verifyAliases},   {4, verifyOverlaps},
                      {5, verifyAlignment}, {6, verifyInside}};
@@ -253,11 +253,11 @@ std::optional<std::string> fmha::schedule::verify(const Problem &problem,
   for (const Memory &memory :
        {describeTmem(schedule, sizes, map), describeSmem(schedule, sizes, map)})
     for (auto [number, rule] : memoryRules)
-      if (Complaint complaint = rule(memory))
-        return messageOf(number, *complaint);
-  if (Complaint complaint = verifyLanes(schedule, map))
-    return messageOf(7, *complaint);
-  if (Complaint complaint = verifyCapacities(schedule, map))
-    return messageOf(6, *complaint);
+      if (Violation violation = rule(memory))
+        return messageOf(number, *violation);
+  if (Violation violation = verifyLanes(schedule, map))
+    return messageOf(7, *violation);
+  if (Violation violation = verifyCapacities(schedule, map))
+    return messageOf(6, *violation);
   return std::nullopt;
 }

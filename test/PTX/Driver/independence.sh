@@ -6,27 +6,27 @@
 root=$1
 shift
 failures=0
-complain() {
+fail() {
   echo "$1" >&2
   failures=1
 }
 
 for binary in "$@"; do
-  needed=$(readelf -d "$binary") || complain "cannot read $binary"
-  echo "$needed" | grep -q NEEDED || complain "$binary names no library: is it ELF?"
+  needed=$(readelf -d "$binary") || fail "cannot read $binary"
+  echo "$needed" | grep -q NEEDED || fail "$binary names no library: is it ELF?"
   if echo "$needed" | grep NEEDED | grep -i -E 'LLVM|MLIR'; then
-    complain "$binary links LLVM or MLIR"
+    fail "$binary links LLVM or MLIR"
   fi
   if ldd "$binary" | grep -i -E 'libLLVM|libMLIR'; then
-    complain "$binary reaches LLVM or MLIR"
+    fail "$binary reaches LLVM or MLIR"
   fi
   case $binary in
   *.so*)
     exported=$(readelf -W --dyn-syms "$binary" |
       awk '$7 != "UND" && ($5 == "GLOBAL" || $5 == "WEAK") { print $8 }')
-    echo "$exported" | grep -q '^cuInit$' || complain "$binary lacks cuInit"
+    echo "$exported" | grep -q '^cuInit$' || fail "$binary lacks cuInit"
     if echo "$exported" | grep -v -E '^(cu[A-Z]|ptxsim[A-Z])'; then
-      complain "$binary exports more than the API"
+      fail "$binary exports more than the API"
     fi
     ;;
   esac
@@ -39,12 +39,12 @@ foreign=$(grep -rn -E '#include "fmha/|#include <(llvm|mlir|fmha)' \
   grep -v '#include "fmha/PTX/')
 if [ -n "$foreign" ]; then
   echo "$foreign" >&2
-  complain "the simulator includes headers of other rooms"
+  fail "the simulator includes headers of other rooms"
 fi
 climbing=$(grep -rn -E '#include "\.\./\.\./' \
   "$root/lib/PTX" "$root/include/fmha/PTX" "$root/tools/ptx-sim")
-[ -z "$climbing" ] || complain "includes that climb out of the room: $climbing"
+[ -z "$climbing" ] || fail "includes that climb out of the room: $climbing"
 linked=$(grep -rn -E 'LLVM|MLIR|Fmha[A-Z]|LINK_LIBS.*(Layout|Schedule|Pipeline)' \
   --include=CMakeLists.txt "$root/lib/PTX" "$root/tools/ptx-sim")
-[ -z "$linked" ] || complain "the simulator's build names other rooms: $linked"
+[ -z "$linked" ] || fail "the simulator's build names other rooms: $linked"
 exit $failures

@@ -42,7 +42,7 @@ static void launchEntry(const Module &module, const Module::Entry &entry,
   for (const Module::Parameter &parameter : entry.parameters)
     config.parameters.push_back(valueOf(device, parameter.size));
   LaunchResult result = launch(device, module, config, options);
-  // A turn may end a little behind the limit, never far.
+  // A turn may end a little after the limit, never far.
   if (result.warpInstructions > kMaxSteps + 4096) {
     std::fprintf(stderr, "the step limit was passed by far\n");
     std::abort();

@@ -119,7 +119,7 @@ TEST(DriverChoice, UnsetTakesTheGpuElseTheSimulator) {
 }
 
 TEST(DriverChoice, UnknownNamesAreLeftToTheLoader) {
-  EXPECT_EQ(driver::findBeside("libnone.so"), "libnone.so");
+  EXPECT_EQ(driver::findNearLibrary("libnone.so"), "libnone.so");
 }
 
 } // namespace

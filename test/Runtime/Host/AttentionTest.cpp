@@ -306,7 +306,7 @@ TEST_F(Attention, WritesOutsideATensorAreFound) {
     const llvm::json::Object &finding = *report.findings[0].getAsObject();
     EXPECT_EQ(finding.getString("id"), "host.write-outside-tensor");
     EXPECT_THAT(finding.getString("message")->str(),
-                HasSubstr("wrote 16 bytes before, between or behind the "
+                HasSubstr("wrote 16 bytes before, between or after the "
                           "elements of 'o'"));
   }
 }

@@ -35,7 +35,7 @@ static Plan planOf(unsigned headDim, unsigned qTiles, PPlacement placement) {
 
 /// verify() of the map for head dim 128, two tiles, P in tensor memory, after
 /// `change`; "" if it passes.
-static std::string complaint(const std::function<void(MemoryMap &)> &change,
+static std::string violation(const std::function<void(MemoryMap &)> &change,
                              PPlacement placement = PPlacement::Tmem) {
   Plan plan = planOf(128, 2, placement);
   change(plan.map);
@@ -280,68 +280,68 @@ TEST(MemoryMap, CheckRefusesOnlyWhatDoesNotFit) {
 //===----------------------------------------------------------------------===//
 
 TEST(Verify, AcceptsWhatLayOutMakes) {
-  EXPECT_EQ(complaint([](MemoryMap &) {}), "");
-  EXPECT_EQ(complaint([](MemoryMap &) {}, PPlacement::Smem), "");
+  EXPECT_EQ(violation([](MemoryMap &) {}), "");
+  EXPECT_EQ(violation([](MemoryMap &) {}, PPlacement::Smem), "");
 }
 
 TEST(Verify, V1Names) {
-  EXPECT_EQ(complaint([](MemoryMap &m) { tmem(m, "O1").name = "O2"; }),
+  EXPECT_EQ(violation([](MemoryMap &m) { tmem(m, "O1").name = "O2"; }),
             "map.V1: expected a tensor-memory region \"O1\", got none");
-  EXPECT_THAT(complaint([](MemoryMap &m) {
+  EXPECT_THAT(violation([](MemoryMap &m) {
                 m.smem.push_back({"P0", 0, 16, 1, 16, ""});
               }),
               AllOf(StartsWith("map.V1: "), HasSubstr("serves no tile")));
-  EXPECT_EQ(complaint([](MemoryMap &m) { m.smem.push_back(smem(m, "KV")); }),
+  EXPECT_EQ(violation([](MemoryMap &m) { m.smem.push_back(smem(m, "KV")); }),
             "map.V1: expected one shared-memory region \"KV\", got several");
-  EXPECT_THAT(complaint([](MemoryMap &m) { m = {}; }), StartsWith("map.V1: "));
+  EXPECT_THAT(violation([](MemoryMap &m) { m = {}; }), StartsWith("map.V1: "));
 }
 
 TEST(Verify, V2Sizes) {
-  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "KV").stages = 4; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { smem(m, "KV").stages = 4; }),
               AllOf(StartsWith("map.V2: "), HasSubstr("5 x 32768"),
                     HasSubstr("got 4 x 32768")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "O0").columns = 64; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { tmem(m, "O0").columns = 64; }),
               StartsWith("map.V2: "));
-  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "barriers").bytes = 8; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { smem(m, "barriers").bytes = 8; }),
               StartsWith("map.V2: "));
 }
 
 TEST(Verify, V3Aliases) {
-  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "P0").aliases = "S1"; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { tmem(m, "P0").aliases = "S1"; }),
               AllOf(StartsWith("map.V3: "), HasSubstr("to alias \"S0\"")));
   EXPECT_THAT(
-      complaint([](MemoryMap &m) { tmem(m, "P1").column = 128; }),
+      violation([](MemoryMap &m) { tmem(m, "P1").column = 128; }),
       AllOf(StartsWith("map.V3: "), HasSubstr("begin 64 columns into")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "P0").aliases = ""; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { tmem(m, "P0").aliases = ""; }),
               StartsWith("map.V3: "));
-  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "out0").offset = 32768; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { smem(m, "out0").offset = 32768; }),
               AllOf(StartsWith("map.V3: "), HasSubstr("begin 0 bytes into")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "KV").aliases = "Q0"; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { smem(m, "KV").aliases = "Q0"; }),
               StartsWith("map.V3: "));
 }
 
 TEST(Verify, V4Overlaps) {
   EXPECT_THAT(
-      complaint([](MemoryMap &m) { tmem(m, "O1").column = 300; }),
+      violation([](MemoryMap &m) { tmem(m, "O1").column = 300; }),
       AllOf(StartsWith("map.V4: "), HasSubstr("overlap by 84 columns")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "stats1").offset -= 16; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { smem(m, "stats1").offset -= 16; }),
               AllOf(StartsWith("map.V4: "), HasSubstr("\"stats0\""),
                     HasSubstr("overlap by 16 bytes")));
   EXPECT_THAT(
-      complaint([](MemoryMap &m) { smem(m, "P1").offset -= 1024; },
+      violation([](MemoryMap &m) { smem(m, "P1").offset -= 1024; },
                 PPlacement::Smem),
       AllOf(StartsWith("map.V4: "), HasSubstr("overlap by 1024 bytes")));
 }
 
 TEST(Verify, V5Alignment) {
   // Moving everything keeps all else in order.
-  EXPECT_THAT(complaint([](MemoryMap &m) {
+  EXPECT_THAT(violation([](MemoryMap &m) {
                 for (SmemRegion &region : m.smem)
                   region.offset += 512;
                 m.smemBytes += 512;
               }),
               AllOf(StartsWith("map.V5: "), HasSubstr("multiple of 1024")));
-  EXPECT_THAT(complaint([](MemoryMap &m) {
+  EXPECT_THAT(violation([](MemoryMap &m) {
                 smem(m, "tmem_address").offset += 4;
                 m.smemBytes += 16;
               }),
@@ -349,15 +349,15 @@ TEST(Verify, V5Alignment) {
 }
 
 TEST(Verify, V6Capacities) {
-  EXPECT_THAT(complaint([](MemoryMap &m) { m.tmemColumns = 256; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { m.tmemColumns = 256; }),
               AllOf(StartsWith("map.V6: "), HasSubstr("ends beyond the 256")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { m.tmemColumns = 1024; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { m.tmemColumns = 1024; }),
               AllOf(StartsWith("map.V6: "), HasSubstr("power of two")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { m.tmemColumns = 513; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { m.tmemColumns = 513; }),
               AllOf(StartsWith("map.V6: "), HasSubstr("power of two")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { m.smemBytes -= 16; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { m.smemBytes -= 16; }),
               AllOf(StartsWith("map.V6: "), HasSubstr("ends beyond")));
-  EXPECT_THAT(complaint([](MemoryMap &m) { m.smemBytes = 232464; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { m.smemBytes = 232464; }),
               AllOf(StartsWith("map.V6: "), HasSubstr("(16 too many)")));
 }
 
@@ -369,7 +369,7 @@ TEST(Verify, V6KnowsTheTarget) {
 }
 
 TEST(Verify, V7Lanes) {
-  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "S0").lane = 16; }),
+  EXPECT_THAT(violation([](MemoryMap &m) { tmem(m, "S0").lane = 16; }),
               AllOf(StartsWith("map.V7: "), HasSubstr("of 128 rows"),
                     HasSubstr("to begin at lane 0, got 16")));
   Problem problem;

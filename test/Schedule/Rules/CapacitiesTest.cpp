@@ -33,13 +33,13 @@ Demand full() {
   return demand;
 }
 
-/// What `change` makes check() say: all complaints, or "fits".
+/// What `change` makes check() say: all violations, or "fits".
 std::string text(const std::function<void(Demand &)> &change) {
   Demand demand = full();
   change(demand);
   std::string all;
-  for (const Complaint &complaint : check(demand))
-    all += complaint.text + "\n";
+  for (const Violation &violation : check(demand))
+    all += violation.text + "\n";
   return all.empty() ? "fits" : all;
 }
 

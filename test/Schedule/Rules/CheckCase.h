@@ -47,7 +47,7 @@ inline std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false,
 /// check() of the sound schedule for head dim 128 after `change`, with the
 /// planner's roles if that leaves them alone; "" if it passes.
 inline std::string
-complaint(const std::function<void(Problem &, Schedule &)> &change) {
+violation(const std::function<void(Problem &, Schedule &)> &change) {
   Problem problem = problemOf(128);
   Schedule schedule = soundSchedule();
   change(problem, schedule);

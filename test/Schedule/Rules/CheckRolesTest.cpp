@@ -17,26 +17,26 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST(Check, C9Roles) {
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles.clear(); }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.roles.clear(); }),
               StartsWith("plan.C9: expected a role \"softmax0\""));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { role(s, "spare").name = "helper"; }),
+      violation([](auto &, Schedule &s) { role(s, "spare").name = "helper"; }),
       AllOf(StartsWith("plan.C9: "), HasSubstr("got \"helper\"")));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { role(s, "spare").name = "store"; }),
+      violation([](auto &, Schedule &s) { role(s, "spare").name = "store"; }),
       AllOf(StartsWith("plan.C9: "), HasSubstr("\"store\" twice")));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { role(s, "correction").warps = 3; }),
+      violation([](auto &, Schedule &s) { role(s, "correction").warps = 3; }),
       HasSubstr("\"correction\" to have 4 warps, got 3"));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { role(s, "softmax1").firstWarp = 5; }),
+      violation([](auto &, Schedule &s) { role(s, "softmax1").firstWarp = 5; }),
       HasSubstr("multiple of 4 warps"));
 }
 
 TEST(Check, C9OneTileNeedsNoSecondSoftmax) {
   // Twelve warps: the idle softmax group is left out.
   auto without = [](unsigned qTiles) {
-    return complaint([=](auto &, Schedule &s) {
+    return violation([=](auto &, Schedule &s) {
       s.qTiles = qTiles;
       s.roles = {{"softmax0", 0, 4, 216}, {"correction", 4, 4, 136},
                  {"load", 8, 1, 136},     {"mma", 9, 1, 136},
@@ -48,17 +48,17 @@ TEST(Check, C9OneTileNeedsNoSecondSoftmax) {
 }
 
 TEST(Check, C10Warps) {
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles.pop_back(); }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.roles.pop_back(); }),
               AllOf(StartsWith("plan.C10: warp 15 has no role"),
                     HasSubstr("\"spare\"")));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { role(s, "store").firstWarp = 13; }),
+      violation([](auto &, Schedule &s) { role(s, "store").firstWarp = 13; }),
       AllOf(StartsWith("plan.C10: expected one role per warp"),
             HasSubstr("\"mma\" and \"store\" on warp 13")));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { role(s, "spare").firstWarp = 32; }),
+      violation([](auto &, Schedule &s) { role(s, "spare").firstWarp = 32; }),
       HasSubstr("ends at warp 33, a CTA has at most 32 warps"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) {
+  EXPECT_THAT(violation([](auto &, Schedule &s) {
                 role(s, "spare") = {"spare", ~0u, ~0u, 48};
               }),
               StartsWith("plan.C10: "));
@@ -66,7 +66,7 @@ TEST(Check, C10Warps) {
 
 TEST(Check, C11Registers) {
   auto softmax = [](unsigned registers) {
-    return complaint([=](auto &, Schedule &s) {
+    return violation([=](auto &, Schedule &s) {
       role(s, "softmax0").registers = registers;
     });
   };
@@ -78,14 +78,14 @@ TEST(Check, C11Registers) {
             "plan.C11: the roles need 66560 registers, 65536 are available "
             "(1024 too many): a CTA of 512 threads starts with 128 each");
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { role(s, "mma").registers = 40; }),
+      violation([](auto &, Schedule &s) { role(s, "mma").registers = 40; }),
       StartsWith("plan.C11: expected the same registers for all roles of "
                  "warpgroup 3"));
 }
 
 TEST(Check, C11RolesHaveWhatThePlannerGives) {
   auto with = [](unsigned kvBlock, unsigned rolesFor, bool emulating = false) {
-    return complaint([=](auto &, Schedule &s) {
+    return violation([=](auto &, Schedule &s) {
       s.kvBlock = kvBlock;
       s.roles = defaultRoles(2, emulating, rolesFor);
     });

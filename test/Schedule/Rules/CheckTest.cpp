@@ -22,15 +22,15 @@ using testing::Not;
 using testing::StartsWith;
 
 TEST(Check, AcceptsASoundSchedule) {
-  EXPECT_EQ(complaint([](Problem &, Schedule &) {}), "");
+  EXPECT_EQ(violation([](Problem &, Schedule &) {}), "");
 }
 
 TEST(Check, C1Target) {
-  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.target = "sm_103a"; }), "");
-  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.target = "sm_13"; }),
+  EXPECT_EQ(violation([](auto &, Schedule &s) { s.target = "sm_103a"; }), "");
+  EXPECT_EQ(violation([](auto &, Schedule &s) { s.target = "sm_13"; }),
             "plan.C1: expected a known target (sm_100a, sm_103a, sm_90a), got "
             "\"sm_13\"");
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.target = "sm_80"; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.target = "sm_80"; }),
               AllOf(StartsWith("plan.C1: "), HasSubstr("sm_80"),
                     HasSubstr("take one of sm_100a, sm_103a, sm_90a")));
 }
@@ -38,25 +38,25 @@ TEST(Check, C1Target) {
 TEST(Check, C2HeadDims) {
   // Every multiple of 8 that two whole tiles have room for.
   for (unsigned dim = 8; dim <= 128; dim += 8)
-    EXPECT_EQ(complaint([&](Problem &p, auto &) { p = problemOf(dim); }), "")
+    EXPECT_EQ(violation([&](Problem &p, auto &) { p = problemOf(dim); }), "")
         << dim;
-  EXPECT_EQ(complaint([](Problem &p, auto &) { p.headDimV = 40; }), "");
+  EXPECT_EQ(violation([](Problem &p, auto &) { p.headDimV = 40; }), "");
   EXPECT_EQ(
-      complaint([](Problem &p, auto &) { p = problemOf(60); }),
+      violation([](Problem &p, auto &) { p = problemOf(60); }),
       "plan.C2: expected head_dim to be a positive multiple of 8, since TMA "
       "moves 16 bytes of a row at a time, got 60; take 56 or 64");
-  EXPECT_THAT(complaint([](Problem &p, auto &) { p.headDimV = 4; }),
+  EXPECT_THAT(violation([](Problem &p, auto &) { p.headDimV = 4; }),
               AllOf(StartsWith("plan.C2: expected head_dim_v to be a positive"),
                     HasSubstr("got 4; take 8")));
-  EXPECT_THAT(complaint([](Problem &p, auto &) { p = problemOf(0); }),
+  EXPECT_THAT(violation([](Problem &p, auto &) { p = problemOf(0); }),
               HasSubstr("got 0; take 8"));
   EXPECT_EQ(
-      complaint([](Problem &p, auto &) { p = problemOf(256); }),
+      violation([](Problem &p, auto &) { p = problemOf(256); }),
       "plan.C2: 2 query tiles need 768 tensor-memory columns (S 128 and O 256 "
       "each), 512 are available; take o_columns of at most 128, or one query "
       "tile");
   EXPECT_THAT(
-      complaint([](Problem &p, Schedule &s) {
+      violation([](Problem &p, Schedule &s) {
         p = problemOf(512);
         s.qTiles = 1;
       }),
@@ -65,7 +65,7 @@ TEST(Check, C2HeadDims) {
                 "most 384, or q_tile_rows = 64"));
   // S of 64 rows lies beside O or in the other lanes.
   EXPECT_THAT(
-      complaint([](Problem &p, Schedule &s) {
+      violation([](Problem &p, Schedule &s) {
         p.headDimV = 576;
         s.qTiles = 1;
         s.qTileRows = 64;
@@ -73,7 +73,7 @@ TEST(Check, C2HeadDims) {
       HasSubstr("1 query tile needs 576 tensor-memory columns (S 128 "
                 "and O 576 each), 512 are available; take o_columns of at "
                 "most 512"));
-  EXPECT_THAT(complaint([](Problem &p, auto &) {
+  EXPECT_THAT(violation([](Problem &p, auto &) {
                 p.vInK = true;
                 p.headDimV = 136;
               }),
@@ -82,13 +82,13 @@ TEST(Check, C2HeadDims) {
 
 TEST(Check, C3PackedHeads) {
   for (unsigned heads = 1; heads <= 128; heads *= 2)
-    EXPECT_EQ(complaint([&](auto &, Schedule &s) { s.packHeads = heads; }), "");
+    EXPECT_EQ(violation([&](auto &, Schedule &s) { s.packHeads = heads; }), "");
   for (unsigned heads : {0u, 3u, 96u, 256u})
-    EXPECT_EQ(complaint([&](auto &, Schedule &s) { s.packHeads = heads; }),
+    EXPECT_EQ(violation([&](auto &, Schedule &s) { s.packHeads = heads; }),
               "plan.C3: expected pack_heads to be a power of two of at most "
               "q_tile_rows, 128, got " +
                   std::to_string(heads));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) {
+  EXPECT_THAT(violation([](auto &, Schedule &s) {
                 s.qTiles = 1;
                 s.qTileRows = 64;
                 s.packHeads = 128;
@@ -97,33 +97,33 @@ TEST(Check, C3PackedHeads) {
 }
 
 TEST(Check, C3Tiles) {
-  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 1; }), "");
-  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 3; }),
+  EXPECT_EQ(violation([](auto &, Schedule &s) { s.qTiles = 1; }), "");
+  EXPECT_EQ(violation([](auto &, Schedule &s) { s.qTiles = 3; }),
             "plan.C3: expected q_tiles to be 1 or 2, got 3");
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTileRows = 64; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.qTileRows = 64; }),
               StartsWith("plan.C3: expected one query tile of 64 rows, got 2"));
-  EXPECT_EQ(complaint([](auto &, Schedule &s) {
+  EXPECT_EQ(violation([](auto &, Schedule &s) {
               s.qTileRows = 64;
               s.qTiles = 1;
             }),
             "");
   for (unsigned rows : {0u, 32u, 96u, 256u})
-    EXPECT_THAT(complaint([=](auto &, Schedule &s) { s.qTileRows = rows; }),
+    EXPECT_THAT(violation([=](auto &, Schedule &s) { s.qTileRows = rows; }),
                 StartsWith("plan.C3: expected q_tile_rows to be 64 or 128"));
-  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.kvBlock = 64; }), "");
+  EXPECT_EQ(violation([](auto &, Schedule &s) { s.kvBlock = 64; }), "");
   for (unsigned keys : {0u, 32u, 96u, 256u})
-    EXPECT_THAT(complaint([=](auto &, Schedule &s) { s.kvBlock = keys; }),
+    EXPECT_THAT(violation([=](auto &, Schedule &s) { s.kvBlock = keys; }),
                 StartsWith("plan.C3: expected kv_block to be 64 or 128"));
 }
 
 TEST(Check, C4CtaGroup) {
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.ctaGroup = 2; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.ctaGroup = 2; }),
               StartsWith("plan.C4: expected cta_group to be 1, got 2"));
 }
 
 TEST(Check, C5Placement) {
   auto with = [](PPlacement placement) {
-    return complaint([=](auto &, Schedule &s) { s.pPlacement = placement; });
+    return violation([=](auto &, Schedule &s) { s.pPlacement = placement; });
   };
   EXPECT_EQ(with(PPlacement::Tmem), "");
   EXPECT_EQ(with(PPlacement::Smem), "");
@@ -137,7 +137,7 @@ TEST(Check, C5PlacementInTheLanesOfO) {
   // O of 384 columns leaves S of 128 its lanes, and P over S is read from
   // there.
   auto with = [](unsigned headDimV, PPlacement placement) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p.headDimV = headDimV;
       s.qTiles = 1;
       s.qTileRows = 64;
@@ -158,7 +158,7 @@ TEST(Check, C5PlacementInTheLanesOfO) {
 
 TEST(Check, C6SharedMemory) {
   auto stages = [](unsigned count, PPlacement placement) {
-    return complaint([=](auto &, Schedule &s) {
+    return violation([=](auto &, Schedule &s) {
       s.kvStages = count;
       s.pPlacement = placement;
     });
@@ -180,7 +180,7 @@ TEST(Check, C6SharedMemory) {
 TEST(Check, C8EmulatedExponentialsNeedRegisters) {
   auto with = [](unsigned percent, unsigned tiles, bool emulating = true,
                  unsigned headDim = 128) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p.headDim = p.headDimV = headDim;
       s.exp2EmulatedPercent = percent;
       s.qTiles = tiles;
@@ -219,20 +219,20 @@ TEST(Check, C8EmulatedExponentialsNeedRegisters) {
 TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
   // What leaves roles too few registers for both.
   auto emulating = [](const std::function<void(Problem &, Schedule &)> &more) {
-    return complaint([&](Problem &p, Schedule &s) {
+    return violation([&](Problem &p, Schedule &s) {
       s.exp2EmulatedPercent = 12;
       more(p, s);
     });
   };
-  auto undivided = [](Scheduler scheduler) {
+  auto unnormalized = [](Scheduler scheduler) {
     return [=](Problem &p, Schedule &s) {
       p.unnormalised = true;
       s.rescaleThreshold = 0;
       s.scheduler = scheduler;
     };
   };
-  EXPECT_EQ(emulating(undivided(Scheduler::Single)), "");
-  EXPECT_THAT(emulating(undivided(Scheduler::Static)),
+  EXPECT_EQ(emulating(unnormalized(Scheduler::Single)), "");
+  EXPECT_THAT(emulating(unnormalized(Scheduler::Static)),
               HasSubstr("exp2_emulated, scheduler static and an "
                         "unnormalized output"));
   // None of these makes ptxas spill.
@@ -252,7 +252,7 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
 
 TEST(Check, AcceptsBoundsOfSequencesInALoopOfTwoTiles) {
   for (Scheduler scheduler : {Scheduler::Static, Scheduler::Dynamic})
-    EXPECT_EQ(complaint([=](Problem &p, Schedule &s) {
+    EXPECT_EQ(violation([=](Problem &p, Schedule &s) {
                 p.kvLens = true;
                 p.mask.left = 100;
                 s.scheduler = scheduler;
@@ -262,7 +262,7 @@ TEST(Check, AcceptsBoundsOfSequencesInALoopOfTwoTiles) {
 
 TEST(Check, C8SplitsOfTwoSourcesKeepBoundsOfSequences) {
   auto without = [](int left) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p.kvLens = left != 0;
       if (left != 1)
         p.mask.left = 100;
@@ -281,7 +281,7 @@ TEST(Check, C8SplitsOfTwoSourcesKeepBoundsOfSequences) {
 
 TEST(Check, C8PackedHeadsAndListsBesideAnotherTile) {
   auto without = [](int left, unsigned tiles, Scheduler scheduler) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p.cuSeqlensQ = left != 0;
       if (left != 1)
         p.captures = {{"f32", 1}};
@@ -303,7 +303,7 @@ TEST(Check, C8PackedHeadsAndListsBesideAnotherTile) {
 TEST(Check, C8ProductsOfWideHeadsComeInChunks) {
   auto with = [](unsigned headDim, unsigned chunk, bool shared = false,
                  unsigned rows = 128) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p.headDim = headDim;
       p.headDimV = 64;
       p.vInK = shared;
@@ -336,7 +336,7 @@ TEST(Check, C8ProductsOfWideHeadsComeInChunks) {
 
 TEST(Check, AcceptsPackedHeadsAndReadsForEachKeyBehindALeftBound) {
   for (unsigned rows : {64u, 128u})
-    EXPECT_EQ(complaint([=](Problem &p, Schedule &s) {
+    EXPECT_EQ(violation([=](Problem &p, Schedule &s) {
                 p.captures = {{"f32", 1}, {"f32", 4}};
                 p.scoreByKey = true;
                 p.mask.left = 100;
@@ -350,10 +350,10 @@ TEST(Check, AcceptsPackedHeadsAndReadsForEachKeyBehindALeftBound) {
 
 TEST(Check, C8FeaturesThatNoPassBuilds) {
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.scheduler = Scheduler(3); }),
+      violation([](auto &, Schedule &s) { s.scheduler = Scheduler(3); }),
       StartsWith("plan.C8: expected scheduler to be single, static or "
                  "dynamic, since no pass implements anything else; got 3"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) {
+  EXPECT_THAT(violation([](auto &, Schedule &s) {
                 // The default threshold goes with no number of splits.
                 s.splits = 257;
               }),
@@ -362,7 +362,7 @@ TEST(Check, C8FeaturesThatNoPassBuilds) {
 
 TEST(Check, C6NamesOnlyWhatCanBeHad) {
   auto with = [](const char *target, unsigned headDim, unsigned stages) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p.headDim = p.headDimV = headDim;
       s.target = target;
       s.qTiles = 1;
@@ -386,7 +386,7 @@ TEST(Check, C6NamesOnlyWhatCanBeHad) {
 
 TEST(Check, C8SlicesOfP) {
   auto with = [](unsigned slices, unsigned kvBlock, unsigned stages = 2) {
-    return complaint([=](auto &, Schedule &s) {
+    return violation([=](auto &, Schedule &s) {
       s.pSlices = slices;
       s.kvBlock = kvBlock;
       s.kvStages = stages;
@@ -408,7 +408,7 @@ TEST(Check, C8SlicesOfP) {
 /// each stage: 2 · 22 + 2 · 10 are the 64 that are kept.
 TEST(Check, C6SlicesOfPTakeBarriers) {
   auto with = [](unsigned slices, unsigned stages) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p.headDim = p.headDimV = 8;
       s.kvBlock = 64;
       s.pSlices = slices;
@@ -424,8 +424,8 @@ TEST(Check, C6SlicesOfPTakeBarriers) {
 /// check() for head dims 576 and 512, one tile, 256 columns of O and chunks of
 /// 128 columns and 64 keys, after `change`.
 static std::string
-wideComplaint(const std::function<void(Problem &, Schedule &)> &change) {
-  return complaint([&](Problem &p, Schedule &s) {
+wideViolation(const std::function<void(Problem &, Schedule &)> &change) {
+  return violation([&](Problem &p, Schedule &s) {
     p.headDim = 576;
     p.headDimV = 512;
     s.qTiles = 1;
@@ -438,27 +438,27 @@ wideComplaint(const std::function<void(Problem &, Schedule &)> &change) {
 }
 
 TEST(Check, C8Chunks) {
-  EXPECT_EQ(wideComplaint([](auto &, auto &) {}), "");
-  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.keyChunk = 96; }),
+  EXPECT_EQ(wideViolation([](auto &, auto &) {}), "");
+  EXPECT_THAT(wideViolation([](auto &, Schedule &s) { s.keyChunk = 96; }),
               StartsWith("plan.C8: expected key_chunk to be a multiple of 64"));
   for (unsigned keys : {8u, 48u, 256u})
     EXPECT_THAT(
-        wideComplaint([=](auto &, Schedule &s) { s.valueChunk = keys; }),
+        wideViolation([=](auto &, Schedule &s) { s.valueChunk = keys; }),
         StartsWith("plan.C8: expected value_chunk to be a multiple of 16 that "
                    "divides kv_block"));
-  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 208; }),
+  EXPECT_THAT(wideViolation([](auto &, Schedule &s) { s.oColumns = 208; }),
               StartsWith("plan.C8: expected o_columns to be a multiple of 64"));
   // All columns in one pass, and yet no schedule that an attribute can hold.
-  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 1000; }),
+  EXPECT_THAT(wideViolation([](auto &, Schedule &s) { s.oColumns = 1000; }),
               StartsWith("plan.C8: expected o_columns to be a multiple of 16"));
   // Wider than the head: 576 columns of K, nine panels, and 512 of V.
-  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.keyChunk = 640; }),
+  EXPECT_THAT(wideViolation([](auto &, Schedule &s) { s.keyChunk = 640; }),
               StartsWith("plan.C8: expected key_chunk to be at most 576, "));
-  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 528; }),
+  EXPECT_THAT(wideViolation([](auto &, Schedule &s) { s.oColumns = 528; }),
               StartsWith("plan.C8: expected o_columns to be at most 512, "));
   // Whole blocks of 144 and 64 KiB fit no ring beside a query of 144 KiB.
   EXPECT_THAT(
-      wideComplaint([](auto &, Schedule &s) {
+      wideViolation([](auto &, Schedule &s) {
         s.keyChunk = s.valueChunk = 0;
         s.qTileRows = 64;
       }),
@@ -468,17 +468,17 @@ TEST(Check, C8Chunks) {
 
 TEST(Check, C3TwoTilesTakeWholeBlocks) {
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.keyChunk = 64; }),
+      violation([](auto &, Schedule &s) { s.keyChunk = 64; }),
       AllOf(StartsWith("plan.C3: expected key_chunk and value_chunk to be 0 "
                        "with 2 query tiles"),
             HasSubstr("got 64 and 0")));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.valueChunk = 64; }),
               StartsWith("plan.C3: "));
 }
 
 TEST(Check, C6RingsOfTheirOwn) {
   auto stages = [](unsigned kv, unsigned v) {
-    return complaint([=](auto &, Schedule &s) {
+    return violation([=](auto &, Schedule &s) {
       s.kvStages = kv;
       s.vStages = v;
     });
@@ -489,7 +489,7 @@ TEST(Check, C6RingsOfTheirOwn) {
               StartsWith("plan.C6: expected at least 1 stage of K"));
   EXPECT_THAT(stages(3, 3), AllOf(StartsWith("plan.C6: "),
                                   HasSubstr("3 V stages of 32768 bytes")));
-  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+  EXPECT_THAT(violation([](Problem &p, Schedule &s) {
                 p = problemOf(8);
                 s.qTiles = 1;
                 s.kvStages = 2;
@@ -501,7 +501,7 @@ TEST(Check, C6RingsOfTheirOwn) {
 
 TEST(Check, C8OneMessageForKAndV) {
   auto shared = [](const std::function<void(Problem &, Schedule &)> &change) {
-    return complaint([&](Problem &p, Schedule &s) {
+    return violation([&](Problem &p, Schedule &s) {
       p.vInK = true;
       s.shareKv = true;
       change(p, s);
@@ -521,7 +521,7 @@ TEST(Check, C8OneMessageForKAndV) {
 
 TEST(Check, C8ReadsForEachKeyBesideAnotherTile) {
   auto with = [](unsigned tiles, bool byKey) {
-    return complaint([&](Problem &p, Schedule &s) {
+    return violation([&](Problem &p, Schedule &s) {
       p.score = true;
       p.captures = {{"f32", 4}};
       p.scoreByKey = byKey;
@@ -535,7 +535,7 @@ TEST(Check, C8ReadsForEachKeyBesideAnotherTile) {
 
 TEST(Check, C8CodeThatReadsWithPackedHeadsAndASecondSource) {
   auto with = [](unsigned rows, unsigned heads, bool second, bool reads) {
-    return complaint([&](Problem &p, Schedule &s) {
+    return violation([&](Problem &p, Schedule &s) {
       p.score = true;
       p.source2 = second;
       if (reads)

@@ -23,7 +23,7 @@ using testing::StartsWith;
 
 TEST(Check, C7Threshold) {
   auto with = [](DataType type, double threshold) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p.dtype = type;
       s.rescaleThreshold = threshold;
     });
@@ -40,7 +40,7 @@ TEST(Check, C7Threshold) {
 /// P grows to 2^(threshold + offset).
 TEST(Check, C7OffsetBesideTheThreshold) {
   auto with = [](DataType type, double threshold, unsigned offset) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p.dtype = type;
       s.rescaleThreshold = threshold;
       s.pOffset = offset;
@@ -64,7 +64,7 @@ TEST(Check, C7WhatDependsOnTheTrueMaximum) {
   for (bool Problem::*wanted :
        {&Problem::rowMax, &Problem::rowSum, &Problem::unnormalised})
     for (double threshold : {0.0, 0.5}) {
-      std::string said = complaint([=](Problem &p, Schedule &s) {
+      std::string said = violation([=](Problem &p, Schedule &s) {
         p.*wanted = true;
         s.rescaleThreshold = threshold;
       });
@@ -73,12 +73,12 @@ TEST(Check, C7WhatDependsOnTheTrueMaximum) {
       else
         EXPECT_THAT(said, StartsWith(rule));
     }
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.splits = 2; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.splits = 2; }),
               AllOf(StartsWith(rule),
                     EndsWith("got 8; write rescale_threshold = 0.0")));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.rescaleThreshold = 1e300; }),
+      violation([](auto &, Schedule &s) { s.rescaleThreshold = 1e300; }),
       HasSubstr("got 1e+300: "));
   // An output in f32 alone is divided by the sum of whatever maximum.
-  EXPECT_EQ(complaint([](Problem &p, Schedule &) { p.outF32 = true; }), "");
+  EXPECT_EQ(violation([](Problem &p, Schedule &) { p.outF32 = true; }), "");
 }

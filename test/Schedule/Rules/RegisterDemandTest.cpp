@@ -43,7 +43,7 @@ TEST(RegisterDemand, EachRowHasANameOfItsOwnAndEvidence) {
 /// Rule, role, what is needed and there, row and ways out.
 TEST(RegisterDemand, TheMessageNamesAllOfARow) {
   EXPECT_THAT(
-      complaint([](Problem &p, Schedule &s) {
+      violation([](Problem &p, Schedule &s) {
         p.captures = {{"f32", 1}};
         p.kvLens = true;
         s.packHeads = 8;
@@ -84,7 +84,7 @@ TEST(RegisterDemand, WorkaroundsHoldForTheirKernels) {
 
 TEST(RegisterDemand, ARowMayBeIgnored) {
   auto packed = [] {
-    return complaint([](Problem &p, Schedule &s) {
+    return violation([](Problem &p, Schedule &s) {
       p.source2 = true;
       p.captures = {{"f32", 1}};
       s.packHeads = 8;

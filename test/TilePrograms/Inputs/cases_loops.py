@@ -99,6 +99,109 @@ def chain_and_product_in_one_loop(x, rows):
 
 
 @case()
+def three_chained_products(x, rows):
+    """Each of three products in a loop takes the rounded result of the one before."""
+    a, b, c = x(1, rows, 1, 64), x(1, 192, 1, 64), x(1, 64, 1, 64)
+    body = """
+      %s = tile.dot %ta, %tb transpose_b : !x, !y -> !acc
+      %p = tile.cast %s : !acc to !x
+      %t = tile.dot %p, %tc : !x, !y -> !acc
+      %q = tile.cast %t : !acc to !x
+      %d = tile.dot %q, %tb plus %acc as !acc : !x, !y -> !acc"""
+    load = "\n    %tc = tile.load %vc[%c0] : !v -> !y"
+    text = kernel("abco", LOAD_A + load + loop(body, name="r") + store("%r"))
+    terms = [
+        round_to(x.dtype, round_to(x.dtype, matrix(a) @ block.T) @ matrix(c)) @ block for block in blocks_of(matrix(b))
+    ]
+    return Case(text, [x.tensor(a), x.tensor(b), x.tensor(c), x.output(tensor(sum(terms)))])
+
+
+@case()
+def chain_from_inner_loop(x, rows):
+    """The first of two chained products in a loop takes the sum that a loop inside of it makes."""
+    a, b, c = x(1, rows, 1, 64), x(1, 192, 1, 64), x(1, 192, 1, 64)
+    wide = "memref<?x?x?x192xTYPE, strided<[?, ?, ?, 1]>>"
+    load = "\n    %tc = tile.load %vc[%c0] : !v -> !y"
+    body = f"""{LOAD_A}{load}
+    scf.for %j = %c0 to %c3 step %c1 {{
+      %column = arith.muli %j, %c64 : index
+      {loop()}
+      %u = tile.scale %s by 0.25 : !acc
+      %p = tile.cast %u : !acc to !x
+      %t = tile.dot %p, %tc : !x, !y -> !acc
+      %q = tile.cast %t : !acc to !x
+      %td = tile.load %vc[%column] : !v -> !y
+      %r = tile.dot %q, %td transpose_b : !x, !y -> !acc
+      %h = tile.cast %r : !acc to !x
+      %vo = tile.view %o batch %c0 head %c0 rows %na column %column : {wide} -> <?x192xTYPE>
+      tile.store %h, %vo[%row] : !x, <?x192xTYPE>
+    }}"""
+    p = round_to(x.dtype, 0.25 * sum_of_blocks(matrix(a), matrix(b)))
+    q = round_to(x.dtype, p @ matrix(c)[:64])
+    output = x.output(tensor(q @ matrix(c).T))
+    return Case(kernel("abc", body, f"%o: {wide}"), [x.tensor(a), x.tensor(b), x.tensor(c), output])
+
+
+@case()
+def chain_in_inner_loop(x, rows):
+    """Two chained products of a loop inside of another one, which multiplies what they take once more."""
+    a, b = a_and_b(x, 2 * rows, 192)
+    text = kernel(
+        "abop",
+        f"""
+    scf.for %j = %c0 to %c2 step %c1 {{
+      %at = arith.muli %j, %height : index
+      %t_1 = tile.load %va[%at] : !v -> !x
+      {loop(chain_of("1"))}
+      %tc = tile.load %vb[%c64] : !v -> !y
+      %u = tile.dot %t_1, %tc transpose_b : !x, !y -> !acc
+      {store(row="%at")}
+      {store("%u", "%vp", "%at")}
+    }}""",
+    )
+    beside = x.output(tensor(matrix(a) @ matrix(b)[64:128].T))
+    expected = sum(chain(x, matrix(a), block) for block in blocks_of(matrix(b)))
+    return simple(x, text, a, b, expected, beside)
+
+
+@case()
+def cast_in_loop_of_chain(x, rows):
+    """The first of two chained products in a loop takes what each iteration makes of a product before the loop."""
+    a, b = a_and_b(x, rows, 192)
+    body = """
+      %v = tile.scale %s0 by 0.5 : !acc
+      %p = tile.cast %v : !acc to !x
+      %t = tile.dot %p, %tb transpose_b : !x, !y -> !acc
+      %q = tile.cast %t : !acc to !x
+      %d = tile.dot %q, %tb plus %acc as !acc : !x, !y -> !acc"""
+    text = PRODUCT.replace("%tb", "%t0").replace("%s ", "%s0 ") + loop(body) + store()
+    p = round_to(x.dtype, 0.5 * matrix(a) @ matrix(b)[:64].T)
+    return simple(x, kernel("abo", text), a, b, sum(chain(x, p, block) for block in blocks_of(matrix(b))))
+
+
+@case()
+def chain_stored_in_each_iteration(x, rows):
+    """The second of two chained products is stored, in columns of its own."""
+    a, b = a_and_b(x, rows, 192)
+    wide = "memref<?x?x?x192xTYPE, strided<[?, ?, ?, 1]>>"
+    body = f"""
+      %s = tile.dot %ta, %tb transpose_b : !x, !y -> !acc
+      %p = tile.cast %s : !acc to !x
+      %t = tile.dot %p, %tb : !x, !y -> !acc
+      %u = tile.scale %t by 0.5 : !acc
+      %h = tile.cast %u : !acc to !x
+      %vo = tile.view %o batch %c0 head %c0 rows %na column %first : {wide} -> <?x192xTYPE>
+      tile.store %h, %vo[%row] : !x, <?x192xTYPE>"""
+    text = f"""{LOAD_A}
+    scf.for %i = %c0 to %c3 step %c1 {{
+      %first = arith.muli %i, %c64 : index
+      %tb = tile.load %vb[%first] : !v -> !y{body}
+    }}"""
+    parts = [0.5 * chain(x, matrix(a), block) for block in blocks_of(matrix(b))]
+    return simple(x, kernel("ab", text, f"%o: {wide}"), a, b, np.concatenate(parts, 1))
+
+
+@case()
 def accumulator_stored_in_each_iteration(x, rows):
     """The sum so far is stored, in columns of its own, and the loop goes on."""
     a, b = a_and_b(x, rows, 256)
@@ -192,6 +295,26 @@ def nest(x, rows, trips):
         "%count: i32",
     )
     return simple(x, text, a, b, sum_of_blocks(matrix(a), matrix(b)[: 64 * trips]), i32(trips + 2))
+
+
+@case((0,), (3,))
+def normalize_in_nest(x, rows, trips):
+    """Each iteration of a loop writes what an inner one adds up, or zeros if that has no iterations."""
+    a, b = a_and_b(x, 3 * rows, 192)
+    text = kernel(
+        "abo",
+        f"""{TRIPS}
+    %two = tile.fill 2.0 : !row
+    scf.for %j = %c0 to %c3 step %c1 {{
+      %at = arith.muli %j, %height : index
+      %ta = tile.load %va[%at] : !v -> !x
+      {loop(bounds="%c0 to %trips step %c1")}
+      %n = tile.normalize %s, %two : !acc, !row to !x
+      tile.store %n, %vo[%at] : !x, !v
+    }}""",
+        "%count: i32",
+    )
+    return simple(x, text, a, b, sum_of_blocks(matrix(a), matrix(b)[: 64 * trips]) / 2, i32(trips + 2))
 
 
 @case()

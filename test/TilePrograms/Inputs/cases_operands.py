@@ -44,6 +44,19 @@ def capture_of_rank(x, rows, rank):
 
 
 @case()
+def compared_capture(x, rows):
+    """A number of 16 bits is compared with a constant."""
+    capture = f"memref<64xTYPE, {GLOBAL}>"
+    body = f"""%q = fmha.read %capture[%j] : {capture}
+      %w = arith.extf %q : TYPE to f32
+      %limit = arith.constant -0.1875 : f32
+      %above = arith.cmpf ogt, %w, %limit : f32
+      %y = arith.select %above, %e, %w : f32"""
+    numbers = np.asarray(x(64))
+    return modified(x, rows, capture, body, lambda s: np.where(numbers > -0.1875, s, numbers), x.tensor(numbers))
+
+
+@case()
 def scalar(x, rows):
     """An i32 operand is a factor."""
     body = "%q = arith.sitofp %capture : i32 to f32\n      %y = arith.mulf %e, %q : f32"
@@ -87,6 +100,18 @@ def half_of_the_rows(x, _):
     a, b = a_and_b(x, 64, 192)
     made = simple(x, kernel("abo", LOAD_A + loop() + store()), a, b, sum_of_blocks(matrix(a), matrix(b)))
     return Case(made.text, made.operands, rows=64)
+
+
+@case(targets=("sm_100a",))
+def quotient_of_half_of_the_rows(x, _):
+    """Of a tile of 64 rows in registers two threads have halves of a row, and divide both."""
+    a, b = a_and_b(x, 64)
+    body = PRODUCT + """
+    %half = tile.scale %s by 0.5 : !acc
+    %two = tile.fill 2.0 : !row
+    %n = tile.normalize %half, %two : !acc, !row to !x
+    tile.store %n, %vo[%row] : !x, !v"""
+    return simple(x, kernel("abo", body), a, b, matrix(a) @ matrix(b).T / 4, rows=64)
 
 
 def role(name, first, warps):

@@ -156,7 +156,7 @@ def cast_of_two_products(x, rows):
     return simple(x, text, a, b, (round_to(x.dtype, p @ first) + round_to(x.dtype, p @ second)) @ first)
 
 
-@case(targets=("sm_100a",))
+@case()
 def hoisted_cast(x, rows):
     """A cast before a loop is a factor in all of its iterations."""
     a, b = a_and_b(x, rows, 192)
@@ -178,6 +178,40 @@ def cast_multiplied_and_stored(x, rows, when):
     text = kernel("abop", PRODUCT + "\n    %w = tile.cast %s : !acc to !x" + "".join(ops))
     p = round_to(x.dtype, matrix(a) @ matrix(b).T)
     return simple(x, text, a, b, p @ matrix(b), x.output(tensor(p)))
+
+
+@case()
+def load_multiplied_and_stored(x, rows):
+    """Both factors are stored as they were loaded, one of them in a loop."""
+    a, b = a_and_b(x, rows, 192)
+    body = ADD + "\n      tile.store %tb, %vq[%first] : !y, !v"
+    text = kernel("abopq", LOAD_A + "\n    tile.store %ta, %vp[%row] : !x, !v" + loop(body) + store())
+    return simple(x, text, a, b, sum_of_blocks(matrix(a), matrix(b)), x.output(a), x.output(b))
+
+
+@case()
+def slice_multiplied_and_stored(x, rows):
+    """Of one load a slice is multiplied and another one stored."""
+    a, b = x(1, rows, 1, 128), x(1, 64, 1, 64)
+    text = kernel(
+        "bop",
+        """
+    %na = memref.dim %a, %c1 : !wide
+    %va = tile.view %a batch %c0 head %c0 rows %na : !wide -> <?x128xTYPE>
+    %w = tile.load %va[%row] : <?x128xTYPE> -> <ROWSx128xTYPE>
+    %ta = tile.slice %w from 0 : <ROWSx128xTYPE> -> !x
+    %u = tile.slice %w from 64 : <ROWSx128xTYPE> -> !x
+    tile.store %u, %vp[%row] : !x, !v
+"""
+        + LOAD_B
+        + "\n    %s = tile.dot %ta, %tb transpose_b : !x, !y -> !acc"
+        + store(),
+        "%a: !wide",
+    )
+    text = "\n!wide = memref<?x?x?x128xTYPE, strided<[?, ?, ?, 1]>>" + text
+    left, right = matrix(a)[:, :64], matrix(a)[:, 64:]
+    outputs = [x.output(tensor(left @ matrix(b).T)), x.output(tensor(right))]
+    return Case(text, [x.tensor(b), *outputs, x.tensor(a)])
 
 
 @case()

@@ -24,21 +24,10 @@ from tile_tree import ROWS, Builder, TooLarge, Value
 
 TOLERANCE = {"bf16": 1e-2, "f16": 2e-3, "f32": 1e-4}
 
-# What programs are known to fail with, and for which targets; --all draws it, too.
+# What programs are refused with, and for which targets; --all draws it, too.
 BOTH = ("sm_100a", "sm_90a")
 HELD_BACK = {
-    "rescale": (("sm_100a",), "tile.rescale outside of the loop that adds a product up"),
-    "product-over-sum": (("sm_100a",), "tile.normalize or tile.write of a product that other ops read, too"),
-    "register-write": (("sm_100a",), "tile.write of what is no product"),
-    "row-sum-width": (("sm_100a",), "tile.row_sum of 48, 96 or 112 columns"),
-    "factor-width": (("sm_100a",), "a product whose first factor is computed and has 48 columns"),
-    "beside-fused": (("sm_100a",), "a second result beside a loop of two products, of which one takes the other"),
-    "mixed-factors": (("sm_100a",), "products into one accumulator that differ in transpose_b or negate"),
-    "whole-loop": (("sm_100a",), "a loop around products that are not added up in a loop of their own"),
-    "chain-in-loop": (("sm_90a",), "a product of another one in a loop"),
-    "two-results": (("sm_90a",), "two results that share no tile"),
     "narrow-store": (BOTH, "stores of blocks of columns that are no multiple of 64"),
-    "unloaded-view": (BOTH, "a tensor of which there are views alone"),
 }
 
 
@@ -67,7 +56,7 @@ class Generator:
         self.products, self.loaded = int(self.pick(1, 2, 3, 4)), []
         # Tensors that give ops on elements their rows and their keys.
         self.queries = self.last = None
-        self.narrow, self.is_fused = target in ROWS, False
+        self.narrow = target in ROWS
 
     def pick(self, *choices):
         return choices[self.random.integers(len(choices))]
@@ -102,7 +91,7 @@ class Generator:
     def place_cta(self):
         b = self.b
         self.length = self.number(self.m)
-        if self.may("unloaded-view") and self.chance(0.2):
+        if self.chance(0.2):
             self.queries = self.matrix(self.m, 64, is_shared=False)
         id = Value("%id")
         b.op("%id = gpu.block_id x", [], lambda: None, None, b.entry)
@@ -150,10 +139,6 @@ class Generator:
 
     def draw_width(self):
         return int(self.pick(16, 32, 64) if self.narrow else self.pick(16, 32, 48, 64, 96, 128))
-
-    def draw_factor_width(self):
-        width = self.draw_width()
-        return 64 if width == 48 and not self.may("factor-width") else width
 
     def matrix(self, length, columns, is_shared=None):
         """Numbers of each batch and head, or of all."""
@@ -217,8 +202,6 @@ class Generator:
     # Products.
 
     def product(self, place, width):
-        if self.in_loop and not (self.may("whole-loop") and self.may("chain-in-loop")):
-            return self.over_inner(place, width)
         kinds = [self.single, self.over_inner, self.over_inner]
         kinds += [self.pair, self.sliced] if self.products > 1 else []
         kinds += [self.joined] if self.products > 1 and width % 32 == 0 and not self.narrow else []
@@ -234,8 +217,7 @@ class Generator:
 
     def kinds(self, count):
         """Whether each of the products into one accumulator has a transposed factor, and is subtracted."""
-        drawn = [(self.chance(0.5), self.chance(0.2)) for _ in range(count)]
-        return drawn if self.may("mixed-factors") else drawn[:1] * count
+        return [(self.chance(0.5), self.chance(0.2)) for _ in range(count)]
 
     def joined(self, place, width):
         halves = self.blocks
@@ -289,8 +271,6 @@ class Generator:
         column = column or place.column or b.zero
         for _ in range(self.pick(0, 1, 1, 2)):
             kind = self.pick("modify", "modify", "scale", "rescale")
-            if kind == "rescale" and not self.may("rescale"):
-                kind = "modify"
             if kind == "modify":
                 x = b.modify(x, self.view(self.queries), place.row, column, self.code.draw(x.bound))
             elif kind == "scale":
@@ -372,8 +352,7 @@ class Generator:
     def divided(self, place, x, total):
         """Stores `x` over the sums of its rows, in either type."""
         b = self.b
-        in_registers = not x.is_product
-        if self.chance(0.7) or (in_registers and not self.may("register-write")):
+        if self.chance(0.7):
             self.store(place, b.normalize(x, total, self.dtype))
         else:
             view = self.output(place, "f32", x.type.columns, self.tolerance("f32", x, total))
@@ -403,10 +382,6 @@ class Generator:
     def finish(self, place, x):
         b = self.b
         kind = self.pick("store", "store", "softmax", "write", "rows")
-        if x.type.columns in (48, 96, 112) and not self.may("row-sum-width"):
-            kind = "store"
-        if kind == "write" and x.is_product and not self.may("product-over-sum"):
-            x = b.scale(x, 0.5)
         if kind == "store":
             self.store(place, b.cast(x, self.dtype))
         elif kind == "softmax":
@@ -421,27 +396,22 @@ class Generator:
                 self.store(place, b.cast(x, self.dtype))
 
     def pipelines(self, place):
-        for _ in range(self.pick(1, 1, 2) if self.may("two-results") else 1):
-            if self.products > 0 and not (self.is_fused and not self.may("beside-fused")):
+        for _ in range(self.pick(1, 1, 2)):
+            if self.products > 0:
                 self.pipeline(place)
 
     def pipeline(self, place):
         width = self.width if place.column else self.draw_width()
-        is_alone = not self.loaded or self.may("beside-fused")
-        if self.products > 1 and self.chance(0.3) and is_alone and (not self.in_loop or self.may("whole-loop")):
-            self.is_fused = True
+        if self.products > 1 and self.chance(0.3):
             return self.finish_fused(place, self.fused(place, width))
-        most = 2 if not self.in_loop or self.may("chain-in-loop") else 1
-        if self.in_loop and not self.may("whole-loop"):
-            most = 0
-        links = int(self.random.integers(0, min(most, self.products - 1) + 1))
+        links = int(self.random.integers(0, min(2, self.products - 1) + 1))
         self.products -= links
         x = None
         for link in range(links + 1):
             is_last = link == links
             blocks, here = self.blocks, place if is_last else Place(place.row)
             self.blocks = blocks if is_last else 1
-            own = width if is_last else self.draw_factor_width()
+            own = width if is_last else self.draw_width()
             x = self.chained(here, x, own) if x else self.product(here, own)
             self.products += bool(link)
             x = self.elementwise(here, x)
@@ -473,8 +443,8 @@ def main():
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--target", default="sm_100a")
-    parser.add_argument("--all", action="store_true", help="draw what is known to fail, too")
-    parser.add_argument("--with", dest="drawn", default="", help="names of what is known to fail, to draw these")
+    parser.add_argument("--all", action="store_true", help="draw what is refused, too")
+    parser.add_argument("--with", dest="drawn", default="", help="names of what is refused, to draw these")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     held_back = set() if options.all else set(HELD_BACK) - set(options.drawn.split(","))

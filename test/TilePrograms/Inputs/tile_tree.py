@@ -44,7 +44,6 @@ class Value:
     bound: float = 0.0
     rounded: bool = False
     # Whether it is what a product made, which tensor memory holds.
-    is_product: bool = False
 
     def __str__(self):
         return self.name
@@ -236,8 +235,9 @@ class Builder:
         return self.op(f"tile.view {tensor} {place} : {tensor.type} -> {type}", ins, compute, self.new(type))
 
     def takes(self, tile):
-        """Counts the shared memory of a tile."""
-        self.smem += -(-tile.rows * (tile.columns or 1) * (4 if tile.columns is None else 2) // 1024) * 1024
+        """Counts the shared memory of a tile, in panels of 64 columns."""
+        row = 128 * -(-tile.columns // 64) if tile.columns else 4
+        self.smem += -(-tile.rows * row // 1024) * 1024
         self.check_memory()
 
     def check_memory(self):
@@ -292,7 +292,7 @@ class Builder:
 
         bound = 5 * a.bound * b.bound * math.sqrt(inner) + (acc.bound if acc else 0)
         result = self.new(tile, bound, a.rounded or bool(acc and acc.rounded))
-        ins, result.is_product = [a, b] + ([acc] if acc else []), True
+        ins = [a, b] + ([acc] if acc else [])
         return self.op(f"{text} : {a.type}, {b.type} -> {tile}", ins, compute, result)
 
     def scale(self, x, factor):
@@ -354,7 +354,6 @@ class Builder:
     def rescale(self, x, alpha):
         text = f"tile.rescale {x}, {alpha} : {x.type}, {alpha.type}"
         result = self.new(x.type, x.bound * max(alpha.bound, 1.0), x.rounded or alpha.rounded)
-        result.is_product = x.is_product
         return self.op(text, [x, alpha], lambda t, a: t * a[:, None], result)
 
     def normalize(self, x, total, dtype):
@@ -388,7 +387,7 @@ class Builder:
         self.body = outer
         outer.append(loop)
         for out, end in zip(outs, loop.ends):
-            out.bound, out.rounded, out.is_product = end.bound, end.rounded, end.is_product
+            out.bound, out.rounded = end.bound, end.rounded
 
     def text(self):
         arguments = ", ".join(f"%arg{n}: {type}" for n, type in enumerate(self.types))

@@ -1,4 +1,4 @@
-/*===- PtxSim.h - What libptxsim.so offers beside the API -------*- C -*-===*
+/*===- PtxSim.h - Extensions of the API by libptxsim.so ---------*- C -*-===*
  *
  * Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
  * See LICENSE for license information.
@@ -51,7 +51,7 @@ int ptxsimSetOption(const char *name, const char *value);
 
 /* The report of the last launch, one JSON object: schema_version, entry, grid,
  * block, cluster, dynamic_smem_bytes, status (ok | findings | deadlock |
- * step_limit | error), error (null, or why the launch was refused), findings
+ * step_limit | error), error (null, or why the launch was rejected), findings
  * [{id, severity, message, ptx_line, source, warp, lane, cta, other, fix,
  * ptx_column, ptx_end_column, policy, schedule_seed, other_party}], deadlock
  * (null, or the wait-for graph), findings_dropped, warp_instructions,

@@ -9,10 +9,11 @@
 // Stateless model checking of one cluster. A schedule is a sequence of steps. A
 // step is the execution of a warp up to and including its next instruction that
 // changes state observable by others, or the completion of one asynchronous
-// agent. Two steps conflict if one writes what the other accesses. Schedules
-// that differ only in the order of non-conflicting steps are equivalent, and
-// one of each class is enough. Dynamic partial-order reduction (Flanagan and
-// Godefroid, POPL 2005) with sleep sets (Godefroid, LNCS 1032) finds them:
+// operation. Two steps conflict if one writes what the other accesses.
+// Schedules that differ only in the order of non-conflicting steps are
+// equivalent, and one of each class is enough. Dynamic partial-order reduction
+// (Flanagan and Godefroid, POPL 2005) with sleep sets (Godefroid, LNCS 1032)
+// finds them:
 //
 //   Exploration all(10000);
 //   while (all.next()) {
@@ -42,12 +43,12 @@
 namespace ptxsim {
 
 /// The accesses of a step: ranges of keys, each read or written.
-class Footprint {
+class AccessSet {
 public:
   void touch(uint64_t begin, uint64_t end, bool writes);
   /// Makes the step conflict with every step that accesses anything.
   void touchEverything() { everything = true; }
-  bool conflictsWith(const Footprint &other) const;
+  bool conflictsWith(const AccessSet &other) const;
 
 private:
   struct Touch {
@@ -61,7 +62,7 @@ private:
 
 class Exploration {
 public:
-  /// A warp or an agent, by a number that is the same in every schedule.
+  /// A warp or an operation, by a number that is the same in every schedule.
   using Process = uint64_t;
   /// Maximum number of steps of a schedule: explorations are for small kernels.
   static constexpr size_t kMaxSteps = 20000;
@@ -93,17 +94,17 @@ public:
   /// if every choice leads to a schedule that has already run, or if the
   /// schedule is too long.
   std::optional<size_t> choose(const std::vector<Process> &enabled);
-  /// Returns the footprint of the running step.
-  Footprint &footprint() { return stack[depth - 1].footprint; }
+  /// Returns the accesses of the running step.
+  AccessSet &accesses() { return stack[depth - 1].accesses; }
 
 private:
   struct Node {
     std::vector<Process> enabled;
     std::set<Process> backtrack, done;
     /// Steps that need not be tried here, by their process.
-    std::map<Process, Footprint> sleep;
+    std::map<Process, AccessSet> sleep;
     Process chosen = 0;
-    Footprint footprint;
+    AccessSet accesses;
     size_t index() const;
   };
   Node makeNode(const std::vector<Process> &enabled) const;

@@ -55,14 +55,14 @@ struct Dim3 {
   uint64_t count() const { return uint64_t(x) * y * z; }
 };
 
-/// When an asynchronous agent (TMA, tcgen05, bulk store) completes. Eager: at
-/// issue. Late: only when a waiter cannot proceed otherwise. Random: at a
+/// When an asynchronous operation (TMA, tcgen05, bulk store) completes. Eager:
+/// at issue. Late: only when a waiter cannot proceed otherwise. Random: at a
 /// moment drawn from the schedule seed, which also selects the warp that runs.
-/// Pct: by random priorities of warps and agents that change at a few random
-/// moments (Burckhardt et al., ASPLOS 2010), which finds bugs that depend on
-/// few orderings more reliably than Random. Exhaustive: as chosen by an
-/// Exploration. Clusters run sequentially, or in parallel where the result is
-/// the same: under Eager in the order of the grid, under Late the last one
+/// Pct: by random priorities of warps and operations that change at a few
+/// random moments (Burckhardt et al., ASPLOS 2010), which finds bugs that
+/// depend on few orderings more reliably than Random. Exhaustive: as chosen by
+/// an Exploration. Clusters run sequentially, or in parallel where the result
+/// is the same: under Eager in the order of the grid, under Late the last one
 /// first, under Random and Pct in an order drawn from the seed.
 enum class Policy { Eager, Late, Random, Pct, Exhaustive };
 /// Fast: products and sums in fp32. Exact: the fixed-point window of the
@@ -141,9 +141,9 @@ struct Party {
   unsigned ptxLine = 0, ptxColumn = 0, ptxWidth = 0;
   /// "file:line" from .loc, empty if there is none.
   std::string source;
-  /// The agent that the warp issued and that acts for it: "TMA load of 512
+  /// The operation that the warp issued and that acts for it: "TMA load of 512
   /// bytes to shared 0x400". Empty if the warp itself acts.
-  std::string agent;
+  std::string operation;
 };
 
 /// An error of the simulated program, and the party that caused it. Ids are
@@ -221,7 +221,7 @@ struct BlockedPath {
 struct DeadlockReport {
   std::vector<BlockedPath> paths;
   std::vector<WaitObject> objects;
-  /// "cta 0,0,0 warp 3", and agents in flight.
+  /// "cta 0,0,0 warp 3", and operations in flight.
   std::vector<std::string> exitedWarps, inFlight;
 };
 

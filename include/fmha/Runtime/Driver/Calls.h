@@ -145,14 +145,15 @@ struct Calls {
 std::optional<Calls> open(const std::string &library, std::string &why);
 
 /// Opens the library named by FMHA_DRIVER. If that is unset or empty:
-/// libcuda.so.1 if it has a device, else libptxsim.so, located by findBeside().
-/// A name without a slash is first searched for with findBeside().
+/// libcuda.so.1 if it has a device, else libptxsim.so, located by
+/// findNearLibrary(). A name without a slash is first searched for with
+/// findNearLibrary().
 std::optional<Calls> openDefault(std::string &why);
 
 /// Returns the path of the file `name` in the folder of the shared library that
 /// this code is linked into, or of the program, or in ../lib or lib of these.
 /// If none of them has it, returns `name` for the loader to find.
-std::string findBeside(const std::string &name);
+std::string findNearLibrary(const std::string &name);
 
 } // namespace fmha::runtime::driver
 

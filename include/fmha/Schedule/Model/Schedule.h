@@ -63,7 +63,7 @@ struct Problem : Facts {
 
   /// Returns whether the tensor maps of keys and values end where a sequence
   /// does: for both segments or none, since one message serves either.
-  bool keysEndInside() const { return cuSeqlensK || kvLens || source2Lens; }
+  bool kvEndsPerSequence() const { return cuSeqlensK || kvLens || source2Lens; }
   /// Returns whether an output depends on which maximum was subtracted.
   bool needsTrueMax() const { return rowMax || rowSum || unnormalised; }
 };

@@ -23,8 +23,8 @@ std::string_view familyName(const Schedule &schedule);
 std::string explain(const Problem &problem, const Plan &plan);
 
 /// Returns the report for a problem that no kernel serves, for `reason`.
-std::string explainRefusal(const std::string &target,
-                           const std::string &reason);
+std::string explainRejection(const std::string &target,
+                             const std::string &reason);
 
 /// The sections of the report, "" for an empty one.
 std::string drawTmem(const MemoryMap &map);

@@ -20,7 +20,8 @@
 namespace fmha::schedule::capacities {
 
 using Memory = sync::Memory;
-using Complaint = sync::Complaint;
+using Violation = sync::Violation;
+using Complaint = Violation;
 
 /// [begin, end) in bytes of dynamic shared memory or columns of the kernel's
 /// tensor memory; `begin` must be a multiple of `alignment`.
@@ -83,7 +84,7 @@ struct Demand {
 ///   resources.R7  there are 16 named barriers
 ///   resources.R8  no place is overwritten while a tile in it is still to be
 ///   read
-std::vector<Complaint> check(const Demand &demand);
+std::vector<Violation> check(const Demand &demand);
 
 } // namespace fmha::schedule::capacities
 

@@ -136,9 +136,9 @@ void AttentionOp::getEffects(
 }
 
 Speculation::Speculatability AttentionOp::getSpeculatability() {
-  bool hasLists =
+  bool isVarlen =
       getKvLens() || getCuSeqlensQ() || getCuSeqlensK() || getSource2Lens();
-  if (!hasPureTensorSemantics() || hasLists)
+  if (!hasPureTensorSemantics() || isVarlen)
     return Speculation::NotSpeculatable;
   // The region may divide.
   return Speculation::RecursivelySpeculatable;

@@ -192,7 +192,7 @@ static bool isFunction(Operation *op) {
 
 /// Returns why targets do not compute a function of math, or "". They compute
 /// all functions of types up to f32 except integer powers, which are a loop.
-static std::string refusal(Operation *op) {
+static std::string reasonAgainst(Operation *op) {
   if (isa<math::IPowIOp>(op))
     return "a power of integers is a loop; write it as products";
   if (isa<math::FPowIOp>(op) && op->getOperand(1).getType().isInteger(64))
@@ -220,7 +220,7 @@ static bool mayStand(Operation *op) {
   if (isa<ReadOp, YieldOp>(op))
     return true;
   if (isFunction(op))
-    return refusal(op).empty();
+    return reasonAgainst(op).empty();
   if (op->getNumResults() != 1 || !isNumber(op->getResult(0).getType()) ||
       op->getNumRegions())
     return false;
@@ -258,12 +258,12 @@ static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
          << " from outside; pass it in memory and read it by fmha.read";
 }
 
-static LogicalResult refuse(Operation *op) {
+static LogicalResult reject(Operation *op) {
   InFlightDiagnostic error = errorAt(op, 25);
   if (isFunction(op))
     return error << "expected functions of math that targets compute, got "
                  << op->getName() << " : " << op->getOperandTypes() << "; "
-                 << refusal(op);
+                 << reasonAgainst(op);
   error << "expected fmha.read, constants, and elementwise ops of arith and "
            "math on numbers in the region `score`, got "
         << op->getName();
@@ -278,7 +278,7 @@ static LogicalResult verifyBody(AttentionOp op) {
     return errorAt(op, 25) << "expected fmha.yield at the end of the region";
   for (Operation &inner : op.getScore()->front()) {
     if (!mayStand(&inner))
-      return refuse(&inner);
+      return reject(&inner);
     for (OpOperand &use : inner.getOpOperands())
       if (failed(verifyUse(op, use)))
         return failure();

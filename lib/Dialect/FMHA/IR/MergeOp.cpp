@@ -118,11 +118,12 @@ LogicalResult Verifier::headDim() {
     if (!ShapedType::isDynamic(dim) && dim > 0 &&
         dim <= AttentionOp::maxHeadDim)
       continue;
-    InFlightDiagnostic told = error(4) << "expected a static head dim of 1 to "
-                                       << AttentionOp::maxHeadDim
-                                       << " in the last dimension of "
-                                       << operand.name << ", got ";
-    return ShapedType::isDynamic(dim) ? told << "a dynamic one" : told << dim;
+    InFlightDiagnostic diagnostic =
+        error(4) << "expected a static head dim of 1 to "
+                 << AttentionOp::maxHeadDim << " in the last dimension of "
+                 << operand.name << ", got ";
+    return ShapedType::isDynamic(dim) ? diagnostic << "a dynamic one"
+                                      : diagnostic << dim;
   }
   return success();
 }

@@ -29,9 +29,9 @@ Value SequenceSteps::sequenceOfRows() {
                  ValueRange elements) -> Value {
     Value end = arith::IndexCastOp::create(builder, location,
                                            builder.getIndexType(), elements[0]);
-    Value behind = arith::CmpIOp::create(
+    Value ended = arith::CmpIOp::create(
         builder, location, arith::CmpIPredicate::sle, end, index(builder, 0));
-    Value more = arith::SelectOp::create(builder, location, behind, one, none);
+    Value more = arith::SelectOp::create(builder, location, ended, one, none);
     return arith::AddIOp::create(builder, location, elements[1], more);
   };
   return generic(1, 1, {{ends, {1}}}, {filled(none, {queryLength}), {0}}, add);

@@ -40,7 +40,7 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   sink = asTensor(op.getSink());
   for (Value source : op.getCaptures())
     captures[source] = asTensor(source);
-  hasLists = startsQ || llvm::any_of(sources, [](const KeySource &one) {
+  isVarlen = startsQ || llvm::any_of(sources, [](const KeySource &one) {
                return one.lengths || one.starts;
              });
   zero = constant(0.0);
@@ -125,7 +125,7 @@ Value ScoreSteps::repeatHeads(Value keysOrValues) {
 /// s[b, h, m, n] = sum_d query[b, m, h, d] * keys[b, h, n, d].
 Value ScoreSteps::scores(Value keys) {
   Value init = filled(zero, {batch, queryHeads, queryLength, source.length});
-  if (hasLists)
+  if (isVarlen)
     return scoresOfSequences(keys, init);
   auto multiplyAdd = [](OpBuilder &builder, Location location,
                         ValueRange elements) -> Value {
@@ -173,11 +173,11 @@ Value ScoreSteps::masked(OpBuilder &builder, Location location, Value score,
 /// Returns scale * s where the mask lets row m see key n, -inf elsewhere.
 Value ScoreSteps::scaleAndMask(Value scores) {
   Value scale = constant(op.getScaleOrDefault());
-  Value shift = hasLists ? Value() : rowShift();
+  Value shift = isVarlen ? Value() : rowShift();
   auto apply = [&](OpBuilder &builder, Location location,
                    ValueRange elements) -> Value {
     Value scaled = arith::MulFOp::create(builder, location, elements[0], scale);
-    if (hasLists)
+    if (isVarlen)
       return scoreOfSequences(builder, location, scaled);
     scaled = modified(builder, location, scaled);
     if (source.mask.isFull())
@@ -275,7 +275,7 @@ Value SoftmaxSteps::rowSums(Value weights, Value init) {
 
 /// o[b, h, m, d] = init + sum_n weights[b, h, m, n] * values[b, h, n, d].
 Value Decomposition::weightedSums(Value weights, Value values, Value init) {
-  if (hasLists)
+  if (isVarlen)
     return weightedSumsOfSequences(weights, values, init);
   auto multiplyAdd = [](OpBuilder &builder, Location location,
                         ValueRange elements) -> Value {

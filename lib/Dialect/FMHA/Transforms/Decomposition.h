@@ -107,7 +107,7 @@ protected:
   mlir::Value sink;
   /// The tensors of the captures.
   llvm::DenseMap<mlir::Value, mlir::Value> captures;
-  bool hasLists = false;
+  bool isVarlen = false;
   mlir::Value zero, minusInfinity;
   mlir::OpFoldResult batch, queryHeads, queryLength;
 };

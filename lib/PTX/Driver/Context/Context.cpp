@@ -94,7 +94,7 @@ DRIVER_API cuInit(unsigned flags) {
     // Options set by ptxsimSetOption before cuInit override the environment.
     Settings settings;
     if (auto wrong = readEnvironment(settings))
-      return complain(state, CUDA_ERROR_INVALID_VALUE, *wrong);
+      return failWithMessage(state, CUDA_ERROR_INVALID_VALUE, *wrong);
     for (const auto &[name, value] : state.chosen)
       setSetting(settings, name, value);
     state.settings = std::move(settings);

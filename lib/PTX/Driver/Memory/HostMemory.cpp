@@ -69,8 +69,8 @@ DRIVER_API cuMemFreeHost(void *pointer) {
     auto found = state.hostRanges.find(pointer);
     if (found == state.hostRanges.end() || found->second.registered)
       return CUDA_ERROR_INVALID_VALUE;
-    if (CUresult refused = refuseDuringCapture(state))
-      return refused;
+    if (CUresult error = rejectDuringCapture(state))
+      return error;
     state.device->free(CUdeviceptr(pointer));
     state.hostRanges.erase(found);
     std::free(pointer);

@@ -53,11 +53,11 @@ CUresult allocate(CUdeviceptr *out, size_t bytes) {
 
 /// Fails during a capture: stream-ordered memory has its own kind of graph
 /// node.
-CUresult refuseWhileCaptured(CUstream stream) {
+CUresult rejectWhileCaptured(CUstream stream) {
   return guarded(Needs::Healthy, [&](State &state) {
     std::shared_ptr<Capture> capture;
-    if (CUresult refused = capturing(state, stream, capture))
-      return refused;
+    if (CUresult error = capturing(state, stream, capture))
+      return error;
     if (!capture)
       return CUDA_SUCCESS;
     capture->invalid = true;
@@ -223,15 +223,15 @@ DRIVER_API cuMemAlloc_v2(CUdeviceptr *out, size_t bytes) {
   return allocate(out, bytes);
 }
 DRIVER_API cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream stream) {
-  if (CUresult refused = refuseWhileCaptured(stream))
-    return refused;
+  if (CUresult error = rejectWhileCaptured(stream))
+    return error;
   return allocate(out, bytes);
 }
 DRIVER_PTSZ(cuMemAllocAsync);
 DRIVER_API cuMemFree_v2(CUdeviceptr address) { return release(address); }
 DRIVER_API cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-  if (CUresult refused = refuseWhileCaptured(stream))
-    return refused;
+  if (CUresult error = rejectWhileCaptured(stream))
+    return error;
   return release(address);
 }
 DRIVER_PTSZ(cuMemFreeAsync);

@@ -38,9 +38,9 @@ void copyCommon(Params &params, void *address, const uint64_t *dims,
 constexpr uintptr_t mapAlignment = 16;
 
 CUresult store(State &state, CUtensorMap *out, const MapBytes &bytes,
-               const std::optional<std::string> &refusal) {
-  if (refusal)
-    return fail(CUDA_ERROR_INVALID_VALUE, "tensor map refused: " + *refusal);
+               const std::optional<std::string> &error) {
+  if (error)
+    return fail(CUDA_ERROR_INVALID_VALUE, "tensor map rejected: " + *error);
   std::memcpy(static_cast<void *>(out), bytes.data(), bytes.size());
   return CUDA_SUCCESS;
 }
@@ -80,7 +80,7 @@ bool misplaced(const CUtensorMap *map) {
 }
 
 CUresult nullArgument(const char *what) {
-  return fail(CUDA_ERROR_INVALID_VALUE, std::string("tensor map refused: ") +
+  return fail(CUDA_ERROR_INVALID_VALUE, std::string("tensor map rejected: ") +
                                             what + " is null or misaligned");
 }
 
@@ -108,8 +108,8 @@ DRIVER_API cuTensorMapEncodeTiled(CUtensorMap *out, int type, uint32_t rank,
     if (rank >= 1 && rank <= 5)
       std::copy_n(box, rank, params.box.begin());
     MapBytes bytes{};
-    auto refusal = ptxsim::encodeTiled(params, bytes, state.target().cc);
-    return store(state, out, bytes, refusal);
+    auto error = ptxsim::encodeTiled(params, bytes, state.target().cc);
+    return store(state, out, bytes, error);
   });
 }
 
@@ -141,8 +141,8 @@ DRIVER_API cuTensorMapEncodeIm2col(CUtensorMap *out, int type, uint32_t rank,
       std::copy_n(upper, rank - 2, params.upperCorner.begin());
     }
     MapBytes bytes{};
-    auto refusal = ptxsim::encodeIm2col(params, bytes, state.target().cc);
-    return store(state, out, bytes, refusal);
+    auto error = ptxsim::encodeIm2col(params, bytes, state.target().cc);
+    return store(state, out, bytes, error);
   });
 }
 
@@ -157,7 +157,7 @@ DRIVER_API cuTensorMapReplaceAddress(CUtensorMap *map, void *address) {
       return fail(CUDA_ERROR_INVALID_VALUE,
                   "the bytes were not written by a tensor-map encoder");
     decoded->address = reinterpret_cast<uint64_t>(address);
-    auto refusal = encodeAgain(*decoded, bytes, state.target().cc);
-    return store(state, map, bytes, refusal);
+    auto error = encodeAgain(*decoded, bytes, state.target().cc);
+    return store(state, map, bytes, error);
   });
 }

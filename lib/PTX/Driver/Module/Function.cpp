@@ -81,7 +81,7 @@ CUresult setMaxDynamicShared(State &state, CUfunc_st &f, int value) {
     return fail(CUDA_ERROR_INVALID_VALUE,
                 "MAX_DYNAMIC_SHARED_SIZE_BYTES is " + std::to_string(value) +
                     ", expected 0.." + std::to_string(room) +
-                    " beside the entry's static shared memory");
+                    " in addition to the entry's static shared memory");
   f.maxDynamicShared = uint32_t(value);
   return CUDA_SUCCESS;
 }

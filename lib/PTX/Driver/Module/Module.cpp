@@ -64,10 +64,10 @@ private:
   int size = -1, infoSize = -1;
 };
 
-CUresult refuse(State &state, JitLog &log, CUresult result, std::string why) {
+CUresult reject(State &state, JitLog &log, CUresult result, std::string why) {
   log.write(why);
   return log.isAskedFor() ? fail(result, std::move(why))
-                          : complain(state, result, std::move(why));
+                          : failWithMessage(state, result, std::move(why));
 }
 
 /// Returns the reason why the module cannot run on the reported device, or
@@ -100,7 +100,7 @@ CUresult parse(State &state, const std::string &text, const std::string &name,
   try {
     Module module = Module::parse(text, name);
     if (auto wrong = mismatch(state, module))
-      return refuse(state, log, CUDA_ERROR_INVALID_PTX, name + ": " + *wrong);
+      return reject(state, log, CUDA_ERROR_INVALID_PTX, name + ": " + *wrong);
     noteTarget(state, module);
     auto object = std::make_unique<CUmod_st>(std::move(module));
     object->text = text;
@@ -112,7 +112,7 @@ CUresult parse(State &state, const std::string &text, const std::string &name,
     CUresult result = error.kind == Error::Kind::Unsupported
                           ? CUDA_ERROR_NOT_SUPPORTED
                           : CUDA_ERROR_INVALID_PTX;
-    return refuse(state, log, result, describe(error, name, text));
+    return reject(state, log, result, describe(error, name, text));
   }
 }
 
@@ -121,7 +121,7 @@ CUresult loadImage(State &state, const void *bytes, JitLog log, CUmodule &out) {
     return CUDA_ERROR_INVALID_VALUE;
   Image image = readImage(bytes);
   if (image.result != CUDA_SUCCESS)
-    return refuse(state, log, image.result, image.why);
+    return reject(state, log, image.result, image.why);
   std::string name = "module" + std::to_string(state.nextId++) + ".ptx";
   return parse(state, image.text, name, log, out);
 }
@@ -139,7 +139,7 @@ CUresult loadFile(State &state, const char *path, JitLog log, CUmodule &out) {
   contents.append(64, '\0');
   Image image = readImage(contents.data());
   if (image.result != CUDA_SUCCESS)
-    return refuse(state, log, image.result,
+    return reject(state, log, image.result,
                   std::string(path) + ": " + image.why);
   return parse(state, image.text, path, log, out);
 }

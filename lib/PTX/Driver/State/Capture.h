@@ -77,12 +77,12 @@ inline bool isDefault(CUstream stream) {
 /// Returns STREAM_CAPTURE_UNSUPPORTED if a capture's mode forbids this thread
 /// the calls that a capture cannot contain, and invalidates these captures.
 /// Returns SUCCESS if there are none.
-CUresult refuseDuringCapture(State &state);
+CUresult rejectDuringCapture(State &state);
 
 /// Returns STREAM_CAPTURE_IMPLICIT and invalidates the captures that work in a
 /// default stream would have to wait for: those of blocking streams. Returns
 /// SUCCESS if there are none.
-CUresult refuseInDefaultStream(State &state);
+CUresult rejectInDefaultStream(State &state);
 
 /// Discards a capture; its streams no longer capture.
 void dropCapture(State &state, std::shared_ptr<Capture> capture);

@@ -37,16 +37,16 @@ void writeReport(const State &state) {
 
 } // namespace
 
-void record(State &state, Json report, Status status, bool refused) {
+void record(State &state, Json report, Status status, bool rejected) {
   History &history = state.history;
   ++history.launches;
   history.lastWarpInstructions = report["warp_instructions"];
   history.warpInstructions += history.lastWarpInstructions;
   history.seconds += report["seconds_run"].get<double>();
   history.worst = std::max(history.worst, status);
-  history.anyError |= refused;
+  history.anyError |= rejected;
   history.last = std::move(report);
-  bool notOk = refused || status != Status::Ok;
+  bool notOk = rejected || status != Status::Ok;
   if (notOk && history.notOk.size() < keptReports)
     history.notOk.push_back(history.last);
   writeReport(state);

@@ -43,7 +43,7 @@ CUresult check(State &state, Needs needs) {
     return CUDA_SUCCESS;
   if (state.sticky != CUDA_SUCCESS)
     return fail(state.sticky, "an earlier launch failed: see the report");
-  return needs == Needs::Uncaptured ? refuseDuringCapture(state) : CUDA_SUCCESS;
+  return needs == Needs::Uncaptured ? rejectDuringCapture(state) : CUDA_SUCCESS;
 }
 
 CUresult resultOf(const Error &error) {
@@ -113,7 +113,7 @@ CUresult fail(CUresult result, std::string why) {
   return result;
 }
 
-CUresult complain(State &state, CUresult result, std::string why) {
+CUresult failWithMessage(State &state, CUresult result, std::string why) {
   if (state.settings.messages)
     std::fprintf(stderr, "ptxsim: %s%s", why.c_str(),
                  why.empty() || why.back() == '\n' ? "" : "\n");

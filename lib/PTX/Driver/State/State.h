@@ -192,7 +192,7 @@ CUresult fail(CUresult result, std::string why);
 /// Returns the text that fail() stored in this thread.
 std::string &lastError();
 /// Same as fail(), and prints it on stderr unless messages are off.
-CUresult complain(State &state, CUresult result, std::string why);
+CUresult failWithMessage(State &state, CUresult result, std::string why);
 
 /// Sets one option by the names of PtxSim.h. Returns the error, or nullopt.
 std::optional<std::string> setSetting(Settings &settings,
@@ -203,7 +203,7 @@ std::optional<std::string> readEnvironment(Settings &settings);
 
 /// Adds a launch to the history and writes the report file, if requested.
 void record(State &state, nlohmann::ordered_json report, Status status,
-            bool refused);
+            bool rejected);
 /// Returns the object of ptxsimReport().
 nlohmann::ordered_json wholeReport(const State &state);
 

@@ -133,7 +133,7 @@ CUresult capturesOf(CUstream stream, CUstreamCaptureStatus *status,
 
 } // namespace
 
-CUresult ptxsim::driver::refuseDuringCapture(State &state) {
+CUresult ptxsim::driver::rejectDuringCapture(State &state) {
   if (!invalidate(state, forbidsCalls))
     return CUDA_SUCCESS;
   return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
@@ -141,7 +141,7 @@ CUresult ptxsim::driver::refuseDuringCapture(State &state) {
               "it before the capture, or capture in relaxed mode");
 }
 
-CUresult ptxsim::driver::refuseInDefaultStream(State &state) {
+CUresult ptxsim::driver::rejectInDefaultStream(State &state) {
   if (!invalidate(state, hasBlockingStream))
     return CUDA_SUCCESS;
   return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
@@ -174,7 +174,7 @@ CUresult ptxsim::driver::capturing(State &state, CUstream stream,
                                    std::shared_ptr<Capture> &capture) {
   capture = nullptr;
   if (isDefault(stream))
-    return refuseInDefaultStream(state);
+    return rejectInDefaultStream(state);
   if (!state.streams.contains(stream))
     return CUDA_ERROR_INVALID_HANDLE;
   capture = stream->capture;
@@ -197,8 +197,8 @@ CUresult ptxsim::driver::submit(CUstream stream, std::function<CUresult()> work,
   bool captured = false;
   CUresult result = guarded(Needs::Healthy, [&](State &state) {
     std::shared_ptr<Capture> capture;
-    if (CUresult refused = capturing(state, stream, capture))
-      return refused;
+    if (CUresult error = capturing(state, stream, capture))
+      return error;
     captured = capture != nullptr;
     if (captured && !isEmpty)
       addNode(*capture, stream, work);

@@ -36,8 +36,8 @@ CUresult nodesOf(CUgraphExec executable, CUstream stream,
     if (!state.executables.contains(executable))
       return CUDA_ERROR_INVALID_VALUE;
     std::shared_ptr<Capture> capture;
-    if (CUresult refused = capturing(state, stream, capture))
-      return refused;
+    if (CUresult error = capturing(state, stream, capture))
+      return error;
     if (capture) {
       capture->invalid = true;
       return fail(CUDA_ERROR_NOT_SUPPORTED,

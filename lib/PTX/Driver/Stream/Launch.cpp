@@ -36,10 +36,10 @@ std::string text(const Dim3 &d) {
          std::to_string(d.z) + ")";
 }
 
-CUresult refuse(CUresult result, const std::string &what,
+CUresult reject(CUresult result, const std::string &what,
                 const std::string &got, const std::string &expected) {
-  return fail(result, "launch refused: " + what + " is " + got + ", expected " +
-                          expected);
+  return fail(result, "launch rejected: " + what + " is " + got +
+                          ", expected " + expected);
 }
 
 CUresult checkShape(const Request &request) {
@@ -47,24 +47,24 @@ CUresult checkShape(const Request &request) {
   constexpr CUresult bad = CUDA_ERROR_INVALID_VALUE;
   if (grid.count() == 0 || grid.x > 0x7FFFFFFF || grid.y > 65535 ||
       grid.z > 65535)
-    return refuse(bad, "the grid", text(grid),
+    return reject(bad, "the grid", text(grid),
                   "1..2^31-1 by 1..65535 by 1..65535; do not launch an empty "
                   "grid");
   if (block.count() == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 ||
       block.count() > 1024)
-    return refuse(bad, "the block", text(block),
+    return reject(bad, "the block", text(block),
                   "1..1024 by 1..1024 by 1..64, 1024 threads at most");
   const auto &entry = *request.function->entry;
   if (entry.maxBlock && block.count() > entry.maxBlock->count())
-    return refuse(bad, "the block", text(block),
+    return reject(bad, "the block", text(block),
                   "at most the entry's .maxntid " + text(*entry.maxBlock));
   const auto &required = entry.requiredBlock;
   if (required && (block.x != required->x || block.y != required->y ||
                    block.z != required->z))
-    return refuse(bad, "the block", text(block),
+    return reject(bad, "the block", text(block),
                   "the entry's .reqntid " + text(*required));
   if (request.sharedBytes > request.function->maxDynamicShared)
-    return refuse(
+    return reject(
         bad, "the dynamic shared memory", std::to_string(request.sharedBytes),
         "at most " + std::to_string(request.function->maxDynamicShared) +
             "; raise MAX_DYNAMIC_SHARED_SIZE_BYTES first");
@@ -79,7 +79,7 @@ CUresult checkCluster(State &state, const Request &request) {
   if (required && given &&
       (given->x != required->x || given->y != required->y ||
        given->z != required->z))
-    return refuse(bad, "the cluster", text(*given),
+    return reject(bad, "the cluster", text(*given),
                   "the entry's .reqnctapercluster " + text(*required));
   if (!given && !required)
     return CUDA_SUCCESS;
@@ -88,11 +88,11 @@ CUresult checkCluster(State &state, const Request &request) {
   if (state.target().cc < 90)
     limit = 1;
   if (cluster.count() == 0 || cluster.count() > limit)
-    return refuse(bad, "the cluster", text(cluster),
+    return reject(bad, "the cluster", text(cluster),
                   "1.." + std::to_string(limit) + " CTAs");
   const Dim3 &grid = request.grid;
   if (grid.x % cluster.x || grid.y % cluster.y || grid.z % cluster.z)
-    return refuse(bad, "the grid", text(grid),
+    return reject(bad, "the grid", text(grid),
                   "a multiple of the cluster " + text(cluster));
   return CUDA_SUCCESS;
 }
@@ -175,11 +175,11 @@ CUresult run(State &state, const Request &request, LaunchConfig config) {
     std::string why = ptxsim::describe(error, module.name, module.text);
     record(state, complete(json, "error", why, {}, seconds()), Status::Ok,
            true);
-    return complain(state,
-                    error.kind == Error::Kind::Unsupported
-                        ? CUDA_ERROR_NOT_SUPPORTED
-                        : CUDA_ERROR_INVALID_VALUE,
-                    why);
+    return failWithMessage(state,
+                           error.kind == Error::Kind::Unsupported
+                               ? CUDA_ERROR_NOT_SUPPORTED
+                               : CUDA_ERROR_INVALID_VALUE,
+                           why);
   }
 }
 
@@ -201,8 +201,8 @@ CUresult launch(const Request &request, CUstream stream) {
     std::shared_ptr<Capture> capture;
     if (!state.functions.count(request.function))
       return CUDA_ERROR_INVALID_HANDLE;
-    if (CUresult refused = capturing(state, stream, capture))
-      return refused;
+    if (CUresult error = capturing(state, stream, capture))
+      return error;
     if (CUresult result = checkShape(request))
       return result;
     if (CUresult result = checkCluster(state, request))
@@ -211,7 +211,7 @@ CUresult launch(const Request &request, CUstream stream) {
     auto parameters = gatherParameters(entry, state.target().cc,
                                        request.pointers, request.extra);
     if (auto *why = std::get_if<std::string>(&parameters))
-      return fail(CUDA_ERROR_INVALID_VALUE, "launch refused: " + *why);
+      return fail(CUDA_ERROR_INVALID_VALUE, "launch rejected: " + *why);
     LaunchConfig config;
     config.entry = entry.name;
     config.grid = request.grid;

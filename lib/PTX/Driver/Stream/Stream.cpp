@@ -54,10 +54,10 @@ CUresult createStream(CUstream *out, unsigned flags, int priority) {
 CUresult awaitStream(CUstream stream) {
   return withStream(stream, Needs::Healthy, [&](State &state) {
     if (isDefault(stream))
-      if (CUresult refused = refuseInDefaultStream(state))
-        return refused;
+      if (CUresult error = rejectInDefaultStream(state))
+        return error;
     if (isDefault(stream) || !stream->capture)
-      return refuseDuringCapture(state);
+      return rejectDuringCapture(state);
     stream->capture->invalid = true;
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                 "the stream captures: end the capture and launch its graph");
@@ -71,8 +71,8 @@ CUresult record(CUevent event, CUstream stream) {
     if (state.sticky != CUDA_SUCCESS)
       return state.sticky;
     std::shared_ptr<Capture> capture;
-    if (CUresult refused = capturing(state, stream, capture))
-      return refused;
+    if (CUresult error = capturing(state, stream, capture))
+      return error;
     event->captured.reset();
     if (capture) {
       event->captured = {capture, capture->clocks[stream]};
@@ -89,7 +89,7 @@ CUresult awaitEvent(CUevent event) {
     if (state.sticky != CUDA_SUCCESS)
       return state.sticky;
     if (!event->captured)
-      return refuseDuringCapture(state);
+      return rejectDuringCapture(state);
     std::shared_ptr<Capture> capture = event->captured->capture.lock();
     if (!capture)
       return fail(CUDA_ERROR_INVALID_VALUE,
@@ -120,8 +120,8 @@ CUresult joinCapture(CUstream stream, const CapturedMoment &moment,
 
 CUresult waitEvent(State &state, CUstream stream, CUevent event) {
   std::shared_ptr<Capture> capture;
-  if (CUresult refused = capturing(state, stream, capture))
-    return refused;
+  if (CUresult error = capturing(state, stream, capture))
+    return error;
   if (event->captured) {
     std::shared_ptr<Capture> from = event->captured->capture.lock();
     if (from && !isDefault(stream))

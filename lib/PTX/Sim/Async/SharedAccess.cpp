@@ -1,4 +1,4 @@
-//===- SharedAccess.cpp - Accesses of agents to shared memory -------------===//
+//===- SharedAccess.cpp - Asynchronous accesses to shared memory ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,8 +23,8 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-/// Number of agents that read each 16 bytes; the shadow's bit means "at least
-/// one".
+/// Number of operations that read each 16 bytes; the mark means "at
+/// least one".
 struct ReaderCounts : UnitState {
   std::vector<uint16_t> counts;
 };
@@ -47,16 +47,17 @@ void forChunks(uint32_t offset, uint32_t bytes, Visit visit) {
 /// checkAsyncSource.
 bool checkByte(const Site &site, Cta &cta, uint32_t at) {
   Report &report = cta.machine.report;
-  uint8_t shadow = cta.sharedShadow[at];
+  uint8_t marks = cta.sharedMarks[at];
   // Only a finding needs the text: most bytes checked here are clean.
   auto where = [&] { return "shared " + describeShared(cta, at); };
-  if (shadow & kAsyncWrite)
+  if (marks & kAsyncWrite)
     report.add(FindingId::AsyncWriteInFlight, site,
                "reads " + where() + " while a copy to it is in flight",
                inFlightAt(cta, at, 1, Access::Write));
-  else if (!(shadow & kWritten))
+  else if (!(marks & kWritten))
     report.add(FindingId::UninitShared, site,
-               "the async proxy reads " + where() + ", which nobody wrote");
+               "the async proxy reads " + where() +
+                   ", which was never written");
   else
     return false;
   return true;
@@ -111,15 +112,15 @@ std::optional<uint32_t> sharedAddress(Warp &warp, const Instruction &inst,
 void checkAsyncSource(const Site &site, Cta &cta, uint32_t offset,
                       uint32_t bytes) {
   cta.machine.noteShared(cta, offset, bytes, false);
-  if (cta.sharedShadow.empty())
+  if (cta.sharedMarks.empty())
     return;
   constexpr uint64_t bad = everyByte * kAsyncWrite;
   uint32_t end = offset + bytes;
   for (uint32_t at = offset; at < end; at += 8) {
     if (end - at >= 8) {
-      uint64_t shadow;
-      std::memcpy(&shadow, &cta.sharedShadow[at], 8);
-      if ((shadow & everyByte) == everyByte && !(shadow & bad))
+      uint64_t marks;
+      std::memcpy(&marks, &cta.sharedMarks[at], 8);
+      if ((marks & everyByte) == everyByte && !(marks & bad))
         continue;
     }
     for (uint32_t byte = at; byte < std::min(at + 8, end); ++byte)
@@ -130,17 +131,17 @@ void checkAsyncSource(const Site &site, Cta &cta, uint32_t offset,
 
 void beginAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes) {
   cta.machine.noteShared(cta, offset, bytes, false);
-  if (cta.sharedShadow.empty())
+  if (cta.sharedMarks.empty())
     return;
   ReaderCounts &readers = readersOf(cta);
   forChunks(offset, bytes, [&](uint32_t c) { ++readers.counts[c]; });
   for (uint32_t at = offset; at < offset + bytes; ++at)
-    cta.sharedShadow[at] |= kAsyncRead;
+    cta.sharedMarks[at] |= kAsyncRead;
 }
 
 void endAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes) {
   cta.machine.noteShared(cta, offset, bytes, false);
-  if (cta.sharedShadow.empty())
+  if (cta.sharedMarks.empty())
     return;
   ReaderCounts &readers = readersOf(cta);
   forChunks(offset, bytes, [&](uint32_t c) {
@@ -148,7 +149,7 @@ void endAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes) {
       return;
     uint32_t end = std::min((c + 1) * chunkBytes, cta.sharedEnd);
     for (uint32_t at = c * chunkBytes; at < end; ++at)
-      cta.sharedShadow[at] &= ~kAsyncRead;
+      cta.sharedMarks[at] &= ~kAsyncRead;
   });
 }
 
@@ -156,12 +157,12 @@ void beginAsyncWrite(const Site &site, Cta &cta, uint32_t offset,
                      uint32_t bytes) {
   cta.machine.noteShared(cta, offset, bytes, true);
   std::memset(&cta.shared[offset], 0xCB, bytes);
-  if (cta.sharedShadow.empty())
+  if (cta.sharedMarks.empty())
     return;
   uint8_t seen = 0;
   for (uint32_t at = offset; at < offset + bytes; ++at) {
-    seen |= cta.sharedShadow[at];
-    cta.sharedShadow[at] = (cta.sharedShadow[at] & ~kWritten) | kAsyncWrite;
+    seen |= cta.sharedMarks[at];
+    cta.sharedMarks[at] = (cta.sharedMarks[at] & ~kWritten) | kAsyncWrite;
   }
   if (!(seen & (kAsyncRead | kAsyncWrite | kBarrier)))
     return;
@@ -184,10 +185,10 @@ void endAsyncWrite(Cta &cta, uint32_t offset, const uint8_t *bytes,
                    uint32_t count) {
   cta.machine.noteShared(cta, offset, count, true);
   std::memcpy(&cta.shared[offset], bytes, count);
-  if (cta.sharedShadow.empty())
+  if (cta.sharedMarks.empty())
     return;
   for (uint32_t at = offset; at < offset + count; ++at)
-    cta.sharedShadow[at] = (cta.sharedShadow[at] & ~kAsyncWrite) | kWritten;
+    cta.sharedMarks[at] = (cta.sharedMarks[at] & ~kAsyncWrite) | kWritten;
 }
 
 } // namespace ptxsim

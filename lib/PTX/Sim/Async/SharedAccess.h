@@ -1,4 +1,4 @@
-//===- SharedAccess.h - Accesses of agents to shared memory -----*- C++ -*-===//
+//===- SharedAccess.h - Asynchronous accesses to shared memory --*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_PTX_SIM_ASYNC_SHAREDACCESS_H
 #define FMHA_LIB_PTX_SIM_ASYNC_SHAREDACCESS_H
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 #include "fmha/PTX/Sim/Core/Races/Races.h"
 
 #include <bit>
@@ -35,13 +35,13 @@ std::optional<uint32_t> sharedAddress(Warp &warp, const Instruction &inst,
                                       const AddressOperand &operand,
                                       unsigned lane);
 
-/// Checks bytes that an agent of the async proxy is about to read: they must be
-/// written and not in flight. Reports findings; never stops the launch.
+/// Checks bytes that an operation of the async proxy is about to read: they
+/// must be written and not in flight. Reports findings; never stops the launch.
 void checkAsyncSource(const Site &site, Cta &cta, uint32_t offset,
                       uint32_t bytes);
 
-/// Mark bytes that an agent in flight will read (they must not be written) or
-/// write (they hold poison until then). Without shadows only the poison
+/// Mark bytes that an operation in flight will read (they must not be written)
+/// or write (they hold poison until then). Without shadows only the poison
 /// remains.
 void beginAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes);
 void endAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes);

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Covers.h"
+#include "Supersedes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -33,7 +33,7 @@ uint64_t ReadSets::add(uint64_t from, const Stamp &single,
     s.lane = kManyLanes;
     return intern(std::move(old));
   }
-  std::erase_if(old, [&](const Stamp &s) { return covers(access, s); });
+  std::erase_if(old, [&](const Stamp &s) { return supersedes(access, s); });
   auto isForeign = [&](const Stamp &s) {
     return clusterOf(s.when) != access.cluster;
   };

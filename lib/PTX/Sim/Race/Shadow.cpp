@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Covers.h"
+#include "Supersedes.h"
 
 #include <algorithm>
 #include <bit>
@@ -31,24 +31,24 @@ static Stamp marked(uint64_t value) {
   return stamp;
 }
 
-void CellRules::judgeOne(const Access &access, const Stamp &other,
-                         bool otherWrites, uint64_t address) {
+void CellRules::checkPair(const Access &access, const Stamp &other,
+                          bool otherWrites, uint64_t address) {
   if (!other.when)
     return;
-  Fault fault = judge(access, other, otherWrites);
+  Fault fault = faultOf(access, other, otherWrites);
   if (fault != Fault::None) [[unlikely]]
     access.report(access, {fault, other, otherWrites, address});
 }
 
 void CellRules::check(const Cell &cell, const Access &access,
                       uint64_t address) {
-  judgeOne(access, cell.write, true, address);
+  checkPair(access, cell.write, true, address);
   if (!access.write)
     return;
   if (!isMarked(cell.read))
-    return judgeOne(access, cell.read, false, address);
+    return checkPair(access, cell.read, false, address);
   for (const Stamp &reader : sets.at(cell.read.when))
-    judgeOne(access, reader, false, address);
+    checkPair(access, reader, false, address);
 }
 
 void CellRules::write(Cell &cell, const Access &access, uint64_t address) {
@@ -58,13 +58,13 @@ void CellRules::write(Cell &cell, const Access &access, uint64_t address) {
 }
 
 void CellRules::read(Cell &cell, const Access &access, uint64_t address) {
-  judgeOne(access, cell.write, true, address);
+  checkPair(access, cell.write, true, address);
   bool many = isMarked(cell.read);
   if (!many && otherLane(cell.read, access.stamp)) {
     cell.read.lane = kManyLanes;
     return;
   }
-  if (!cell.read.when || (!many && covers(access, cell.read))) {
+  if (!cell.read.when || (!many && supersedes(access, cell.read))) {
     cell.read = access.stamp;
     return;
   }
@@ -73,7 +73,7 @@ void CellRules::read(Cell &cell, const Access &access, uint64_t address) {
   cell.read = set ? marked(set) : access.stamp;
 }
 
-Shadow::Shadow(uint32_t piece) : piece(piece) {}
+Shadow::Shadow(uint32_t cellBytes) : cellBytes(cellBytes) {}
 
 Shadow::Page &Shadow::findPage(uint64_t number, Recent &recent) {
   std::unique_ptr<Page> &found = pages[number];
@@ -83,7 +83,7 @@ Shadow::Page &Shadow::findPage(uint64_t number, Recent &recent) {
   return *found;
 }
 
-size_t Shadow::footprint() const {
+size_t Shadow::bytesUsed() const {
   return pages.size() * sizeof(Page) + blocks.size() * sizeof(Block);
 }
 
@@ -147,11 +147,12 @@ void Shadow::checkCell(const Cell &cell, uint32_t span, uint64_t base,
 template <typename Visit>
 void Shadow::forCells(uint64_t address, uint64_t bytes, Visit visit) {
   for (uint64_t end = address + bytes; address < end;) {
-    uint64_t cell = address / piece;
+    uint64_t cell = address / cellBytes;
     Page &cells = page(cell / kPageCells);
-    uint32_t offset = uint32_t(address % piece);
-    uint32_t size = uint32_t(std::min<uint64_t>(piece - offset, end - address));
-    visit(cells[cell % kPageCells], cell * piece, offset, size);
+    uint32_t offset = uint32_t(address % cellBytes);
+    uint32_t size =
+        uint32_t(std::min<uint64_t>(cellBytes - offset, end - address));
+    visit(cells[cell % kPageCells], cell * cellBytes, offset, size);
     address += size;
   }
 }
@@ -159,14 +160,14 @@ void Shadow::forCells(uint64_t address, uint64_t bytes, Visit visit) {
 void Shadow::apply(uint64_t address, uint64_t bytes, const Access &access) {
   forCells(address, bytes,
            [&](Cell &cell, uint64_t base, uint32_t offset, uint32_t size) {
-             visit(cell, piece, base, offset, size, access);
+             visit(cell, cellBytes, base, offset, size, access);
            });
 }
 
 void Shadow::check(uint64_t address, uint64_t bytes, const Access &access) {
   forCells(address, bytes,
            [&](Cell &cell, uint64_t base, uint32_t offset, uint32_t size) {
-             checkCell(cell, piece, base, offset, size, access);
+             checkCell(cell, cellBytes, base, offset, size, access);
            });
 }
 

@@ -245,7 +245,8 @@ uint16_t coin(uint16_t a, uint64_t state) {
 template <typename H, typename Fn, bool Ftz, bool Packed>
 void approximateHalf(const Context &context, LaneMask active, Row *const *dst,
                      const Row *const *src) {
-  using T = std::conditional_t<Packed, typename H::Packed, typename H::Operand>;
+  using T =
+      std::conditional_t<Packed, typename H::Packed, typename H::OperandType>;
   using Cut = Half<H, Fn, Ftz>;
   using Table = HalfSm90<H, Fn, Ftz>;
   if (context.approx == ApproxMode::Perturb) {
@@ -322,7 +323,7 @@ void divide(const Context &context, LaneMask active, Row *const *dst,
 
 template <typename H, typename Fn, bool Ftz>
 void registerHalfFunction(Registry &r) {
-  using T = typename H::Operand;
+  using T = typename H::OperandType;
   using P = typename H::Packed;
   std::string opcode = text(Fn::word, "approx", when(Ftz, "ftz"));
   r.add(text(opcode, name<T>()),

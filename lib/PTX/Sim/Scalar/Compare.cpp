@@ -241,7 +241,7 @@ template <Comparison C> void addWide(Registry &r, const Compared &what) {
 /// Adds setp and set of one half format and its packed form.
 template <typename Cmp, typename H, uint16_t One, bool Ftz>
 void addHalf(Registry &r) {
-  using T = typename H::Operand;
+  using T = typename H::OperandType;
   constexpr Comparison comparison = &compare<Cmp, Widened<H, Ftz>, T>;
   Compared one{Cmp::word, Ftz, T::type};
   addSetp(r, one, setpFunctions<comparison, false>(EachCombiner()));
@@ -327,8 +327,8 @@ void registerCompare(Registry &r) {
         r.add(text("testp", Class::word, "f32"), form<Class, Pred, F32>());
         r.add(text("testp", Class::word, "f64"), form<Class, Pred, F64>());
       });
-  using BitsF32 = Operand<Type::F32, uint32_t>;
-  using BitsF64 = Operand<Type::F64, uint64_t>;
+  using BitsF32 = OperandType<Type::F32, uint32_t>;
+  using BitsF64 = OperandType<Type::F64, uint64_t>;
   r.add("copysign.f32", form<CopySign, BitsF32, BitsF32, BitsF32>());
   r.add("copysign.f64", form<CopySign, BitsF64, BitsF64, BitsF64>());
 }

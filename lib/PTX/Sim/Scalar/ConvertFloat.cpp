@@ -171,7 +171,7 @@ template <Rounding R, bool Relu, bool Finite> struct Tf32 {
 };
 
 template <typename H> void registerFromF32(Registry &r) {
-  using T = typename H::Operand;
+  using T = typename H::OperandType;
   using P = typename H::Packed;
   eachRounding([&]<Rounding R>() {
     eachBool([&]<bool Relu>() {
@@ -196,8 +196,8 @@ template <typename H> void registerFromF32(Registry &r) {
 }
 
 template <typename H, typename Other> void registerHalf16(Registry &r) {
-  using T = typename H::Operand;
-  using O = typename Other::Operand;
+  using T = typename H::OperandType;
+  using O = typename Other::OperandType;
   eachBool([&]<bool Sat>() {
     eachRounding([&]<Rounding R>() {
       std::string opcode = text("cvt", nameOf(R), when(Sat, "sat"), name<T>());
@@ -213,7 +213,7 @@ template <typename H, typename Other> void registerHalf16(Registry &r) {
 }
 
 void registerWide(Registry &r) {
-  using WordF32 = Operand<Type::F32, uint32_t>;
+  using WordF32 = OperandType<Type::F32, uint32_t>;
   eachBool([&]<bool Sat>() {
     eachBool([&]<bool Ftz>() {
       std::string opcode = text(when(Ftz, "ftz"), when(Sat, "sat"), "f32");
@@ -256,7 +256,7 @@ void registerConvertFloat(Registry &r) {
   registerHalf16<HalfF16, HalfBF16>(r);
   registerHalf16<HalfBF16, HalfF16>(r);
   registerWide(r);
-  using WordF32 = Operand<Type::F32, uint32_t>;
+  using WordF32 = OperandType<Type::F32, uint32_t>;
   r.add("cvt.rna.tf32.f32", form<Tf32Away<false>, TF32, WordF32>());
   r.add("cvt.rna.satfinite.tf32.f32", form<Tf32Away<true>, TF32, WordF32>());
   registerTf32<Rounding::Rn>(r);

@@ -84,15 +84,15 @@ struct Rpi {
 
 // The float types as sources: exact in double.
 template <bool Ftz> struct FromF32 {
-  using Operand = F32;
+  using OperandType = F32;
   static double run(float a) { return flushIf<Ftz>(a); }
 };
 struct FromF64 {
-  using Operand = F64;
+  using OperandType = F64;
   static double run(double a) { return a; }
 };
 template <typename H> struct FromHalf {
-  using Operand = typename H::Operand;
+  using OperandType = typename H::OperandType;
   static double run(uint16_t a) { return H::widen(a); }
 };
 
@@ -196,7 +196,7 @@ template <typename D, typename S> void registerIntegers(Registry &r) {
 
 template <typename From, typename D>
 void registerToInteger(Registry &r, bool ftz) {
-  using S = typename From::Operand;
+  using S = typename From::OperandType;
   constexpr bool fromDouble = std::is_same_v<From, FromF64>;
   constexpr Step read = &step<From, F64, S>;
   constexpr Step convert =

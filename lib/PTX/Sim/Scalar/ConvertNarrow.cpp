@@ -188,7 +188,7 @@ template <unsigned Bits, bool Signed> struct Pack {
 };
 
 template <typename N> void registerNarrow(Registry &r) {
-  using T = Operand<N::type, uint16_t>;
+  using T = OperandType<N::type, uint16_t>;
   std::string_view word = nameOf(N::type);
   eachBool([&]<bool Relu>() {
     std::string to = text("cvt.rn.satfinite", when(Relu, "relu"), word);
@@ -204,7 +204,7 @@ template <typename N> void registerNarrow(Registry &r) {
 }
 
 void registerScales(Registry &r) {
-  using T = Operand<Type::UE8M0x2, uint16_t>;
+  using T = OperandType<Type::UE8M0x2, uint16_t>;
   eachBool([&]<bool Up>() {
     eachBool([&]<bool Finite>() {
       std::string opcode =

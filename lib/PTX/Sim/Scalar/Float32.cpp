@@ -79,7 +79,7 @@ void registerPair(Registry &r, std::string_view opcode, bool hasDefault) {
 }
 
 template <typename H> void registerMixed(Registry &r) {
-  using T = typename H::Operand;
+  using T = typename H::OperandType;
   eachRounding([&]<Rounding R>() {
     eachBool([&]<bool Sat>() {
       std::string rest = text(when(Sat, "sat"), "f32", name<T>());

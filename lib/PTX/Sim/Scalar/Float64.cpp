@@ -139,7 +139,7 @@ void registerFloat64(Registry &r) {
   registerOne<Quotient, F64, F64>(r, "div", false);
   registerOne<Reciprocal, F64>(r, "rcp", false);
   registerOne<Root, F64>(r, "sqrt", false);
-  using Word = Operand<Type::F64, uint64_t>;
+  using Word = OperandType<Type::F64, uint64_t>;
   r.add("abs.f64", form<Abs, Word, Word>());
   r.add("neg.f64", form<Neg, Word, Word>());
   r.add("rcp.approx.ftz.f64", form<ReciprocalHigh, F64, F64>());

@@ -60,7 +60,7 @@ template <typename H, bool Ftz, uint16_t Keep, uint16_t Flip> struct SignOf {
 /// Adds a form of one half and the same form of packed halves.
 template <typename H, typename Op, unsigned Sources>
 void addBoth(Registry &r, const std::string &opcode) {
-  using T = typename H::Operand;
+  using T = typename H::OperandType;
   using P = typename H::Packed;
   if constexpr (Sources == 1) {
     r.add(text(opcode, name<T>()), form<Op, T, T>());

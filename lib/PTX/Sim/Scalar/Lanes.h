@@ -76,7 +76,7 @@ PTX_SCALAR_BEGIN
 
 /// An operand type: its PTX name and the host type that holds a value. Half and
 /// packed types are passed as their bits.
-template <Type K, typename V> struct Operand {
+template <Type K, typename V> struct OperandType {
   using Value = V;
   static constexpr Type type = K;
   PTX_SCALAR_INLINE static V load(uint64_t slot) {
@@ -101,27 +101,27 @@ template <Type K, typename V> struct Operand {
   }
 };
 
-using Pred = Operand<Type::Pred, bool>;
-using B8 = Operand<Type::B8, uint8_t>;
-using B16 = Operand<Type::B16, uint16_t>;
-using B32 = Operand<Type::B32, uint32_t>;
-using B64 = Operand<Type::B64, uint64_t>;
-using U8 = Operand<Type::U8, uint8_t>;
-using U16 = Operand<Type::U16, uint16_t>;
-using U32 = Operand<Type::U32, uint32_t>;
-using U64 = Operand<Type::U64, uint64_t>;
-using S8 = Operand<Type::S8, int8_t>;
-using S16 = Operand<Type::S16, int16_t>;
-using S32 = Operand<Type::S32, int32_t>;
-using S64 = Operand<Type::S64, int64_t>;
-using F16 = Operand<Type::F16, uint16_t>;
-using BF16 = Operand<Type::BF16, uint16_t>;
-using F32 = Operand<Type::F32, float>;
-using F64 = Operand<Type::F64, double>;
-using F16x2 = Operand<Type::F16x2, uint32_t>;
-using BF16x2 = Operand<Type::BF16x2, uint32_t>;
-using F32x2 = Operand<Type::F32x2, uint64_t>;
-using TF32 = Operand<Type::TF32, uint32_t>;
+using Pred = OperandType<Type::Pred, bool>;
+using B8 = OperandType<Type::B8, uint8_t>;
+using B16 = OperandType<Type::B16, uint16_t>;
+using B32 = OperandType<Type::B32, uint32_t>;
+using B64 = OperandType<Type::B64, uint64_t>;
+using U8 = OperandType<Type::U8, uint8_t>;
+using U16 = OperandType<Type::U16, uint16_t>;
+using U32 = OperandType<Type::U32, uint32_t>;
+using U64 = OperandType<Type::U64, uint64_t>;
+using S8 = OperandType<Type::S8, int8_t>;
+using S16 = OperandType<Type::S16, int16_t>;
+using S32 = OperandType<Type::S32, int32_t>;
+using S64 = OperandType<Type::S64, int64_t>;
+using F16 = OperandType<Type::F16, uint16_t>;
+using BF16 = OperandType<Type::BF16, uint16_t>;
+using F32 = OperandType<Type::F32, float>;
+using F64 = OperandType<Type::F64, double>;
+using F16x2 = OperandType<Type::F16x2, uint32_t>;
+using BF16x2 = OperandType<Type::BF16x2, uint32_t>;
+using F32x2 = OperandType<Type::F32x2, uint64_t>;
+using TF32 = OperandType<Type::TF32, uint32_t>;
 
 /// The loop over the lanes of one operation with one destination.
 template <typename Op, typename D, typename... S> struct Lanes {

@@ -15,8 +15,8 @@ namespace {
 // A float format for min and max: values are compared as float or double,
 // results are selected as bits.
 template <bool Ftz> struct Single {
-  using Operand =
-      ptxsim::scalar::PTX_SCALAR_LEVEL::Operand<Type::F32, uint32_t>;
+  using OperandType =
+      ptxsim::scalar::PTX_SCALAR_LEVEL::OperandType<Type::F32, uint32_t>;
   using Bits = uint32_t;
   static constexpr Bits sign = 0x80000000, nan = nanF32;
   PTX_SCALAR_INLINE static Bits read(Bits a) {
@@ -25,15 +25,15 @@ template <bool Ftz> struct Single {
   PTX_SCALAR_INLINE static float value(Bits a) { return asFloat(a); }
 };
 struct Double {
-  using Operand =
-      ptxsim::scalar::PTX_SCALAR_LEVEL::Operand<Type::F64, uint64_t>;
+  using OperandType =
+      ptxsim::scalar::PTX_SCALAR_LEVEL::OperandType<Type::F64, uint64_t>;
   using Bits = uint64_t;
   static constexpr Bits nan = 0xFFF8000000000000;
   PTX_SCALAR_INLINE static Bits read(Bits a) { return a; }
   PTX_SCALAR_INLINE static double value(Bits a) { return asDouble(a); }
 };
 template <typename H, bool Ftz> struct Half {
-  using Operand = typename H::Operand;
+  using OperandType = typename H::OperandType;
   using Packed = typename H::Packed;
   using Bits = uint16_t;
   static constexpr Bits sign = 0x8000, nan = nanF16;
@@ -89,7 +89,7 @@ template <typename Fmt, typename Pick, bool Abs> struct Three {
 template <typename Fmt, typename Two, typename Triple>
 void twoOrThree(const Context &context, LaneMask active, Row *const *dst,
                 const Row *const *src) {
-  using T = typename Fmt::Operand;
+  using T = typename Fmt::OperandType;
   if (src[2])
     Lanes<Triple, T, T, T, T>::run(context, active, dst, src);
   else
@@ -99,7 +99,7 @@ void twoOrThree(const Context &context, LaneMask active, Row *const *dst,
 template <bool Ftz, bool Max, bool KeepNan> void registerSingle(Registry &r) {
   using Fmt = Single<Ftz>;
   using Pick = Extreme<Fmt, Max, KeepNan>;
-  using T = typename Fmt::Operand;
+  using T = typename Fmt::OperandType;
   std::string opcode =
       text(Max ? "max" : "min", when(Ftz, "ftz"), when(KeepNan, "NaN"));
   Form either =
@@ -115,7 +115,7 @@ void registerHalfFormat(Registry &r) {
   using Fmt = Half<H, Ftz>;
   using Pick = Extreme<Fmt, Max, KeepNan>;
   using Sign = XorSign<Fmt, Pick>;
-  using T = typename Fmt::Operand;
+  using T = typename Fmt::OperandType;
   using P = typename Fmt::Packed;
   std::string opcode =
       text(Max ? "max" : "min", when(Ftz, "ftz"), when(KeepNan, "NaN"));
@@ -146,7 +146,7 @@ void registerMinMax(Registry &r) {
       });
       registerHalfFormat<HalfBF16, false, Max, KeepNan>(r);
     });
-    using T = typename Double::Operand;
+    using T = typename Double::OperandType;
     r.add(text(Max ? "max" : "min", "f64"), form<ExtremeF64<Max>, T, T, T>());
   });
 }

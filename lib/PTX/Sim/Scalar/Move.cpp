@@ -43,14 +43,13 @@ void move128(const Context &, LaneMask active, Row *const *dst,
 
 void registerMove(Registry &r) {
   // Floats are copied as bits, so that a NaN keeps its payload.
-  using BitsF32 = Operand<Type::F32, uint32_t>;
-  using BitsF64 = Operand<Type::F64, uint64_t>;
+  using BitsF32 = OperandType<Type::F32, uint32_t>;
+  using BitsF64 = OperandType<Type::F64, uint64_t>;
   eachType<Pred, B8, B16, B32, B64, U16, U32, U64, S16, S32, S64, F16, BF16,
            F16x2, BF16x2, BitsF32, BitsF64>(
       [&]<typename T>() { r.add(text("mov", name<T>()), form<Same, T, T>()); });
-  r.add("mov.b128",
-        formOf<Operand<Type::B128, uint64_t>, Operand<Type::B128, uint64_t>>(
-            &move128));
+  r.add("mov.b128", formOf<OperandType<Type::B128, uint64_t>,
+                           OperandType<Type::B128, uint64_t>>(&move128));
   eachType<Pred, B16, B32, B64, U16, U32, U64, S16, S32, S64, F16, BF16, F16x2,
            BF16x2, BitsF32, BitsF64>([&]<typename T>() {
     r.add(text("selp", name<T>()), form<Select, T, T, T, Pred>());

@@ -219,12 +219,12 @@ template <typename Fmt, uint16_t Infinity> struct Half16 {
 };
 
 struct HalfF16 : Half16<Format<5, 10>, 0x7C00> {
-  using Operand = F16;
+  using OperandType = F16;
   using Packed = F16x2;
 };
 
 struct HalfBF16 : Half16<Format<8, 7>, 0x7F80> {
-  using Operand = BF16;
+  using OperandType = BF16;
   using Packed = BF16x2;
   PTX_SCALAR_INLINE static float widen(uint16_t h) {
     return asFloat(uint32_t(h) << 16);

@@ -66,7 +66,7 @@ uint32_t checksumOf(const Stored &stored) {
 }
 
 /// Returns the violation with the value that caused it.
-std::string refuse(const std::string &what, uint64_t got,
+std::string reject(const std::string &what, uint64_t got,
                    const std::string &expected) {
   return what + " is " + std::to_string(got) + ", expected " + expected;
 }
@@ -80,15 +80,15 @@ std::optional<std::string> checkModes(const Params &p, unsigned sm) {
   unsigned lastType = sm >= 100 ? 15 : lastByteType;
   unsigned lastSwizzle = sm >= 100 ? 6 : 3;
   if (p.dataType > lastType)
-    return refuse("dataType", p.dataType, "0.." + std::to_string(lastType));
+    return reject("dataType", p.dataType, "0.." + std::to_string(lastType));
   if (p.swizzle > lastSwizzle)
-    return refuse("swizzle", p.swizzle, "0.." + std::to_string(lastSwizzle));
+    return reject("swizzle", p.swizzle, "0.." + std::to_string(lastSwizzle));
   if (p.interleave > 2)
-    return refuse("interleave", p.interleave, "0..2");
+    return reject("interleave", p.interleave, "0..2");
   if (p.l2Promotion > 3)
-    return refuse("l2Promotion", p.l2Promotion, "0..3");
+    return reject("l2Promotion", p.l2Promotion, "0..3");
   if (p.oobFill > 1)
-    return refuse("oobFill", p.oobFill, "0 or 1");
+    return reject("oobFill", p.oobFill, "0 or 1");
   if (p.oobFill == 1 && !typeTable[p.dataType].isFloat)
     return std::string("oobFill NaN needs a floating-point type, got ") +
            typeTable[p.dataType].name;
@@ -104,23 +104,23 @@ template <typename Params>
 std::optional<std::string> checkTensor(const Params &p) {
   unsigned align = p.interleave == 2 || isPadded(p.dataType) ? 32 : 16;
   if (p.address % align)
-    return refuse("globalAddress", p.address,
+    return reject("globalAddress", p.address,
                   "a multiple of " + std::to_string(align));
   for (unsigned i = 0; i < p.rank; ++i) {
     if (p.dims[i] == 0 || p.dims[i] > (uint64_t(1) << 32))
-      return refuse(indexed("globalDim", i), p.dims[i], "1..2^32");
+      return reject(indexed("globalDim", i), p.dims[i], "1..2^32");
     if (p.elementStrides[i] == 0 || p.elementStrides[i] > 8)
-      return refuse(indexed("elementStrides", i), p.elementStrides[i], "1..8");
+      return reject(indexed("elementStrides", i), p.elementStrides[i], "1..8");
   }
   for (unsigned i = 1; i < p.rank; ++i)
     if (p.strides[i] % align || p.strides[i] >= (uint64_t(1) << 40))
-      return refuse(indexed("globalStrides", i - 1), p.strides[i],
+      return reject(indexed("globalStrides", i - 1), p.strides[i],
                     "a multiple of " + std::to_string(align) + " below 2^40");
   if (isPadded(p.dataType) && p.dims[0] % 128)
-    return refuse("globalDim[0]", p.dims[0],
+    return reject("globalDim[0]", p.dims[0],
                   "a multiple of 128 for a padded sub-byte type");
   if (p.dataType == unsigned(MapType::U4Align8) && p.dims[0] % 2)
-    return refuse("globalDim[0]", p.dims[0], "an even number for 4-bit types");
+    return reject("globalDim[0]", p.dims[0], "an even number for 4-bit types");
   return std::nullopt;
 }
 
@@ -131,14 +131,14 @@ std::optional<std::string> checkRow(const char *what, uint32_t count,
   if (isPadded(type))
     return count == 128
                ? std::nullopt
-               : std::optional(refuse(what, count, "128 for a padded type"));
+               : std::optional(reject(what, count, "128 for a padded type"));
   uint64_t bits = uint64_t(count) * typeTable[type].bits;
   if (bits % 128)
-    return refuse(std::string(what) + " in bits", bits,
+    return reject(std::string(what) + " in bits", bits,
                   "a multiple of 16 bytes");
   unsigned span = swizzleSpan(MapSwizzle(swizzle));
   if (span && bits / 8 > span)
-    return refuse(std::string(what) + " in bytes", bits / 8,
+    return reject(std::string(what) + " in bytes", bits / 8,
                   "at most the swizzle row of " + std::to_string(span));
   return std::nullopt;
 }
@@ -147,14 +147,14 @@ std::optional<std::string> checkBox(const TiledParams &p) {
   uint64_t bits = typeTable[p.dataType].bits;
   for (unsigned i = 0; i < p.rank; ++i) {
     if (p.box[i] == 0 || p.box[i] > 256)
-      return refuse(indexed("boxDim", i), p.box[i], "1..256");
+      return reject(indexed("boxDim", i), p.box[i], "1..256");
     bits *= p.box[i];
   }
   // The driver rejects a box of 256 KiB and accepts 64 KiB; the limit is
   // assumed to be the shared memory of a CTA.
   constexpr uint64_t largestBox = 227 * 1024;
   if (bits / 8 > largestBox)
-    return refuse("the box in bytes", bits / 8,
+    return reject("the box in bytes", bits / 8,
                   "at most " + std::to_string(largestBox));
   return checkRow("boxDim[0]", p.box[0], p.dataType, p.swizzle);
 }
@@ -179,9 +179,9 @@ std::optional<std::string> checkCorners(const Im2colParams &p) {
 
 std::optional<std::string> checkColumn(const Im2colParams &p) {
   if (p.channelsPerPixel == 0 || p.channelsPerPixel > 256)
-    return refuse("channelsPerPixel", p.channelsPerPixel, "1..256");
+    return reject("channelsPerPixel", p.channelsPerPixel, "1..256");
   if (p.pixelsPerColumn == 0 || p.pixelsPerColumn > 1024)
-    return refuse("pixelsPerColumn", p.pixelsPerColumn, "1..1024");
+    return reject("pixelsPerColumn", p.pixelsPerColumn, "1..1024");
   return checkRow("channelsPerPixel", p.channelsPerPixel, p.dataType,
                   p.swizzle);
 }
@@ -215,9 +215,9 @@ void seal(Stored &stored, std::span<uint8_t, 128> out) {
 std::optional<std::string>
 encodeTiled(const TiledParams &p, std::span<uint8_t, 128> out, unsigned sm) {
   if (p.rank < 1 || p.rank > 5)
-    return refuse("tensorRank", p.rank, "1..5");
+    return reject("tensorRank", p.rank, "1..5");
   if (p.interleave && p.rank < 3)
-    return refuse("tensorRank", p.rank, "3..5 with interleave");
+    return reject("tensorRank", p.rank, "3..5 with interleave");
   if (auto why = checkModes(p, sm))
     return why;
   if (auto why = checkTensor(p))
@@ -234,7 +234,7 @@ encodeTiled(const TiledParams &p, std::span<uint8_t, 128> out, unsigned sm) {
 std::optional<std::string>
 encodeIm2col(const Im2colParams &p, std::span<uint8_t, 128> out, unsigned sm) {
   if (p.rank < 3 || p.rank > 5)
-    return refuse("tensorRank", p.rank, "3..5 for im2col");
+    return reject("tensorRank", p.rank, "3..5 for im2col");
   if (auto why = checkModes(p, sm))
     return why;
   if (auto why = checkTensor(p))

@@ -33,7 +33,7 @@ TilePlan startPlan(const TensorMap &map, uint32_t rowElements) {
   plan.nanFill = map.nanFill;
   plan.rowBytes = bytesOf(map.type, rowElements);
   if (isPadded(map.type))
-    plan.pieceGlobal = map.type == MapType::U4Align16 ? 8 : 12;
+    plan.packedBytes = map.type == MapType::U4Align16 ? 8 : 12;
   unsigned span = swizzleSpan(map.swizzle);
   plan.pitch = span ? span : plan.imageBytes();
   if (map.interleave != MapInterleave::None)
@@ -43,14 +43,14 @@ TilePlan startPlan(const TensorMap &map, uint32_t rowElements) {
 
 void finishPlan(TilePlan &plan) {
   plan.txBytes = plan.rowBytes * uint32_t(plan.rows.size());
-  plan.footprint = plan.pitch * uint32_t(plan.rows.size());
+  plan.sharedBytes = plan.pitch * uint32_t(plan.rows.size());
 }
 
 TileFault checkStart(const TensorMap &map, std::span<const int32_t> start,
                      TileDirection direction) {
-  int64_t pieceBits =
+  int64_t alignmentBits =
       isPadded(map.type) ? 128 * int64_t(elementBits(map.type)) : 128;
-  if (int64_t(start[0]) * elementBits(map.type) % pieceBits)
+  if (int64_t(start[0]) * elementBits(map.type) % alignmentBits)
     return TileFault::InnerUnaligned;
   if (direction == TileDirection::Store)
     for (int32_t c : start)
@@ -201,15 +201,15 @@ TilePlan planIm2col(const TensorMap &map, std::span<const int32_t> coordinates,
 
 void loadRowImage(const TilePlan &plan, const TileRow &row,
                   std::span<const uint8_t> valid, std::span<uint8_t> image) {
-  if (plan.pieceGlobal != 16) {
+  if (plan.packedBytes != 16) {
     // Padded sub-byte types are never out of bounds inside a row: dimension 0
     // is a multiple of the box.
-    for (uint32_t piece = 0; piece * 16 < image.size(); ++piece)
+    for (uint32_t chunk = 0; chunk * 16 < image.size(); ++chunk)
       if (valid.empty())
-        std::memset(&image[piece * 16], 0, plan.pieceGlobal);
+        std::memset(&image[chunk * 16], 0, plan.packedBytes);
       else
-        std::memcpy(&image[piece * 16], &valid[piece * plan.pieceGlobal],
-                    plan.pieceGlobal);
+        std::memcpy(&image[chunk * 16], &valid[chunk * plan.packedBytes],
+                    plan.packedBytes);
     return;
   }
   fillBytes(plan, image.first(row.validBegin));

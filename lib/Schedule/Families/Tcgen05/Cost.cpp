@@ -22,8 +22,8 @@ static double loads(const KernelModel &kernel, const target::Target &gpu,
 }
 
 static void setClocks(const KernelModel &, const target::Target &,
-                      double beside, Cost &cost) {
-  cost.clocks = std::max(beside, cost.chain);
+                      double unitClocks, Cost &cost) {
+  cost.clocks = std::max(unitClocks, cost.chain);
 }
 
 static double launch(const LaunchWork &work) {

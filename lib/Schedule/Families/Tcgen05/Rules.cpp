@@ -17,7 +17,7 @@ using namespace fmha;
 using namespace fmha::schedule;
 
 /// Checks that S and O of every tile fit tensor memory.
-static Complaint checkTmem(const Case &c) {
+static Violation checkTmem(const Case &c) {
   Footprint sizes(c.problem, c.schedule);
   uint64_t needed = sizes.tmemColumns(c.schedule), there = c.gpu->tmemColumns;
   if (needed <= there)
@@ -35,7 +35,7 @@ static Complaint checkTmem(const Case &c) {
                                 : ", or q_tile_rows = 64");
 }
 
-static Complaint checkTiles(const Case &c) {
+static Violation checkTiles(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.qTiles != 1 && s.qTiles != 2)
     return "expected q_tiles to be 1 or 2, got " + str(s.qTiles);
@@ -58,7 +58,7 @@ static Complaint checkTiles(const Case &c) {
   return std::nullopt;
 }
 
-static Complaint checkCtasPerSm(const Case &c) {
+static Violation checkCtasPerSm(const Case &c) {
   if (c.schedule.ctasPerSm == 1)
     return std::nullopt;
   return "expected ctas_per_sm to be 1 on " + c.schedule.target +
@@ -66,7 +66,7 @@ static Complaint checkCtasPerSm(const Case &c) {
          str(c.schedule.ctasPerSm);
 }
 
-static Complaint checkPlacement(const Case &c) {
+static Violation checkPlacement(const Case &c) {
   Footprint sizes(c.problem, c.schedule);
   switch (c.schedule.pPlacement) {
   case PPlacement::Tmem:

@@ -68,9 +68,9 @@ WgmmaRegisters::WgmmaRegisters(const Problem &problem, const Schedule &s) {
 /// it.
 static std::string passesOf(const Schedule &s, unsigned columns) {
   bool loops = s.scheduler != Scheduler::Single;
-  bool beside = s.qTiles > 1 || s.ctasPerSm > 1;
+  bool sharesSm = s.qTiles > 1 || s.ctasPerSm > 1;
   return "o_columns of at most " + str(columns) +
-         (loops && beside ? " with the scheduler single" : "");
+         (loops && sharesSm ? " with the scheduler single" : "");
 }
 
 /// Returns the registers that each thread of a CTA starts with.
@@ -80,13 +80,14 @@ static unsigned atLaunch(unsigned qTiles, unsigned ctasPerSm) {
 }
 
 /// Returns the largest accumulator: ptxas 13.0 compiles a CTA for the registers
-/// that its threads start with, and needs 30 of them besides an accumulator.
+/// that its threads start with, and needs 30 of them in addition to an
+/// accumulator.
 static unsigned mostAccumulators(unsigned qTiles, unsigned ctasPerSm) {
-  constexpr unsigned beside = 30;
-  return atLaunch(qTiles, ctasPerSm) - beside;
+  constexpr unsigned others = 30;
+  return atLaunch(qTiles, ctasPerSm) - others;
 }
 
-static Complaint checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
+static Violation checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
   constexpr unsigned panel = 64, step = 16;
   unsigned most = mostAccumulators(s.qTiles, s.ctasPerSm);
   unsigned widest = std::max(sizes.scores, sizes.outputs);
@@ -140,10 +141,10 @@ static std::string rowsOf(const Case &c) {
   return names;
 }
 
-Complaint fmha::schedule::checkAccumulators(const Case &c) {
+Violation fmha::schedule::checkAccumulators(const Case &c) {
   WgmmaRegisters sizes(c.problem, c.schedule);
-  if (Complaint complaint = checkWidest(c.schedule, sizes))
-    return complaint;
+  if (Violation violation = checkWidest(c.schedule, sizes))
+    return violation;
   unsigned needed = sizes.all(), there = sizes.there;
   if (needed <= there)
     return std::nullopt;

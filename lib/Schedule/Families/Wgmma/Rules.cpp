@@ -14,7 +14,7 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-static Complaint checkTiles(const Case &c) {
+static Violation checkTiles(const Case &c) {
   const Schedule &s = c.schedule;
   constexpr unsigned mostTiles = 3, rows = 64, keyStep = 16, mostKeys = 256;
   if (s.qTiles < 1 || s.qTiles > mostTiles)
@@ -41,7 +41,7 @@ static Complaint checkTiles(const Case &c) {
 }
 
 /// Checks that FMA units do not become busier than the exp unit they relieve.
-static Complaint checkEmulation(const Schedule &s) {
+static Violation checkEmulation(const Schedule &s) {
   constexpr unsigned most = 50;
   if (s.exp2EmulatedPercent <= most)
     return std::nullopt;
@@ -53,10 +53,10 @@ static Complaint checkEmulation(const Schedule &s) {
 }
 
 /// Checks fields that no pass of these targets implements yet.
-static Complaint checkUnbuilt(const Case &c) {
+static Violation checkUnbuilt(const Case &c) {
   const Schedule &s = c.schedule;
   auto must = [&](const char *field, const char *value, unsigned got,
-                  const char *why) -> Complaint {
+                  const char *why) -> Violation {
     bool isSwitch = std::string_view(value) == "false";
     return "expected " + std::string(field) + " to be " + value + " on " +
            s.target + ", " + why + "; got " + (isSwitch ? "true" : str(got));
@@ -64,8 +64,8 @@ static Complaint checkUnbuilt(const Case &c) {
   if (s.pSlices != 1)
     return must("p_slices", "1", s.pSlices,
                 "where a warpgroup multiplies its own P");
-  if (Complaint complaint = checkEmulation(s))
-    return complaint;
+  if (Violation violation = checkEmulation(s))
+    return violation;
   if (s.keyChunk || s.valueChunk)
     return must("key_chunk and value_chunk", "0",
                 s.keyChunk ? s.keyChunk : s.valueChunk,
@@ -82,7 +82,7 @@ static Complaint checkUnbuilt(const Case &c) {
   return std::nullopt;
 }
 
-static Complaint checkPlacement(const Case &c) {
+static Violation checkPlacement(const Case &c) {
   const Schedule &s = c.schedule;
   switch (s.pPlacement) {
   case PPlacement::Registers:

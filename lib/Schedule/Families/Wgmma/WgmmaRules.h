@@ -16,7 +16,7 @@ namespace fmha::schedule {
 /// Returns the registers per thread of a consumer in the planner's roles.
 unsigned consumerRegisters(unsigned qTiles, unsigned ctasPerSm);
 /// Checks that S, O and P fit them.
-Complaint checkAccumulators(const Case &c);
+Violation checkAccumulators(const Case &c);
 
 } // namespace fmha::schedule
 

@@ -22,7 +22,7 @@ struct Twin {
 };
 
 /// Kernels get a buffer of 4096 initialised bytes and a map over it: 32 x 32
-/// of u32, box 32 x 8; behind `before` rows that lie ahead of the buffer.
+/// of u32, box 32 x 8; after `before` rows that precede the buffer.
 LaunchResult runBody(const std::string &body, Policy policy, unsigned threads,
                      unsigned before = 0) {
   Device device;
@@ -69,7 +69,7 @@ std::string once(const std::string &text) {
   return "@%p0 bra SKIP;\n" + text + "SKIP:\nbar.sync 0;\n";
 }
 
-/// Only thread 1 does, and nobody waits for it.
+/// Only thread 1 does, and no other thread waits for it.
 std::string second(const std::string &text) {
   return "setp.ne.u32 %p9, %r0, 1;\n@%p9 bra OTHERS;\n" + text + "OTHERS:\n";
 }
@@ -221,7 +221,7 @@ std::string loadOfRow(int row) {
               std::to_string(row) + "}], [%r2];\n" + waitFor(0, "0", "L0"));
 }
 
-// The rows of the map ahead of the buffer are in no allocation. Recorded on an
+// The rows of the map before the buffer are in no allocation. Recorded on an
 // H200 with scripts/probes/tma_outside.cu.
 TEST(Findings, BoxesOutsideAMapThatBeginsNowhere) {
   const unsigned before = 64;

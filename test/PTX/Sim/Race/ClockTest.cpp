@@ -75,7 +75,7 @@ TEST(Clock, AFenceCleansTheLanesOwnWritesAndThoseItHasMet) {
 
 void nothing(const Access &, const Conflict &) { FAIL(); }
 
-TEST(Shadow, MemoryGrowsWithWhatIsTouchedAndPiecesUniteAgain) {
+TEST(Shadow, MemoryGrowsWithWhatIsTouchedAndCellsUniteAgain) {
   Shadow shadow(64);
   Knowledge knows;
   knows.seen.raise(0, 1);
@@ -83,12 +83,12 @@ TEST(Shadow, MemoryGrowsWithWhatIsTouchedAndPiecesUniteAgain) {
   access.stamp.when = momentOf(1, 0, 1);
   access.knows = &knows;
   access.report = nothing;
-  EXPECT_EQ(shadow.footprint(), 0u);
+  EXPECT_EQ(shadow.bytesUsed(), 0u);
   access.write = true;
   shadow.apply(0, 1 << 20, access);
-  size_t uniform = shadow.footprint();
+  size_t uniform = shadow.bytesUsed();
   EXPECT_LE(uniform, size_t(1) << 20);
-  // Bytes split their piece; a write of all of it unites it, so that the same
+  // Bytes split their cell; a write of all of it unites it, so that the same
   // parts serve again.
   for (uint64_t round = 0; round < 1000; ++round) {
     knows.seen.raise(0, Time(2 + round));
@@ -98,7 +98,7 @@ TEST(Shadow, MemoryGrowsWithWhatIsTouchedAndPiecesUniteAgain) {
     access.stamp.when = momentOf(1, 0, Time(3 + round));
     shadow.apply(64 * round, 64, access);
   }
-  EXPECT_LE(shadow.footprint(), uniform + 16 * sizeof(Cell));
+  EXPECT_LE(shadow.bytesUsed(), uniform + 16 * sizeof(Cell));
 }
 
 } // namespace

@@ -112,7 +112,7 @@ TEST(Edges, InvalIsBehindEveryUse) {
       warpText(0, "WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p31, "
                   "[%r2], 0;\n@!%p31 bra WAIT;\n");
   std::string inval = second("mbarrier.inval.shared::cta.b64 [%r2];\n");
-  // Warp 1 waits too, so that it comes last, but nobody tells it of warp 0.
+  // Warp 1 waits too, so that it comes last, but it learns nothing of warp 0.
   std::string wait = warpText(
       1, "SEE:\nmbarrier.try_wait.parity.shared::cta.b64 %p31, [%r2], 0;\n"
          "@!%p31 bra SEE;\nnanosleep.u32 1000;\n");

@@ -157,7 +157,7 @@ TEST(Phases, AFreshBarrierHasAPhaseBeforeTheFirst) {
                    96});
 }
 
-TEST(Phases, AWarpThatCompletesTwoAtOnceIsBehindBoth) {
+TEST(Phases, AWarpThatCompletesTwoInParallelIsAfterBoth) {
   expectFinding("", {setUp(16, 1) +
                      warpText(1, wait(full, 1) + once(arrive(freed))) +
                      warpText(0, wait(freed, 0) + arrive(full))});

@@ -84,7 +84,7 @@ TEST(Tensor, AfterACommitTheReaderFences) {
 }
 
 TEST(Tensor, BehindItsOwnCommitAThreadFencesToo) {
-  // An MMA of another shape, which nothing puts behind the first but its wait.
+  // An MMA of another shape, which only its wait orders after the first.
   auto body = [](const std::string &between) {
     std::string last = "tcgen05.mma.cta_group::1.kind::f16 [%r9], %q4, %q4, "
                        "0x08080490, 0;\n";

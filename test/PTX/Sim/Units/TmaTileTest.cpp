@@ -61,14 +61,14 @@ bool interleaved(const nlohmann::json &entry) {
 std::vector<uint8_t> loadImage(const TilePlan &plan, uint32_t destination,
                                const std::vector<uint8_t> &tensor,
                                size_t bytes) {
-  std::vector<uint8_t> shared(destination + plan.footprint + 2048, 0xCD);
+  std::vector<uint8_t> shared(destination + plan.sharedBytes + 2048, 0xCD);
   std::vector<uint8_t> image(plan.imageBytes());
   for (const TileRow &row : plan.rows) {
     std::span<const uint8_t> valid;
     if (row.validBytes())
       valid = std::span(tensor).subspan(row.global - base, row.validBytes());
     loadRowImage(plan, row, valid, image);
-    forEachPiece(plan, row, destination,
+    forEachChunk(plan, row, destination,
                  [&](uint32_t at, uint32_t from, uint32_t count) {
                    std::copy_n(&image[from], count, &shared[at]);
                  });
@@ -119,7 +119,7 @@ void storeInto(const TilePlan &plan, const std::vector<uint8_t> &shared,
                ReduceType type) {
   std::vector<uint8_t> image(plan.imageBytes());
   for (const TileRow &row : plan.rows) {
-    forEachPiece(plan, row, 0, [&](uint32_t at, uint32_t from, uint32_t count) {
+    forEachChunk(plan, row, 0, [&](uint32_t at, uint32_t from, uint32_t count) {
       std::copy_n(&shared[at], count, &image[from]);
     });
     std::span<uint8_t> target(tensor);

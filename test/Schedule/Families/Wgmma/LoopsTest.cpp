@@ -29,7 +29,7 @@ struct Loop {
   /// What check() says with so many consumers, or CTAs of one.
   std::string with(unsigned tiles, unsigned ctas,
                    Scheduler scheduler = Scheduler::Static) const {
-    return complaint([&](Problem &p, Schedule &s) {
+    return violation([&](Problem &p, Schedule &s) {
       p = problemOf(64);
       s.qTiles = tiles;
       s.ctasPerSm = ctas;
@@ -140,7 +140,7 @@ TEST(Wgmma, C2ComesAheadOfLoops) {
 /// Two CTAs of an SM leave the warps that load 40 registers, three 24.
 TEST(Wgmma, C8ListsBesideTwoOtherCtas) {
   auto with = [](unsigned ctas, Scheduler scheduler) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(64);
       p.kvLens = true;
       s.qTiles = 1;

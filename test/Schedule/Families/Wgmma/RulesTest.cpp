@@ -22,30 +22,30 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST(Wgmma, AcceptsConsumersOf64Rows) {
-  EXPECT_EQ(complaint([](auto &, auto &) {}), "");
-  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 1; }), "");
-  EXPECT_EQ(complaint([](Problem &p, Schedule &s) {
+  EXPECT_EQ(violation([](auto &, auto &) {}), "");
+  EXPECT_EQ(violation([](auto &, Schedule &s) { s.qTiles = 1; }), "");
+  EXPECT_EQ(violation([](Problem &p, Schedule &s) {
               p = problemOf(64);
               s.qTiles = 3;
             }),
             "");
   EXPECT_EQ(
-      complaint([](auto &, Schedule &s) { s.pPlacement = PPlacement::Smem; }),
+      violation([](auto &, Schedule &s) { s.pPlacement = PPlacement::Smem; }),
       "");
 }
 
 TEST(Wgmma, C2WhatAConsumerHolds) {
   // A thread has 2 of 4 threads' rows: kv_block / 2 scores, half as many words
   // of P, and 64 of O.
-  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.kvBlock = 176; }), "");
+  EXPECT_EQ(violation([](auto &, Schedule &s) { s.kvBlock = 176; }), "");
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.kvBlock = 192; }),
+      violation([](auto &, Schedule &s) { s.kvBlock = 192; }),
       StartsWith("plan.C2: a consumer needs 208 registers per thread (S 96, "
                  "O 64 and P 48), 200 are available"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTiles = 3; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.qTiles = 3; }),
               StartsWith("plan.C2: a consumer needs 160 registers"));
   // Code that reads for each key holds as many numbers as there are scores.
-  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+  EXPECT_THAT(violation([](Problem &p, Schedule &s) {
                 p.score = p.scoreByKey = true;
                 s.kvBlock = 128;
               }),
@@ -54,7 +54,7 @@ TEST(Wgmma, C2WhatAConsumerHolds) {
 
 TEST(Wgmma, C8ThreeConsumersWithPInSmemBehindALeftBound) {
   auto with = [](unsigned keys, bool left, bool score, PPlacement placement) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(64);
       p.score = score;
       if (left)
@@ -78,7 +78,7 @@ TEST(Wgmma, C8ThreeConsumersWithPInSmemBehindALeftBound) {
 TEST(Wgmma, C2LongCodeOnScores) {
   auto with = [](unsigned keys, unsigned tiles = 2, unsigned ctas = 1,
                  Scheduler scheduler = Scheduler::Single) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(64);
       p.score = p.scoreIsLong = true;
       s.qTiles = tiles;
@@ -106,7 +106,7 @@ TEST(Wgmma, C2LongCodeOnScores) {
 
 TEST(Wgmma, C2CodeThatReadsForEachKeyInOneOfThreeCtas) {
   auto with = [](unsigned dim, unsigned keys) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(dim);
       p.score = p.scoreByKey = true;
       p.captures = {{"f32", 4}};
@@ -122,7 +122,7 @@ TEST(Wgmma, C2CodeThatReadsForEachKeyInOneOfThreeCtas) {
 
 TEST(Wgmma, C2CodeThatReadsForEachKeyInThreeTiles) {
   auto with = [](unsigned keys) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(64);
       p.score = p.scoreByKey = true;
       s.qTiles = 3;
@@ -137,7 +137,7 @@ TEST(Wgmma, C2CodeThatReadsForEachKeyInThreeTiles) {
 
 TEST(Wgmma, C2CodeThatReadsForEachKey) {
   auto with = [](unsigned keys, bool vector, bool loops) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(64);
       p.score = p.scoreByKey = true;
       p.captures = {{"f32", 4}};
@@ -164,7 +164,7 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
   auto with = [](unsigned dim, unsigned keys, PPlacement placement,
                  unsigned emulated = 0,
                  Scheduler scheduler = Scheduler::Single) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(dim);
       s.qTiles = 3;
       s.kvBlock = keys;
@@ -183,14 +183,14 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
             "each 2 columns); take two query tiles or o_columns of at most "
             "192");
   // Two have 138.
-  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+  EXPECT_THAT(violation([](Problem &p, Schedule &s) {
                 p = problemOf(280);
                 s.qTiles = 3;
                 s.kvBlock = 16;
               }),
               EndsWith("got 144 (one for each 2 columns); take o_columns of at "
                        "most 192"));
-  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+  EXPECT_THAT(violation([](Problem &p, Schedule &s) {
                 p = problemOf(512);
                 s.qTiles = 1;
                 s.kvBlock = 16;
@@ -199,7 +199,7 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
                     EndsWith("take o_columns of at most 384")));
   // A loop beside another tile is refused passes.
   EXPECT_THAT(
-      complaint([](Problem &p, Schedule &s) {
+      violation([](Problem &p, Schedule &s) {
         p = problemOf(512);
         s.kvBlock = 16;
         s.scheduler = Scheduler::Static;
@@ -224,7 +224,7 @@ TEST(Wgmma, C2CodeBesideFewRegisters) {
   auto with = [](unsigned dim, unsigned tiles, unsigned keys,
                  PPlacement placement, bool code,
                  Scheduler scheduler = Scheduler::Single) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(dim);
       p.score = code;
       s.qTiles = tiles;
@@ -259,7 +259,7 @@ TEST(Wgmma, C2ReadsBesideOthers) {
   auto with = [](
                   unsigned dim, unsigned tiles, unsigned keys,
                   Change change = [](Problem &, Schedule &) {}) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(dim);
       p.score = p.scoreByKey = true;
       p.captures = {{"f32", 4}};
@@ -306,7 +306,7 @@ TEST(Wgmma, C2ReadsBesideOthers) {
 /// 3 CTAs of 256 threads start with 80 registers each, 2 with 128.
 TEST(Wgmma, C2WhatSeveralCtasHold) {
   auto with = [](unsigned dim, unsigned ctas, unsigned keys) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(dim);
       s.qTiles = 1;
       s.ctasPerSm = ctas;
@@ -333,7 +333,7 @@ TEST(Wgmma, C2WhatSeveralCtasHold) {
 TEST(Wgmma, SeveralCtasShareAnSm) {
   auto with = [](unsigned tiles, unsigned ctas, unsigned stages,
                  PPlacement place) {
-    return complaint([=](Problem &p, Schedule &s) {
+    return violation([=](Problem &p, Schedule &s) {
       p = problemOf(64);
       s.qTiles = tiles;
       s.ctasPerSm = ctas;
@@ -366,60 +366,60 @@ TEST(Wgmma, SeveralCtasShareAnSm) {
 }
 
 TEST(Wgmma, C3Tiles) {
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTileRows = 128; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.qTileRows = 128; }),
               StartsWith("plan.C3: expected q_tile_rows to be 64 on sm_90a"));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.qTiles = 4; }),
+      violation([](auto &, Schedule &s) { s.qTiles = 4; }),
       StartsWith("plan.C3: expected q_tiles to be 1, 2 or 3 on sm_90a"));
   for (unsigned block : {0u, 8u, 100u, 272u})
     EXPECT_THAT(
-        complaint([&](auto &, Schedule &s) { s.kvBlock = block; }),
+        violation([&](auto &, Schedule &s) { s.kvBlock = block; }),
         StartsWith("plan.C3: expected kv_block to be a multiple of 16 from "
                    "16 to 256 on sm_90a"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.packHeads = 128; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.packHeads = 128; }),
               StartsWith("plan.C3: expected pack_heads"));
 }
 
 TEST(Wgmma, C5Placement) {
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.pPlacement = PPlacement::Tmem; }),
+      violation([](auto &, Schedule &s) { s.pPlacement = PPlacement::Tmem; }),
       "plan.C5: p_placement tmem is not available on sm_90a, which has no "
       "tensor "
       "memory; take registers or smem");
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.pPlacement = PPlacement::Auto; }),
+      violation([](auto &, Schedule &s) { s.pPlacement = PPlacement::Auto; }),
       HasSubstr("the planner decides it"));
 }
 
 TEST(Wgmma, C8WhatNoPassBuilds) {
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.pSlices = 2; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.pSlices = 2; }),
               StartsWith("plan.C8: expected p_slices to be 1 on sm_90a"));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.exp2EmulatedPercent = 51; }),
+      violation([](auto &, Schedule &s) { s.exp2EmulatedPercent = 51; }),
       StartsWith("plan.C8: expected exp2_emulated of at most 50 per cent"));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) {
+      violation([](auto &, Schedule &s) {
         s.exp2EmulatedPercent = 1;
         s.pPlacement = PPlacement::Smem;
       }),
       StartsWith("plan.C8: expected p_placement = registers on sm_90a with "
                  "exp2_emulated, where a consumer needs"));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
+      violation([](auto &, Schedule &s) { s.valueChunk = 64; }),
       StartsWith("plan.C8: expected key_chunk and value_chunk to be 0"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.vStages = 2; }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.vStages = 2; }),
               StartsWith("plan.C8: expected v_stages to be 0 on sm_90a"));
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.scheduler = Scheduler::Dynamic; }),
+      violation([](auto &, Schedule &s) { s.scheduler = Scheduler::Dynamic; }),
       HasSubstr("which has no clusterlaunchcontrol; got dynamic"));
 }
 
 TEST(Wgmma, C9RolesAreConsumers) {
   EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.roles[0].name = "mma"; }),
+      violation([](auto &, Schedule &s) { s.roles[0].name = "mma"; }),
       StartsWith("plan.C9: expected a role that passes know (load, store, "
                  "consumer0, consumer1, consumer2, spare), got"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles.pop_back(); }),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.roles.pop_back(); }),
               StartsWith("plan.C9: expected a role \"consumer1\""));
 }
 

@@ -28,7 +28,7 @@ inline Schedule hopper() {
 
 /// check() after `change`, with the planner's roles; "" if it passes.
 inline std::string
-complaint(const std::function<void(Problem &, Schedule &)> &change) {
+violation(const std::function<void(Problem &, Schedule &)> &change) {
   Problem problem = problemOf(128);
   Schedule schedule = hopper();
   change(problem, schedule);

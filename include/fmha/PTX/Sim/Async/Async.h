@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions performed by agents: semantics on top of the units of Sim/Units
+// Asynchronous instructions: semantics on top of the units of Sim/Units
 // and the machine of Sim/Core.
 //
 //===----------------------------------------------------------------------===//

@@ -48,7 +48,8 @@ struct Stamp {
   Moment when = 0;
   uint32_t line : 24 = 0, key : 8 = 0;
   uint16_t warp = 0;
-  /// 0 .. 31, kManyLanes or kWholeWarp; for an agent, the lane that issued it.
+  /// 0 .. 31, kManyLanes or kWholeWarp; for an operation, the lane that issued
+  /// it.
   uint8_t lane = 0;
   Scope scope : 2 = Scope::Weak;
   bool async : 1 = false;
@@ -81,7 +82,7 @@ struct Conflict;
 using LanesOfClusters = std::unordered_map<uint32_t, std::shared_ptr<Lanes>>;
 
 /// An access to check. Its knowledge is that of the issuing thread, even if an
-/// agent performs the access.
+/// operation performs the access.
 struct Access {
   Stamp stamp;
   uint32_t cluster = 1;
@@ -114,7 +115,7 @@ struct Access {
   bool inIssueOrder = false;
   /// Lanes of the same warp with issued tcgen05 operations that are not ordered
   /// before this one: they are other threads.
-  uint32_t strangers = 0;
+  uint32_t unorderedLanes = 0;
   void (*report)(const Access &access, const Conflict &conflict) = nullptr;
   const void *context = nullptr;
 };
@@ -134,10 +135,10 @@ bool knows(const Access &access, Knowledge::View view, const Stamp &other);
 /// access.
 bool proxyFenced(const Access &access, const Stamp &other);
 /// Returns the fault of `access` after `other`, which conflicts with it.
-Conflict::Fault judgeMemory(const Access &access, const Stamp &other,
+Conflict::Fault memoryFault(const Access &access, const Stamp &other,
                             bool otherWrites);
 /// Same for tensor memory, with the rules of tcgen05.
-Conflict::Fault judgeTensor(const Access &access, const Stamp &other,
+Conflict::Fault tensorFault(const Access &access, const Stamp &other,
                             bool otherWrites);
 
 /// Sets of unordered reads, each stored once.
@@ -166,12 +167,12 @@ struct Cell {
   Stamp write, read;
 };
 
-/// Cells, and the rules by which accesses change them; `judge` is one of the
+/// Cells, and the rules by which accesses change them; `faultOf` is one of the
 /// above.
 class CellRules {
 public:
-  using Judge = Conflict::Fault (*)(const Access &, const Stamp &, bool);
-  explicit CellRules(Judge judge) : judge(judge) {}
+  using FaultOf = Conflict::Fault (*)(const Access &, const Stamp &, bool);
+  explicit CellRules(FaultOf faultOf) : faultOf(faultOf) {}
   void apply(Cell &cell, const Access &access, uint64_t address) {
     if (changesNothing(cell, access))
       return;
@@ -194,22 +195,22 @@ public:
 private:
   void write(Cell &cell, const Access &access, uint64_t address);
   void read(Cell &cell, const Access &access, uint64_t address);
-  void judgeOne(const Access &access, const Stamp &other, bool otherWrites,
-                uint64_t address);
-  Judge judge;
+  void checkPair(const Access &access, const Stamp &other, bool otherWrites,
+                 uint64_t address);
+  FaultOf faultOf;
   ReadSets sets;
 };
 
 /// A flat memory, shared or global.
 class Shadow {
 public:
-  /// `piece` is the largest uniform cell in bytes: 16 or 64.
-  explicit Shadow(uint32_t piece);
+  /// `cellBytes` is the largest uniform cell in bytes: 16 or 64.
+  explicit Shadow(uint32_t cellBytes);
   void apply(uint64_t address, uint64_t bytes, const Access &access);
   /// Checks without recording the access.
   void check(uint64_t address, uint64_t bytes, const Access &access);
   /// Returns the bytes used by the shadow, for tests.
-  size_t footprint() const;
+  size_t bytesUsed() const;
 
 private:
   static constexpr uint32_t kPageCells = 64, kWays = 256;
@@ -236,12 +237,12 @@ private:
     Page *page = nullptr;
   };
   Page &findPage(uint64_t number, Recent &recent);
-  uint32_t piece;
+  uint32_t cellBytes;
   std::array<Recent, kWays> recents{};
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
   std::deque<Block> blocks;
   std::vector<Block *> freeBlocks;
-  CellRules rules{judgeMemory};
+  CellRules rules{memoryFault};
 };
 
 /// Tensor memory of a CTA: groups of 16 lanes by 512 columns.
@@ -256,7 +257,7 @@ public:
 
 private:
   std::vector<Cell> cells;
-  CellRules rules{judgeTensor};
+  CellRules rules{tensorFault};
 };
 
 } // namespace ptxsim::race

@@ -57,13 +57,13 @@ struct TilePlan {
   /// Bytes of one row in global memory, and its distance to the next row in
   /// shared memory.
   uint32_t rowBytes = 0, pitch = 0;
-  /// Packed sub-byte types: every `pieceGlobal` bytes of global memory take 16
+  /// Packed sub-byte types: every `packedBytes` bytes of global memory take 16
   /// bytes of shared memory. 16 for all others.
-  uint32_t pieceGlobal = 16;
+  uint32_t packedBytes = 16;
   /// Bytes that the copy completes on its mbarrier.
   uint32_t txBytes = 0;
   /// Bytes of shared memory from the first row to the end of the last.
-  uint32_t footprint = 0;
+  uint32_t sharedBytes = 0;
   MapType type = MapType::U8;
   MapSwizzle swizzle = MapSwizzle::None;
   bool nanFill = false;
@@ -73,7 +73,7 @@ struct TilePlan {
   /// Returns true if no byte of the box is inside the tensor.
   bool isOutside() const;
   /// Returns the size of one row's image in shared memory.
-  uint32_t imageBytes() const { return rowBytes / pieceGlobal * 16; }
+  uint32_t imageBytes() const { return rowBytes / packedBytes * 16; }
 };
 
 /// Plans cp.async.bulk.tensor in .tile mode; `coordinates` has one entry per
@@ -98,7 +98,7 @@ void loadRowImage(const TilePlan &plan, const TileRow &row,
 /// chunk of a row that stays contiguous under the swizzle, for a box at the
 /// absolute shared address `base`.
 template <typename Visit>
-void forEachPiece(const TilePlan &plan, const TileRow &row, uint32_t base,
+void forEachChunk(const TilePlan &plan, const TileRow &row, uint32_t base,
                   Visit visit);
 
 } // namespace ptxsim
@@ -108,7 +108,7 @@ void forEachPiece(const TilePlan &plan, const TileRow &row, uint32_t base,
 namespace ptxsim {
 
 template <typename Visit>
-void forEachPiece(const TilePlan &plan, const TileRow &row, uint32_t base,
+void forEachChunk(const TilePlan &plan, const TileRow &row, uint32_t base,
                   Visit visit) {
   uint32_t step = plan.swizzle == MapSwizzle::B128Atom32Flip8 ? 8 : 16;
   uint32_t bytes = plan.imageBytes();

@@ -149,6 +149,25 @@ Value tile::advance(ImplicitLocOpBuilder &b, Value base, Value bytes) {
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
 
+Value tile::smemAddress(ImplicitLocOpBuilder &b, int64_t offset) {
+  return SmemAddressOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3),
+                               int32_t(offset));
+}
+
+Value tile::stageAddress(ImplicitLocOpBuilder &b, TileType tile, Value stage) {
+  SmemAttr place = tile.getSmem();
+  Value address = smemAddress(b, place.getOffset());
+  if (place.getStages() == 1)
+    return address;
+  Value number = arith::IndexCastOp::create(b, b.getI32Type(), stage);
+  Value pitch = constantI32(b, tile.getStagePitch());
+  return advance(b, address, arith::MulIOp::create(b, number, pitch));
+}
+
+layout::PanelTile tile::panelsOf(TileType tile) {
+  return {unsigned(tile.getRows()), unsigned(tile.getColumns())};
+}
+
 Value tile::tmemAddress(ImplicitLocOpBuilder &b,
                         const DistributeContext &context, TmemAttr place,
                         int64_t column, bool ofWarp) {

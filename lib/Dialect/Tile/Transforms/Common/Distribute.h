@@ -105,13 +105,6 @@ OwnRow ownRowAt(mlir::ImplicitLocOpBuilder &b, OpTy op, mlir::Value query,
     own.row = mlir::arith::AddIOp::create(b, view.getStart(), own.row);
   return own;
 }
-/// For the row that a thread has, or shares.
-template <typename OpTy>
-OwnRow ownRow(mlir::ImplicitLocOpBuilder &b, OpTy op, TileType tile) {
-  std::optional<uint32_t> heads = op.getViewOp().getHeads();
-  return ownRowAt(b, op, threadQuery(b, tile, heads),
-                  [&] { return threadHead(b, tile, *heads); });
-}
 /// if (condition) { body }
 void inIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition,
           llvm::function_ref<void()> body);
@@ -133,6 +126,14 @@ mlir::Value concatenate(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange parts);
 /// `base` plus a run-time number of bytes (i32).
 mlir::Value advance(mlir::ImplicitLocOpBuilder &b, mlir::Value base,
                     mlir::Value bytes);
+
+/// Address in dynamic shared memory.
+mlir::Value smemAddress(mlir::ImplicitLocOpBuilder &b, int64_t offset);
+/// Address of stage `stage`, an index, of a tile in shared memory.
+mlir::Value stageAddress(mlir::ImplicitLocOpBuilder &b, TileType tile,
+                         mlir::Value stage);
+/// The panels of a tile of 16-bit elements in shared memory.
+layout::PanelTile panelsOf(TileType tile);
 
 /// Tensor memory address of the column `column` behind `place`, relative to the
 /// kernel's allocation; threads address the lanes of their warp, the MMA the

@@ -241,7 +241,9 @@ static LogicalResult checkPanels(StoreOp op) {
   return op.emitOpError() << "expected panels of " << panel
                           << " columns, which TMA copies whole, or the last "
                              "columns of the view, got "
-                          << tile;
+                          << tile
+                          << "; store more columns at once, or blocks of them "
+                             "to tensors of their own";
 }
 
 LogicalResult Assigner::copyStored(StoreOp op) {

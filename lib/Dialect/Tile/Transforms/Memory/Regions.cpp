@@ -310,6 +310,48 @@ static void splitFills(gpu::GPUFuncOp func) {
   }
 }
 
+/// Whether a product takes `tile`, or a slice of it.
+static bool isMultiplied(Value tile) {
+  return llvm::any_of(tile.getUsers(), [](Operation *user) {
+    auto slice = dyn_cast<SliceOp>(user);
+    return isa<DotOp>(user) || (slice && isMultiplied(slice.getResult()));
+  });
+}
+
+/// Returns `tile` from a load of its own, which is one of `loads`, if products
+/// take what it is loaded or sliced from; else null.
+static Value loadAgain(Value tile, llvm::DenseMap<Operation *, Value> &loads) {
+  if (auto slice = tile.getDefiningOp<SliceOp>()) {
+    Value whole = loadAgain(slice.getInput(), loads);
+    if (!whole)
+      return {};
+    auto own = cast<SliceOp>(OpBuilder(slice).clone(*slice));
+    own.getInputMutable().assign(whole);
+    return own.getResult();
+  }
+  auto load = tile.getDefiningOp<LoadOp>();
+  if (!load || !isMultiplied(tile))
+    return {};
+  Value &again = loads[load];
+  if (!again) {
+    Operation *own = OpBuilder(load).clone(*load);
+    own->removeAttr("tile.region");
+    again = own->getResult(0);
+  }
+  return again;
+}
+
+/// Products and stores signal that memory is free in different ways, of which a
+/// ring has one: a tile that is multiplied and stored as it was loaded is
+/// loaded for each.
+static void splitLoads(gpu::GPUFuncOp func) {
+  llvm::DenseMap<Operation *, Value> loads;
+  func.walk([&](StoreOp store) {
+    if (Value own = loadAgain(store.getValue(), loads))
+      store.getValueMutable().assign(own);
+  });
+}
+
 /// Checks the map that a person wrote: it has the regions of the kernel itself,
 /// and no other region over them.
 static LogicalResult checkGivenMap(gpu::GPUFuncOp func) {
@@ -359,6 +401,7 @@ LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
   if (*memory && failed(checkGivenMap(func)))
     return failure();
   splitFills(func);
+  splitLoads(func);
   if (!*memory)
     memory = layOut(func, family, *target::findTarget(kernel.getTarget()));
   FailureOr<SmallVector<int32_t>> boxes = boxesOf(func);

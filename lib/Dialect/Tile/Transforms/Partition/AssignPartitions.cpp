@@ -44,13 +44,21 @@ public:
   LogicalResult run();
 
 private:
+  struct Edge {
+    TileSource source;
+    Operation *user;
+  };
+
   void eraseUnused();
   void collect();
   const RoleRule *ruleOf(Operation *op);
   const RoleRule *ruleByNeighbors(Operation *op);
   LogicalResult findRules();
   void findInstances();
+  bool isFedBy(Operation *op, const Edge &edge);
   unsigned roundsOf(Operation *op);
+  unsigned orderBehindProducts(Operation *op);
+  void orderWithProduct(Operation *op, unsigned order);
   void orderProducts();
   void orderLoop(ArrayRef<Operation *> products);
   void assignSlices();
@@ -60,11 +68,6 @@ private:
   /// Numbers the classes of `members` in the order of their first op.
   static llvm::DenseMap<Operation *, unsigned>
   number(const Classes &classes, ArrayRef<Operation *> members);
-
-  struct Edge {
-    TileSource source;
-    Operation *user;
-  };
 
   gpu::GPUFuncOp func;
   const PartitionFamily &family;
@@ -167,6 +170,13 @@ void Assigner::findInstances() {
   instances = number(classes, members);
 }
 
+/// Whether `edge` brings `op` a tile of its own iteration.
+bool Assigner::isFedBy(Operation *op, const Edge &edge) {
+  return edge.user == op && edge.source.isOfThisIteration() &&
+         edge.source.op()->getParentOfType<scf::ForOp>() ==
+             op->getParentOfType<scf::ForOp>();
+}
+
 /// How often a tile goes from a product to another role and back within one
 /// iteration before `op` can run.
 unsigned Assigner::roundsOf(Operation *op) {
@@ -177,17 +187,44 @@ unsigned Assigner::roundsOf(Operation *op) {
   for (unsigned number : edgesOf[op]) {
     const Edge &edge = edges[number];
     Operation *from = edge.source.op();
-    if (edge.user != op || !edge.source.isOfThisIteration() ||
-        from->getParentOfType<scf::ForOp>() !=
-            op->getParentOfType<scf::ForOp>())
-      continue;
-    most =
-        std::max(most, roundsOf(from) + (isa<DotOp>(from) && !isa<DotOp>(op)));
+    if (isFedBy(op, edge))
+      most = std::max(most,
+                      roundsOf(from) + (isa<DotOp>(from) && !isa<DotOp>(op)));
   }
   return rounds[op] = most;
 }
 
+/// The order of the last product that `op` has to follow; 0 if there is none.
+unsigned Assigner::orderBehindProducts(Operation *op) {
+  if (isa<DotOp>(op))
+    return stageAndOrder.lookup(op).second;
+  unsigned last = 0;
+  for (unsigned number : edgesOf[op])
+    if (isFedBy(op, edges[number]))
+      last = std::max(last, orderBehindProducts(edges[number].source.op()));
+  return last;
+}
+
+/// Puts what the role does for `op`, apart from products, ahead of the product
+/// with `order`, unless it stands ahead of an earlier one.
+void Assigner::orderWithProduct(Operation *op, unsigned order) {
+  for (unsigned number : edgesOf[op]) {
+    Operation *from = edges[number].source.op();
+    if (!isFedBy(op, edges[number]) || rules.lookup(from) != rules.lookup(op) ||
+        isa<DotOp>(from) || stageAndOrder.contains(from))
+      continue;
+    stageAndOrder[from] = {0, order};
+    orderWithProduct(from, order);
+  }
+}
+
 /// Products of an instance follow each other, the later stage first or last.
+/// What the role does besides comes after all of them, but what products of the
+/// first stage take comes ahead of those, and what follows from products of the
+/// later stage behind those: in
+///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
+///   %q = tile.cast %t; %u = tile.dot %q, ...
+/// an iteration does %s, %p of the next block behind %t, %q, %u of this one.
 void Assigner::orderLoop(ArrayRef<Operation *> products) {
   SmallVector<Operation *> sorted(products);
   auto key = [&](Operation *op) {
@@ -202,12 +239,19 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
     return;
   for (auto [order, op] : llvm::enumerate(sorted))
     stageAndOrder[op] = {std::min(roundsOf(op), 1u), order};
-  // What the role does besides its products comes after all of them.
+  for (auto [order, op] : llvm::enumerate(sorted))
+    if (!roundsOf(op))
+      orderWithProduct(op, order);
   Operation *loop = products.front()->getParentOfType<scf::ForOp>();
   for (Operation *op : ops)
-    if (rules.lookup(op) == rules.lookup(products.front()) && !isa<DotOp>(op) &&
-        op->getParentOfType<scf::ForOp>() == loop)
-      stageAndOrder[op] = {0, products.size()};
+    if (rules.lookup(op) == rules.lookup(products.front()) &&
+        !stageAndOrder.contains(op) &&
+        op->getParentOfType<scf::ForOp>() == loop) {
+      if (roundsOf(op) > 1)
+        stageAndOrder[op] = {1, orderBehindProducts(op)};
+      else
+        stageAndOrder[op] = {0, products.size()};
+    }
 }
 
 void Assigner::orderProducts() {
@@ -215,8 +259,12 @@ void Assigner::orderProducts() {
   for (Operation *op : ops)
     if (auto loop = op->getParentOfType<scf::ForOp>(); loop && isa<DotOp>(op))
       loops[loop].push_back(op);
+  // A loop around another one runs as it is written.
   for (auto &[loop, products] : loops)
-    orderLoop(products);
+    if (llvm::none_of(loops, [around = loop](auto &other) {
+          return around->isProperAncestor(other.first);
+        }))
+      orderLoop(products);
 }
 
 /// A slice of memory is an address: each user has its own.

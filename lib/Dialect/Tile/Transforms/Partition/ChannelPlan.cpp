@@ -317,7 +317,7 @@ LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
       return channel.uses.front().user->emitOpError()
              << "takes tiles that role \"" << role
              << "\" takes, too: expected consumers that signal alike, threads, "
-                "MMA or TMA";
+                "MMA or TMA; load or move the tile once for each";
   llvm::SetVector<std::pair<Value, StringRef>> taken;
   for (const Crossing &use : channel.uses)
     taken.insert({use.source.value, partitionOf(use.user).getRole()});
@@ -363,6 +363,14 @@ void Planner::decideReleases(PlannedChannel &channel) {
   }
 }
 
+/// Whether each iteration that `chain` runs in has messages of its own.
+static bool isSentWith(const PlannedChannel &channel, Operation *chain) {
+  return llvm::all_of(channel.sends, [&](const Send &send) {
+    return send.point->getParentOfType<scf::ForOp>() ==
+           chain->getParentOfType<scf::ForOp>();
+  });
+}
+
 /// Messages that one chain of products takes are free when the last of them is.
 void Planner::joinChains() {
   llvm::MapVector<std::pair<StringRef, Operation *>,
@@ -370,7 +378,8 @@ void Planner::joinChains() {
       chains;
   for (PlannedChannel &channel : plan)
     if (channel.hasReleases() && channel.depth() == 1)
-      if (Operation *chain = onlyChain(channel))
+      if (Operation *chain = onlyChain(channel);
+          chain && isSentWith(channel, chain))
         chains[{channel.producer, chain}].push_back(&channel);
   for (auto &[chain, channels] : chains) {
     llvm::stable_sort(channels, [](PlannedChannel *a, PlannedChannel *b) {

@@ -454,14 +454,16 @@ static Operation *outOfLoops(Operation *op, Operation *point) {
   return found;
 }
 
-/// A slot is acquired before the first op that writes it, or the loop that adds
-/// up in it; loads and moves name it.
+/// A slot is acquired before the first op that writes it, the loop that adds up
+/// in it, or the branch whose ways both write it; loads and moves name it.
 void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   Operation *maker = send.tile.getDefiningOp();
   bool isFree = channel.unreleased && !isa<LoadOp>(maker);
   if (isFree)
     return;
   Operation *head = outOfLoops(chainOf(maker), send.point);
+  if (isa<scf::IfOp>(send.point) && send.point->isProperAncestor(head))
+    head = send.point;
   b.setInsertionPoint(withSlices(head));
   Value slot =
       create<AcquireOp>(partitionOf(chainOf(maker)), send.tile.getType(),

@@ -92,19 +92,6 @@ unsigned stagesIn(Operation *op) {
   return stages;
 }
 
-/// The same, apart from loops inside of `loop`.
-unsigned ownStages(scf::ForOp loop) {
-  unsigned stages = 0;
-  loop.getBody()->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-    if (isa<scf::ForOp>(inner))
-      return WalkResult::skip();
-    if (PartitionAttr partition = partitionOf(inner))
-      stages |= 1 << partition.getStage();
-    return WalkResult::advance();
-  });
-  return stages;
-}
-
 unsigned firstOrderIn(Operation *op) {
   unsigned order = ~0u;
   op->walk([&](Operation *inner) {
@@ -354,7 +341,7 @@ struct TileRotateLoopsPass
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](RoleOp role) {
       role.walk([&](scf::ForOp loop) {
-        if (ownStages(loop) == 3)
+        if (overlapsStages(loop, role.getName()))
           loops.push_back(loop);
       });
     });

@@ -96,15 +96,26 @@ void fmha::tile::setPartition(Operation *op, PartitionAttr partition) {
   op->setAttr("tile.partition", partition);
 }
 
+/// Bit s is set if `op` is or holds an op of `role` and stage s.
+static unsigned stagesOf(Operation *op, StringRef role) {
+  unsigned stages = 0;
+  op->walk([&](Operation *inner) {
+    PartitionAttr partition = partitionOf(inner);
+    if (partition && partition.getRole() == role)
+      stages |= 1 << partition.getStage();
+  });
+  return stages;
+}
+
+bool fmha::tile::overlapsStages(scf::ForOp loop, StringRef role) {
+  WalkResult walked = loop.getBody()->walk([&](scf::ForOp inner) {
+    return stagesOf(inner, role) == 3 ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+  });
+  return !walked.wasInterrupted() && stagesOf(loop, role) == 3;
+}
+
 bool fmha::tile::isInRotatedLoop(Operation *op) {
   auto loop = op->getParentOfType<scf::ForOp>();
-  if (!loop)
-    return false;
-  bool found[2] = {false, false};
-  loop.walk([&](Operation *other) {
-    PartitionAttr partition = partitionOf(other);
-    if (partition && partition.getRole() == partitionOf(op).getRole())
-      found[partition.getStage()] = true;
-  });
-  return found[0] && found[1];
+  return loop && overlapsStages(loop, partitionOf(op).getRole());
 }

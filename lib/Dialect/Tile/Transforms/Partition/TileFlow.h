@@ -38,8 +38,12 @@ bool isInMemory(mlir::Value value);
 /// channel or role.
 bool isTileOp(mlir::Operation *op);
 
-/// Whether ops of the role of `op` in the loop around it are of two stages, so
-/// that `order` counts.
+/// Whether the stages of `role` overlap in `loop`: its ops are of two stages,
+/// and those in no loop inside of it. A loop around one whose stages overlap
+/// runs as it is written.
+bool overlapsStages(mlir::scf::ForOp loop, llvm::StringRef role);
+/// Whether they do in the loop around `op`, of its role, so that `order`
+/// counts.
 bool isInRotatedLoop(mlir::Operation *op);
 
 /// The `tile.partition` of `op`; null if it has none.

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Common/RowMath.h"
+#include "Tcgen05Distribute.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -65,23 +65,6 @@ static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
 
 namespace {
 
-/// Registers only; a fill of shared memory is a memory pattern.
-struct FillRegisters : public DistributePattern<FillOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(FillOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().inRegisters())
-      return failure();
-    Type type = getTypeConverter()->convertType(op.getType());
-    TypedAttr value = op.getValueAttr();
-    if (auto vector = dyn_cast<VectorType>(type))
-      value = DenseElementsAttr::get(vector, value);
-    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, value);
-    return success();
-  }
-};
-
 /// The thread's columns of each slice, one behind the other.
 struct DistributeJoin : public DistributePattern<JoinOp> {
   using DistributePattern::DistributePattern;
@@ -92,28 +75,6 @@ struct DistributeJoin : public DistributePattern<JoinOp> {
       return rewriter.notifyMatchFailure(op, "expected tiles in registers");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(op, concatenate(b, adaptor.getInputs()));
-    return success();
-  }
-};
-
-/// Scores times 0 are 0: they need no registers.
-struct DistributeScale : public DistributePattern<ScaleOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = adaptor.getInput();
-    if (op.getFactor().isZero()) {
-      rewriter.replaceOpWithNewOp<arith::ConstantOp>(
-          op, b.getZeroAttr(x.getType()));
-      return success();
-    }
-    Value factor =
-        arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
-    if (isa<VectorType>(x.getType()))
-      factor = broadcast(b, factor, x.getType());
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, x, factor);
     return success();
   }
 };
@@ -241,115 +202,18 @@ private:
   }
 };
 
-struct DistributeRowMax : public DistributePattern<RowMaxOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value row = maxOfRow(b, adaptor.getInput());
-    if (threadsPerRow(op.getInput().getType()) == 2)
-      row = arith::MaxNumFOp::create(b, row, ofOtherHalf(b, row));
-    auto [max, alpha] =
-        raiseMaximum(b, context.info, op, adaptor.getOld(), row);
-    rewriter.replaceOp(op, {max, alpha});
-    return success();
-  }
-};
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
 
-struct DistributeExp2 : public DistributePattern<Exp2Op> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(Exp2Op op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = adaptor.getInput();
-    Type type = x.getType();
-    float c = op.getLog2Scale().convertToFloat();
-    x = scaledDifference(b, x, seenMaximum(b, adaptor.getMax()), c,
-                         scalesDifferences(context.info, c), op.getOffset(),
-                         [&](Value row) { return broadcast(b, row, type); });
-    const fmha::schedule::Problem &problem = context.info.problem;
-    rewriter.replaceOp(
-        op, exp2OfRow(b, x, op.getEmulated(), problem.lse || problem.rowSum));
-    return success();
-  }
-};
-
-struct DistributeRowSum : public DistributePattern<RowSumOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(RowSumOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value row = sumOfRow(b, adaptor.getInput());
-    if (threadsPerRow(op.getInput().getType()) == 2)
-      row = arith::AddFOp::create(b, row, ofOtherHalf(b, row));
-    rewriter.replaceOp(
-        op, addToSum(b, op, adaptor.getOld(), adaptor.getAlpha(), row));
-    return success();
-  }
-};
-
-struct DistributeCast : public DistributePattern<CastOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(CastOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<arith::TruncFOp>(
-        op, getTypeConverter()->convertType(op.getType()), adaptor.getInput());
-    return success();
-  }
-};
-
-/// Rows of heads that the group does not have read the last one's number.
-struct DistributeLoadRows : public DistributePattern<LoadRowsOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(LoadRowsOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    ViewOp view = op.getViewOp();
-    Value head = view.getHead();
-    if (std::optional<uint32_t> heads = view.getHeads()) {
-      Value own = toIndex(b, threadHead(b, op.getType(), *heads));
-      Value last = arith::SubIOp::create(b, view.getCount(),
-                                         arith::ConstantIndexOp::create(b, 1));
-      head =
-          arith::AddIOp::create(b, head, arith::MinSIOp::create(b, own, last));
-    }
-    Value number =
-        memref::LoadOp::create(b, view.getSource(), ValueRange{head});
-    Value factor =
-        arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, number, factor);
-    return success();
-  }
-};
-
-struct DistributeAddSink : public DistributePattern<AddSinkOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(AddSinkOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, addSink(b, op, adaptor.getSink(), adaptor.getMax(),
-                                   adaptor.getSum()));
-    return success();
-  }
-};
-
-struct DistributeLse : public DistributePattern<LseOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(LseOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, logSumExp(b, op, adaptor.getMax(), adaptor.getSum(),
-                                     adaptor.getSink()));
-    return success();
-  }
-};
+/// `own`, of this thread's elements, and what the thread with the other half of
+/// the row has, if there is one.
+template <typename OpTy>
+Value ofRow(ImplicitLocOpBuilder &b, TileType tile, Value own) {
+  return threadsPerRow(tile) == 2
+             ? OpTy::create(b, own, ofOtherHalf(b, own)).getResult()
+             : own;
+}
 
 /// Of the two threads that have a row one stores what it has of it.
 Value isLeftHalf(ImplicitLocOpBuilder &b) {
@@ -365,26 +229,55 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType tile = op.getValue().getType();
-    OwnRow own = ownRow(b, op, tile);
+    OwnRow own = ownRow(b, rowOfThread(), op, tile, /*row=*/0);
     if (threadsPerRow(tile) == 2)
       own.inside = arith::AndIOp::create(b, own.inside, isLeftHalf(b));
-    auto branch = scf::IfOp::create(b, own.inside, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(branch.thenBlock());
-    ViewOp view = op.getViewOp();
-    memref::StoreOp::create(b, adaptor.getValue(), view.getSource(),
-                            ValueRange{view.getBatch(), own.head, own.row});
+    storeNumber(b, op, own, own.inside, adaptor.getValue());
     rewriter.eraseOp(op);
     return success();
   }
 };
 
+/// Whether it has seen a key is one answer for the row.
+Value spreadRow(ImplicitLocOpBuilder &b, Value row, Type elements) {
+  return row.getType().isF32() ? broadcast(b, row, elements) : row;
+}
+
+Value roundRow(ImplicitLocOpBuilder &b, Value x, Type element) {
+  return arith::TruncFOp::create(
+      b, cast<VectorType>(x.getType()).clone(element), x);
+}
+
 } // namespace
+
+const RowLayout &fmha::tile::rowOfThread() {
+  static const RowLayout layout = {
+      [](TileType tile) { return tile.inRegisters(); },
+      /*rows=*/1,
+      [](ImplicitLocOpBuilder &, ArrayRef<Value> rows) { return rows.front(); },
+      spreadRow,
+      [](ImplicitLocOpBuilder &b, TileType tile, Value x) {
+        return ofRow<arith::MaxNumFOp>(b, tile, maxOfRow(b, x));
+      },
+      [](ImplicitLocOpBuilder &b, TileType tile, Value x) {
+        return ofRow<arith::AddFOp>(b, tile, sumOfRow(b, x));
+      },
+      [](ImplicitLocOpBuilder &b, TileType tile, int64_t,
+         std::optional<uint32_t> heads) { return threadQuery(b, tile, heads); },
+      [](ImplicitLocOpBuilder &b, TileType tile, int64_t, uint32_t heads) {
+        return threadHead(b, tile, heads);
+      },
+      roundRow,
+      [](ImplicitLocOpBuilder &b, TileType to, Value rounded) {
+        storeSwizzled(b, to, rounded, firstOwnColumn(b, to));
+      }};
+  return layout;
+}
 
 void fmha::tile::populateDistributeArithmetic(
     RewritePatternSet &patterns, const TypeConverter &converter,
     const DistributeContext &context) {
-  patterns.add<FillRegisters, DistributeJoin, DistributeScale, DistributeMask,
-               DistributeRowMax, DistributeExp2, DistributeRowSum,
-               DistributeCast, DistributeLoadRows, DistributeAddSink,
-               DistributeLse, DistributeStoreRows>(converter, context);
+  populateRowPatterns(patterns, converter, context.info, rowOfThread());
+  patterns.add<DistributeJoin, DistributeMask, DistributeStoreRows>(converter,
+                                                                    context);
 }

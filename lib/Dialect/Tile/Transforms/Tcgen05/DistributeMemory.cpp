@@ -20,22 +20,10 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-static LLVM::LLVMPointerType smemPointer(MLIRContext *ctx) {
-  return LLVM::LLVMPointerType::get(ctx, 3);
-}
-
-static Value smemAddress(ImplicitLocOpBuilder &b, int64_t offset) {
-  return SmemAddressOp::create(b, smemPointer(b.getContext()), int32_t(offset));
-}
-
 /// A tile may begin inside a panel, where it is a slice of another one: bytes
 /// from the panel's start, below those of a row.
 static int64_t bytesInPanel(TileType tile) {
   return tile.getSmem().getOffset() % layout::PanelTile::rowBytes;
-}
-
-static layout::PanelTile panelTile(TileType tile) {
-  return {unsigned(tile.getRows()), unsigned(tile.getColumns())};
 }
 
 /// Bytes from the start of row 0 to a run-time column, a multiple of 8, before
@@ -52,7 +40,7 @@ static Value columnOffset(ImplicitLocOpBuilder &b, layout::PanelTile panels,
 
 void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
                                Value values, Value first) {
-  layout::PanelTile panels = panelTile(tile);
+  layout::PanelTile panels = panelsOf(tile);
   Value row = threadRow(b, tile);
   Value rowOffset = arith::MulIOp::create(
       b, row, constantI32(b, layout::PanelTile::rowBytes));
@@ -156,16 +144,7 @@ struct DistributeSlot : public DistributePattern<SlotAddressOp> {
       rewriter.replaceOp(op, tmemAddress(b, context, place, 0, ofWarp));
       return success();
     }
-    SmemAttr place = tile.getSmem();
-    Value address = smemAddress(b, place.getOffset());
-    if (place.getStages() > 1) {
-      Value stage =
-          arith::IndexCastOp::create(b, b.getI32Type(), op.getStage());
-      address = advance(b, address,
-                        arith::MulIOp::create(
-                            b, stage, constantI32(b, tile.getStagePitch())));
-    }
-    rewriter.replaceOp(op, address);
+    rewriter.replaceOp(op, stageAddress(b, tile, op.getStage()));
     return success();
   }
 };
@@ -356,7 +335,7 @@ private:
   /// Columns [n, n + 256) of the product, or as many as there are.
   void issuePart(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
                  int64_t n) const {
-    layout::PanelTile panels = panelTile(op.getB().getType());
+    layout::PanelTile panels = panelsOf(op.getB().getType());
     layout::SmemTile tile =
         op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
     Value d = tmemAddress(b, context, op.getType().getTmem(), n,
@@ -401,7 +380,7 @@ private:
     TileType a = op.getA().getType();
     if (TmemAttr place = a.getTmem())
       return tmemAddress(b, context, place, 8 * step, /*ofWarp=*/false);
-    layout::SmemTile tile = panelTile(a).kMajor();
+    layout::SmemTile tile = panelsOf(a).kMajor();
     return descriptor(b, adaptor.getA(), tile.kStepOffset(step), tile);
   }
 };

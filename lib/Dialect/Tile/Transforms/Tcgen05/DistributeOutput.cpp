@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Common/RowMath.h"
+#include "Common/Distribute.h"
+#include "Tcgen05Distribute.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -44,13 +45,9 @@ struct DistributeRescale : public DistributePattern<RescaleOp> {
   matchAndRewrite(RescaleOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (!op.getType().getTmem())
+      return failure();
     Value alpha = adaptor.getAlpha();
-    if (op.getType().inRegisters()) {
-      Value x = adaptor.getInput();
-      Value factor = vector::BroadcastOp::create(b, x.getType(), alpha);
-      rewriter.replaceOp(op, arith::MulFOp::create(b, x, factor));
-      return success();
-    }
     Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, alpha,
                                           constantF32(b, 1.0f));
     Value any = AnyInWarpOp::create(b, b.getI1Type(), differs);
@@ -79,15 +76,12 @@ private:
 };
 
 Value divided(ImplicitLocOpBuilder &b, const Quotient &rows, Value x) {
-  Type factors = x.getType();
-  return rows.finish(b, x, [&](Value row) -> Value {
-    // Whether it has seen a key is one answer for the row.
-    return row.getType().isF32() ? vector::BroadcastOp::create(b, factors, row)
-                                 : row;
+  return rows.finish(b, x, [&](Value row) {
+    return rowOfThread().spread(b, row, x.getType());
   });
 }
 
-/// x/l in 16 bits into the staging tile, from an accumulator or from registers.
+/// acc/l in 16 bits into the staging tile.
 struct DistributeNormalize : public DistributePattern<NormalizeOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -95,24 +89,16 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType from = op.getInput().getType(), to = op.getType();
-    if (!to.getSmem() || (!from.getTmem() && !from.inRegisters()))
+    if (!to.getSmem() || !from.getTmem())
       return rewriter.notifyMatchFailure(
-          op, "expected a tile in #tile.tmem or #tile.registers to go to "
-              "#tile.smem");
+          op, "expected a tile in #tile.tmem to go to #tile.smem");
     Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
-    auto round = [&](Value x) -> Value {
-      auto rounded = cast<VectorType>(x.getType()).clone(to.getElementType());
-      return arith::TruncFOp::create(b, rounded, divided(b, rows, x));
-    };
-    if (from.getTmem())
-      forPieces(b, context, from, [&](Value column, Value, Value x) {
-        storeSwizzled(b, to, round(x), inTile(b, to, column));
-      });
-    else
-      storeSwizzled(b, to, round(adaptor.getInput()));
-    rewriter.replaceOp(op, SmemAddressOp::create(
-                               b, LLVM::LLVMPointerType::get(b.getContext(), 3),
-                               int32_t(to.getSmem().getOffset())));
+    forPieces(b, context, from, [&](Value column, Value, Value x) {
+      Value rounded =
+          rowOfThread().round(b, divided(b, rows, x), to.getElementType());
+      storeSwizzled(b, to, rounded, inTile(b, to, column));
+    });
+    rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
     return success();
   }
 };
@@ -130,7 +116,7 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto tile = cast<TileType>(op.getTile());
-    OwnRow own = ownRow(b, op, tile);
+    OwnRow own = ownRow(b, rowOfThread(), op, tile, /*row=*/0);
     auto store = [&](Value column, Value values) {
       inIf(b, own.inside, [&] { storePiece(b, op, own, column, values); });
     };

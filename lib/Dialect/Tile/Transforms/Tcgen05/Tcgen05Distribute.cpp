@@ -30,8 +30,38 @@ static Type convertTile(TileType type) {
   return VectorType::get({ownColumns(type)}, type.getElementType());
 }
 
+/// Whether threads write `tile` to shared memory, of whose rows two threads
+/// have halves, and the second half begins inside of a panel and ends in
+/// another.
+static bool splitsInPanel(TileType tile) {
+  int64_t columns = ownColumns(tile), rest = columns % panelColumns;
+  return threadsPerRow(tile) == 2 && rest && rest + columns > panelColumns;
+}
+
+/// Checks that each thread writes its part of a row in one piece.
+static LogicalResult checkWrites(SpecialiseOp op) {
+  WalkResult walked = op.walk([](Operation *inner) {
+    if (!isa<MoveOp, NormalizeOp>(inner))
+      return WalkResult::advance();
+    auto from = cast<TileType>(inner->getOperand(0).getType());
+    auto to = cast<TileType>(inner->getResult(0).getType());
+    if (!from.inRegisters() || !to.getSmem() || to.getShape().size() != 2 ||
+        !splitsInPanel(to))
+      return WalkResult::advance();
+    inner->emitOpError() << "expected halves of rows of 64 that lie in one "
+                            "panel of "
+                         << panelColumns << " columns each, got " << to
+                         << "; use tiles of 128 rows, at most 64 columns or a "
+                            "multiple of 128";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 LogicalResult fmha::tile::distributeTcgen05(SpecialiseOp op,
                                             const KernelInfo &info) {
+  if (failed(checkWrites(op)))
+    return failure();
   ImplicitLocOpBuilder b(op.getLoc(), op);
   // A program without products has no allocation.
   const schedule::SmemRegion *address = info.map.findSmem("tmem_address");

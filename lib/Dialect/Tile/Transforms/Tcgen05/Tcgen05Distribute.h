@@ -9,10 +9,12 @@
 #ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_TCGEN05_TCGEN05DISTRIBUTE_H
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_TCGEN05_TCGEN05DISTRIBUTE_H
 
-#include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Kernel/KernelInfo.h"
+#include "Common/RowLayout.h"
 
 namespace fmha::tile {
+
+/// A thread has a row of a tile, or shares it with one other.
+const RowLayout &rowOfThread();
 
 /// KernelFamily::distribute: a thread has a row of a tile, or half of one, and
 /// products go to tensor memory.

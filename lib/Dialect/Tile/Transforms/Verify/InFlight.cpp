@@ -9,6 +9,7 @@
 #include "InFlight.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -83,6 +84,44 @@ static LogicalResult checkUses(Value value) {
 // Factors
 //===----------------------------------------------------------------------===//
 
+/// Ops that take `value`, or a part of it, and no part in place of it.
+static void appendUsers(Value value, SmallVectorImpl<Operation *> &users) {
+  for (Operation *user : value.getUsers()) {
+    if (isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(user))
+      appendUsers(user->getResult(0), users);
+    else
+      users.push_back(user);
+  }
+}
+
+/// Whether `user` comes behind `op` in an iteration of the loops around both.
+static bool isBehind(Operation *user, Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user))
+      return op->isBeforeInBlock(at);
+  return false;
+}
+
+/// Checks the ops that take `a`, which `product` reads: until `wait`, which
+/// hands it on, they may be products alone, and none behind that.
+static LogicalResult checkTakers(Value a, Operation *product, Operation *wait,
+                                 ArrayRef<Operation *> takers) {
+  auto loop = product->getParentOfType<LoopLikeOpInterface>();
+  if (loop && loop.isDefinedOutsideOfLoop(a))
+    return product->emitError()
+           << "Y1: reads A from registers that are the same in each iteration, "
+              "of which a copy is made while they are read: expected the loop "
+              "to carry what the wait for this product hands on";
+  for (Operation *taker : takers) {
+    bool isTogether = begins(taker) || isa<WgmmaWaitOp, WaitDotsOp>(taker);
+    if (isBehind(taker, isTogether ? wait : product))
+      return taker->emitError()
+             << "Y1: uses registers that a product may still read: expected "
+                "what the wait for the product hands on";
+  }
+  return success();
+}
+
 /// The wait hands A on as well, and so keeps it until the product has read it.
 static LogicalResult checkFactor(Operation *product) {
   Value a = factorOf(product);
@@ -90,17 +129,19 @@ static LogicalResult checkFactor(Operation *product) {
     return success();
   SmallVector<Value> registers;
   appendRegisters(a, registers);
-  auto isAwaited = [](Value value) {
-    return llvm::any_of(value.getUsers(), [](Operation *user) {
-      return isa<WgmmaWaitOp, WaitDotsOp>(user);
-    });
-  };
-  if (llvm::all_of(registers, isAwaited))
-    return success();
-  return product->emitError()
-         << "Y1: reads A from registers that no wait hands on: expected the "
-            "wait for this product to name them, so that nothing is written "
-            "there before";
+  for (Value value : registers) {
+    SmallVector<Operation *> takers;
+    appendUsers(value, takers);
+    auto wait = llvm::find_if(takers, llvm::IsaPred<WgmmaWaitOp, WaitDotsOp>);
+    if (wait == takers.end())
+      return product->emitError()
+             << "Y1: reads A from registers that no wait hands on: expected "
+                "the wait for this product to name them, so that nothing is "
+                "written there before";
+    if (failed(checkTakers(value, product, *wait, takers)))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult tile::checkRegistersInFlight(gpu::GPUFuncOp func) {

@@ -11,7 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Common/RowMath.h"
 #include "WgmmaDistribute.h"
 #include "fmha/Target/Target.h"
 
@@ -70,37 +69,6 @@ static Value overRows(ImplicitLocOpBuilder &b, Value fragment) {
 }
 
 namespace {
-
-struct FillFragment : public FragmentPattern<FillOp> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(FillOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().inFragments())
-      return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(
-        op, constantOf(b, getTypeConverter()->convertType(op.getType()),
-                       op.getValue().convertToFloat()));
-    return success();
-  }
-};
-
-struct ScaleFragment : public FragmentPattern<ScaleOp> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = adaptor.getInput();
-    Value factor = constantOf(b, x.getType(), op.getFactor().convertToFloat());
-    // Scores times 0 are 0: they need no registers.
-    rewriter.replaceOp(op, op.getFactor().isZero()
-                               ? factor
-                               : arith::MulFOp::create(b, x, factor));
-    return success();
-  }
-};
 
 /// Only blocks at an edge need a mask: the test is the same for the whole CTA.
 ///   if (the first row's end < columns or the last row's first > 0)
@@ -209,147 +177,55 @@ private:
   }
 };
 
-struct RowMaxFragment : public FragmentPattern<RowMaxOp> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value rows = overRows<arith::MaxNumFOp>(b, adaptor.getInput());
-    auto [max, alpha] = raiseMaximum(b, info, op, adaptor.getOld(), rows);
-    rewriter.replaceOp(op, {max, alpha});
-    return success();
-  }
-};
-
-struct Exp2Fragment : public FragmentPattern<Exp2Op> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(Exp2Op op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = adaptor.getInput();
-    int64_t count = sizeOf(x);
-    float c = op.getLog2Scale().convertToFloat();
-    x = scaledDifference(
-        b, x, seenMaximum(b, adaptor.getMax()), c, scalesDifferences(info, c),
-        op.getOffset(), [&](Value rows) { return spreadRows(b, rows, count); });
-    rewriter.replaceOp(op, exp2OfRow(b, x, op.getEmulated(),
-                                     info.problem.lse || info.problem.rowSum));
-    return success();
-  }
-};
-
-struct RowSumFragment : public FragmentPattern<RowSumOp> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(RowSumOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value row = overRows<arith::AddFOp>(b, adaptor.getInput());
-    rewriter.replaceOp(
-        op, addToSum(b, op, adaptor.getOld(), adaptor.getAlpha(), row));
-    return success();
-  }
-};
-
-struct CastFragment : public FragmentPattern<CastOp> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(CastOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(
-        op, roundToWords(b, adaptor.getInput(), op.getType().getElementType()));
-    return success();
-  }
-};
-
-struct RescaleFragment : public FragmentPattern<RescaleOp> {
+/// The wait for the accumulator has rescaled it.
+struct RescaledByWait : public FragmentPattern<RescaleOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
   matchAndRewrite(RescaleOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = adaptor.getInput();
-    if (sumAheadOf(op)) {
-      rewriter.replaceOp(op, x);
-      return success();
-    }
-    Value factor = spreadRows(b, adaptor.getAlpha(), sizeOf(x));
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, x, factor);
-    return success();
-  }
-};
-
-/// Rows of heads that the group does not have read the last one's number.
-struct LoadRowsFragment : public FragmentPattern<LoadRowsOp> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(LoadRowsOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value factor =
-        arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
-    Value rows[fragmentRows];
-    for (int64_t row = 0; row < fragmentRows; ++row) {
-      if (row && !op.getView().getType().isPacked()) {
-        rows[row] = rows[0];
-        continue;
-      }
-      Value number =
-          memref::LoadOp::create(b, op.getViewOp().getSource(),
-                                 ValueRange{head(b, op.getViewOp(), row)});
-      rows[row] = arith::MulFOp::create(b, number, factor);
-    }
-    rewriter.replaceOp(op, bothRows(b, rows[0], rows[1]));
-    return success();
-  }
-
-private:
-  static Value head(ImplicitLocOpBuilder &b, ViewOp view, int64_t row) {
-    std::optional<uint32_t> heads = view.getHeads();
-    if (!heads)
-      return view.getHead();
-    Value own = toIndex(b, fragmentHead(b, row, *heads));
-    Value last = arith::SubIOp::create(b, view.getCount(),
-                                       arith::ConstantIndexOp::create(b, 1));
-    return arith::AddIOp::create(b, view.getHead(),
-                                 arith::MinSIOp::create(b, own, last));
-  }
-};
-
-struct AddSinkFragment : public FragmentPattern<AddSinkOp> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(AddSinkOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, addSink(b, op, adaptor.getSink(), adaptor.getMax(),
-                                   adaptor.getSum()));
-    return success();
-  }
-};
-
-struct LseFragment : public FragmentPattern<LseOp> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(LseOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, logSumExp(b, op, adaptor.getMax(), adaptor.getSum(),
-                                     adaptor.getSink()));
+    if (!sumAheadOf(op))
+      return failure();
+    rewriter.replaceOp(op, adaptor.getInput());
     return success();
   }
 };
 
 } // namespace
 
+const RowLayout &fmha::tile::rowsOfQuad() {
+  static const RowLayout layout = {
+      [](TileType tile) { return tile.inFragments(); },
+      fragmentRows,
+      [](ImplicitLocOpBuilder &b, ArrayRef<Value> rows) {
+        return bothRows(b, rows[0], rows[1]);
+      },
+      [](ImplicitLocOpBuilder &b, Value rows, Type elements) {
+        return spreadRows(b, rows, cast<VectorType>(elements).getDimSize(0));
+      },
+      [](ImplicitLocOpBuilder &b, TileType, Value x) {
+        return overRows<arith::MaxNumFOp>(b, x);
+      },
+      [](ImplicitLocOpBuilder &b, TileType, Value x) {
+        return overRows<arith::AddFOp>(b, x);
+      },
+      [](ImplicitLocOpBuilder &b, TileType, int64_t row,
+         std::optional<uint32_t> heads) {
+        return fragmentQuery(b, row, heads);
+      },
+      [](ImplicitLocOpBuilder &b, TileType, int64_t row, uint32_t heads) {
+        return fragmentHead(b, row, heads);
+      },
+      roundToWords,
+      storeFragment};
+  return layout;
+}
+
 void fmha::tile::populateWgmmaArithmetic(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          const KernelInfo &info) {
-  patterns.add<FillFragment, ScaleFragment, MaskFragment, RowMaxFragment,
-               Exp2Fragment, RowSumFragment, CastFragment, RescaleFragment,
-               LoadRowsFragment, AddSinkFragment, LseFragment>(
-      converter, info, patterns.getContext());
+  populateRowPatterns(patterns, converter, info, rowsOfQuad());
+  patterns.add<MaskFragment>(converter, info, patterns.getContext());
+  // Goes before the pattern that multiplies.
+  patterns.add<RescaledByWait>(converter, info, patterns.getContext(),
+                               /*benefit=*/2);
 }

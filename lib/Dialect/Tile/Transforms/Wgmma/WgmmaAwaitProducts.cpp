@@ -17,8 +17,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILEWGMMAAWAITPRODUCTS
@@ -32,6 +34,152 @@ using namespace fmha::tile;
 namespace {
 
 constexpr unsigned groupThreads = 128;
+
+//===----------------------------------------------------------------------===//
+// Factors in registers
+//===----------------------------------------------------------------------===//
+
+/// Returns the tile whose registers `value` has, where it is a slice of one.
+Value wholeOf(Value value) {
+  while (auto slice = value.getDefiningOp<SliceOp>())
+    value = slice.getInput();
+  return value;
+}
+
+/// Replaces the uses of `value` behind `op`, in its block, by `result`.
+void replaceBehind(Operation *op, Value value, Value result) {
+  value.replaceUsesWithIf(result, [&](OpOperand &use) {
+    Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    return user && op->isBeforeInBlock(user);
+  });
+}
+
+/// Whether `a` and `b` are computed alike from the same values.
+bool isSame(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+  return left && right && left->getName() == right->getName() &&
+         left->getAttrDictionary() == right->getAttrDictionary() &&
+         left->getNumOperands() == right->getNumOperands() &&
+         llvm::all_of_zip(left->getOperands(), right->getOperands(), isSame);
+}
+
+/// Products read some tiles of a role from registers. Where such a tile is made
+/// outside of the loop or branch that the product stands in, what the wait
+/// hands on goes to the next iteration and to what follows: they would else
+/// need a copy of the tile, and that would be made while the product reads it.
+///   scf.for ... { tile.dot %p, ... }
+/// ->
+///   %r = scf.for ... iter_args(%x = %p) { tile.dot %x, ...; yield %x }
+class FactorCarrier {
+public:
+  explicit FactorCarrier(RoleOp role) : role(role), b(role.getContext()) {}
+  void run();
+
+private:
+  void merge(ArrayRef<DotOp> products);
+  Value placeSlice(Value factor);
+  void carry(DotOp product);
+  Value carry(scf::ForOp loop, Value factor);
+  void carry(scf::IfOp branch, Value factor);
+
+  RoleOp role;
+  IRRewriter b;
+};
+
+/// Of factors that are computed alike one is left: later passes would merge
+/// them, and so give a loop what is made before it.
+void FactorCarrier::merge(ArrayRef<DotOp> products) {
+  bool hasSame = false;
+  for (DotOp left : products)
+    for (DotOp right : products)
+      hasSame |=
+          left.getA() != right.getA() && isSame(left.getA(), right.getA());
+  DominanceInfo dominance(role);
+  if (hasSame)
+    eliminateCommonSubExpressions(b, dominance, role);
+}
+
+/// A slice of registers costs nothing: it stands where the whole tile is made.
+Value FactorCarrier::placeSlice(Value factor) {
+  auto slice = factor.getDefiningOp<SliceOp>();
+  if (!slice)
+    return factor;
+  Value whole = placeSlice(slice.getInput());
+  if (whole.getParentRegion() != factor.getParentRegion()) {
+    b.setInsertionPointAfterValue(whole);
+    slice->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+  }
+  return factor;
+}
+
+/// Returns the factor inside of the loop.
+Value FactorCarrier::carry(scf::ForOp loop, Value factor) {
+  b.setInsertionPoint(loop);
+  auto made = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+      b, factor, /*replaceInitOperandUsesInLoop=*/true,
+      [](OpBuilder &, Location, ArrayRef<BlockArgument> args) {
+        return SmallVector<Value>(args);
+      }));
+  replaceBehind(made, factor, made.getResults().back());
+  return made.getRegionIterArgs().back();
+}
+
+void FactorCarrier::carry(scf::IfOp branch, Value factor) {
+  if (branch.getNumResults() &&
+      llvm::is_contained(branch.thenYield().getOperands(), factor))
+    return;
+  b.setInsertionPoint(branch);
+  SmallVector<Type> types(branch.getResultTypes());
+  types.push_back(factor.getType());
+  auto made =
+      scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(),
+                        /*withElseRegion=*/true);
+  auto fill = [&](Block *from, Block *to) {
+    if (from)
+      b.mergeBlocks(from, to);
+    if (to->mightHaveTerminator())
+      return to->getTerminator()->insertOperands(branch.getNumResults(),
+                                                 factor);
+    b.setInsertionPointToEnd(to);
+    scf::YieldOp::create(b, branch.getLoc(), factor);
+  };
+  fill(branch.thenBlock(), made.thenBlock());
+  fill(branch.elseBlock(), made.elseBlock());
+  b.replaceOp(branch, made.getResults().drop_back());
+  replaceBehind(made, factor, made.getResults().back());
+}
+
+void FactorCarrier::carry(DotOp product) {
+  Value factor = placeSlice(product.getA());
+  SmallVector<Operation *> around;
+  for (Operation *op = product->getParentOp();
+       op != role && !op->isAncestor(factor.getParentRegion()->getParentOp());
+       op = op->getParentOp())
+    around.push_back(op);
+  for (Operation *op : llvm::reverse(around)) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      factor = carry(loop, factor);
+    else
+      carry(cast<scf::IfOp>(op), factor);
+  }
+}
+
+void FactorCarrier::run() {
+  SmallVector<DotOp> products;
+  role.walk([&](DotOp product) {
+    if (product.getA().getType().inFragments())
+      products.push_back(product);
+  });
+  merge(products);
+  for (DotOp product : products)
+    carry(product);
+}
+
+//===----------------------------------------------------------------------===//
+// Consumers
+//===----------------------------------------------------------------------===//
 
 /// A role with products, which is one of `count`.
 struct Consumer {
@@ -118,17 +266,6 @@ SmallVector<scf::ForOp> rotatedLoops(RoleOp role) {
   return loops;
 }
 
-/// Whether `a` and `b` are computed alike from the same values.
-bool isSame(Value a, Value b) {
-  if (a == b)
-    return true;
-  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
-  return left && right && left->getName() == right->getName() &&
-         left->getAttrDictionary() == right->getAttrDictionary() &&
-         left->getNumOperands() == right->getNumOperands() &&
-         llvm::all_of_zip(left->getOperands(), right->getOperands(), isSame);
-}
-
 /// Whether all of `roles` have one rotated loop, with the same bounds, so that
 /// every arrival at a named barrier is met.
 bool canTakeTurns(ArrayRef<RoleOp> roles) {
@@ -162,16 +299,22 @@ void Awaiter::takeTurns(scf::ForOp loop) {
 // Waits
 //===----------------------------------------------------------------------===//
 
-/// Whether `product` has to be complete for `op`: it takes the result, or
-/// writes what the product reads from shared memory.
+/// Whether `product` has to be complete for `op`: it takes the result, writes
+/// what the product reads from shared memory, or takes the registers that it
+/// reads.
 bool Awaiter::needs(Operation *op, DotOp product) {
+  TypedValue<TileType> a = product.getA();
   if (auto dot = dyn_cast<DotOp>(op);
       dot && dot.getAcc() == product.getResult())
-    return false;
+    return !product->hasOneUse();
   bool overwrites = isa<MoveOp, NormalizeOp>(op) &&
                     cast<TileType>(op->getResult(0).getType()).getSmem() &&
-                    op->getResult(0).getType() == product.getA().getType();
-  return overwrites ||
+                    op->getResult(0).getType() == a.getType();
+  bool takesFactor =
+      a.getType().inFragments() && !isa<DotOp, SliceOp>(op) &&
+      llvm::is_contained(llvm::map_range(op->getOperands(), wholeOf),
+                         wholeOf(a));
+  return overwrites || takesFactor ||
          llvm::is_contained(op->getOperands(), product.getResult());
 }
 
@@ -188,7 +331,7 @@ void Awaiter::await(size_t count) {
       values.insert(product.getResult());
     bool isReadLater =
         llvm::any_of(ArrayRef(begun).drop_front(count), [&](DotOp later) {
-          return later.getA() == product.getA();
+          return wholeOf(later.getA()) == wholeOf(product.getA());
         });
     if (product.getA().getType().inFragments() && !isReadLater)
       values.insert(product.getA());
@@ -197,11 +340,7 @@ void Awaiter::await(size_t count) {
   auto wait =
       WaitDotsOp::create(b, awaited.getTypes(), awaited, begun.size() - count);
   for (auto [value, result] : llvm::zip(awaited, wait.getResults()))
-    value.replaceUsesWithIf(result, [&](OpOperand &use) {
-      Operation *user =
-          wait->getBlock()->findAncestorOpInBlock(*use.getOwner());
-      return user && wait->isBeforeInBlock(user);
-    });
+    replaceBehind(wait, value, result);
   begun.erase(begun.begin(), begun.begin() + count);
 }
 
@@ -302,6 +441,7 @@ void Awaiter::electRelease(ReleaseOp release) {
 }
 
 void Awaiter::run() {
+  FactorCarrier(consumer.role).run();
   SmallVector<Operation *> written;
   SmallVector<ReleaseOp> releases;
   consumer.role.walk([&](Operation *op) {

@@ -87,11 +87,6 @@ Value tile::bothRows(ImplicitLocOpBuilder &b, Value first, Value second) {
       ValueRange{first, second});
 }
 
-Value tile::sharedMemory(ImplicitLocOpBuilder &b, int64_t offset) {
-  return SmemAddressOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3),
-                               int32_t(offset));
-}
-
 /// Pair by pair, which one conversion rounds and packs.
 Value tile::roundToWords(ImplicitLocOpBuilder &b, Value fragment,
                          Type element) {

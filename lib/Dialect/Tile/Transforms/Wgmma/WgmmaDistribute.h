@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_WGMMA_WGMMADISTRIBUTE_H
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_WGMMA_WGMMADISTRIBUTE_H
 
-#include "Common/Distribute.h"
+#include "Common/RowLayout.h"
 
 namespace fmha::tile {
 
@@ -24,8 +24,9 @@ template <typename OpTy>
 class FragmentPattern : public mlir::OpConversionPattern<OpTy> {
 public:
   FragmentPattern(const mlir::TypeConverter &converter, const KernelInfo &info,
-                  mlir::MLIRContext *context)
-      : mlir::OpConversionPattern<OpTy>(converter, context), info(info) {}
+                  mlir::MLIRContext *context, mlir::PatternBenefit benefit = 1)
+      : mlir::OpConversionPattern<OpTy>(converter, context, benefit),
+        info(info) {}
 
 protected:
   const KernelInfo &info;
@@ -59,8 +60,6 @@ mlir::Value elementsOfRow(mlir::ImplicitLocOpBuilder &b, mlir::Value fragment,
 /// A vector of the numbers of both rows.
 mlir::Value bothRows(mlir::ImplicitLocOpBuilder &b, mlir::Value first,
                      mlir::Value second);
-/// Address in dynamic shared memory.
-mlir::Value sharedMemory(mlir::ImplicitLocOpBuilder &b, int64_t offset);
 /// f32 elements as words of two elements of 16 bits.
 mlir::Value roundToWords(mlir::ImplicitLocOpBuilder &b, mlir::Value fragment,
                          mlir::Type element);
@@ -73,13 +72,9 @@ mlir::Value roundToWords(mlir::ImplicitLocOpBuilder &b, mlir::Value fragment,
 void storeFragment(mlir::ImplicitLocOpBuilder &b, TileType to,
                    mlir::Value words);
 
-/// As ownRow() of Distribute.h, for row `row` of this thread's two.
-template <typename OpTy>
-OwnRow fragmentOwnRow(mlir::ImplicitLocOpBuilder &b, OpTy op, int64_t row) {
-  std::optional<uint32_t> heads = op.getViewOp().getHeads();
-  return ownRowAt(b, op, fragmentQuery(b, row, heads),
-                  [&] { return fragmentHead(b, row, *heads); });
-}
+/// A thread has elements of two rows, and shares each with the others of its
+/// quad: a number for each row is a vector of two in all four.
+const RowLayout &rowsOfQuad();
 
 void populateWgmmaArithmetic(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter,

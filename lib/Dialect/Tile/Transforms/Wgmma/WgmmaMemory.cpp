@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Common/RowMath.h"
 #include "WgmmaDistribute.h"
 #include "fmha/Layout/SmemTile.h"
 
@@ -19,10 +18,6 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-static layout::PanelTile panelsOf(TileType tile) {
-  return {unsigned(tile.getRows()), unsigned(tile.getColumns())};
-}
-
 void tile::storeFragment(ImplicitLocOpBuilder &b, TileType to, Value words) {
   Value thread = threadInGroup(b);
   auto bits = [&](int32_t mask, int32_t shift) -> Value {
@@ -33,7 +28,7 @@ void tile::storeFragment(ImplicitLocOpBuilder &b, TileType to, Value words) {
   // 16·(row mod 8) acts on as well.
   Value row = arith::OrIOp::create(b, bits(0x60, 6), bits(0xF, 7));
   Value swizzled = arith::XOrIOp::create(b, bits(0x10, 0), bits(7, 4));
-  Value base = advance(b, sharedMemory(b, to.getSmem().getOffset()), row);
+  Value base = advance(b, smemAddress(b, to.getSmem().getOffset()), row);
   layout::PanelTile panels = panelsOf(to);
   constexpr int64_t chunkColumns = layout::PanelTile::chunkElements;
   for (int64_t n = 0; n < to.getColumns(); n += wgmmaDepth) {
@@ -58,7 +53,7 @@ struct MoveFragment : public FragmentPattern<MoveOp> {
         to.getElementType().isF32())
       return rewriter.notifyMatchFailure(op, "no way between these places");
     storeFragment(b, to, adaptor.getInput());
-    rewriter.replaceOp(op, sharedMemory(b, to.getSmem().getOffset()));
+    rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
     return success();
   }
 };
@@ -69,17 +64,9 @@ struct SlotFragment : public FragmentPattern<SlotAddressOp> {
   matchAndRewrite(SlotAddressOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    SmemAttr place = op.getType().getSmem();
-    if (!place)
+    if (!op.getType().getSmem())
       return rewriter.notifyMatchFailure(op, "expected #tile.smem");
-    Value address = sharedMemory(b, place.getOffset());
-    if (place.getStages() > 1) {
-      Value stage =
-          arith::IndexCastOp::create(b, b.getI32Type(), op.getStage());
-      Value pitch = constantI32(b, op.getType().getStagePitch());
-      address = advance(b, address, arith::MulIOp::create(b, stage, pitch));
-    }
-    rewriter.replaceOp(op, address);
+    rewriter.replaceOp(op, stageAddress(b, op.getType(), op.getStage()));
     return success();
   }
 };

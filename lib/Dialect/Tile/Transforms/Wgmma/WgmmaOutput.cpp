@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Common/RowMath.h"
 #include "WgmmaDistribute.h"
 #include "fmha/Layout/SmemTile.h"
 
@@ -19,32 +18,7 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-template <typename OpTy>
-static Value finish(ImplicitLocOpBuilder &b, OpTy op, Value x, Value sum) {
-  int64_t count = cast<VectorType>(x.getType()).getDimSize(0);
-  Quotient rows(b, sum, op.getUndivided(), op.getOffset());
-  return rows.finish(
-      b, x, [&](Value numbers) { return spreadRows(b, numbers, count); });
-}
-
 namespace {
-
-/// Rounded, into the staging tile.
-struct NormalizeFragment : public FragmentPattern<NormalizeOp> {
-  using FragmentPattern::FragmentPattern;
-  LogicalResult
-  matchAndRewrite(NormalizeOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    TileType to = op.getType();
-    if (!to.getSmem())
-      return rewriter.notifyMatchFailure(op, "expected to go to #tile.smem");
-    Value x = finish(b, op, adaptor.getInput(), adaptor.getSum());
-    storeFragment(b, to, roundToWords(b, x, to.getElementType()));
-    rewriter.replaceOp(op, sharedMemory(b, to.getSmem().getOffset()));
-    return success();
-  }
-};
 
 /// acc/l in f32, from registers to the tensor, two columns at a time.
 struct WriteFragment : public FragmentPattern<WriteOp> {
@@ -55,9 +29,11 @@ struct WriteFragment : public FragmentPattern<WriteOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     if (!op.getValue())
       return rewriter.notifyMatchFailure(op, "expected a value");
-    Value x = finish(b, op, adaptor.getValue(), adaptor.getSum());
+    Value x =
+        divided(b, rowsOfQuad(), op, adaptor.getValue(), adaptor.getSum());
     for (int64_t row = 0; row < fragmentRows; ++row) {
-      OwnRow own = fragmentOwnRow(b, op, row);
+      OwnRow own =
+          ownRow(b, rowsOfQuad(), op, cast<TileType>(op.getTile()), row);
       Value elements = elementsOfRow(b, x, row);
       inIf(b, own.inside, [&] { storeRow(b, op, own, elements); });
     }
@@ -106,14 +82,11 @@ struct StoreRowsFragment : public FragmentPattern<StoreRowsOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                           fragmentColumn(b), constantI32(b, 0));
-    ViewOp view = op.getViewOp();
     for (int64_t row = 0; row < fragmentRows; ++row) {
-      OwnRow own = fragmentOwnRow(b, op, row);
-      inIf(b, arith::AndIOp::create(b, own.inside, isFirst), [&] {
-        memref::StoreOp::create(
-            b, vector::ExtractOp::create(b, adaptor.getValue(), row),
-            view.getSource(), ValueRange{view.getBatch(), own.head, own.row});
-      });
+      OwnRow own = ownRow(b, rowsOfQuad(), op, op.getValue().getType(), row);
+      Value condition = arith::AndIOp::create(b, own.inside, isFirst);
+      storeNumber(b, op, own, condition,
+                  vector::ExtractOp::create(b, adaptor.getValue(), row));
     }
     rewriter.eraseOp(op);
     return success();
@@ -125,6 +98,6 @@ struct StoreRowsFragment : public FragmentPattern<StoreRowsOp> {
 void fmha::tile::populateWgmmaOutput(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      const KernelInfo &info) {
-  patterns.add<NormalizeFragment, WriteFragment, StoreRowsFragment>(
-      converter, info, patterns.getContext());
+  patterns.add<WriteFragment, StoreRowsFragment>(converter, info,
+                                                 patterns.getContext());
 }

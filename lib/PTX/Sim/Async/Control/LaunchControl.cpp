@@ -63,10 +63,10 @@ struct Request {
   bool multicast = false;
 };
 
-class TryCancel : public Agent {
+class TryCancel : public AsyncOp {
 public:
   TryCancel(const Site &site, std::vector<CopyTarget> targets)
-      : Agent(site), targets(std::move(targets)),
+      : AsyncOp(site), targets(std::move(targets)),
         tickets(this->targets.size()) {
     for (size_t i = 0; i < this->targets.size(); ++i)
       begin(i);

@@ -43,11 +43,12 @@ bool has(const SharedRef &place, uint32_t size, const Cta &cta, uint32_t offset,
 }
 
 /// A copy from global memory to shared memory of one or more CTAs.
-class BulkLoad : public Agent {
+class BulkLoad : public AsyncOp {
 public:
   BulkLoad(const Site &site, uint64_t source, uint32_t bytes,
            std::vector<CopyTarget> targets)
-      : Agent(site), source(source), bytes(bytes), targets(std::move(targets)) {
+      : AsyncOp(site), source(source), bytes(bytes),
+        targets(std::move(targets)) {
     for (CopyTarget &target : this->targets)
       beginAsyncWrite(site, *target.shared.cta, target.shared.offset, bytes);
     tickets = noteLoad(
@@ -68,7 +69,7 @@ public:
       completeTx(cluster, site, targets[i].barrier, bytes, tickets[i]);
     }
   }
-  bool notesFootprint() const override { return true; }
+  bool notesAccesses() const override { return true; }
   bool touches(const Cta &cta, uint32_t offset, uint32_t size,
                Access access) const override {
     return access == Access::Write &&
@@ -89,11 +90,11 @@ private:
 };
 
 /// A copy from the CTA's own shared memory to another CTA's, plain or reducing.
-class BulkExchange : public Agent {
+class BulkExchange : public AsyncOp {
 public:
   BulkExchange(const Site &site, SharedRef source, CopyTarget target,
                uint32_t bytes, std::optional<Reduction> reduction)
-      : Agent(site), source(source), target(target), bytes(bytes),
+      : AsyncOp(site), source(source), target(target), bytes(bytes),
         reduction(reduction) {
     checkAsyncSource(site, *source.cta, source.offset, bytes);
     beginAsyncRead(*source.cta, source.offset, bytes);
@@ -114,7 +115,7 @@ public:
     endAsyncWrite(*target.shared.cta, target.shared.offset, data.data(), bytes);
     completeTx(cluster, site, target.barrier, bytes, ticket);
   }
-  bool notesFootprint() const override { return true; }
+  bool notesAccesses() const override { return true; }
   bool touches(const Cta &cta, uint32_t offset, uint32_t size,
                Access access) const override {
     return access == Access::Read
@@ -144,11 +145,11 @@ private:
   RaceTicket ticket;
 };
 
-class BulkRead : public GroupAgent {
+class BulkRead : public GroupOp {
 public:
   BulkRead(const Site &site, BulkGroups &groups, SharedRef source,
            uint32_t bytes, Bytes staging)
-      : GroupAgent(site, groups), source(source), bytes(bytes),
+      : GroupOp(site, groups), source(source), bytes(bytes),
         staging(std::move(staging)) {
     checkAsyncSource(site, *source.cta, source.offset, bytes);
     beginAsyncRead(*source.cta, source.offset, bytes);
@@ -177,12 +178,12 @@ private:
   Bytes staging;
 };
 
-class BulkWrite : public GroupAgent {
+class BulkWrite : public GroupOp {
 public:
   BulkWrite(const Site &site, BulkGroups &groups, uint64_t destination,
             uint32_t bytes, Bytes staging, std::optional<Reduction> reduction,
             uint16_t mask)
-      : GroupAgent(site, groups), destination(destination),
+      : GroupOp(site, groups), destination(destination),
         staging(std::move(staging)), reduction(reduction), mask(mask) {
     if (Races *races = racesOf(site))
       note(*races, bytes);

@@ -20,9 +20,9 @@
 namespace ptxsim {
 
 bool ThreadGroups::atMost(const Cluster &cluster, uint64_t pending, bool read) {
-  auto finished = [&](const std::vector<AgentId> &agents) {
-    return std::all_of(agents.begin(), agents.end(),
-                       [&](AgentId id) { return cluster.isDone(id); });
+  auto finished = [&](const std::vector<AsyncOpId> &ops) {
+    return std::all_of(ops.begin(), ops.end(),
+                       [&](AsyncOpId id) { return cluster.isDone(id); });
   };
   while (!committed.empty() && finished(committed.front().reads) &&
          finished(committed.front().writes))

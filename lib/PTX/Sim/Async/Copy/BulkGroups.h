@@ -15,9 +15,9 @@
 
 namespace ptxsim {
 
-/// The agents of one committed group: those that read the sources, and all.
+/// The operations of one committed group: those that read the sources, and all.
 struct AsyncGroup {
-  std::vector<AgentId> reads, writes;
+  std::vector<AsyncOpId> reads, writes;
 };
 
 /// Groups of one thread, oldest first; `open` is not yet committed.
@@ -39,14 +39,14 @@ struct ThreadGroups {
 };
 
 /// Per warp: cp.async.bulk groups and cp.async groups. The address of the state
-/// is the wait key that its agents notify.
+/// is the wait key that its operations notify.
 struct BulkGroups : UnitState {
   std::array<ThreadGroups, 32> threads;
 };
 struct CpAsyncGroups : UnitState {
   std::array<ThreadGroups, 32> threads;
-  /// All agents issued, for cp.async.wait_all and cp.async.mbarrier.arrive.
-  std::array<std::vector<AgentId>, 32> issued;
+  /// All operations issued, for cp.async.wait_all and cp.async.mbarrier.arrive.
+  std::array<std::vector<AsyncOpId>, 32> issued;
 };
 
 } // namespace ptxsim

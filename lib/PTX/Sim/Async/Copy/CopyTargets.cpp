@@ -42,10 +42,10 @@ RaceStream &groupStream(Races &races, const Site &site,
   return stream;
 }
 
-void issueInGroup(Warp &warp, unsigned lane, std::unique_ptr<Agent> read,
-                  std::unique_ptr<Agent> write) {
+void issueInGroup(Warp &warp, unsigned lane, std::unique_ptr<AsyncOp> read,
+                  std::unique_ptr<AsyncOp> write) {
   AsyncGroup &open = warp.states.get<BulkGroups>().threads[lane].open;
-  AgentId first = warp.cluster.issue(std::move(read));
+  AsyncOpId first = warp.cluster.issue(std::move(read));
   open.reads.push_back(first);
   write->after.push_back(first);
   open.writes.push_back(warp.cluster.issue(std::move(write)));

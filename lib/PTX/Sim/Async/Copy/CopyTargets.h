@@ -56,10 +56,10 @@ std::vector<CopyTarget> copyTargets(Cluster &cluster, const Site &site,
                                     uint32_t bytes, uint32_t align);
 
 /// The second half of a bulk operation that belongs to a thread's bulk group.
-class GroupAgent : public Agent {
+class GroupOp : public AsyncOp {
 public:
-  GroupAgent(const Site &site, BulkGroups &groups)
-      : Agent(site), groups(groups) {}
+  GroupOp(const Site &site, BulkGroups &groups)
+      : AsyncOp(site), groups(groups) {}
 
 protected:
   void finish(Cluster &cluster) { cluster.notify(&groups); }
@@ -68,8 +68,8 @@ protected:
 
 /// Issues a read of shared memory, then the operation on the bytes read, and
 /// adds both to the open group of the thread.
-void issueInGroup(Warp &warp, unsigned lane, std::unique_ptr<Agent> read,
-                  std::unique_ptr<Agent> write);
+void issueInGroup(Warp &warp, unsigned lane, std::unique_ptr<AsyncOp> read,
+                  std::unique_ptr<AsyncOp> write);
 
 } // namespace ptxsim
 

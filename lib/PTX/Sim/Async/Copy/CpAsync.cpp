@@ -36,11 +36,11 @@ struct CopyForm {
 
 /// The copies of one warp instruction. They belong to the generic proxy: the
 /// async proxy observes the data only after a fence of the thread.
-class Copies : public Agent {
+class Copies : public AsyncOp {
 public:
   Copies(const Site &site, CpAsyncGroups &groups, uint32_t bytes,
          std::vector<LaneCopy> lanes)
-      : Agent(site), groups(groups), bytes(bytes), lanes(std::move(lanes)) {
+      : AsyncOp(site), groups(groups), bytes(bytes), lanes(std::move(lanes)) {
     for (const LaneCopy &copy : this->lanes)
       beginAsyncWrite(site, *copy.shared.cta, copy.shared.offset, bytes);
   }
@@ -148,12 +148,12 @@ Outcome executeCopy(Warp &warp, const Instruction &inst, LaneMask active) {
   if (warp.machine.stopped)
     return Outcome::Fault;
   noteCopies(warp, inst, groups, form.bytes, copies, active);
-  AgentId id = warp.cluster.issue(std::make_unique<Copies>(
+  AsyncOpId id = warp.cluster.issue(std::make_unique<Copies>(
       warp.site(inst), groups, form.bytes, std::move(copies)));
   forLanes(active, [&](unsigned lane) {
     groups.threads[lane].open.writes.push_back(id);
-    std::vector<AgentId> &issued = groups.issued[lane];
-    std::erase_if(issued, [&](AgentId i) { return warp.cluster.isDone(i); });
+    std::vector<AsyncOpId> &issued = groups.issued[lane];
+    std::erase_if(issued, [&](AsyncOpId i) { return warp.cluster.isDone(i); });
     issued.push_back(id);
   });
   return Outcome::Next;
@@ -199,7 +199,7 @@ Outcome executeWaitAll(Warp &warp, const Instruction &inst, LaneMask active) {
   CpAsyncGroups &groups = warp.states.get<CpAsyncGroups>();
   bool done = true;
   forLanes(active, [&](unsigned lane) {
-    for (AgentId id : groups.issued[lane])
+    for (AsyncOpId id : groups.issued[lane])
       done &= warp.cluster.isDone(id);
   });
   if (!done)
@@ -210,9 +210,10 @@ Outcome executeWaitAll(Warp &warp, const Instruction &inst, LaneMask active) {
 }
 
 /// The arrive-on operation of cp.async.mbarrier.arrive.
-class Arrival : public Agent {
+class Arrival : public AsyncOp {
 public:
-  Arrival(const Site &site, uint32_t barrier) : Agent(site), barrier(barrier) {
+  Arrival(const Site &site, uint32_t barrier)
+      : AsyncOp(site), barrier(barrier) {
     if (Races *races = racesOf(site))
       ticket = ticketFor(
           site, races->clocks.stream(*site.warp, race::Kind::CpAsync), barrier);
@@ -246,9 +247,9 @@ Outcome executeArrive(Warp &warp, const Instruction &inst, LaneMask active) {
         !settle(warp.cluster, site, *entry, entry->object.incrementPending(),
                 phase, "increment", 1))
       return;
-    auto agent = std::make_unique<Arrival>(site, *address);
-    agent->after = groups.issued[lane];
-    warp.cluster.issue(std::move(agent));
+    auto op = std::make_unique<Arrival>(site, *address);
+    op->after = groups.issued[lane];
+    warp.cluster.issue(std::move(op));
   });
   closeGroups(groups, active);
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;

@@ -43,11 +43,11 @@ std::string sizeText(const TilePlan &plan) {
 
 /// Calls `visit(offset, bytes)` for the shared bytes of the box.
 template <typename Visit>
-void forFootprint(const TilePlan &plan, uint32_t base, Visit visit) {
-  if (plan.imageBytes() == plan.pitch && plan.pieceGlobal == 16)
-    return visit(base, plan.footprint);
+void forEachRange(const TilePlan &plan, uint32_t base, Visit visit) {
+  if (plan.imageBytes() == plan.pitch && plan.packedBytes == 16)
+    return visit(base, plan.sharedBytes);
   for (const TileRow &row : plan.rows)
-    forEachPiece(plan, row, base, [&](uint32_t at, uint32_t, uint32_t bytes) {
+    forEachChunk(plan, row, base, [&](uint32_t at, uint32_t, uint32_t bytes) {
       visit(at, bytes);
     });
 }
@@ -57,18 +57,18 @@ bool boxHas(const TilePlan &plan, const SharedRef &box, const Cta &cta,
             uint32_t offset, uint32_t bytes) {
   bool found = false;
   if (box.cta == &cta)
-    forFootprint(plan, box.offset, [&](uint32_t at, uint32_t size) {
+    forEachRange(plan, box.offset, [&](uint32_t at, uint32_t size) {
       found |= overlap(at, size, offset, bytes);
     });
   return found;
 }
 
-class TensorLoad : public Agent {
+class TensorLoad : public AsyncOp {
 public:
   TensorLoad(const Site &site, Plan plan, std::vector<CopyTarget> targets)
-      : Agent(site), plan(std::move(plan)), targets(std::move(targets)) {
+      : AsyncOp(site), plan(std::move(plan)), targets(std::move(targets)) {
     for (CopyTarget &target : this->targets)
-      forFootprint(*this->plan, target.shared.offset,
+      forEachRange(*this->plan, target.shared.offset,
                    [&](uint32_t at, uint32_t bytes) {
                      beginAsyncWrite(site, *target.shared.cta, at, bytes);
                    });
@@ -87,7 +87,7 @@ public:
       }
       loadRowImage(*plan, row, valid, image);
       for (CopyTarget &target : targets)
-        forEachPiece(*plan, row, target.shared.offset,
+        forEachChunk(*plan, row, target.shared.offset,
                      [&](uint32_t at, uint32_t from, uint32_t bytes) {
                        endAsyncWrite(*target.shared.cta, at, &image[from],
                                      bytes);
@@ -98,7 +98,7 @@ public:
         completeTx(cluster, site, targets[i].barrier, plan->txBytes,
                    tickets[i]);
   }
-  bool notesFootprint() const override { return true; }
+  bool notesAccesses() const override { return true; }
   bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
                Access access) const override {
     return access == Access::Write &&
@@ -117,7 +117,7 @@ private:
     race::Access write =
         races.memory.sharedAccess(stream, site, cta, Access::Write);
     race::Shadow &shadow = races.memory.shadowOf(cta);
-    forFootprint(*plan, target.shared.offset, [&](uint32_t at, uint32_t bytes) {
+    forEachRange(*plan, target.shared.offset, [&](uint32_t at, uint32_t bytes) {
       shadow.apply(at, bytes, write);
     });
     for (const TileRow &row : plan->rows)
@@ -131,21 +131,21 @@ private:
 };
 
 /// Reads the box from shared memory into consecutive rows.
-class TensorRead : public GroupAgent {
+class TensorRead : public GroupOp {
 public:
   TensorRead(const Site &site, BulkGroups &groups, Plan plan, SharedRef source,
              Rows rows)
-      : GroupAgent(site, groups), plan(std::move(plan)), source(source),
+      : GroupOp(site, groups), plan(std::move(plan)), source(source),
         rows(std::move(rows)) {
     for (const TileRow &row : this->plan->rows)
       if (row.validBytes())
-        forEachPiece(*this->plan, row, source.offset,
+        forEachChunk(*this->plan, row, source.offset,
                      [&](uint32_t at, uint32_t from, uint32_t bytes) {
                        if (from < row.validEnd)
                          checkAsyncSource(site, *source.cta, at,
                                           std::min(bytes, row.validEnd - from));
                      });
-    forFootprint(*this->plan, source.offset, [&](uint32_t at, uint32_t bytes) {
+    forEachRange(*this->plan, source.offset, [&](uint32_t at, uint32_t bytes) {
       beginAsyncRead(*source.cta, at, bytes);
     });
     if (Races *races = racesOf(site))
@@ -156,13 +156,13 @@ public:
     rows->resize(size_t(rowBytes) * plan->rows.size());
     uint8_t *out = rows->data();
     for (const TileRow &row : plan->rows) {
-      forEachPiece(*plan, row, source.offset,
+      forEachChunk(*plan, row, source.offset,
                    [&](uint32_t at, uint32_t from, uint32_t bytes) {
                      std::memcpy(out + from, &source.cta->shared[at], bytes);
                    });
       out += rowBytes;
     }
-    forFootprint(*plan, source.offset, [&](uint32_t at, uint32_t bytes) {
+    forEachRange(*plan, source.offset, [&](uint32_t at, uint32_t bytes) {
       endAsyncRead(*source.cta, at, bytes);
     });
     finish(cluster);
@@ -183,7 +183,7 @@ private:
     race::Shadow &shadow = races.memory.shadowOf(*source.cta);
     for (const TileRow &row : plan->rows)
       if (row.validBytes())
-        forEachPiece(*plan, row, source.offset,
+        forEachChunk(*plan, row, source.offset,
                      [&](uint32_t at, uint32_t from, uint32_t bytes) {
                        if (from < row.validEnd)
                          shadow.apply(at, std::min(bytes, row.validEnd - from),
@@ -199,11 +199,11 @@ std::optional<ReduceType> reduceTypeOf(MapType type) {
   return parseReduceType(nameOf(type));
 }
 
-class TensorWrite : public GroupAgent {
+class TensorWrite : public GroupOp {
 public:
   TensorWrite(const Site &site, BulkGroups &groups, Plan plan, Rows rows,
               std::optional<ReduceOp> reduction)
-      : GroupAgent(site, groups), plan(std::move(plan)), rows(std::move(rows)),
+      : GroupOp(site, groups), plan(std::move(plan)), rows(std::move(rows)),
         reduction(reduction) {
     if (Races *races = racesOf(site))
       note(*races, groupStream(*races, site, groups, race::Kind::BulkWrite));
@@ -349,7 +349,7 @@ void loadLane(Warp &warp, const Instruction &inst, unsigned lane) {
     mask = uint16_t(warp.row(p.multicast)[lane]);
   std::vector<CopyTarget> targets =
       copyTargets(warp.cluster, site, *destination, *barrier, mask, p.pair,
-                  plan->footprint, 128);
+                  plan->sharedBytes, 128);
   if (!targets.empty())
     warp.cluster.issue(
         std::make_unique<TensorLoad>(site, plan, std::move(targets)));
@@ -365,7 +365,7 @@ void storeLane(Warp &warp, const Instruction &inst, unsigned lane) {
   if (!plan)
     return;
   SharedRef from =
-      resolveShared(warp.cluster, site, *source, plan->footprint, 128);
+      resolveShared(warp.cluster, site, *source, plan->sharedBytes, 128);
   if (!from)
     return;
   if (p.reduction) {

@@ -48,10 +48,10 @@ void markBarrier(Cluster &cluster, const Site &site, uint32_t address,
   uint64_t state = object.state();
   std::memcpy(ref.data(), &state, sizeof state);
   for (uint32_t at = ref.offset; at < ref.offset + 8; ++at)
-    if (!ref.cta->sharedShadow.empty()) {
-      uint8_t &shadow = ref.cta->sharedShadow[at];
-      shadow = object.live ? shadow | kBarrier : shadow & ~kBarrier;
-      shadow |= kWritten;
+    if (!ref.cta->sharedMarks.empty()) {
+      uint8_t &marks = ref.cta->sharedMarks[at];
+      marks = object.live ? marks | kBarrier : marks & ~kBarrier;
+      marks |= kWritten;
     }
 }
 
@@ -65,22 +65,22 @@ void noteChange(const Site &site, BarrierEntry &entry) {
 /// itself: nothing; a contribution that the phase needs; an arrival that
 /// releases what the lanes know; or that the lanes have observed the last phase
 /// as complete.
-enum class Tells : uint8_t { Nothing, Needed, Arrival, Seen };
+enum class BarrierEdge : uint8_t { Nothing, Needed, Arrival, Seen };
 
 /// Makes one report for all lanes that use the same barrier.
 void noteUse(const Site &site, BarrierEntry &entry, LaneMask users,
-             Tells tells) {
+             BarrierEdge edge) {
   Races *races = racesOf(site);
   if (!races)
     return;
   races->barriers.barrierUse(site, *site.warp->cluster.ctas[entry.rank],
                              entry.offset, entry.sync, users);
-  if (tells == Tells::Needed)
+  if (edge == BarrierEdge::Needed)
     races->edges.precede(*site.warp, users, entry.sync);
-  else if (tells == Tells::Arrival)
+  else if (edge == BarrierEdge::Arrival)
     races->edges.arrive(*site.warp, users, entry.sync, site.inst->order,
                         entry.rank);
-  else if (tells == Tells::Seen)
+  else if (edge == BarrierEdge::Seen)
     races->barriers.seePhase(site, users, entry.sync);
 }
 
@@ -155,15 +155,15 @@ uint64_t arrivalsAt(const Warp &warp, const Payload &payload,
 LaneMask straddling(const Warp &warp, const Payload &payload,
                     const Entries &entries) {
   LaneMask mask = 0;
-  const BarrierEntry *judged = nullptr;
+  const BarrierEntry *checked = nullptr;
   bool late = false;
   for (unsigned lane = 0; lane < 32; ++lane) {
     const BarrierEntry *entry = entries[lane];
     if (!entry)
       continue;
-    if (entry != judged)
+    if (entry != checked)
       late = arrivalsAt(warp, payload, entries, entry) > entry->object.pending;
-    judged = entry;
+    checked = entry;
     mask |= LaneMask(late) << lane;
   }
   return mask;
@@ -191,12 +191,12 @@ void noteKnown(const Warp &warp, const Instruction &inst,
 /// Reports `lanes` to the race detector, once for all lanes at the same
 /// barrier.
 void noteUses(Warp &warp, const Instruction &inst, const Entries &entries,
-              LaneMask lanes, Tells tells) {
+              LaneMask lanes, BarrierEdge edge) {
   while (lanes) {
     unsigned lane = unsigned(std::countr_zero(lanes));
     LaneMask same = lanes & lanesAt(entries, entries[lane]);
     if (entries[lane])
-      noteUse(warp.site(inst, int(lane)), *entries[lane], same, tells);
+      noteUse(warp.site(inst, int(lane)), *entries[lane], same, edge);
     lanes &= ~same;
   }
 }
@@ -216,9 +216,10 @@ Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
     noteKnown(warp, inst, entries, active);
   bool releases = payload.form.arrives && racesOf(warp);
   LaneMask late = releases ? straddling(warp, payload, entries) : 0;
-  Tells tells = payload.form.arrives ? Tells::Arrival : Tells::Needed;
-  noteUses(warp, inst, entries, active & ~late, tells);
-  noteUses(warp, inst, entries, active & late, Tells::Needed);
+  BarrierEdge edge =
+      payload.form.arrives ? BarrierEdge::Arrival : BarrierEdge::Needed;
+  noteUses(warp, inst, entries, active & ~late, edge);
+  noteUses(warp, inst, entries, active & late, BarrierEdge::Needed);
   forLanes(active, [&](unsigned lane) {
     BarrierEntry *entry = entries[lane];
     if (!entry || warp.machine.stopped)
@@ -235,7 +236,7 @@ Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
     MbarrierFault fault = (entry->object.*payload.form.update)(amount);
     settle(warp.cluster, site, *entry, fault, phase, payload.form.what, amount);
   });
-  noteUses(warp, inst, entries, active & late, tells);
+  noteUses(warp, inst, entries, active & late, edge);
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
 }
 
@@ -255,7 +256,8 @@ void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   if (!races)
     return;
   bool waits = inst.data<WaitForm>().parks;
-  noteUses(warp, inst, entries, done, waits ? Tells::Seen : Tells::Nothing);
+  noteUses(warp, inst, entries, done,
+           waits ? BarrierEdge::Seen : BarrierEdge::Nothing);
   const BarrierEntry *last = nullptr;
   forLanes(done, [&](unsigned lane) {
     if (entries[lane] && entries[lane] != last)

@@ -183,7 +183,7 @@ bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
   entry.record({what, amount, site, phaseBefore, completes});
   if (completes) {
     if (cluster.races) {
-      cluster.races->barriers.judgePhase(site, entry.offset, entry.sync);
+      cluster.races->barriers.checkPhaseOverrun(site, entry.offset, entry.sync);
       cluster.races->edges.complete(entry.sync);
     }
     cluster.notify(&entry);

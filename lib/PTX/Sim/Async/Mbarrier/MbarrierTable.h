@@ -79,7 +79,7 @@ bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
             MbarrierFault fault, uint64_t phaseBefore, const char *what,
             uint32_t amount);
 
-/// Perform the signals of agents, and join what they carry.
+/// Perform the signals of operations, and join what they carry.
 bool completeTx(Cluster &cluster, const Site &site, uint32_t address,
                 uint32_t bytes, const RaceTicket &ticket);
 bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address,

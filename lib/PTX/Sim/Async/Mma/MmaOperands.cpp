@@ -55,7 +55,7 @@ void forRuns(const SmemOperand &operand, Visit visit) {
 
 bool marksReads(const Cta &cta) {
   return cta.machine.options.policy != Policy::Eager &&
-         !cta.sharedShadow.empty();
+         !cta.sharedMarks.empty();
 }
 
 /// Decodes the two formats of inner loops, without a call per element.
@@ -148,7 +148,7 @@ bool checkBounds(const Site &site, Cta &cta, const SmemOperand &operand) {
 }
 
 void checkReady(const Site &site, Cta &cta, const SmemOperand &operand) {
-  if (cta.sharedShadow.empty())
+  if (cta.sharedMarks.empty())
     return;
   forRuns(operand, [&](uint32_t address, uint32_t bytes) {
     checkAsyncSource(site, cta, address, bytes);

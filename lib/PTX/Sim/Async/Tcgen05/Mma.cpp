@@ -236,8 +236,8 @@ static void noteMma(Races &races, const Site &site, const MmaWork &work) {
   }
 }
 
-MmaAgent::MmaAgent(const Site &site, MmaWork given)
-    : Agent(site), work(std::move(given)) {
+MmaOp::MmaOp(const Site &site, MmaWork given)
+    : AsyncOp(site), work(std::move(given)) {
   if (Races *races = racesOf(site))
     noteMma(*races, site, work);
   for (Cta *cta : work.ctas) {
@@ -250,7 +250,7 @@ MmaAgent::MmaAgent(const Site &site, MmaWork given)
   }
 }
 
-void MmaAgent::gatherB(std::vector<float> &b) const {
+void MmaOp::gatherB(std::vector<float> &b) const {
   // Each CTA of a pair holds its part of the columns of B.
   uint32_t n = work.instr.n;
   b.resize(size_t(work.instr.k) * n);
@@ -258,7 +258,7 @@ void MmaAgent::gatherB(std::vector<float> &b) const {
     gather(*work.ctas[part], work.b, b.data() + part * work.b.mn, 1, n);
 }
 
-void MmaAgent::run(Cta &cta, unsigned part, const std::vector<float> &b) {
+void MmaOp::run(Cta &cta, unsigned part, const std::vector<float> &b) {
   static thread_local std::vector<float> a;
   static thread_local std::vector<uint32_t> d;
   TensorMemory &memory = memoryOf(cta);
@@ -291,15 +291,15 @@ void MmaAgent::run(Cta &cta, unsigned part, const std::vector<float> &b) {
   }
 }
 
-void MmaAgent::multiply(const float *a, const float *b, uint32_t *d,
-                        const MmaBlock &block) const {
+void MmaOp::multiply(const float *a, const float *b, uint32_t *d,
+                     const MmaBlock &block) const {
   if (site.warp->machine.options.mma == MmaMode::Exact)
     exactMma(a, b, d, block, rulesOf(work.instr));
   else
     fastMma(a, b, d, block);
 }
 
-void MmaAgent::complete(Cluster &cluster) {
+void MmaOp::complete(Cluster &cluster) {
   static thread_local std::vector<float> b;
   gatherB(b);
   for (unsigned part = 0; part < work.ctas.size(); ++part) {
@@ -315,8 +315,8 @@ void MmaAgent::complete(Cluster &cluster) {
   cluster.changed();
 }
 
-bool MmaAgent::touches(const Cta &cta, uint32_t offset, uint32_t bytes,
-                       Access access) const {
+bool MmaOp::touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+                    Access access) const {
   auto mine = std::find(work.ctas.begin(), work.ctas.end(), &cta);
   if (access != Access::Read || mine == work.ctas.end())
     return false;
@@ -324,7 +324,7 @@ bool MmaAgent::touches(const Cta &cta, uint32_t offset, uint32_t bytes,
          (!work.form.aInTmem && hasByte(work.a, offset, bytes));
 }
 
-std::string MmaAgent::describe() const {
+std::string MmaOp::describe() const {
   return std::string("tcgen05.mma ") + nameOf(work.form.kind) + " m" +
          std::to_string(work.instr.m) + " n" + std::to_string(work.instr.n) +
          " into " + describeColumns(work.d.column, work.accumulator().count);

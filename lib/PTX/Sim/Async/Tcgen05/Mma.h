@@ -41,9 +41,9 @@ struct MmaWork {
 /// descriptors, and ready bytes. Returns false after a fault.
 bool checkIssue(const Site &site, MmaWork &work);
 
-class MmaAgent : public Agent {
+class MmaOp : public AsyncOp {
 public:
-  MmaAgent(const Site &site, MmaWork work);
+  MmaOp(const Site &site, MmaWork work);
   void complete(Cluster &cluster) override;
   std::string describe() const override;
   bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,

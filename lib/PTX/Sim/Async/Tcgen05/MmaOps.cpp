@@ -104,14 +104,14 @@ void issueMma(Warp &warp, const Instruction &inst, unsigned lane) {
     return;
   memory.forgetDone(warp.cluster);
   uint64_t key = work.key();
-  auto agent = std::make_unique<MmaAgent>(site, std::move(work));
+  auto op = std::make_unique<MmaOp>(site, std::move(work));
   // The manual orders two MMAs only if they share accumulator, shape and kind;
   // kernels in practice rely on issue order.
   bool inOrder = warp.machine.options.conformance == Conformance::Practice;
   for (const PipeEntry &entry : memory.pipe)
     if (inOrder || entry.key == key || entry.key == PipeEntry::copyKey)
-      agent->after.push_back(entry.id);
-  AgentId id = warp.cluster.issue(std::move(agent));
+      op->after.push_back(entry.id);
+  AsyncOpId id = warp.cluster.issue(std::move(op));
   memory.pipe.push_back({id, threadOf(warp, lane), key});
 }
 
@@ -125,10 +125,10 @@ Outcome executeMma(Warp &warp, const Instruction &inst, LaneMask active) {
 
 /// The arrival of tcgen05.commit, after everything that the thread issued
 /// before.
-class CommitAgent : public Agent {
+class CommitOp : public AsyncOp {
 public:
-  CommitAgent(const Site &site, std::vector<uint32_t> barriers)
-      : Agent(site), barriers(std::move(barriers)) {
+  CommitOp(const Site &site, std::vector<uint32_t> barriers)
+      : AsyncOp(site), barriers(std::move(barriers)) {
     if (Races *races = racesOf(site))
       ticket =
           ticketFor(site, races->clocks.stream(*site.warp, race::Kind::Mma),
@@ -139,7 +139,7 @@ public:
       if (!arriveOnce(cluster, site, barrier, ticket))
         return;
   }
-  bool notesFootprint() const override { return true; }
+  bool notesAccesses() const override { return true; }
   std::string describe() const override {
     return "tcgen05.commit to the mbarrier at shared " +
            std::to_string(barriers.front() & 0xffffff);
@@ -175,11 +175,11 @@ Outcome executeCommit(Warp &warp, const Instruction &inst, LaneMask active) {
     if (barriers.empty())
       return;
     memory.forgetDone(warp.cluster);
-    auto agent = std::make_unique<CommitAgent>(site, std::move(barriers));
+    auto op = std::make_unique<CommitOp>(site, std::move(barriers));
     for (const PipeEntry &entry : memory.pipe)
       if (entry.thread == threadOf(warp, lane))
-        agent->after.push_back(entry.id);
-    warp.cluster.issue(std::move(agent));
+        op->after.push_back(entry.id);
+    warp.cluster.issue(std::move(op));
   });
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
 }

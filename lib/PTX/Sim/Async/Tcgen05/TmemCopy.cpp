@@ -26,12 +26,12 @@ struct Payload {
 
 /// A copy of rows of shared memory to lanes of tensor memory, in each CTA of
 /// the group.
-class CopyAgent : public Agent {
+class TmemCopyOp : public AsyncOp {
 public:
-  CopyAgent(const Site &site, std::vector<Cta *> ctas,
-            const TmemCopyShape &shape, const SmemOperand &source,
-            TmemCell target)
-      : Agent(site), ctas(std::move(ctas)), shape(shape), source(source),
+  TmemCopyOp(const Site &site, std::vector<Cta *> ctas,
+             const TmemCopyShape &shape, const SmemOperand &source,
+             TmemCell target)
+      : AsyncOp(site), ctas(std::move(ctas)), shape(shape), source(source),
         target(target) {
     for (Cta *cta : this->ctas) {
       cta->states.get<TensorMemory>().begin(range(), TensorMemory::MmaWrites,
@@ -136,12 +136,12 @@ void issueCopy(Warp &warp, const Instruction &inst, unsigned lane) {
   if (!checkCopy(site, ctas, source, target, *p.shape))
     return;
   memory.forgetDone(warp.cluster);
-  auto agent = std::make_unique<CopyAgent>(site, std::move(ctas), *p.shape,
-                                           source, target);
+  auto op = std::make_unique<TmemCopyOp>(site, std::move(ctas), *p.shape,
+                                         source, target);
   if (warp.machine.options.conformance == Conformance::Practice)
     for (const PipeEntry &entry : memory.pipe)
-      agent->after.push_back(entry.id);
-  AgentId id = warp.cluster.issue(std::move(agent));
+      op->after.push_back(entry.id);
+  AsyncOpId id = warp.cluster.issue(std::move(op));
   memory.pipe.push_back({id, warp.index * 32 + lane, PipeEntry::copyKey});
 }
 

@@ -37,7 +37,7 @@ struct PipeEntry {
   /// The key of copies, which every later MMA waits for.
   static constexpr uint64_t copyKey = UINT64_MAX;
 
-  AgentId id = 0;
+  AsyncOpId id = 0;
   uint32_t thread = 0;
   /// Two MMAs with equal keys share accumulator, shape and kind.
   uint64_t key = 0;

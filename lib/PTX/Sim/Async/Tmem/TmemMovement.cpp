@@ -137,7 +137,7 @@ void performLoad(Warp &warp, Pending &pending) {
     warp.machine.report.add(
         FindingId::TmemUninit, warp.site(*pending.inst),
         "tcgen05.ld reads lane " + std::to_string(missing >> 16) + " column " +
-            std::to_string(missing & 0xffff) + ", which nobody wrote");
+            std::to_string(missing & 0xffff) + ", which was never written");
 }
 
 void performStore(Warp &warp, Pending &pending) {

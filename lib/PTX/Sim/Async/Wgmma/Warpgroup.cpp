@@ -113,8 +113,8 @@ void WarpWgmma::atCtaExit(Cta &cta) {
   for (const std::vector<WgmmaInFlight> &group : committed)
     for (const WgmmaInFlight &flight : group) {
       cta.machine.report.add(FindingId::WgmmaNotWaited, flight.work->first,
-                             "nobody has waited for " + nameOf(*flight.work) +
-                                 " when the CTA ends");
+                             "no thread has waited for " +
+                                 nameOf(*flight.work) + " when the CTA ends");
       return;
     }
 }

@@ -99,9 +99,9 @@ std::string nameOf(const Wgmma &work) {
          std::to_string(work.first.inst->line);
 }
 
-WgmmaAgent::WgmmaAgent(const Site &site, std::shared_ptr<Wgmma> given,
-                       const void *key)
-    : Agent(site), work(std::move(given)), key(key) {
+WgmmaOp::WgmmaOp(const Site &site, std::shared_ptr<Wgmma> given,
+                 const void *key)
+    : AsyncOp(site), work(std::move(given)), key(key) {
   Cta &cta = site.warp->cta;
   if (!work->form.aInRegisters)
     beginRead(cta, work->a);
@@ -110,7 +110,7 @@ WgmmaAgent::WgmmaAgent(const Site &site, std::shared_ptr<Wgmma> given,
 
 /// Register r of a lane holds elements adjacent in k: of row lane / 4, or 8
 /// rows below if r is odd.
-void WgmmaAgent::gatherRegisters(float *a) const {
+void WgmmaOp::gatherRegisters(float *a) const {
   const WgmmaForm &form = work->form;
   unsigned bits = containerBits(form.a), per = 32 / bits;
   uint32_t mask = bits < 32 ? (1u << bits) - 1 : UINT32_MAX;
@@ -127,7 +127,7 @@ void WgmmaAgent::gatherRegisters(float *a) const {
       }
 }
 
-void WgmmaAgent::multiply(const float *a, const float *b) {
+void WgmmaOp::multiply(const float *a, const float *b) {
   static thread_local std::vector<uint32_t> sums;
   const WgmmaForm &form = work->form;
   uint32_t *d = work->d->cells.data();
@@ -147,7 +147,7 @@ void WgmmaAgent::multiply(const float *a, const float *b) {
       bits = widen(narrow(bits));
 }
 
-void WgmmaAgent::complete(Cluster &cluster) {
+void WgmmaOp::complete(Cluster &cluster) {
   static thread_local std::vector<float> a, b;
   const WgmmaForm &form = work->form;
   Cta &cta = site.warp->cta;
@@ -167,14 +167,14 @@ void WgmmaAgent::complete(Cluster &cluster) {
   cluster.changed();
 }
 
-bool WgmmaAgent::touches(const Cta &cta, uint32_t offset, uint32_t bytes,
-                         Access access) const {
+bool WgmmaOp::touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+                      Access access) const {
   if (access != Access::Read || &cta != &site.warp->cta)
     return false;
   return hasByte(work->b, offset, bytes) ||
          (!work->form.aInRegisters && hasByte(work->a, offset, bytes));
 }
 
-std::string WgmmaAgent::describe() const { return nameOf(*work); }
+std::string WgmmaOp::describe() const { return nameOf(*work); }
 
 } // namespace ptxsim

@@ -74,14 +74,14 @@ struct Wgmma {
   /// it completes for none of them before all have issued it.
   unsigned issued = 0;
   SyncPoint issues;
-  AgentId id = 0;
+  AsyncOpId id = 0;
   bool done = false;
 };
 
 /// Executes a wgmma that all warps have issued, then notifies `key`.
-class WgmmaAgent : public Agent {
+class WgmmaOp : public AsyncOp {
 public:
-  WgmmaAgent(const Site &site, std::shared_ptr<Wgmma> work, const void *key);
+  WgmmaOp(const Site &site, std::shared_ptr<Wgmma> work, const void *key);
   void complete(Cluster &cluster) override;
   std::string describe() const override;
   bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,

@@ -21,7 +21,7 @@ namespace {
 
 unsigned partOf(const Warp &warp) { return warp.index % warpgroupWarps; }
 
-bool refuse(const Site &site, const std::string &why, const Other &other = {}) {
+bool reject(const Site &site, const std::string &why, const Other &other = {}) {
   site.warp->machine.fault(FindingId::WgmmaWarpgroup, site, why, other);
   return false;
 }
@@ -31,7 +31,7 @@ bool checkWarps(const Site &site) {
   const Warp &warp = *site.warp;
   unsigned first = warp.index / warpgroupWarps * warpgroupWarps;
   if (first + warpgroupWarps > warp.cta.warps.size())
-    return refuse(site, "the CTA has " + std::to_string(warp.cta.warps.size()) +
+    return reject(site, "the CTA has " + std::to_string(warp.cta.warps.size()) +
                             " warps, expected warps " + std::to_string(first) +
                             ".." + std::to_string(first + 3) +
                             " to make up a warpgroup");
@@ -53,9 +53,9 @@ bool checkUniform(const Site &site, LaneMask active) {
     return any;
   };
   if (differs(operands.a, UINT64_MAX) || differs(operands.b, UINT64_MAX))
-    return refuse(site, "lanes have different descriptors, expected one");
+    return reject(site, "lanes have different descriptors, expected one");
   if (differs(operands.enable, 1))
-    return refuse(site, "lanes have different scale-d, expected one");
+    return reject(site, "lanes have different scale-d, expected one");
   return true;
 }
 
@@ -94,18 +94,18 @@ bool checkSame(const Site &site, const Wgmma &work, uint64_t rawA,
                uint64_t rawB, bool accumulate) {
   Other other = otherAt("issued by", work.first);
   if (site.inst != work.first.inst)
-    return refuse(site,
+    return reject(site,
                   "the warpgroup is at the wgmma of line " +
                       std::to_string(work.first.inst->line) +
                       ", expected its four warps to execute the same ones",
                   other);
   if (rawA != work.rawA || rawB != work.rawB)
-    return refuse(site,
+    return reject(site,
                   "descriptors differ from those of another warp, "
                   "expected the same in the warpgroup",
                   other);
   if (accumulate != work.accumulate)
-    return refuse(site,
+    return reject(site,
                   "scale-d differs from that of another warp, expected "
                   "the same in the warpgroup",
                   other);
@@ -181,7 +181,7 @@ void start(const Site &site, Warpgroup &group, std::shared_ptr<Wgmma> work) {
     checkReady(site, cta, work->a);
   checkReady(site, cta, work->b);
   Cluster &cluster = site.warp->cluster;
-  auto agent = std::make_unique<WgmmaAgent>(site, work, &group);
+  auto op = std::make_unique<WgmmaOp>(site, work, &group);
   // The manual orders two wgmma only if they add to one accumulator; hardware
   // executes them in issue order.
   bool inOrder =
@@ -189,11 +189,11 @@ void start(const Site &site, Warpgroup &group, std::shared_ptr<Wgmma> work) {
   std::erase_if(group.pipe, [](const auto &other) { return other->done; });
   for (const std::shared_ptr<Wgmma> &earlier : group.pipe)
     if (inOrder || earlier->d == work->d)
-      agent->after.push_back(earlier->id);
+      op->after.push_back(earlier->id);
   group.pipe.push_back(work);
   group.open.pop_front();
   ++group.issued;
-  work->id = cluster.issue(std::move(agent));
+  work->id = cluster.issue(std::move(op));
 }
 
 WgmmaInFlight flightOf(Warp &warp, const Instruction &inst,

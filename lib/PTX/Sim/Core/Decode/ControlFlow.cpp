@@ -26,7 +26,7 @@ public:
   void build();
   void findPostDominators();
   std::vector<bool> reachable() const;
-  uint32_t joinOf(uint32_t inst) const;
+  uint32_t reconvergenceOf(uint32_t inst) const;
 
 private:
   void addReverseEdges();
@@ -165,9 +165,9 @@ std::vector<bool> FlowGraph::reachable() const {
   return result;
 }
 
-uint32_t FlowGraph::joinOf(uint32_t inst) const {
-  uint32_t join = dominator[blockOf[inst]];
-  return join == exit || join == kNone ? kNone : first[join];
+uint32_t FlowGraph::reconvergenceOf(uint32_t inst) const {
+  uint32_t block = dominator[blockOf[inst]];
+  return block == exit || block == kNone ? kNone : first[block];
 }
 
 } // namespace
@@ -179,6 +179,6 @@ std::vector<bool> ptxsim::analyseFlow(const std::vector<Flow> &flow,
   graph.findPostDominators();
   for (uint32_t i = 0; i < flow.size(); ++i)
     if (!flow[i].targets.empty())
-      instructions[i].join = graph.joinOf(i);
+      instructions[i].reconvergeAt = graph.reconvergenceOf(i);
   return graph.reachable();
 }

@@ -127,7 +127,7 @@ Operand OperandDecoder::registerPlus(const Symbol &symbol,
                                      Type type) {
   bool isInteger = type == Type::None || !isFloat(type);
   if (operand.negated || operand.minus || symbol.bits > 64 || !isInteger)
-    unsupported("expected a constant beside a register only where an integer "
+    unsupported("expected a constant added to a register only where an integer "
                 "of at most 64 bits is read");
   Operand sum = scratch();
   emitHelper(executeAddConstant, sum, {symbol.index},

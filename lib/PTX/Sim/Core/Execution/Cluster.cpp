@@ -1,4 +1,4 @@
-//===- Cluster.cpp - CTAs that run together and their agents ----*- C++ -*-===//
+//===- Cluster.cpp - CTAs and their operations ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,8 +19,8 @@ Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
   if (machine.options.policy != Policy::Exhaustive)
     unnotedEnd = sharedEnd;
   uint64_t threads = machine.config.block.count();
-  if (machine.report.shadows())
-    sharedShadow.assign(sharedEnd, 0);
+  if (machine.report.marksMemory())
+    sharedMarks.assign(sharedEnd, 0);
   for (uint64_t first = 0; first < threads; first += 32) {
     uint64_t lanes = std::min<uint64_t>(32, threads - first);
     warps.push_back(std::make_unique<Warp>(*this, unsigned(first / 32),
@@ -85,42 +85,43 @@ void Cluster::notify(const void *key) {
       warp->wake(key);
 }
 
-AgentId Cluster::issue(std::unique_ptr<Agent> agent) {
-  AgentId id = nextAgent++;
-  if (const Warp *warp = agent->site.warp)
-    agent->number = const_cast<Warp *>(warp)->agentsIssued++;
-  agents.push_back({id, std::move(agent)});
+AsyncOpId Cluster::issue(std::unique_ptr<AsyncOp> op) {
+  AsyncOpId id = nextOp++;
+  if (const Warp *warp = op->site.warp)
+    op->number = const_cast<Warp *>(warp)->opsIssued++;
+  ops.push_back({id, std::move(op)});
   // Under eager completion every predecessor is already done.
   if (machine.options.policy == Policy::Eager)
-    completeAgent(agents.size() - 1);
+    completeOp(ops.size() - 1);
   return id;
 }
 
-bool Cluster::isDone(AgentId id) const {
-  for (const auto &[other, agent] : agents)
+bool Cluster::isDone(AsyncOpId id) const {
+  for (const auto &[other, op] : ops)
     if (other == id)
       return false;
   return true;
 }
 
 bool Cluster::eligible(size_t index) const {
-  for (AgentId id : agents[index].second->after)
+  for (AsyncOpId id : ops[index].second->after)
     if (!isDone(id))
       return false;
   return true;
 }
 
-void Cluster::completeAgent(size_t index) {
-  // Remove the agent from the queue first: warps that it wakes may call isDone.
-  std::unique_ptr<Agent> agent = std::move(agents[index].second);
-  agents.erase(agents.begin() + ptrdiff_t(index));
+void Cluster::completeOp(size_t index) {
+  // Remove the operation from the queue first: warps that it wakes may call
+  // isDone.
+  std::unique_ptr<AsyncOp> op = std::move(ops[index].second);
+  ops.erase(ops.begin() + ptrdiff_t(index));
   ++changes;
-  agent->complete(*this);
+  op->complete(*this);
 }
 
 bool Cluster::completeOne(bool randomly) {
   std::vector<size_t> ready;
-  for (size_t i = 0; i < agents.size(); ++i)
+  for (size_t i = 0; i < ops.size(); ++i)
     if (eligible(i)) {
       ready.push_back(i);
       if (!randomly)
@@ -128,7 +129,7 @@ bool Cluster::completeOne(bool randomly) {
     }
   if (ready.empty())
     return false;
-  completeAgent(ready[randomly ? random(ready.size()) : 0]);
+  completeOp(ready[randomly ? random(ready.size()) : 0]);
   return true;
 }
 

@@ -208,7 +208,7 @@ std::string waitsText(const Warp &warp, const Path &path) {
   switch (path.status) {
   case Path::Status::Waiting:
     return path.wait.describe ? path.wait.describe(warp, path.wait) : "waits";
-  case Path::Status::AtJoin:
+  case Path::Status::AtReconvergence:
     return "waits for the other side of a branch";
   case Path::Status::Gathering:
     return "waits for lanes " + hexLanes(path.missing) + " of its warp";
@@ -266,7 +266,7 @@ DeadlockReport ptxsim::explainDeadlock(const Cluster &cluster) {
               objectOf(*warp, path.wait, known, report);
       }
     }
-  for (const auto &[number, agent] : cluster.inFlight())
-    report.inFlight.push_back(agent->describe());
+  for (const auto &[number, op] : cluster.inFlight())
+    report.inFlight.push_back(op->describe());
   return report;
 }

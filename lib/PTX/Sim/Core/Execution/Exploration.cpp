@@ -15,7 +15,7 @@
 
 using namespace ptxsim;
 
-void Footprint::touch(uint64_t begin, uint64_t end, bool writes) {
+void AccessSet::touch(uint64_t begin, uint64_t end, bool writes) {
   if (!touches.empty()) {
     // The lanes of a warp access consecutive elements.
     Touch &last = touches.back();
@@ -27,7 +27,7 @@ void Footprint::touch(uint64_t begin, uint64_t end, bool writes) {
   touches.push_back({begin, end, writes});
 }
 
-bool Footprint::conflictsWith(const Footprint &other) const {
+bool AccessSet::conflictsWith(const AccessSet &other) const {
   if (empty() || other.empty())
     return false;
   if (everything || other.everything)
@@ -39,7 +39,7 @@ bool Footprint::conflictsWith(const Footprint &other) const {
   return false;
 }
 
-[[noreturn]] static void refuse(std::string_view path) {
+[[noreturn]] static void reject(std::string_view path) {
   throw Error(Error::Kind::Launch,
               "schedule '" + std::string(path) +
                   "': expected '-', or step:choice pairs with commas between "
@@ -51,7 +51,7 @@ static size_t takeNumber(std::string_view path, std::string_view &rest) {
   auto [end, error] =
       std::from_chars(rest.data(), rest.data() + rest.size(), value);
   if (error != std::errc())
-    refuse(path);
+    reject(path);
   rest.remove_prefix(size_t(end - rest.data()));
   return value;
 }
@@ -60,17 +60,17 @@ Exploration::Exploration(std::string_view path)
     : maxSchedules(1), replays(true) {
   std::string_view rest = path == "-" ? std::string_view() : path;
   if (path.empty())
-    refuse(path);
+    reject(path);
   while (!rest.empty()) {
     size_t step = takeNumber(path, rest);
     if (!rest.starts_with(':'))
-      refuse(path);
+      reject(path);
     rest.remove_prefix(1);
     wanted[step] = takeNumber(path, rest);
     if (rest.starts_with(',') && rest.size() > 1)
       rest.remove_prefix(1);
     else if (!rest.empty())
-      refuse(path);
+      reject(path);
   }
 }
 
@@ -123,9 +123,9 @@ Exploration::makeNode(const std::vector<Process> &enabled) const {
   if (depth == 0)
     return node;
   const Node &last = stack[depth - 1];
-  for (const auto &[process, footprint] : last.sleep)
-    if (process != last.chosen && !footprint.conflictsWith(last.footprint))
-      node.sleep.emplace(process, footprint);
+  for (const auto &[process, accesses] : last.sleep)
+    if (process != last.chosen && !accesses.conflictsWith(last.accesses))
+      node.sleep.emplace(process, accesses);
   return node;
 }
 
@@ -153,7 +153,7 @@ std::optional<size_t> Exploration::choose(const std::vector<Process> &enabled) {
     stack.push_back(std::move(node));
   }
   Node &node = stack[depth++];
-  node.footprint = Footprint();
+  node.accesses = AccessSet();
   size_t index = node.index();
   if (node.enabled != enabled || index == enabled.size())
     throw Error(Error::Kind::Launch,
@@ -168,7 +168,7 @@ bool Exploration::backtrack() {
   while (!stack.empty()) {
     Node &node = stack.back();
     node.done.insert(node.chosen);
-    node.sleep.insert_or_assign(node.chosen, node.footprint);
+    node.sleep.insert_or_assign(node.chosen, node.accesses);
     for (Process process : node.backtrack)
       if (!node.done.count(process) && !node.sleep.count(process)) {
         node.chosen = process;
@@ -220,7 +220,7 @@ void Exploration::findRaces() {
       if (!before[j] && enables(j, process, i))
         include(j);
     for (size_t j = i; j-- > 0;) {
-      if (before[j] || !stack[j].footprint.conflictsWith(stack[i].footprint))
+      if (before[j] || !stack[j].accesses.conflictsWith(stack[i].accesses))
         continue;
       addBacktrack(j, process);
       include(j);

@@ -16,7 +16,7 @@ using namespace ptxsim;
 static constexpr uint64_t kEagerPlaces = 4, kRandomPlaces = 8;
 /// One request in this many fails although clusters are left, for example
 /// because a more urgent kernel needs their place.
-static constexpr uint64_t kRefusals = 8;
+static constexpr uint64_t kRejections = 8;
 
 LaunchQueue::LaunchQueue(const Options &options, uint64_t clusters)
     : policy(options.policy), count(clusters) {
@@ -48,9 +48,9 @@ uint64_t LaunchQueue::pick(Cluster &requester) const {
 
 std::optional<Dim3> LaunchQueue::cancel(Cluster &requester) {
   bool none = first + taken.size() == count;
-  bool refuses = policy == Policy::Late || policy == Policy::Exhaustive;
+  bool rejects = policy == Policy::Late || policy == Policy::Exhaustive;
   bool randomised = requester.machine.options.randomised();
-  if (none || refuses || (randomised && requester.random(kRefusals) == 0))
+  if (none || rejects || (randomised && requester.random(kRejections) == 0))
     return std::nullopt;
   uint64_t number = pick(requester);
   take(number);

@@ -10,7 +10,7 @@
 
 #include "Machine/DeviceImpl.h"
 #include "Machine/Handlers.h"
-#include "Spread.h"
+#include "RunClusters.h"
 #include "Trace.h"
 
 #include "fmha/PTX/Sim/Core/Execution/LaunchQueue.h"
@@ -47,7 +47,7 @@ Machine::Machine(Device &device, const Program &program,
 
 Machine::~Machine() = default;
 
-[[noreturn]] static void refuse(const std::string &message) {
+[[noreturn]] static void reject(const std::string &message) {
   throw Error(Error::Kind::Launch, message);
 }
 
@@ -62,22 +62,22 @@ static constexpr Dim3 kMostCtas{2147483647, 65535, 65535};
 void Machine::checkLaunch() const {
   const Code &entry = *program.entry;
   if (config.parameters.size() != entry.parameters.size())
-    refuse("expected " + std::to_string(entry.parameters.size()) +
+    reject("expected " + std::to_string(entry.parameters.size()) +
            " parameters, got " + std::to_string(config.parameters.size()));
   for (size_t i = 0; i < entry.parameters.size(); ++i)
     if (config.parameters[i].size() != entry.parameters[i].bytes)
-      refuse("expected " + std::to_string(entry.parameters[i].bytes) +
+      reject("expected " + std::to_string(entry.parameters[i].bytes) +
              " bytes for parameter " + std::to_string(i) + ", got " +
              std::to_string(config.parameters[i].size()));
   const Dim3 &grid = config.grid;
   if (!grid.x || !grid.y || !grid.z || grid.x > kMostCtas.x ||
       grid.y > kMostCtas.y || grid.z > kMostCtas.z)
-    refuse("expected a grid of 1 to " + spell(kMostCtas) + " CTAs, got " +
+    reject("expected a grid of 1 to " + spell(kMostCtas) + " CTAs, got " +
            spell(grid));
   const Dim3 &block = config.block;
   if (!block.count() || block.count() > 1024 || block.x > 1024 ||
       block.y > 1024 || block.z > 64)
-    refuse("expected a block of 1 to 1024 threads, got " + spell(block));
+    reject("expected a block of 1 to 1024 threads, got " + spell(block));
   for (const auto &directive : entry.function->directives) {
     Dim3 limit;
     if (directive.values.size() > 0)
@@ -88,10 +88,10 @@ void Machine::checkLaunch() const {
       limit.z = uint32_t(directive.values[2]);
     if (directive.name == "reqntid" &&
         (limit.x != block.x || limit.y != block.y || limit.z != block.z))
-      refuse("expected the block of .reqntid " + spell(limit) + ", got " +
+      reject("expected the block of .reqntid " + spell(limit) + ", got " +
              spell(block));
     if (directive.name == "maxntid" && block.count() > limit.count())
-      refuse("expected at most the " + std::to_string(limit.count()) +
+      reject("expected at most the " + std::to_string(limit.count()) +
              " threads of .maxntid, got " + std::to_string(block.count()));
   }
 }
@@ -100,9 +100,9 @@ void Machine::checkExploration() const {
   if (options.policy != Policy::Exhaustive)
     return;
   if (!options.exploration)
-    refuse("policy exhaustive wants an exploration that chooses");
+    reject("policy exhaustive wants an exploration that chooses");
   if (clusterShape.count() != config.grid.count())
-    refuse("policy exhaustive explores one cluster: expected a grid of " +
+    reject("policy exhaustive explores one cluster: expected a grid of " +
            spell(clusterShape) + ", got " + spell(config.grid) +
            "; the order of clusters is for policies random and pct");
 }
@@ -123,23 +123,23 @@ void Machine::layOutShared() {
     if (!required.count())
       continue; // Zeros: the launch gives the cluster.
     if (explicitCluster && spell(required) != spell(clusterShape))
-      refuse("expected the cluster of .reqnctapercluster " + spell(required) +
+      reject("expected the cluster of .reqnctapercluster " + spell(required) +
              ", got " + spell(clusterShape));
     clusterShape = required;
     explicitCluster = true;
   }
   if (!clusterShape.count() || clusterShape.count() > 16)
-    refuse("expected a cluster of 1 to 16 CTAs, got " + spell(clusterShape));
+    reject("expected a cluster of 1 to 16 CTAs, got " + spell(clusterShape));
   if (config.grid.x % clusterShape.x || config.grid.y % clusterShape.y ||
       config.grid.z % clusterShape.z)
-    refuse("expected a grid that is a multiple of the cluster " +
+    reject("expected a grid that is a multiple of the cluster " +
            spell(clusterShape) + ", got " + spell(config.grid));
   staticEnd = kSharedBase + program.staticSharedBytes;
   uint32_t align = program.dynamicAlign;
   dynamicBegin = (staticEnd + align - 1) / align * align;
   uint64_t end = uint64_t(dynamicBegin) + config.dynamicSharedBytes;
   if (end - kSharedBase > kSharedLimit)
-    refuse("expected at most " + std::to_string(kSharedLimit) +
+    reject("expected at most " + std::to_string(kSharedLimit) +
            " bytes of shared memory, got " +
            std::to_string(program.staticSharedBytes) + " static and " +
            std::to_string(config.dynamicSharedBytes) + " dynamic");

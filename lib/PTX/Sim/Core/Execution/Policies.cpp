@@ -1,4 +1,4 @@
-//===- Policies.cpp - The order of warps and agents -----------------------===//
+//===- Policies.cpp - The order of warps and operations -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -78,8 +78,8 @@ static constexpr uint64_t kPriorityTurn = 1024;
 /// priorities change are drawn from spans of 2^4 to 2^18 steps.
 static constexpr unsigned kShortestSpan = 4, kSpans = 15;
 
-uint64_t &PriorityPolicy::priorityOf(AgentId agent) {
-  auto [found, fresh] = agentPriorities.insert({agent, 0});
+uint64_t &PriorityPolicy::priorityOf(AsyncOpId op) {
+  auto [found, fresh] = opPriorities.insert({op, 0});
   if (fresh)
     found->second = (uint64_t(1) << 32) + cluster.random(uint64_t(1) << 32);
   return found->second;
@@ -115,12 +115,12 @@ void PriorityPolicy::takeTurns() {
         best = w;
     if (best == warps.size())
       return;
-    std::optional<size_t> agent = bestAgent();
+    std::optional<size_t> op = bestOp();
     uint64_t before = prioritySteps;
-    AgentId id = agent ? cluster.inFlight()[*agent].first : 0;
-    if (agent && priorityOf(id) > warpPriorities[best]) {
-      cluster.completeAgent(*agent);
-      agentPriorities.erase(id);
+    AsyncOpId id = op ? cluster.inFlight()[*op].first : 0;
+    if (op && priorityOf(id) > warpPriorities[best]) {
+      cluster.completeOp(*op);
+      opPriorities.erase(id);
       ++prioritySteps;
       continue;
     }
@@ -134,8 +134,8 @@ void PriorityPolicy::takeTurns() {
   }
 }
 
-/// Returns the agent of highest priority among those that may complete.
-std::optional<size_t> PriorityPolicy::bestAgent() {
+/// Returns the operation of highest priority among those that may complete.
+std::optional<size_t> PriorityPolicy::bestOp() {
   std::optional<size_t> best;
   for (size_t i = 0; i < cluster.inFlight().size(); ++i)
     if (cluster.eligible(i) &&
@@ -146,26 +146,25 @@ std::optional<size_t> PriorityPolicy::bestAgent() {
 }
 
 bool PriorityPolicy::completeOne() {
-  std::optional<size_t> agent = bestAgent();
-  if (!agent)
+  std::optional<size_t> op = bestOp();
+  if (!op)
     return false;
-  AgentId id = cluster.inFlight()[*agent].first;
-  cluster.completeAgent(*agent);
-  agentPriorities.erase(id);
+  AsyncOpId id = cluster.inFlight()[*op].first;
+  cluster.completeOp(*op);
+  opPriorities.erase(id);
   return true;
 }
 
 // --- Policy::Exhaustive ---
 
-static constexpr uint64_t kAgent = uint64_t(1) << 63;
+static constexpr uint64_t kAsyncOp = uint64_t(1) << 63;
 
 static Exploration::Process numberOf(const Warp &warp) {
   return uint64_t(warp.cta.rank) << 40 | uint64_t(warp.index) << 32;
 }
 
-static Exploration::Process numberOf(const Agent &agent) {
-  return kAgent | (agent.site.warp ? numberOf(*agent.site.warp) : 0) |
-         agent.number;
+static Exploration::Process numberOf(const AsyncOp &op) {
+  return kAsyncOp | (op.site.warp ? numberOf(*op.site.warp) : 0) | op.number;
 }
 
 /// Returns true for families whose state (tensor memory, register pools, copy
@@ -181,36 +180,36 @@ bool ptxsim::touchesUnnoted(const Instruction &inst) {
   return false;
 }
 
-// Keys of footprints: global addresses unchanged, shared addresses by rank, and
-// a separate key for state without an address.
+// Keys of access sets: global addresses unchanged, shared addresses by rank,
+// and a separate key for state without an address.
 static constexpr uint64_t kSharedKeys = uint64_t(1) << 62;
 static constexpr uint64_t kBarrierKeys = uint64_t(2) << 62;
 
 void Machine::noteGlobal(uint64_t address, uint64_t bytes, bool writes) {
-  if (footprint)
-    footprint->touch(address, address + bytes, writes);
+  if (stepAccesses)
+    stepAccesses->touch(address, address + bytes, writes);
 }
 
 void Machine::noteShared(const Cta &cta, uint64_t offset, uint64_t bytes,
                          bool writes) {
   uint64_t begin = kSharedKeys + (uint64_t(cta.rank) << 32) + offset;
-  if (footprint)
-    footprint->touch(begin, begin + bytes, writes);
+  if (stepAccesses)
+    stepAccesses->touch(begin, begin + bytes, writes);
 }
 
 void Machine::noteBarriers(const Cta &cta, bool writes) {
-  if (footprint)
-    footprint->touch(kBarrierKeys + cta.rank, kBarrierKeys + cta.rank + 1,
-                     writes);
+  if (stepAccesses)
+    stepAccesses->touch(kBarrierKeys + cta.rank, kBarrierKeys + cta.rank + 1,
+                        writes);
 }
 
 void Machine::noteClusterBarrier(bool writes) {
-  if (footprint)
-    footprint->touch(kBarrierKeys + 16, kBarrierKeys + 17, writes);
+  if (stepAccesses)
+    stepAccesses->touch(kBarrierKeys + 16, kBarrierKeys + 17, writes);
 }
 
-/// Returns the agents that may complete, by number.
-std::vector<ExhaustivePolicy::Choice> ExhaustivePolicy::agentChoices() {
+/// Returns the operations that may complete, by number.
+std::vector<ExhaustivePolicy::Choice> ExhaustivePolicy::opChoices() {
   std::vector<Choice> choices;
   for (size_t i = 0; i < cluster.inFlight().size(); ++i)
     if (cluster.eligible(i))
@@ -236,22 +235,22 @@ bool ExhaustivePolicy::explore(std::vector<Choice> choices) {
       machine.status = Status::StepLimit;
     return false;
   }
-  Footprint &footprint = exploration.footprint();
-  machine.footprint = &footprint;
+  AccessSet &accesses = exploration.accesses();
+  machine.stepAccesses = &accesses;
   const Choice &choice = choices[*index];
   if (choice.warp) {
     step(*choice.warp);
   } else {
-    if (!cluster.inFlight()[choice.agent].second->notesFootprint())
-      footprint.touchEverything();
-    cluster.completeAgent(choice.agent);
+    if (!cluster.inFlight()[choice.op].second->notesAccesses())
+      accesses.touchEverything();
+    cluster.completeOp(choice.op);
   }
-  machine.footprint = nullptr;
+  machine.stepAccesses = nullptr;
   return true;
 }
 
 bool ExhaustivePolicy::completeOne() {
-  std::vector<Choice> choices = agentChoices();
+  std::vector<Choice> choices = opChoices();
   return !choices.empty() && explore(std::move(choices));
 }
 
@@ -272,7 +271,7 @@ void ExhaustivePolicy::step(Warp &warp) {
 /// proceed.
 void ExhaustivePolicy::takeTurn() {
   fruitless.resize(warps.size());
-  std::vector<Choice> choices = agentChoices();
+  std::vector<Choice> choices = opChoices();
   for (bool all : {false, true}) {
     for (size_t i = 0; i < warps.size(); ++i)
       if (warps[i]->runnable() && (all || fruitless[i] != cluster.changes + 1))

@@ -1,4 +1,4 @@
-//===- Policies.h - The order of warps and agents ---------------*- C++ -*-===//
+//===- Policies.h - The order of warps and operations -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -28,34 +28,34 @@ struct WarpTurns {
   std::vector<Warp *> warps;
 };
 
-/// Policy::Random: turns of warps and completions of agents, all drawn.
+/// Policy::Random: turns of warps and completions of operations, all drawn.
 void takeRandomTurns(WarpTurns &turns);
 
-/// Policy::Pct: priorities of warps and agents, some of which change at steps
-/// that are drawn.
+/// Policy::Pct: priorities of warps and operations, some of which change at
+/// steps that are drawn.
 class PriorityPolicy {
 public:
   explicit PriorityPolicy(WarpTurns &turns)
       : turns(turns), cluster(turns.cluster), warps(turns.warps) {}
-  /// Runs as many steps as a sweep has, each of the warp or agent of highest
-  /// priority.
+  /// Runs as many steps as a sweep has, each of the warp or operation of
+  /// highest priority.
   void takeTurns();
-  /// Completes the agent of highest priority. Returns false if none may.
+  /// Completes the operation of highest priority. Returns false if none may.
   bool completeOne();
 
 private:
   void drawPriorities();
   void changePriority(uint64_t &priority, uint64_t before);
-  uint64_t &priorityOf(AgentId agent);
-  std::optional<size_t> bestAgent();
+  uint64_t &priorityOf(AsyncOpId op);
+  std::optional<size_t> bestOp();
 
   WarpTurns &turns;
   Cluster &cluster;
   const std::vector<Warp *> &warps;
-  // Priorities of warps (in the order of `warps`) and agents, the lowest one
-  // given so far, and the steps at which priorities change.
+  // Priorities of warps (in the order of `warps`) and operations, the lowest
+  // one given so far, and the steps at which priorities change.
   std::vector<uint64_t> warpPriorities;
-  std::map<AgentId, uint64_t> agentPriorities;
+  std::map<AsyncOpId, uint64_t> opPriorities;
   uint64_t lowest = uint64_t(1) << 32, prioritySteps = 0;
   std::vector<uint64_t> priorityChanges;
 };
@@ -66,20 +66,20 @@ public:
   explicit ExhaustivePolicy(WarpTurns &turns)
       : turns(turns), cluster(turns.cluster), machine(turns.machine),
         warps(turns.warps) {}
-  /// Takes one step of a warp or of an agent.
+  /// Takes one step of a warp or of an operation.
   void takeTurn();
-  /// Completes an agent. Returns false if none may, or if the exploration stops
-  /// this schedule.
+  /// Completes an operation. Returns false if none may, or if the exploration
+  /// stops this schedule.
   bool completeOne();
 
 private:
-  /// A step that may be taken: one of a warp or of an agent.
+  /// A step that may be taken: one of a warp or of an operation.
   struct Choice {
     uint64_t number;
     Warp *warp;
-    size_t agent;
+    size_t op;
   };
-  std::vector<Choice> agentChoices();
+  std::vector<Choice> opChoices();
   bool explore(std::vector<Choice> choices);
   void step(Warp &warp);
 

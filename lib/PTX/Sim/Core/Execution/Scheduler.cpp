@@ -15,8 +15,8 @@
 using namespace ptxsim;
 
 /// Instructions without any change in the machine before a livelock is
-/// suspected, and rounds of unsuccessful polls before an agent in flight must
-/// complete.
+/// suspected, and rounds of unsuccessful polls before an operation in flight
+/// must complete.
 static constexpr uint64_t kSuspicious = 1 << 20;
 static constexpr uint64_t kSoftRounds = 1000;
 /// Instructions without any change after which other clusters run: at first,
@@ -80,8 +80,8 @@ void Scheduler::restartWatch() {
   nextSnapshot = 1;
 }
 
-/// Lets warps run and agents complete according to the policy. If a livelock is
-/// suspected, states are compared after plain sweeps.
+/// Lets warps run and operations complete according to the policy. If a
+/// livelock is suspected, states are compared after plain sweeps.
 void Scheduler::takeTurns() {
   Policy policy = machine.options.policy;
   if (policy == Policy::Exhaustive)
@@ -93,7 +93,7 @@ void Scheduler::takeTurns() {
   turns.sweep();
 }
 
-/// Completes an agent when nothing else can make progress.
+/// Completes an operation when nothing else can make progress.
 bool Scheduler::completeOne() {
   switch (machine.options.policy) {
   case Policy::Exhaustive:
@@ -131,7 +131,7 @@ bool Scheduler::stalled() {
     if (warp->releaseGathering())
       return true;
   for (Warp *warp : warps)
-    if (warp->releaseJoin())
+    if (warp->releasePoint())
       return true;
   return false;
 }
@@ -139,7 +139,7 @@ bool Scheduler::stalled() {
 bool Scheduler::partLanes() {
   bool any = false;
   for (Warp *warp : warps)
-    any |= warp->dissolveJoins();
+    any |= warp->dissolvePoints();
   if (any)
     restartWatch();
   return any;
@@ -250,8 +250,8 @@ static std::string lateAdvice(const PhaseOverrun &facts) {
   return "Let that wait see phase " + std::to_string(facts.phase) +
          " before the arrivals of the next one, for example by an arrival of "
          "the waiting thread at an mbarrier that those who arrive wait for: a "
-         "wait tells the last complete phase from the one that runs, and no "
-         "others.";
+         "wait distinguishes only the last complete phase and the current "
+         "one.";
 }
 
 /// Returns the location of the report: a sleeping path if there is one.
@@ -277,8 +277,8 @@ void Scheduler::reportDeadlock(FindingId id) {
   if (graph.paths.size() > kPathsShown)
     waits +=
         "\n  and " + std::to_string(graph.paths.size() - kPathsShown) + " more";
-  for (const std::string &agent : graph.inFlight)
-    others += (others.empty() ? "" : "; ") + agent;
+  for (const std::string &op : graph.inFlight)
+    others += (others.empty() ? "" : "; ") + op;
   if (others.empty())
     others = "nothing is in flight";
   std::optional<LateWait> late = findLateWait(warps);

@@ -34,7 +34,7 @@ WarpLanes::WarpLanes(Cta &cta, unsigned index, LaneMask lanes)
     throw Error(Error::Kind::Launch, "no memory for the registers of a warp");
   localCapacity = uint32_t(program.stackLocal);
   localBytes.resize(size_t(localCapacity) * 32);
-  if (machine.report.shadows())
+  if (machine.report.marksMemory())
     localWritten.resize(size_t(localCapacity) * 32);
   scalarContext.approx = machine.options.approx;
   scalarContext.carry = &carry;
@@ -66,38 +66,38 @@ uint8_t *WarpLanes::local(unsigned lane, uint64_t address, uint64_t bytes) {
   return localBytes.data() + size_t(lane) * localCapacity + address;
 }
 
-uint8_t *WarpLanes::localShadow(unsigned lane, uint64_t address) {
+uint8_t *WarpLanes::localMarks(unsigned lane, uint64_t address) {
   return localWritten.empty()
              ? nullptr
              : localWritten.data() + size_t(lane) * localCapacity + address;
 }
 
-void WarpPaths::recount() {
+void WarpDivergence::recount() {
   readyPaths = 0;
   for (const Path &path : paths)
     readyPaths += path.status == Path::Status::Ready;
 }
 
-void WarpPaths::refresh() {
+void WarpDivergence::refresh() {
   const Path &path = paths[current];
   mask = path.mask;
   code = path.frames.back().code->instructions.data();
   bases[0] = rows + path.frames.back().rowBase;
-  joinPc = path.join < 0 ? UINT32_MAX : joins[path.join].pc;
+  reconvergePc = path.point < 0 ? UINT32_MAX : points[path.point].pc;
 }
 
-void WarpPaths::select(unsigned path) {
+void WarpDivergence::select(unsigned path) {
   current = path;
   pc = paths[path].pc;
   refresh();
 }
 
-void WarpPaths::save() {
+void WarpDivergence::save() {
   if (current < paths.size())
     paths[current].pc = pc;
 }
 
-bool WarpPaths::selectReady() {
+bool WarpDivergence::selectReady() {
   // Start after the current path, so that paths take turns.
   for (unsigned i = 1; i <= paths.size(); ++i) {
     unsigned candidate = (current + i) % paths.size();
@@ -112,12 +112,12 @@ bool WarpPaths::selectReady() {
 void Warp::observe(const Instruction &inst, LaneMask active, Outcome outcome) {
   if (tracer)
     tracer->executed(*this, inst, active, outcome);
-  if (machine.footprint && touchesUnnoted(inst))
-    machine.footprint->touchEverything();
+  if (machine.stepAccesses && touchesUnnoted(inst))
+    machine.stepAccesses->touchEverything();
 }
 
 uint64_t Warp::run(uint64_t budget) {
-  bool observed = tracer || machine.footprint;
+  bool observed = tracer || machine.stepAccesses;
   return observed ? runLoop<true>(budget) : runLoop<false>(budget);
 }
 
@@ -127,7 +127,7 @@ template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
   if (!selectReady())
     return 0;
   while (done < budget) {
-    if (pc == joinPc && !arrive()) {
+    if (pc == reconvergePc && !arrive()) {
       if (!selectReady())
         return done;
       continue;

@@ -37,7 +37,7 @@ struct Allocation {
   std::unique_ptr<uint8_t, Release> bytes;
   /// 1 per byte that host or kernel wrote.
   std::unique_ptr<uint8_t, Free> written;
-  /// All bytes count as written: a launch without shadows wrote here.
+  /// All bytes count as written: a launch without marks wrote here.
   bool untracked = false;
   /// Returns true if the host also reads and writes the bytes, even while a
   /// launch runs.
@@ -45,8 +45,8 @@ struct Allocation {
     return bytes.get_deleter().from != Release::From::Heap;
   }
 
-  /// While clusters run in parallel (Claims.h): which cluster accessed which
-  /// granule, and the contents of the memory before the first write.
+  /// While clusters run in parallel (WriteOwnership.h): which cluster accessed
+  /// which granule, and the contents of the memory before the first write.
   struct Saved {
     std::vector<uint8_t> bytes, written;
     bool untracked = false;

@@ -114,8 +114,8 @@ struct Flow {
   bool fallsThrough = true;
   std::vector<uint32_t> targets;
 };
-/// Sets Instruction::join of every branch to its immediate post-dominator and
-/// returns which instructions can be reached from the first.
+/// Sets Instruction::reconvergeAt of every branch to its immediate
+/// post-dominator and returns which instructions can be reached from the first.
 std::vector<bool> analyseFlow(const std::vector<Flow> &flow,
                               std::vector<Instruction> &instructions);
 

@@ -39,8 +39,8 @@ Report::Report(const Options &options)
       scheduleSeed(options.scheduleSeed) {
   for (size_t i = 0; i < on.size(); ++i) {
     on[i] = options.enabled(std::string(kFindings[i].id));
-    // All findings except progress and faults may use shadows.
-    anyShadow |= on[i];
+    // All findings except progress and faults may use marks.
+    anyMarks |= on[i];
   }
 }
 
@@ -132,7 +132,7 @@ bool Report::append(FindingId id, const Site &site, const std::string &detail,
   finding.other = other.text;
   finding.otherParty = other.party;
   if (other.site.warp) {
-    finding.otherParty.emplace().agent = other.agent;
+    finding.otherParty.emplace().operation = other.operation;
     fill(*finding.otherParty, other.site);
   }
   findings.push_back(std::move(finding));

@@ -19,7 +19,7 @@
 #include "Machine/Handlers.h"
 #include "RaceState.h"
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 #include "fmha/PTX/Sim/Core/Program/Program.h"
 
 #include <bit>
@@ -70,9 +70,10 @@ bool ptxsim::readsStrongly(const Program &program) {
 /// Orders a read of the value after the lane that wrote it. All lanes of a warp
 /// that execute a write together count as one, so that a warp whose lanes each
 /// write a word needs no component per lane.
-void RaceValues::leaveValue(const Warp &warp, Place &place, unsigned lane) {
+void RaceValues::leaveValue(const Warp &warp, Location &location,
+                            unsigned lane) {
   RaceState::WarpState &state = clocks.stateOf(warp);
-  race::VectorClock &flow = place.flow[clocks.number];
+  race::VectorClock &flow = location.flow[clocks.number];
   flow.join(state.knows.seen);
   flow.join(state.knows.flow);
   bool together = (warp.live & ~state.active) == 0;
@@ -82,12 +83,12 @@ void RaceValues::leaveValue(const Warp &warp, Place &place, unsigned lane) {
 
 /// Follows the values of this cluster; values of other clusters order only by
 /// releases.
-void RaceValues::readValue(const Warp &warp, const Place &place) {
+void RaceValues::readValue(const Warp &warp, const Location &location) {
   // A red combines with the stored value, but does not return it.
-  if (place.flow.empty() || reports.site.inst->dst.empty())
+  if (location.flow.empty() || reports.site.inst->dst.empty())
     return;
-  auto found = place.flow.find(clocks.number);
-  if (found != place.flow.end())
+  auto found = location.flow.find(clocks.number);
+  if (found != location.flow.end())
     clocks.stateOf(warp).knows.flow.join(found->second);
 }
 
@@ -110,8 +111,8 @@ bool RaceBarriers::inFlow(const race::Knowledge &knows, const PhaseSeen &seen) {
   return false;
 }
 
-void RaceBarriers::judgePhase(const Site &by, uint32_t offset,
-                              SyncPoint &point) {
+void RaceBarriers::checkPhaseOverrun(const Site &by, uint32_t offset,
+                                     SyncPoint &point) {
   for (const PhaseSeen &seen : point.seers)
     if (!inFlow(point.gathering, seen))
       clocks.cluster.machine.report.add(

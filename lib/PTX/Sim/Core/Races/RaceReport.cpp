@@ -40,31 +40,31 @@ static std::string_view adviceFor(const race::Access &access,
   switch (earlier.kind) {
   case race::Kind::BulkLoad:
     return "Wait for the mbarrier phase that the earlier copy completes; a "
-           "thread that does not wait itself needs a barrier behind one that "
+           "thread that does not wait itself needs a barrier after one that "
            "does.";
   case race::Kind::TryCancel:
     return "Wait for the mbarrier phase that the response completes; a thread "
-           "that does not wait itself needs a barrier behind one that does.";
+           "that does not wait itself needs a barrier after one that does.";
   case race::Kind::BulkRead:
     return "Let the thread that issued the earlier copy execute "
            "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read, and "
-           "put a barrier behind it if another thread goes on.";
+           "put a barrier after it if another thread continues.";
   case race::Kind::BulkWrite:
     return "Let the thread that issued the earlier copy execute "
            "cp.async.bulk.commit_group and cp.async.bulk.wait_group (not "
-           ".read, which waits for its source alone), and put a barrier behind "
-           "it if another thread goes on.";
+           ".read, which waits for its source alone), and put a barrier after "
+           "it if another thread continues.";
   case race::Kind::CpAsync:
     return "Let the threads that issued cp.async execute cp.async.wait_group "
-           "or cp.async.wait_all, and put a barrier behind it if another "
-           "thread goes on.";
+           "or cp.async.wait_all, and put a barrier after it if another "
+           "thread continues.";
   case race::Kind::Mma:
   case race::Kind::TmemCopy:
-    return "Wait for the mbarrier that a tcgen05.commit behind the earlier "
+    return "Wait for the mbarrier that a tcgen05.commit after the earlier "
            "operation arrives at.";
   case race::Kind::Wgmma:
     return "Let a warp of the warpgroup execute wgmma.commit_group and "
-           "wgmma.wait_group behind the earlier wgmma, and arrive at a barrier "
+           "wgmma.wait_group after the earlier wgmma, and arrive at a barrier "
            "or mbarrier that the later thread waits for.";
   case race::Kind::Thread:
   case race::Kind::TmemLoad:
@@ -73,7 +73,7 @@ static std::string_view adviceFor(const race::Access &access,
   }
   if (!access.stamp.async)
     return "";
-  return "Let the earlier thread arrive, behind its access, at a barrier or "
+  return "Let the earlier thread arrive, after its access, at a barrier or "
          "mbarrier that the thread which issues this operation waits for; if "
          "it wrote, let it execute fence.proxy.async before it arrives.";
 }
@@ -125,7 +125,7 @@ Party RaceReporter::partyOf(const race::Stamp &stamp) const {
   if (const Instruction *inst = instructionAt(machine.program, stamp.line)) {
     locate(machine, *inst, party);
     if (stamp.kind != race::Kind::Thread)
-      party.agent = inst->opcode;
+      party.operation = inst->opcode;
   }
   return party;
 }

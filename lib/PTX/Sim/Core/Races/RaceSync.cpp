@@ -140,9 +140,10 @@ void RaceEdges::absorb(const Warp &warp, RaceState::WarpState &state,
 
 /// Absorbs what a strong read acquires, or records it for a later acquire
 /// fence.
-void RaceValues::observe(const Warp &warp, const Place &place, Ordering order) {
+void RaceValues::observe(const Warp &warp, const Location &location,
+                         Ordering order) {
   RaceState::WarpState &state = clocks.stateOf(warp);
-  for (const Published &entry : place.releases)
+  for (const Published &entry : location.releases)
     if (order.acquires)
       edges.absorb(warp, state, entry, order.scope);
     else if (edges.inScope(warp, entry, order.scope))
@@ -150,38 +151,38 @@ void RaceValues::observe(const Warp &warp, const Place &place, Ordering order) {
               {entry.cluster, entry.rank, entry.scope, entry.knows});
 }
 
-/// Performs a strong access to one place in memory: PTX ISA 8.8, "release and
-/// acquire patterns". A plain store begins a new release sequence; an atomic
-/// continues the old one.
-void RaceValues::synchronise(Places &places, uint64_t address,
+/// Performs a strong access to one location in memory: PTX ISA 8.8, "release
+/// and acquire patterns". A plain store begins a new release sequence; an
+/// atomic continues the old one.
+void RaceValues::synchronise(Locations &locations, uint64_t address,
                              race::Access &access) {
   const Warp &warp = *reports.site.warp;
-  auto found = places.find(address);
-  if (found != places.end() && reports.kind == Access::Write)
-    found->second = Place();
-  else if (found != places.end()) {
+  auto found = locations.find(address);
+  if (found != locations.end() && reports.kind == Access::Write)
+    found->second = Location();
+  else if (found != locations.end()) {
     observe(warp, found->second, reports.site.inst->order);
     readValue(warp, found->second);
   }
   if (reports.kind == Access::Read)
     return;
   if (clocks.launch.valuesFlow && clocks.phaseSeen)
-    leaveValue(warp, places[address], access.stamp.lane);
-  release(warp, places, address, access);
+    leaveValue(warp, locations[address], access.stamp.lane);
+  release(warp, locations, address, access);
 }
 
 /// Synchronizes each element of a vector as a separate access (PTX ISA 8.2.4).
-void RaceValues::synchroniseAll(Places &places, uint64_t address,
+void RaceValues::synchroniseAll(Locations &locations, uint64_t address,
                                 uint64_t bytes, race::Access &access) {
   unsigned elements = reports.site.inst->order.elements;
   for (unsigned i = 0; i < elements; ++i)
-    synchronise(places, address + i * (bytes / elements), access);
+    synchronise(locations, address + i * (bytes / elements), access);
 }
 
 /// Publishes the knowledge that a strong write releases by its own order or by
 /// a fence before it.
-void RaceValues::release(const Warp &warp, Places &places, uint64_t address,
-                         race::Access &access) {
+void RaceValues::release(const Warp &warp, Locations &locations,
+                         uint64_t address, race::Access &access) {
   const Ordering &order = reports.site.inst->order;
   RaceState::WarpState &state = clocks.stateOf(warp);
   const race::Knowledge *given =
@@ -198,9 +199,9 @@ void RaceValues::release(const Warp &warp, Places &places, uint64_t address,
   else
     clocks.handOn(entry.knows.seen, warp, state, lane & state.fencedLanes,
                   state.fenceTime);
-  if (&places == &clocks.launch.places)
+  if (&locations == &clocks.launch.locations)
     clocks.launch.lanes[clocks.number] = clocks.lanes;
-  publish(places[address].releases, entry);
+  publish(locations[address].releases, entry);
   if (!order.releases)
     return;
   clocks.tick(state);

@@ -8,7 +8,7 @@
 
 #include "RaceState.h"
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 
 #include <algorithm>
 
@@ -74,7 +74,7 @@ race::Access RaceReporter::streamAccess(const RaceStream &stream,
   race::Access result = accessOf(who, access);
   result.stamp.when = race::momentOf(clocks.number, stream.actor, stream.time);
   result.stamp.kind = stream.kind;
-  // cp.async writes through the generic proxy, all other agents through the
+  // cp.async writes through the generic proxy, all other operations through the
   // async proxy.
   result.stamp.async = stream.kind != Kind::CpAsync;
   result.fences = &clocks.fences;
@@ -106,7 +106,7 @@ void RaceMemory::shared(race::Access &access, unsigned lane, uint32_t address,
                             {race::timeOf(access.stamp.when), reports.site,
                              FindingId::DsmemAfterExit});
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    values.synchroniseAll(places, address, bytes, access);
+    values.synchroniseAll(locations, address, bytes, access);
 }
 
 void RaceMemory::global(race::Access &access, unsigned lane, uint64_t address,
@@ -116,7 +116,7 @@ void RaceMemory::global(race::Access &access, unsigned lane, uint64_t address,
   access.stamp.lane = uint8_t(lane);
   clocks.launch.global.apply(address, bytes, access);
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    values.synchroniseAll(clocks.launch.places, address, bytes, access);
+    values.synchroniseAll(clocks.launch.locations, address, bytes, access);
 }
 
 race::Access RaceMemory::sharedAccess(const RaceStream &stream, const Site &who,
@@ -151,8 +151,8 @@ void RaceMemory::asyncGlobal(const RaceStream &stream, const Site &who,
 
 /// Returns the other lanes of the warp whose issues are not ordered before the
 /// access.
-static uint32_t strangersOf(const RaceStream &stream,
-                            const race::Access &access) {
+static uint32_t unorderedLanesOf(const RaceStream &stream,
+                                 const race::Access &access) {
   uint32_t result = 0;
   race::Stamp issue;
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -180,7 +180,7 @@ void RaceMemory::tensor(RaceStream *stream, const Site &who, Cta &cta,
   if (stream && stream->kind == Kind::Mma) {
     if (!key)
       checked.stamp.kind = Kind::TmemCopy;
-    checked.strangers = strangersOf(*stream, checked);
+    checked.unorderedLanes = unorderedLanesOf(*stream, checked);
     stream->issued[checked.stamp.lane % 32] = clocks.stateOf(*who.warp).time;
   }
   if (key) {

@@ -14,7 +14,7 @@
 
 #include "Machine/Handlers.h"
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 #include "fmha/PTX/Sim/Core/Races/Races.h"
 
 using namespace ptxsim;

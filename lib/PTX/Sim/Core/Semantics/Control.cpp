@@ -168,9 +168,9 @@ Outcome print(Warp &warp, const Instruction &inst, LaneMask active) {
                    warp.local(lane, warp.frame().localBase + result.offset,
                               result.bytes)) {
         std::memset(bytes, 0, result.bytes);
-        if (uint8_t *shadow =
-                warp.localShadow(lane, warp.frame().localBase + result.offset))
-          std::memset(shadow, 1, result.bytes);
+        if (uint8_t *marks =
+                warp.localMarks(lane, warp.frame().localBase + result.offset))
+          std::memset(marks, 1, result.bytes);
       }
   }
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;

@@ -8,7 +8,7 @@
 
 #include "MemoryAccess.h"
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 
 using namespace ptxsim;
 
@@ -56,15 +56,15 @@ Cta *Cluster::ctaOf(const Site &site, uint32_t address) {
   return ctas[rank].get();
 }
 
-static void checkSharedShadow(Cluster &cluster, const Site &site, Cta &cta,
-                              uint32_t offset, uint32_t bytes, Access access,
-                              bool generic) {
+static void checkSharedMarks(Cluster &cluster, const Site &site, Cta &cta,
+                             uint32_t offset, uint32_t bytes, Access access,
+                             bool generic) {
   Report &report = cluster.machine.report;
-  uint8_t *shadow = cta.sharedShadow.data() + offset;
+  uint8_t *marks = cta.sharedMarks.data() + offset;
   uint8_t all = 0xFF, any = 0;
   for (uint32_t i = 0; i < bytes; ++i) {
-    all &= shadow[i];
-    any |= shadow[i];
+    all &= marks[i];
+    any |= marks[i];
   }
   std::string text = what(access, bytes, "shared", offset);
   if (access != Access::Write && !(all & kWritten))
@@ -106,12 +106,12 @@ uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
                        what(access, bytes, "shared", address) + " of rank " +
                            std::to_string(cta->rank) + ".",
                        exitOf(*cta));
-  if (!cta->sharedShadow.empty()) {
-    checkSharedShadow(*this, site, *cta, offset, bytes, access, generic);
-    uint8_t *shadow = cta->sharedShadow.data() + offset;
+  if (!cta->sharedMarks.empty()) {
+    checkSharedMarks(*this, site, *cta, offset, bytes, access, generic);
+    uint8_t *marks = cta->sharedMarks.data() + offset;
     if (access != Access::Read)
       for (uint32_t i = 0; i < bytes; ++i)
-        shadow[i] |= kWritten;
+        marks[i] |= kWritten;
   }
   return cta->shared.data() + offset;
 }
@@ -141,16 +141,16 @@ uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
     return nullptr;
   }
   machine.noteGlobal(address, bytes, access != Access::Read);
-  if (machine.claims)
-    machine.claims->claim(*found, address - found->base, bytes, access,
-                          uint32_t(number));
+  if (machine.ownership)
+    machine.ownership->claim(*found, address - found->base, bytes, access,
+                             uint32_t(number));
   uint8_t *written = found->written.get() + (address - found->base);
-  if (machine.report.shadows() && access != Access::Write &&
-      !found->untracked && !shadowIs(written, bytes, 1, 1))
+  if (machine.report.marksMemory() && access != Access::Write &&
+      !found->untracked && !marksAre(written, bytes, 1, 1))
     machine.report.add(FindingId::UninitGlobal, site,
                        what(access, bytes, "global", address) + ".");
   if (access != Access::Read) {
-    if (machine.report.shadows())
+    if (machine.report.marksMemory())
       std::memset(written, 1, bytes);
     else
       markUntracked(*found);
@@ -177,12 +177,12 @@ static uint8_t *localBytes(Cluster &cluster, const Site &site, uint64_t address,
   }
   if (!checkAlign(cluster, site, address, bytes, align, "local", access))
     return nullptr;
-  if (uint8_t *shadow = warp.localShadow(unsigned(site.lane), address)) {
-    if (access != Access::Write && !shadowIs(shadow, bytes, 1, 1))
+  if (uint8_t *marks = warp.localMarks(unsigned(site.lane), address)) {
+    if (access != Access::Write && !marksAre(marks, bytes, 1, 1))
       cluster.machine.report.add(FindingId::UninitLocal, site,
                                  what(access, bytes, "local", address) + ".");
     if (access != Access::Read)
-      std::memset(shadow, 1, bytes);
+      std::memset(marks, 1, bytes);
   }
   return found;
 }

@@ -14,9 +14,9 @@
 #ifndef FMHA_LIB_PTX_SIM_CORE_SEMANTICS_MEMORYACCESS_H
 #define FMHA_LIB_PTX_SIM_CORE_SEMANTICS_MEMORYACCESS_H
 
-#include "Machine/Claims.h"
 #include "Machine/DeviceImpl.h"
 #include "Machine/Handlers.h"
+#include "Machine/WriteOwnership.h"
 
 #include "fmha/PTX/Sim/Core/Races/Races.h"
 
@@ -24,23 +24,23 @@
 
 namespace ptxsim {
 
-/// Returns true if (shadow[i] & mask) == wanted for all `bytes`.
-inline bool shadowIs(const uint8_t *shadow, uint64_t bytes, uint8_t mask,
+/// Returns true if (marks[i] & mask) == wanted for all `bytes`.
+inline bool marksAre(const uint8_t *marks, uint64_t bytes, uint8_t mask,
                      uint8_t wanted) {
   constexpr uint64_t kOnes = 0x0101010101010101ull;
   uint64_t bad = 0;
-  for (; bytes >= 8; bytes -= 8, shadow += 8) {
+  for (; bytes >= 8; bytes -= 8, marks += 8) {
     uint64_t word;
-    std::memcpy(&word, shadow, 8);
+    std::memcpy(&word, marks, 8);
     bad |= (word & (kOnes * mask)) ^ (kOnes * wanted);
   }
-  for (; bytes; --bytes, ++shadow)
-    bad |= uint64_t((*shadow & mask) ^ wanted);
+  for (; bytes; --bytes, ++marks)
+    bad |= uint64_t((*marks & mask) ^ wanted);
   return bad == 0;
 }
 
-/// A generic read requires written bytes that no agent in flight will write; a
-/// generic write requires bytes that no agent in flight accesses.
+/// A generic read requires written bytes that no operation in flight will
+/// write; a generic write requires bytes that no operation in flight accesses.
 constexpr uint8_t kReadMask = kWritten | kAsyncWrite | kBarrier;
 constexpr uint8_t kWriteMask = kAsyncWrite | kAsyncRead | kBarrier;
 
@@ -51,15 +51,14 @@ inline uint8_t *fastShared(Warp &warp, uint64_t address, uint32_t bytes,
   if (offset < kSharedBase || offset + bytes > cta.unnotedEnd ||
       offset > cta.unnotedEnd || (offset & (align - 1)))
     return nullptr;
-  if (!cta.sharedShadow.empty()) {
-    uint8_t *shadow = cta.sharedShadow.data() + offset;
-    if (access != Access::Write &&
-        !shadowIs(shadow, bytes, kReadMask, kWritten))
+  if (!cta.sharedMarks.empty()) {
+    uint8_t *marks = cta.sharedMarks.data() + offset;
+    if (access != Access::Write && !marksAre(marks, bytes, kReadMask, kWritten))
       return nullptr;
     if (access != Access::Read) {
-      if (!shadowIs(shadow, bytes, kWriteMask, 0))
+      if (!marksAre(marks, bytes, kWriteMask, 0))
         return nullptr;
-      std::memset(shadow, kWritten, bytes);
+      std::memset(marks, kWritten, bytes);
     }
   }
   return cta.shared.data() + offset;
@@ -78,7 +77,7 @@ inline Allocation *findGlobal(Machine &machine, uint64_t address,
   return found;
 }
 
-/// Records that a launch without shadows wrote to the allocation. Several
+/// Records that a launch without marks wrote to the allocation. Several
 /// clusters may do so concurrently.
 inline void markUntracked(Allocation &allocation) {
   std::atomic_ref<bool>(allocation.untracked)
@@ -90,19 +89,19 @@ inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
   Allocation *found = findGlobal(warp.machine, address, bytes);
   if (!found || (address & (align - 1)))
     return nullptr;
-  if (warp.machine.footprint) [[unlikely]]
+  if (warp.machine.stepAccesses) [[unlikely]]
     return nullptr;
   uint64_t offset = address - found->base;
-  if (warp.machine.claims) [[unlikely]]
-    warp.machine.claims->claim(*found, offset, bytes, access,
-                               uint32_t(warp.cluster.number));
-  if (!warp.machine.report.shadows()) {
+  if (warp.machine.ownership) [[unlikely]]
+    warp.machine.ownership->claim(*found, offset, bytes, access,
+                                  uint32_t(warp.cluster.number));
+  if (!warp.machine.report.marksMemory()) {
     if (access != Access::Read)
       markUntracked(*found);
   } else {
     uint8_t *written = found->written.get() + offset;
     if (access != Access::Write && !found->untracked &&
-        !shadowIs(written, bytes, 1, 1))
+        !marksAre(written, bytes, 1, 1))
       return nullptr;
     if (access != Access::Read)
       std::memset(written, 1, bytes);

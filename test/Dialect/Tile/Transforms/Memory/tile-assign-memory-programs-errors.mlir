@@ -482,3 +482,22 @@ gpu.module @columns {
     gpu.return
   }
 }
+
+// -----
+
+// TMA stores panels of 64 columns: the 16 columns behind the tile's would be overwritten.
+!t = memref<?x?x?x64xbf16>
+gpu.module @narrow {
+  gpu.func @narrow(%a: !t, %o: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %os = tile.view %o batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    %s = tile.dot %x, %x transpose_b : <64x64xbf16>, <64x64xbf16> -> <64x64xf32>
+    %h = tile.cast %s : <64x64xf32> to <64x64xbf16>
+    %n = tile.slice %h from 0 : <64x64xbf16> -> <64x48xbf16>
+    // expected-error@+1 {{expected panels of 64 columns, which TMA copies whole, or the last columns of the view, got '!tile.tile<64x48xbf16, #tile.fragment>'; store more columns at once, or blocks of them to tensors of their own}}
+    tile.store %n, %os[%c0] : <64x48xbf16>, !tile.view<?x64xbf16>
+    gpu.return
+  }
+}

@@ -268,4 +268,26 @@ gpu.module @wgmma {
     tile.store %half, %cs[%c0] : <64x64xbf16>, !tile.view<?x64xbf16>
     gpu.return
   }
+
+// A tile that is multiplied and stored as it was loaded is loaded for each: a store does not signal as a product does.
+// CHECK-LABEL: gpu.func @loaded_twice
+// CHECK: %[[OWN:.*]] = tile.load {{.*}} -> <64x64xbf16, #tile.smem<offset = 0>>
+// CHECK: %[[X:.*]] = tile.load {{.*}} -> <64x64xbf16, #tile.smem<offset = 8192>>
+// CHECK: tile.store %[[OWN]]
+// CHECK: tile.dot %[[X]], %[[X]]
+// CHECK: tile.move
+  gpu.func @loaded_twice(%a: !t64, %b: !t64, %c: !t64) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %m = memref.dim %a, %c1 : !t64
+    %as = tile.view %a batch %c0 head %c0 rows %m : !t64 -> !tile.view<?x64xbf16>
+    %bs = tile.view %b batch %c0 head %c0 rows %m : !t64 -> !tile.view<?x64xbf16>
+    %cs = tile.view %c batch %c0 head %c0 rows %m : !t64 -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    tile.store %x, %bs[%c0] : <64x64xbf16>, !tile.view<?x64xbf16>
+    %s = tile.dot %x, %x transpose_b : <64x64xbf16>, <64x64xbf16> -> <64x64xf32>
+    %half = tile.cast %s : <64x64xf32> to <64x64xbf16>
+    tile.store %half, %cs[%c0] : <64x64xbf16>, !tile.view<?x64xbf16>
+    gpu.return
+  }
 }

@@ -259,7 +259,7 @@ gpu.module @mixed {
     %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
     %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
     %b = tile.load %ks[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !a
-    // expected-error@+1 {{takes tiles that role "store" takes, too: expected consumers that signal alike, threads, MMA or TMA}}
+    // expected-error@+1 {{takes tiles that role "store" takes, too: expected consumers that signal alike, threads, MMA or TMA; load or move the tile once for each}}
     %d = tile.dot %b, %b transpose_b {tile.partition = #tile.partition<role = "mma">} : !a, !a -> !s
     tile.store %b, %os[%c0] {tile.partition = #tile.partition<role = "store">} : !a, !w
     gpu.return

@@ -127,3 +127,43 @@ gpu.module @over {
 // CHECK: tile.dot {{.*}} stage = 1
 // CHECK: tile.release %[[P]]{{.*}} stage = 1
 // CHECK: tile.release %{{.*}} stage = 1
+
+// -----
+
+// A tile of the outer loop and one of the inner loop go to one product: there are more messages of the second, so that
+// its releases do not say that the first is free.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+gpu.module @loops {
+  gpu.func @loops(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c5 = arith.constant 5 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    scf.for %i = %c0 to %c5 step %c1 {
+      %a = tile.load %qs[%i] {tile.partition = #tile.partition<role = "load">} : !w -> !a
+      scf.for %j = %c0 to %c5 step %c1 {
+        %b = tile.load %ks[%j] {tile.partition = #tile.partition<role = "load">} : !w -> !b
+        %d = tile.dot %a, %b transpose_b {tile.partition = #tile.partition<role = "mma">} : !a, !b -> !s
+      }
+    }
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: @loops
+// CHECK-NOT: released_by
+// CHECK: tile.dot
+// CHECK: tile.release
+// CHECK: tile.release
+// CHECK-NOT: released_by

@@ -161,3 +161,25 @@ gpu.module @two_groups {
     gpu.return
   }
 }
+
+// -----
+
+// Of 64 rows two threads have halves: [48, 96) of 96 columns is no piece of one panel.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @two_panels {
+  gpu.func @two_panels(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    tile.specialise {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
+        %h = tile.fill 0.0 : !tile.tile<64x96xbf16, #tile.registers>
+        // expected-error@+1 {{expected halves of rows of 64 that lie in one panel of 64 columns each, got '!tile.tile<64x96xbf16, #tile.smem<offset = 0>>'; use tiles of 128 rows, at most 64 columns or a multiple of 128}}
+        %m = tile.move %h : !tile.tile<64x96xbf16, #tile.registers> to !tile.tile<64x96xbf16, #tile.smem<offset = 0>>
+      }
+    }
+    gpu.return
+  }
+}

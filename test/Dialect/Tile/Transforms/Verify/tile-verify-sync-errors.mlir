@@ -111,7 +111,7 @@ gpu.module @left_under_way {
     %first = arith.cmpi eq, %thread, %c0 : index
     %p = tile.smem_address 0 : !llvm.ptr<3>
     scf.if %first {
-      // expected-error@+1 {{Y6: may read shared memory after the CTA has exited: expected tma_store_wait behind it}}
+      // expected-error@+1 {{Y6: may read shared memory after the CTA has exited: expected tma_store_wait after it}}
       tile.tma_store %p to %o[%c0, %c0, %c0] column 0 : !llvm.ptr<3>, !t
     }
     gpu.return

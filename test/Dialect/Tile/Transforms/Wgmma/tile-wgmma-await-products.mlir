@@ -125,3 +125,108 @@ gpu.module @last {
 // CHECK: %[[FIRST:.*]] = tile.dot
 // CHECK-NEXT: tile.wait_dots %[[FIRST]] pending 0
 // CHECK: tile.release
+
+// -----
+
+// A factor from registers that are made before a loop, and used after it: the loop carries what its wait hands on. The
+// branch of its second product does, too.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!p = !tile.tile<64x128xbf16, #tile.fragment>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+!o = !tile.tile<64x64xf32, #tile.fragment>
+!out = !tile.tile<64x128xbf16, #tile.smem<offset = 131072>>
+
+gpu.module @carried {
+  gpu.func @carried(%q: !t, %k: !t, %v: !t, %o: !t, %some: i1) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 4 : !tile.channel<!k>
+    tile.specialise {
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %f = tile.fill 1.0 : !s
+        %z = tile.fill 0.0 : !o
+        %p = tile.cast %f : !s to !p
+        %r = scf.for %i = %c0 to %c2 step %c1 iter_args(%acc = %z) -> (!o) {
+          %x = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+          %d = tile.dot %p, %x plus %acc as !o : !p, !k -> !o
+          scf.yield %d : !o
+        }
+        scf.if %some {
+          %x = tile.receive %kv[%c2] : !tile.channel<!k> -> !k
+          %d = tile.dot %p, %x plus %r as !o : !p, !k -> !o
+          %u = tile.scale %d by 2.0 : !o
+        }
+        %m = tile.move %p : !p to !out
+      }
+    }
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: @carried
+// CHECK: %[[P:.*]] = tile.cast
+// CHECK: %[[LOOP:.*]]:2 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[IN:.*]] = %[[P]])
+// CHECK:   %[[D:.*]] = tile.dot %[[IN]], %{{.*}} plus %[[ACC]]
+// CHECK-NEXT: %[[DONE:.*]]:2 = tile.wait_dots %[[D]], %[[IN]] pending 0
+// CHECK-NEXT: scf.yield %[[DONE]]#0, %[[DONE]]#1
+// CHECK: %[[LAST:.*]] = scf.if
+// CHECK:   %[[E:.*]] = tile.dot %[[LOOP]]#1, %{{.*}} plus %[[LOOP]]#0
+// CHECK-NEXT: %[[LEFT:.*]]:2 = tile.wait_dots %[[E]], %[[LOOP]]#1 pending 0
+// CHECK:   scf.yield %[[LEFT]]#1
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %[[LOOP]]#1
+// CHECK: tile.move %[[LAST]]
+
+// -----
+
+// What takes the registers that a product reads waits for it, and so does a product that adds to a result which another
+// op takes as well.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!p = !tile.tile<64x128xbf16, #tile.fragment>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+!o = !tile.tile<64x64xf32, #tile.fragment>
+!out = !tile.tile<64x128xbf16, #tile.smem<offset = 131072>>
+
+gpu.module @taken {
+  gpu.func @taken(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 4 : !tile.channel<!k>
+    tile.specialise {
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %f = tile.fill 1.0 : !s
+        %p = tile.cast %f : !s to !p
+        %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
+        %d = tile.dot %p, %x : !p, !k -> !o
+        %m = tile.move %p : !p to !out
+        %e = tile.dot %p, %x plus %d as !o : !p, !k -> !o
+        %g = tile.dot %p, %x plus %e as !o : !p, !k -> !o
+        %u = tile.scale %e by 2.0 : !o
+        %w = tile.scale %g by 2.0 : !o
+      }
+    }
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: @taken
+// CHECK: %[[P:.*]] = tile.cast
+// CHECK: %[[D:.*]] = tile.dot %[[P]]
+// CHECK-NEXT: %[[FIRST:.*]]:2 = tile.wait_dots %[[D]], %[[P]] pending 0
+// CHECK-NEXT: tile.move %[[FIRST]]#1
+// CHECK: %[[E:.*]] = tile.dot %[[FIRST]]#1, %{{.*}} plus %[[FIRST]]#0
+// CHECK-NEXT: %[[SECOND:.*]]:2 = tile.wait_dots %[[E]], %[[FIRST]]#1 pending 0
+// CHECK-NEXT: %[[G:.*]] = tile.dot %[[SECOND]]#1, %{{.*}} plus %[[SECOND]]#0
+// CHECK-NEXT: tile.scale %[[SECOND]]#0
+// CHECK-NEXT: %[[THIRD:.*]]:2 = tile.wait_dots %[[G]], %[[SECOND]]#1 pending 0
+// CHECK-NEXT: tile.scale %[[THIRD]]#0

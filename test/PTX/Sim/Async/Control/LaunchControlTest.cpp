@@ -297,7 +297,7 @@ TEST(LaunchControl, ExistingChecksSeeItsMistakes) {
 TEST(LaunchControl, ADeadlockNamesTheRequestThatWouldCome) {
   Pieces pieces;
   pieces.expect += waitFor(0, "%r8", "EARLY");
-  // The arrivals of later turns are behind this one.
+  // The arrivals of later turns come after this one.
   std::string text = persistent(pieces);
   text.replace(text.find("@%p2 bra NEXT;"), 14, "");
   Outcome outcome = run(text, {2, 1, 1}, optionsOf(Policy::Eager));

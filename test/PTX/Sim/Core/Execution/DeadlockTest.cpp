@@ -47,7 +47,7 @@ const WaitObject *find(const DeadlockReport &report, const std::string &name) {
 } // namespace
 
 TEST(Deadlock, ACollectiveWhoseLanesAreHeldUpIsInnocent) {
-  // Lane 0 waits for a phase that nobody completes, and would come to the
+  // Lane 0 waits for a phase that no thread completes, and would come to the
   // instruction that the others stand at.
   for (const char *collective :
        {"bar.warp.sync 0xffffffff;", "shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;",

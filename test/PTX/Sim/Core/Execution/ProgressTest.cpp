@@ -150,7 +150,7 @@ TEST(Convergence, MembersThatExitNeedNotCome) {
                                "elect.sync %r4|%p2, -1;",
                                "bar.warp.sync -1; mov.u32 %r4, 5;"};
   const uint32_t expected[] = {3, 0xFFFF, 0xFFFF, 16 * 32, 0, 5};
-  // They exit on the spot; behind a branch, in the end and with code before it;
+  // They exit on the spot; after a branch, in the end and with code before it;
   // from within a call; and because a guard has switched them off.
   const char *withCodeBehind = "@!%p1 bra B;\n$ st.global.u32 [%rd1], %r4;\n"
                                "B: add.u32 %r5, %r1, 1;\n@%p1 bra C;\n"
@@ -206,7 +206,7 @@ TEST(Convergence, MembersExitInTurns) {
 }
 
 /// Lanes that spin elsewhere wait for those who exit, while another warp waits
-/// for what comes behind their collective.
+/// for what comes after their collective.
 TEST(Convergence, ExitsAreNoLastResort) {
   underEveryPolicy([](Options options) {
     Kernel kernel;
@@ -324,7 +324,7 @@ TEST(Convergence, WarpBarriersMeetWhereverTheyStand) {
 }
 
 /// Since sm_70 each lane goes on by itself: the one that holds the lock does
-/// not wait behind the loop for those that want it.
+/// not wait after the loop for those that want it.
 TEST(Convergence, ALockGoesRoundInAWarp) {
   underEveryPolicy([](Options options) {
     Kernel kernel;

@@ -9,7 +9,7 @@
 #ifndef FMHA_PTX_SIM_CORE_MACHINE_MACHINE_H
 #define FMHA_PTX_SIM_CORE_MACHINE_MACHINE_H
 
-#include "fmha/PTX/Sim/Core/Machine/Agent.h"
+#include "fmha/PTX/Sim/Core/Machine/AsyncOp.h"
 #include "fmha/PTX/Sim/Core/Machine/SyncPoint.h"
 #include "fmha/PTX/Sim/Core/Machine/Warp.h"
 #include "fmha/PTX/Sim/Simulator.h"
@@ -25,19 +25,19 @@ namespace ptxsim {
 struct Program;
 struct LaunchRaces;
 struct Allocation;
-class Claims;
-class Footprint;
+class WriteOwnership;
+class AccessSet;
 class LaunchQueue;
 class Tracer;
 
-/// Bits of the shadow of a shared memory byte. The shadow is an empty vector if
+/// Marks of a byte of shared memory. They are an empty vector if
 /// no enabled finding needs it.
-enum SharedShadow : uint8_t {
+enum SharedMark : uint8_t {
   /// The byte has been written.
   kWritten = 1,
-  /// An agent in flight will write the byte.
+  /// An operation in flight will write the byte.
   kAsyncWrite = 4,
-  /// An agent in flight will read the byte.
+  /// An operation in flight will read the byte.
   kAsyncRead = 8,
   /// Part of a live mbarrier.
   kBarrier = 16,
@@ -78,7 +78,7 @@ public:
   std::vector<std::unique_ptr<Warp>> warps;
   /// Bytes, indexed by 24-bit shared address from 0 to sharedEnd. The first KiB
   /// is reserved.
-  std::vector<uint8_t> shared, sharedShadow;
+  std::vector<uint8_t> shared, sharedMarks;
   uint32_t sharedEnd = kSharedBase;
   /// An exploration need not record accesses below this address.
   uint32_t unnotedEnd = kSharedBase;
@@ -90,7 +90,7 @@ public:
   bool exited() const { return liveWarps == 0; }
 };
 
-/// The CTAs that run together, and their agents in flight.
+/// The CTAs that run together, and their operations in flight.
 class Cluster {
 public:
   Cluster(Machine &machine, uint64_t number, Dim3 firstCta, Dim3 shape);
@@ -103,15 +103,15 @@ public:
   std::vector<std::unique_ptr<Cta>> ctas;
   UnitStates states;
 
-  // --- asynchronous agents ---
-  /// Puts an agent in flight. Under Policy::Eager the agent completes before
-  /// issue returns. The caller must set its site and `after`.
-  AgentId issue(std::unique_ptr<Agent> agent);
-  bool isDone(AgentId id) const;
-  /// Agents in flight, oldest first, for reports and checks.
-  const std::deque<std::pair<AgentId, std::unique_ptr<Agent>>> &
+  // --- asynchronous operations ---
+  /// Puts an operation in flight. Under Policy::Eager the operation completes
+  /// before issue returns. The caller must set its site and `after`.
+  AsyncOpId issue(std::unique_ptr<AsyncOp> op);
+  bool isDone(AsyncOpId id) const;
+  /// Operations in flight, oldest first, for reports and checks.
+  const std::deque<std::pair<AsyncOpId, std::unique_ptr<AsyncOp>>> &
   inFlight() const {
-    return agents;
+    return ops;
   }
 
   // --- progress ---
@@ -131,7 +131,7 @@ public:
   Cta *ctaOf(const Site &site, uint32_t address);
   /// Returns `bytes` of shared memory at a shared::cluster address. Read checks
   /// that the bytes were written; Write and Atomic mark them as written. With
-  /// `generic`, also checks for agents in flight on the same bytes.
+  /// `generic`, also checks for operations in flight on the same bytes.
   uint8_t *shared(const Site &site, uint32_t address, uint32_t bytes,
                   uint32_t align, Access access, bool generic = false);
   /// Returns true if an allocation of global memory contains the byte at
@@ -168,14 +168,14 @@ public:
   /// Handles the exit of lanes of a warp.
   void lanesExited(Warp &warp);
 
-  // --- completion of agents, which the policy decides ---
-  void completeAgent(size_t index);
+  // --- completion of operations, which the policy decides ---
+  void completeOp(size_t index);
   bool completeOne(bool randomly);
   bool eligible(size_t index) const;
 
 private:
-  std::deque<std::pair<AgentId, std::unique_ptr<Agent>>> agents;
-  AgentId nextAgent = 1;
+  std::deque<std::pair<AsyncOpId, std::unique_ptr<AsyncOp>>> ops;
+  AsyncOpId nextOp = 1;
 };
 
 class Machine {
@@ -202,7 +202,7 @@ public:
   std::unique_ptr<LaunchQueue> queue;
   /// While clusters run in parallel: which cluster accessed which global
   /// memory, and whether the attempt has failed.
-  Claims *claims = nullptr;
+  WriteOwnership *ownership = nullptr;
   const std::atomic<bool> *cancelled = nullptr;
   /// The allocation of the last access to global memory.
   Allocation *lastAllocation = nullptr;
@@ -215,7 +215,7 @@ public:
   std::vector<std::vector<Row>> constantRows;
 
   /// The accesses of the step that an exploration runs; null otherwise.
-  Footprint *footprint = nullptr;
+  AccessSet *stepAccesses = nullptr;
   /// Set if a warp is traced.
   std::unique_ptr<Tracer> tracer;
 

@@ -40,8 +40,8 @@ std::span<const FindingInfo> allFindings();
 const FindingInfo *findFinding(std::string_view id);
 
 /// The place of an action: an instruction of a lane of a warp. Lane -1 is the
-/// whole warp. Warps outlive the agents that they issue, so agents may keep a
-/// Site.
+/// whole warp. Warps outlive the operations that they issue, so operations may
+/// keep a Site.
 struct Site {
   const Warp *warp = nullptr;
   const Instruction *inst = nullptr;
@@ -53,14 +53,15 @@ struct Other {
   Other() = default;
   /// A party without a site.
   Other(std::string text) : text(std::move(text)) {}
-  /// `agent` describes the agent that the site issued, if the agent acts.
-  Other(std::string text, const Site &site, std::string agent = "")
-      : text(std::move(text)), site(site), agent(std::move(agent)) {}
+  /// `operation` describes the operation that the site issued, if the operation
+  /// acts.
+  Other(std::string text, const Site &site, std::string operation = "")
+      : text(std::move(text)), site(site), operation(std::move(operation)) {}
   Other(std::string text, Party party)
       : text(std::move(text)), party(std::move(party)) {}
   std::string text;
   Site site;
-  std::string agent;
+  std::string operation;
   /// Replaces the site, whose warp may no longer exist.
   std::optional<Party> party;
 };
@@ -75,8 +76,8 @@ class Report {
 public:
   explicit Report(const Options &options);
   bool enabled(FindingId id) const { return on[size_t(id)]; }
-  /// Returns true if any finding that needs memory shadows is enabled.
-  bool shadows() const { return anyShadow; }
+  /// Returns true if any finding that needs marks of memory is enabled.
+  bool marksMemory() const { return anyMarks; }
   /// Returns true if any finding of the race detector is enabled. Findings of
   /// conformance count only with `isa`.
   bool findsRaces(bool isa) const;
@@ -103,7 +104,7 @@ private:
   bool append(FindingId id, const Site &site, const std::string &detail,
               const Other &other);
   std::array<bool, size_t(FindingId::Count)> on{};
-  bool anyShadow = false;
+  bool anyMarks = false;
   unsigned maxFindings;
   Policy policy;
   uint64_t scheduleSeed;

@@ -40,7 +40,7 @@ struct SyncPoint {
   std::vector<PhaseSeen> seers;
 };
 
-/// The knowledge that the signal of an agent carries; empty without a race
+/// The knowledge that the signal of an operation carries; empty without a race
 /// detector.
 struct RaceTicket {
   race::Knowledge knows;

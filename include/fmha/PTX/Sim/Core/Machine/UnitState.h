@@ -20,7 +20,7 @@ namespace ptxsim {
 /// memory, bulk groups). Created on first use, destroyed with its owner.
 struct UnitState {
   virtual ~UnitState() = default;
-  /// Called when the last warp of the CTA has exited and all agents have
+  /// Called when the last warp of the CTA has exited and all operations have
   /// completed. Reports leaks.
   virtual void atCtaExit(Cta &cta) {}
   /// Returns the site that made these shared bytes of the CTA a live mbarrier,

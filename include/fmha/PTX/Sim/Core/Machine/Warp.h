@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The lanes of a warp are partitioned into paths: sets of lanes at one program
-// counter. A branch that splits a path creates a join at the branch's immediate
-// post-dominator. Paths that arrive there wait until all lanes of the split
-// have arrived or exited, and then continue as one path. A sleeping path never
-// stops the others, so lanes make independent progress, as on sm_70 and later.
+// counter. A branch that splits a path creates a reconvergence point at the
+// branch's immediate post-dominator. Paths that arrive there wait until all
+// lanes of the split have arrived or exited, and then continue as one path. A
+// sleeping path never stops the others, so lanes make independent progress, as
+// on sm_70 and later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +69,7 @@ struct Frame {
   const Instruction *call = nullptr;
 };
 
-struct Join {
+struct ReconvergencePoint {
   uint32_t pc = 0, depth = 0;
   LaneMask expected = 0;
   int parent = -1;
@@ -76,12 +77,13 @@ struct Join {
 };
 
 struct Path {
-  enum class Status : uint8_t { Ready, Waiting, AtJoin, Gathering };
+  enum class Status : uint8_t { Ready, Waiting, AtReconvergence, Gathering };
   LaneMask mask = 0;
   uint32_t pc = 0;
   Status status = Status::Ready;
-  /// Index in Warp::joins of the path's innermost join, -1 if it has none.
-  int join = -1;
+  /// Index in Warp::points of the path's innermost reconvergence point, -1 if
+  /// it has none.
+  int point = -1;
   std::vector<Frame> frames;
   Wait wait;
   /// Instructions whose soft wait was ended without cause since the machine
@@ -114,8 +116,8 @@ public:
   /// true. A unit detects here that registers of tcgen05.ld are used before the
   /// wait.
   void (*watch)(Warp &warp, const Instruction &inst, LaneMask active) = nullptr;
-  /// Number of agents issued so far.
-  uint32_t agentsIssued = 0;
+  /// Number of operations issued so far.
+  uint32_t opsIssued = 0;
   /// Set if Options::trace selects this warp.
   Tracer *tracer = nullptr;
 
@@ -139,9 +141,9 @@ public:
   Dim3 threadIndex(unsigned lane) const;
   Site site(const Instruction &inst, int lane = -1) const;
   /// Return the host address of a lane's local memory, or null if out of range,
-  /// and of its byte shadow, where 1 means written.
+  /// and of its byte marks, where 1 means written.
   uint8_t *local(unsigned lane, uint64_t address, uint64_t bytes);
-  uint8_t *localShadow(unsigned lane, uint64_t address);
+  uint8_t *localMarks(unsigned lane, uint64_t address);
 
 protected:
   WarpLanes(Cta &cta, unsigned index, LaneMask lanes);
@@ -157,8 +159,8 @@ protected:
   Row carry{};
 };
 
-/// The paths of the lanes, and the joins where they meet again.
-class WarpPaths : public WarpLanes {
+/// The paths of the lanes, and the reconvergence points where they meet again.
+class WarpDivergence : public WarpLanes {
 public:
   bool runnable() const { return readyPaths != 0; }
   bool finished() const { return live == 0; }
@@ -166,14 +168,15 @@ public:
   LaneMask pathMask() const { return mask; }
   Frame &frame() { return paths[current].frames.back(); }
   const Frame &frame() const { return paths[current].frames.back(); }
-  /// Completes the oldest incomplete join. Returns false if there is none.
-  bool releaseJoin();
-  /// Wakes every path that waits at a join and removes the joins. Returns false
-  /// if none was waiting.
-  bool dissolveJoins();
+  /// Completes the oldest incomplete reconvergence point. Returns false if
+  /// there is none.
+  bool releasePoint();
+  /// Wakes every path that waits at a reconvergence point and removes the
+  /// reconvergence points. Returns false if none was waiting.
+  bool dissolvePoints();
 
   std::vector<Path> paths;
-  std::vector<Join> joins;
+  std::vector<ReconvergencePoint> points;
 
 protected:
   using WarpLanes::WarpLanes;
@@ -182,13 +185,13 @@ protected:
   void refresh();
   bool selectReady();
   bool arrive();
-  void settleJoins();
+  void settlePoints();
   void removeCurrent();
   void settleGatherings();
-  void leaveJoin(Path &path);
+  void leavePoint(Path &path);
   void recount();
-  int newJoin(uint32_t pc, uint32_t depth, LaneMask expected, int parent);
-  unsigned split(LaneMask lanes, uint32_t pc, uint32_t join);
+  int newPoint(uint32_t pc, uint32_t depth, LaneMask expected, int parent);
+  unsigned split(LaneMask lanes, uint32_t pc, uint32_t reconvergeAt);
 
   // The current path, unpacked. While the loop runs, the path's own pc is
   // stale.
@@ -196,12 +199,12 @@ protected:
   uint32_t pc = 0;
   LaneMask mask = 0;
   const Instruction *code = nullptr;
-  uint32_t joinPc = UINT32_MAX;
+  uint32_t reconvergePc = UINT32_MAX;
   unsigned readyPaths = 0;
 };
 
 /// What branches, calls and exits do to the paths.
-class WarpControl : public WarpPaths {
+class WarpControl : public WarpDivergence {
 public:
   /// Splits or moves the current path: the lanes of `taken` go to `target`.
   Outcome branch(const Instruction &inst, LaneMask taken, uint32_t target,
@@ -213,7 +216,7 @@ public:
   Outcome ret(LaneMask active);
 
 protected:
-  using WarpPaths::WarpPaths;
+  using WarpDivergence::WarpDivergence;
 
 private:
   void exitsAreArrivals(LaneMask exited);

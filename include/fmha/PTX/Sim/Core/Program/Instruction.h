@@ -58,7 +58,7 @@ struct Instruction {
   race::Ordering order;
   /// Branch target and reconvergence point (immediate post-dominator), as
   /// indices into the function's code.
-  uint32_t target = 0, join = UINT32_MAX;
+  uint32_t target = 0, reconvergeAt = UINT32_MAX;
   uint32_t line = 0;
   /// .loc position: index into the module's file table and line, 0 = none.
   uint32_t sourceFile = 0, sourceLine = 0;

@@ -9,7 +9,8 @@
 // The interface from the machine to the race detector (Sim/Race): accesses, and
 // the edges of happens-before. lib/PTX/Sim/Race/README.md describes the model.
 // The machine reports everything when an instruction is issued, so that nothing
-// depends on the policy; only signals of agents are reported when they arrive.
+// depends on the policy; only signals of operations are reported when they
+// arrive.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@
 
 namespace ptxsim {
 
-/// The knowledge that one release has published at a place in memory.
+/// The knowledge that one release has published at a location in memory.
 struct Published {
   uint32_t cluster = 0, rank = 0;
   race::Scope scope = race::Scope::Weak;
@@ -38,15 +39,15 @@ struct Published {
 };
 using PublishedList = std::vector<Published>;
 
-/// The state that strong writes have left at a place in memory.
-struct Place {
+/// The state that strong writes have left at a location in memory.
+struct Location {
   PublishedList releases;
   /// What precedes the value stored there, even if its writes do not release;
   /// indexed by the cluster whose actors the clock describes.
   std::map<uint32_t, race::VectorClock> flow;
 };
-/// Places by address.
-using Places = std::unordered_map<uint64_t, Place>;
+/// Locations by address.
+using Locations = std::unordered_map<uint64_t, Location>;
 
 /// Returns true if a program reads memory by strong operations, so that threads
 /// may communicate their progress there.
@@ -56,7 +57,7 @@ bool readsStrongly(const Program &program);
 /// orders nothing.
 struct LaunchRaces {
   race::Shadow global{64};
-  Places places;
+  Locations locations;
   /// Number of publications so far.
   uint64_t versions = 0;
   bool isa = true;
@@ -185,16 +186,18 @@ class RaceValues {
 public:
   RaceValues(RaceState &clocks, RaceReporter &reports, RaceEdges &edges)
       : clocks(clocks), reports(reports), edges(edges) {}
-  void synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
+  void synchroniseAll(Locations &locations, uint64_t address, uint64_t bytes,
                       race::Access &access);
 
 private:
-  void synchronise(Places &places, uint64_t address, race::Access &access);
-  void observe(const Warp &warp, const Place &place, race::Ordering order);
-  void release(const Warp &warp, Places &places, uint64_t address,
+  void synchronise(Locations &locations, uint64_t address,
+                   race::Access &access);
+  void observe(const Warp &warp, const Location &location,
+               race::Ordering order);
+  void release(const Warp &warp, Locations &locations, uint64_t address,
                race::Access &access);
-  void leaveValue(const Warp &warp, Place &place, unsigned lane);
-  void readValue(const Warp &warp, const Place &place);
+  void leaveValue(const Warp &warp, Location &location, unsigned lane);
+  void readValue(const Warp &warp, const Location &location);
 
   RaceState &clocks;
   RaceReporter &reports;
@@ -244,8 +247,8 @@ private:
   RaceState &clocks;
   RaceReporter &reports;
   RaceValues &values;
-  /// Places in shared memory.
-  Places places;
+  /// Locations in shared memory.
+  Locations locations;
   std::map<uint64_t, uint8_t> mmaKeys;
 };
 
@@ -268,7 +271,7 @@ public:
   void seePhase(const Site &site, LaneMask lanes, SyncPoint &point);
   /// Reports the waits for the last phase that are not ordered before `site`
   /// completes another phase.
-  void judgePhase(const Site &site, uint32_t offset, SyncPoint &point);
+  void checkPhaseOverrun(const Site &site, uint32_t offset, SyncPoint &point);
 
 private:
   void noteRemoteUse(const Site &site, const Cta &cta, uint32_t offset,

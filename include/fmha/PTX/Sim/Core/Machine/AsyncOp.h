@@ -1,4 +1,4 @@
-//===- Agent.h - Asynchronous work in flight --------------------*- C++ -*-===//
+//===- AsyncOp.h - Asynchronous work in flight ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// TMA, tcgen05, bulk stores, cp.async: an instruction issues an agent, and the
-// completion policy decides when its effects happen. Data is read and written
-// in complete(), never at issue.
+// TMA, tcgen05, bulk stores, cp.async: an instruction issues an operation, and
+// the completion policy decides when its effects happen. Data is read and
+// written in complete(), never at issue.
 //
 //   eager   at issue
 //   late    when no warp of the cluster can proceed otherwise, oldest first
@@ -16,12 +16,12 @@
 //           predecessors allow
 //
 // An operation with two milestones (source read, destination written) is two
-// agents, the second after the first.
+// operations, the second after the first.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_PTX_SIM_CORE_MACHINE_AGENT_H
-#define FMHA_PTX_SIM_CORE_MACHINE_AGENT_H
+#ifndef FMHA_PTX_SIM_CORE_MACHINE_ASYNCOP_H
+#define FMHA_PTX_SIM_CORE_MACHINE_ASYNCOP_H
 
 #include "fmha/PTX/Sim/Core/Machine/Report.h"
 
@@ -31,37 +31,37 @@
 
 namespace ptxsim {
 
-/// Identifies an issued agent within its cluster; 0 is "none", which counts as
-/// done.
-using AgentId = uint64_t;
+/// Identifies an issued operation within its cluster; 0 is "none", which counts
+/// as done.
+using AsyncOpId = uint64_t;
 
-class Agent {
+class AsyncOp {
 public:
-  explicit Agent(const Site &site) : site(site) {}
-  virtual ~Agent() = default;
+  explicit AsyncOp(const Site &site) : site(site) {}
+  virtual ~AsyncOp() = default;
   /// Performs the work and notifies all waiters (Cluster::notify).
   virtual void complete(Cluster &cluster) = 0;
   /// Returns one phrase for reports: "TMA load of 16384 bytes to shared 0x400".
   virtual std::string describe() const = 0;
   /// Returns true if all accesses of `complete` go through functions that
-  /// record them for an exploration. Otherwise the agent conflicts with all
+  /// record them for an exploration. Otherwise the operation conflicts with all
   /// others.
-  virtual bool notesFootprint() const { return false; }
-  /// Returns true if the agent will write (Write) or read (Read) any of these
-  /// shared bytes. Findings use it to name the agent.
+  virtual bool notesAccesses() const { return false; }
+  /// Returns true if the operation will write (Write) or read (Read) any of
+  /// these shared bytes. Findings use it to name the operation.
   virtual bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
                        Access access) const {
     return false;
   }
 
-  /// Agents that must complete before this one (issue order of a pipe).
-  std::vector<AgentId> after;
-  /// The instruction that issued it, and the number of agents that its warp had
-  /// issued before.
+  /// Operations that must complete before this one (issue order of a pipe).
+  std::vector<AsyncOpId> after;
+  /// The instruction that issued it, and the number of operations that its warp
+  /// had issued before.
   Site site;
   uint32_t number = 0;
 };
 
 } // namespace ptxsim
 
-#endif // FMHA_PTX_SIM_CORE_MACHINE_AGENT_H
+#endif // FMHA_PTX_SIM_CORE_MACHINE_ASYNCOP_H

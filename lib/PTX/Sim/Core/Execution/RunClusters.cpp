@@ -1,4 +1,4 @@
-//===- Spread.cpp - Clusters in sequence or in parallel -------------------===//
+//===- RunClusters.cpp - Clusters in sequence or in parallel --------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Spread.h"
+#include "RunClusters.h"
 
-#include "Machine/Claims.h"
 #include "Machine/DeviceImpl.h"
+#include "Machine/WriteOwnership.h"
 #include "Scheduler.h"
 
 #include "fmha/PTX/Sim/Core/Execution/LaunchQueue.h"
@@ -111,9 +111,9 @@ using Reports = std::map<uint64_t, Report>;
 
 /// Runs clusters one after another. A cluster that spins on global memory
 /// yields to the next, and runs again afterwards.
-class InOrder {
+class SequentialRun {
 public:
-  explicit InOrder(Machine &machine) : machine(machine), order(machine) {}
+  explicit SequentialRun(Machine &machine) : machine(machine), order(machine) {}
   void run() {
     runAll();
     while (!residents.empty())
@@ -144,7 +144,7 @@ private:
   Reports reports;
 };
 
-void InOrder::runAll() {
+void SequentialRun::runAll() {
   while (!machine.stopped && !(order.empty() && residents.empty())) {
     if (order.hasPlace(residents.size()))
       residents.push_back(
@@ -157,7 +157,7 @@ void InOrder::runAll() {
 
 /// Visits the newest cluster first: it has not run yet, and the others may be
 /// waiting for it.
-void InOrder::visitAll() {
+void SequentialRun::visitAll() {
   for (size_t i = residents.size(); i-- > 0 && !machine.stopped;) {
     Resident &resident = *residents[i];
     resident.scheduler.othersChanged(changesOfAll() - resident.cluster.changes);
@@ -170,20 +170,20 @@ void InOrder::visitAll() {
 }
 
 /// Returns true at the end of the cluster or of the launch.
-bool InOrder::visit(Resident &resident) {
+bool SequentialRun::visit(Resident &resident) {
   std::swap(machine.report, resident.report);
   bool ended = resident.scheduler.run(!alone());
   std::swap(machine.report, resident.report);
   return ended;
 }
 
-void InOrder::reportLivelock(Resident &resident) {
+void SequentialRun::reportLivelock(Resident &resident) {
   std::swap(machine.report, resident.report);
   resident.scheduler.reportLivelock();
   std::swap(machine.report, resident.report);
 }
 
-void InOrder::remove(size_t index) {
+void SequentialRun::remove(size_t index) {
   Resident &resident = *residents[index];
   finishedChanges += resident.cluster.changes;
   if (!resident.report.empty())
@@ -193,14 +193,14 @@ void InOrder::remove(size_t index) {
 
 /// Returns false if all clusters spin and none has a new state. A cluster that
 /// has not run since another changed something may still make progress.
-bool InOrder::roundHelps() {
+bool SequentialRun::roundHelps() {
   uint64_t changes = changesOfAll();
   return !std::ranges::all_of(residents, [&](const auto &resident) {
     return resident->scheduler.isStuck(changes - resident->cluster.changes);
   });
 }
 
-bool InOrder::partLanes() {
+bool SequentialRun::partLanes() {
   bool any = false;
   for (const auto &resident : residents)
     any |= resident->scheduler.partLanes();
@@ -209,11 +209,11 @@ bool InOrder::partLanes() {
 
 // --- in parallel ---
 
-class AtOnce {
+class ParallelRun {
 public:
-  AtOnce(Machine &machine, unsigned threads)
+  ParallelRun(Machine &machine, unsigned threads)
       : machine(machine), count(clusterCount(machine)),
-        claims(machine.device.impl()) {
+        ownership(machine.device.impl()) {
     for (unsigned i = 0; i < threads; ++i) {
       options.push_back(std::make_unique<Options>(machine.options));
       // Only the launching thread calls back.
@@ -221,7 +221,7 @@ public:
         options.back()->progress = nullptr;
       workers.push_back(std::make_unique<Machine>(
           machine.device, machine.program, machine.config, *options.back()));
-      workers.back()->claims = &claims;
+      workers.back()->ownership = &ownership;
       workers.back()->cancelled = &failed;
     }
   }
@@ -235,7 +235,7 @@ private:
   Machine &machine;
   uint64_t count;
   Reports reports;
-  Claims claims;
+  WriteOwnership ownership;
   std::vector<std::unique_ptr<Options>> options;
   std::vector<std::unique_ptr<Machine>> workers;
   std::atomic<uint64_t> next = 0, ctasDone = 0, steps = 0;
@@ -244,7 +244,7 @@ private:
   std::mutex mutex;
 };
 
-void AtOnce::runOne(Machine &worker, uint64_t number) {
+void ParallelRun::runOne(Machine &worker, uint64_t number) {
   worker.steps = steps;
   worker.ctasDone = ctasDone;
   uint64_t before = worker.steps;
@@ -263,7 +263,7 @@ void AtOnce::runOne(Machine &worker, uint64_t number) {
   reports.emplace(number, std::move(worker.report));
 }
 
-void AtOnce::work(Machine &worker) {
+void ParallelRun::work(Machine &worker) {
   try {
     while (!failed) {
       uint64_t number = next++;
@@ -280,7 +280,7 @@ void AtOnce::work(Machine &worker) {
   }
 }
 
-bool AtOnce::run() {
+bool ParallelRun::run() {
   {
     std::vector<std::jthread> threads;
     for (size_t i = 1; i < workers.size(); ++i)
@@ -289,7 +289,7 @@ bool AtOnce::run() {
   }
   uint64_t limit = machine.options.maxSteps;
   if (failed || error || (limit && steps >= limit)) {
-    claims.restore();
+    ownership.restore();
     return false;
   }
   for (auto &[number, report] : reports)
@@ -303,7 +303,7 @@ bool AtOnce::run() {
 
 /// Returns true for opcodes by which CTAs communicate through global memory.
 /// The conflict would be detected anyway; not trying is cheaper.
-bool talks(const Instruction &inst) {
+bool communicatesGlobally(const Instruction &inst) {
   std::string_view opcode = inst.opcode;
   auto has = [&](std::string_view part) {
     return opcode.find(part) != opcode.npos;
@@ -324,7 +324,7 @@ bool prints(const Instruction &inst) {
 }
 
 /// Returns the reason why the clusters must run sequentially, or null.
-const char *whyInOrder(const Machine &machine) {
+const char *whySequential(const Machine &machine) {
   if (machine.options.policy == Policy::Exhaustive)
     return "an exploration";
   if (machine.options.trace)
@@ -335,7 +335,7 @@ const char *whyInOrder(const Machine &machine) {
     return "more clusters than claims can name";
   for (const auto &[function, code] : machine.program.codes)
     for (const Instruction &inst : code->instructions) {
-      if (talks(inst))
+      if (communicatesGlobally(inst))
         return "atomics, or volatile, acquire or release accesses to global "
                "memory";
       if (prints(inst))
@@ -361,15 +361,15 @@ LaunchResult ptxsim::runClusters(Machine &machine) {
   unsigned threads = threadsFor(machine);
   bool done = false;
   if (threads > 1) {
-    const char *why = whyInOrder(machine);
-    done = !why && AtOnce(machine, threads).run();
+    const char *why = whySequential(machine);
+    done = !why && ParallelRun(machine, threads).run();
     result.threads = done ? threads : 1;
     if (!done)
       result.whySequential =
           why ? why : "clusters that share global memory, or an early end";
   }
   if (!done)
-    InOrder(machine).run();
+    SequentialRun(machine).run();
   machine.report.moveTo(result);
   result.warpInstructions = machine.steps;
   result.status = machine.status;

@@ -1,4 +1,4 @@
-//===- Parties.h - The other party of a finding -----------------*- C++ -*-===//
+//===- OtherAccessors.h - The other party of a finding ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_PTX_SIM_CORE_MACHINE_PARTIES_H
-#define FMHA_PTX_SIM_CORE_MACHINE_PARTIES_H
+#ifndef FMHA_PTX_SIM_CORE_MACHINE_OTHERACCESSORS_H
+#define FMHA_PTX_SIM_CORE_MACHINE_OTHERACCESSORS_H
 
 #include "fmha/PTX/Sim/Core/Machine/Machine.h"
 
@@ -36,4 +36,4 @@ constexpr bool overlap(uint64_t a, uint64_t aSize, uint64_t b, uint64_t bSize) {
 
 } // namespace ptxsim
 
-#endif // FMHA_PTX_SIM_CORE_MACHINE_PARTIES_H
+#endif // FMHA_PTX_SIM_CORE_MACHINE_OTHERACCESSORS_H

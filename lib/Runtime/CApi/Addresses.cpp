@@ -1,4 +1,4 @@
-//===- Places.cpp - Memory of the tensors of a launch ---------------------===//
+//===- Addresses.cpp - Memory of the tensors of a launch ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Problem.h"
+#include "BoundTensors.h"
 #include "fmha/Runtime/Launch/Overlap.h"
 
 namespace fmha::capi {
@@ -31,11 +31,12 @@ launch::Region regionOf(const TensorRole &role, const DLTensor &tensor) {
   return region;
 }
 
-FmhaStatus checkOverlaps(const FmhaModuleImpl &module, const Problem &problem,
+FmhaStatus checkOverlaps(const FmhaModuleImpl &module,
+                         const BoundTensors &bound,
                          const launch::Region &workspace) {
   for (size_t n = 0; n < module.roles.size(); ++n) {
     const TensorRole &role = module.roles[n];
-    launch::Region own = regionOf(role, *problem.tensors[n]);
+    launch::Region own = regionOf(role, *bound.tensors[n]);
     if (mayOverlap(own, workspace))
       return fail(FMHA_ERROR_OVERLAP,
                   "workspace: expected memory of its own, got bytes that "
@@ -48,7 +49,7 @@ FmhaStatus checkOverlaps(const FmhaModuleImpl &module, const Problem &problem,
       // Of two outputs the later one is reported.
       if (other == n || (with.isOutput && other > n))
         continue;
-      if (mayOverlap(own, regionOf(with, *problem.tensors[other])))
+      if (mayOverlap(own, regionOf(with, *bound.tensors[other])))
         return fail(FMHA_ERROR_OVERLAP,
                     "tensor '" + role.name +
                         "': expected memory of its own, got bytes that tensor "
@@ -61,8 +62,9 @@ FmhaStatus checkOverlaps(const FmhaModuleImpl &module, const Problem &problem,
 
 /// Checks that V is the same memory as K, which a kernel that reads V from the
 /// rows of K requires.
-FmhaStatus checkView(const Problem &problem, TensorName ofK, TensorName ofV) {
-  const launch::View &k = problem.view(ofK), &v = problem.view(ofV);
+FmhaStatus checkView(const BoundTensors &bound, TensorName ofK,
+                     TensorName ofV) {
+  const launch::View &k = bound.view(ofK), &v = bound.view(ofV);
   bool same = k.address == v.address;
   for (int i = 0; i < 3; ++i)
     same = same && (k.dims[i] <= 1 || k.strides[i] == v.strides[i]);
@@ -77,14 +79,14 @@ FmhaStatus checkView(const Problem &problem, TensorName ofK, TensorName ofV) {
                   "compile without v_in_k");
 }
 
-FmhaStatus checkViews(const FmhaModuleImpl &module, const Problem &problem) {
+FmhaStatus checkViews(const FmhaModuleImpl &module, const BoundTensors &bound) {
   if (!module.attention || !module.attention->vInK)
     return FMHA_SUCCESS;
-  if (FmhaStatus status = checkView(problem, TensorName::K, TensorName::V))
+  if (FmhaStatus status = checkView(bound, TensorName::K, TensorName::V))
     return status;
   if (!module.attention->source2)
     return FMHA_SUCCESS;
-  return checkView(problem, TensorName::K2, TensorName::V2);
+  return checkView(bound, TensorName::K2, TensorName::V2);
 }
 
 FmhaStatus checkWorkspace(const FmhaLaunchOptions &options, uint64_t bytes) {
@@ -108,74 +110,74 @@ FmhaStatus checkWorkspace(const FmhaLaunchOptions &options, uint64_t bytes) {
 
 /// Sets the addresses of tensors without elements, which may have none. No
 /// kernel reads them, but a tensor map and a pointer need a valid address.
-void borrowAddresses(const FmhaModuleImpl &module, Problem &problem) {
+void borrowAddresses(const FmhaModuleImpl &module, BoundTensors &bound) {
   TensorName lender = module.attention ? TensorName::Q : TensorName::OParts;
-  uint64_t address = problem.view(lender).address;
+  uint64_t address = bound.view(lender).address;
   for (size_t n = 0; n < module.roles.size(); ++n)
     if (const TensorRole &role = module.roles[n];
-        role.form != Form::Capture && isEmpty(*problem.tensors[n]))
-      problem.view(role.tensor).address = address;
+        role.form != Form::Capture && isEmpty(*bound.tensors[n]))
+      bound.view(role.tensor).address = address;
 }
 
 /// Places the partial results in the workspace.
 void placeParts(const FmhaLaunchOptions &options, int64_t splits,
-                Problem &problem) {
-  problem.parts = launch::partsAt(uint64_t(uintptr_t(options.workspace)),
-                                  splits, problem.view(TensorName::O).dims);
-  problem.view(TensorName::OParts) = problem.parts.o;
-  problem.view(TensorName::MaxParts) = problem.parts.max;
-  problem.view(TensorName::SumParts) = problem.parts.sum;
-  launch::setPartStrides(splits, problem.parts, problem.values);
+                BoundTensors &bound) {
+  bound.parts = launch::partsAt(uint64_t(uintptr_t(options.workspace)), splits,
+                                bound.view(TensorName::O).dims);
+  bound.view(TensorName::OParts) = bound.parts.o;
+  bound.view(TensorName::MaxParts) = bound.parts.max;
+  bound.view(TensorName::SumParts) = bound.parts.sum;
+  launch::setPartStrides(splits, bound.parts, bound.values);
 }
 
 /// Uses the partial results of a merge, which have their own strides.
-void takeParts(const FmhaModuleImpl &module, Problem &problem) {
+void takeParts(const FmhaModuleImpl &module, BoundTensors &bound) {
   auto step = [&](TensorName name) {
-    return strideOf(*problem.tensors[module.places[size_t(name)]], 0);
+    return strideOf(*bound.tensors[module.places[size_t(name)]], 0);
   };
-  problem.parts = {problem.view(TensorName::OParts),
-                   problem.view(TensorName::MaxParts),
-                   problem.view(TensorName::SumParts)};
-  problem.parts.steps = {step(TensorName::OParts), step(TensorName::MaxParts),
-                         step(TensorName::SumParts)};
+  bound.parts = {bound.view(TensorName::OParts),
+                 bound.view(TensorName::MaxParts),
+                 bound.view(TensorName::SumParts)};
+  bound.parts.steps = {step(TensorName::OParts), step(TensorName::MaxParts),
+                       step(TensorName::SumParts)};
   int64_t parts =
-      problem.tensors[module.places[size_t(TensorName::OParts)]]->shape[0];
-  launch::setPartStrides(parts, problem.parts, problem.values);
+      bound.tensors[module.places[size_t(TensorName::OParts)]]->shape[0];
+  launch::setPartStrides(parts, bound.parts, bound.values);
 }
 
-void setStrides(const FmhaModuleImpl &module, Problem &problem) {
-  launch::setOutputStrides(problem.view(TensorName::O), problem.values);
+void setStrides(const FmhaModuleImpl &module, BoundTensors &bound) {
+  launch::setOutputStrides(bound.view(TensorName::O), bound.values);
   constexpr std::pair<TensorName, RunValue> rows[] = {
       {TensorName::Lse, RunValue::LseStrideBatch},
       {TensorName::RowMax, RunValue::RowMaxStrideBatch},
       {TensorName::RowSum, RunValue::RowSumStrideBatch}};
   for (auto [name, stride] : rows)
     if (module.places[size_t(name)] >= 0)
-      launch::setRowStrides(stride, problem.view(name), problem.values);
+      launch::setRowStrides(stride, bound.view(name), bound.values);
 }
 
 } // namespace
 
-FmhaStatus bindPlaces(const FmhaModuleImpl &module,
-                      const FmhaLaunchOptions &options, Problem &problem) {
+FmhaStatus bindAddresses(const FmhaModuleImpl &module,
+                         const FmhaLaunchOptions &options,
+                         BoundTensors &bound) {
   for (size_t n = 0; n < module.roles.size(); ++n)
-    if (FmhaStatus status =
-            checkPlacement(module.roles[n], *problem.tensors[n]))
+    if (FmhaStatus status = checkPlacement(module.roles[n], *bound.tensors[n]))
       return status;
-  if (FmhaStatus status = checkViews(module, problem))
+  if (FmhaStatus status = checkViews(module, bound))
     return status;
-  uint64_t bytes = problem.parts.bytes;
+  uint64_t bytes = bound.parts.bytes;
   if (FmhaStatus status = checkWorkspace(options, bytes))
     return status;
   launch::Region workspace(uint64_t(uintptr_t(options.workspace)), bytes);
-  if (FmhaStatus status = checkOverlaps(module, problem, workspace))
+  if (FmhaStatus status = checkOverlaps(module, bound, workspace))
     return status;
-  borrowAddresses(module, problem);
-  setStrides(module, problem);
+  borrowAddresses(module, bound);
+  setStrides(module, bound);
   if (module.splits())
-    placeParts(options, module.splits(), problem);
+    placeParts(options, module.splits(), bound);
   if (module.merge)
-    takeParts(module, problem);
+    takeParts(module, bound);
   return FMHA_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-//===- Spread.h - Clusters in sequence or in parallel -----------*- C++ -*-===//
+//===- RunClusters.h - Clusters in sequence or in parallel ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_CORE_EXECUTION_SPREAD_H
-#define FMHA_LIB_PTX_SIM_CORE_EXECUTION_SPREAD_H
+#ifndef FMHA_LIB_PTX_SIM_CORE_EXECUTION_RUNCLUSTERS_H
+#define FMHA_LIB_PTX_SIM_CORE_EXECUTION_RUNCLUSTERS_H
 
 #include "fmha/PTX/Sim/Core/Machine/Machine.h"
 
@@ -29,4 +29,4 @@ LaunchResult runClusters(Machine &machine);
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_CORE_EXECUTION_SPREAD_H
+#endif // FMHA_LIB_PTX_SIM_CORE_EXECUTION_RUNCLUSTERS_H

@@ -1,4 +1,4 @@
-//===- Shadow.h - Who last touched each part of memory ----------*- C++ -*-===//
+//===- AccessHistory.h - The last accesses of each range --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_SYNC_SHADOW_H
-#define FMHA_LIB_SYNC_SHADOW_H
+#ifndef FMHA_LIB_SYNC_ACCESSHISTORY_H
+#define FMHA_LIB_SYNC_ACCESSHISTORY_H
 
 #include "fmha/Sync/Synchronisation.h"
 
@@ -18,16 +18,16 @@ namespace fmha::schedule::sync {
 
 using Tick = uint32_t;
 
-/// Rows of each half of the lanes, or of each strip: two accesses of the same
-/// columns or bytes meet where these do.
+/// Rows of each half of the lanes, or of each strip. Two accesses of the same
+/// columns or bytes overlap if these do.
 using PartRows = uint32_t;
 
-/// An access that later ones have to be ordered behind: over once a clock has
-/// `tick` in `lane`.
+/// An access that later ones must be ordered after. It is complete once a clock
+/// has `tick` in `lane`.
 struct Record {
   uint32_t event;
   uint32_t agent;
-  /// Place in the agent's order.
+  /// Index in the agent's order.
   uint32_t at;
   uint32_t lane;
   Tick tick;
@@ -36,18 +36,18 @@ struct Record {
   PartRows rows;
 };
 
-/// Memory cut at every bound that an event of the program names, so that an
-/// event covers whole cells.
-class Shadow {
+/// Memory, divided into cells at the bounds of all events of the program, so
+/// that each event covers whole cells.
+class AccessHistory {
 public:
-  explicit Shadow(const Program &program);
+  explicit AccessHistory(const Program &program);
 
-  /// Cells [first, last) of an access.
+  /// Returns the cells [first, last) of an access.
   std::pair<uint32_t, uint32_t> cellsOf(uint32_t event) const {
     return ranges[event];
   }
   std::vector<Record> &records(uint32_t cell) { return cells[cell]; }
-  /// Puts `record` in the place of those that it makes needless.
+  /// Replaces the records that `record` makes redundant.
   void add(uint32_t cell, const Record &record);
 
 private:
@@ -57,4 +57,4 @@ private:
 
 } // namespace fmha::schedule::sync
 
-#endif // FMHA_LIB_SYNC_SHADOW_H
+#endif // FMHA_LIB_SYNC_ACCESSHISTORY_H

@@ -1,4 +1,4 @@
-//===- Covers.h - When one read replaces another ----------------*- C++ -*-===//
+//===- Supersedes.h - When one read replaces another ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_RACE_COVERS_H
-#define FMHA_LIB_PTX_SIM_RACE_COVERS_H
+#ifndef FMHA_LIB_PTX_SIM_RACE_SUPERSEDES_H
+#define FMHA_LIB_PTX_SIM_RACE_SUPERSEDES_H
 
 #include "fmha/PTX/Sim/Race/Shadow.h"
 
@@ -27,7 +27,7 @@ inline bool sameLanes(const Access &access, const Stamp &old) {
 /// Returns true if a write after the new read is also after the old one: the
 /// reader knows the old read, or it is an earlier read of the same actor
 /// (streams complete as prefixes).
-inline bool covers(const Access &access, const Stamp &old) {
+inline bool supersedes(const Access &access, const Stamp &old) {
   Moment now = access.stamp.when;
   bool sameActor = now >> kTimeBits == old.when >> kTimeBits && now >= old.when;
   return (sameActor && sameLanes(access, old)) ||
@@ -43,4 +43,4 @@ inline bool otherLane(const Stamp &old, const Stamp &now) {
 
 } // namespace ptxsim::race
 
-#endif // FMHA_LIB_PTX_SIM_RACE_COVERS_H
+#endif // FMHA_LIB_PTX_SIM_RACE_SUPERSEDES_H

@@ -1,4 +1,4 @@
-//===- Shadow.cpp - Who last touched each part of memory --------*- C++ -*-===//
+//===- AccessHistory.cpp - The last accesses of each range ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,19 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Shadow.h"
+#include "AccessHistory.h"
 
 #include <algorithm>
 
 using namespace fmha::schedule::sync;
 
-Shadow::Shadow(const Program &program) {
+AccessHistory::AccessHistory(const Program &program) {
   constexpr size_t memories = size_t(Memory::Registers) + 1;
   std::array<std::vector<uint32_t>, memories> bounds;
   for (const Event &event : program.events)
     if (event.action == Action::Access) {
       auto &own = bounds[unsigned(event.memory)];
-      // An MMA of many steps names the same bounds again and again.
+      // The steps of one MMA repeat the same bounds.
       if (own.size() >= 2 && own.end()[-2] == event.begin &&
           own.back() == event.stop)
         continue;
@@ -48,9 +48,9 @@ Shadow::Shadow(const Program &program) {
   cells.resize(all);
 }
 
-/// A write makes everything before it on its rows needless, since it was
-/// ordered behind it; a read only earlier reads in the same lane.
-void Shadow::add(uint32_t cell, const Record &record) {
+/// A write makes all earlier accesses of its rows redundant, since it is
+/// ordered after them; a read only makes earlier reads in the same lane so.
+void AccessHistory::add(uint32_t cell, const Record &record) {
   std::vector<Record> &own = cells[cell];
   for (Record &old : own)
     if (record.write || (!old.write && old.lane == record.lane))

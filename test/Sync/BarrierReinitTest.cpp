@@ -1,4 +1,4 @@
-//===- RenewalTest.cpp - Barriers that are made anew ------------*- C++ -*-===//
+//===- BarrierReinitTest.cpp - Barriers that are reused ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A keeper and a worker do two tiles: in each the keeper signals the worker,
-// and an MMA of the worker signals the keeper, by barriers that the keeper
-// makes anew in between. The worker looks at the first one again. It is sound;
-// every test leaves something out.
+// A keeper and a worker process two tiles: in each the keeper signals the
+// worker, and an MMA of the worker signals the keeper, by barriers that the
+// keeper reinitialises in between. The worker waits for the first one again.
+// The program is sound; every test removes something.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,35 +98,36 @@ private:
 };
 
 std::string without(std::set<std::pair<int, Step>> missing) {
-  auto complaints = verify(Tiles(std::move(missing)).program);
-  return complaints.empty() ? "sound" : complaints.front().text;
+  auto violations = verify(Tiles(std::move(missing)).program);
+  return violations.empty() ? "sound" : violations.front().text;
 }
 
-TEST(Renewal, PhasesCountFromTheInit) { EXPECT_EQ(without({}), "sound"); }
+TEST(BarrierReinit, PhasesCountFromTheInit) { EXPECT_EQ(without({}), "sound"); }
 
-TEST(Renewal, EveryoneIsThroughBefore) {
+TEST(BarrierReinit, EveryoneIsThroughBefore) {
   EXPECT_EQ(without({{0, Over}}).substr(0, 2), "Y8");
   EXPECT_NE(without({{0, Over}}).find("worker may still use"),
             std::string::npos);
 }
 
-TEST(Renewal, NothingUnderWayMaySignal) {
+TEST(BarrierReinit, NothingUnderWayMaySignal) {
   std::string text = without({{0, WaitDone}});
   EXPECT_EQ(text.substr(0, 2), "Y8");
   EXPECT_NE(text.find("may still be signalled"), std::string::npos);
 }
 
-TEST(Renewal, BarriersAreInvalidatedInitialisedFencedAndHandedOver) {
+TEST(BarrierReinit, BarriersAreInvalidatedInitialisedFencedAndHandedOver) {
   EXPECT_NE(without({{0, Invals}}).find("Y5: initialises barrier"),
             std::string::npos);
   EXPECT_EQ(without({{1, Inits}}).substr(0, 2), "Y5");
   EXPECT_EQ(without({{1, InitFence}}).substr(0, 2), "Y5");
-  // The worker may come to a barrier before it is anew, or not ready yet.
+  // The worker may come to a barrier before it is reinitialised, or ready.
   EXPECT_NE(without({{1, Ready}}), "sound");
 }
 
-TEST(Renewal, BarriersAreNotUsedInBetween) {
-  // Neither made anew nor initialised: the second tile's parities are wrong.
+TEST(BarrierReinit, BarriersAreNotUsedInBetween) {
+  // Neither invalidated nor reinitialised: the second tile's parities are
+  // wrong.
   EXPECT_NE(without({{0, Invals}, {1, Inits}}), "sound");
 }
 

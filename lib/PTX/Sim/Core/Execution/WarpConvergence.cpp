@@ -1,4 +1,4 @@
-//===- WarpGather.cpp - Collectives wait for their lanes --------*- C++ -*-===//
+//===- WarpConvergence.cpp - Collectives wait for their lanes ---*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,10 +17,10 @@
 // PTX ISA 9.7.9.6 (shfl), 9.7.13.9 (vote), 9.7.13.10 (match) and 9.7.13.12
 // (redux): the executing thread waits for the threads of the membermask that
 // have not exited. Lanes on their way to an exit therefore need not arrive;
-// they continue past joins at which they would wait for the others. The manual
-// does not say this of bar.warp.sync (9.7.13.2) and elect.sync (9.7.13.14);
-// they are assumed to behave the same, as CUDA's documentation of __syncwarp
-// states.
+// they continue past reconvergence points at which they would wait for the
+// others. The manual does not say this of bar.warp.sync (9.7.13.2) and
+// elect.sync (9.7.13.14); they are assumed to behave the same, as CUDA's
+// documentation of __syncwarp states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,8 +104,8 @@ bool mayExit(const Path &path, uint32_t pc) {
   return true;
 }
 
-/// Returns true if lanes at a join may exit instead of waiting there, which is
-/// all that the collective needs of them.
+/// Returns true if lanes at a reconvergence point may exit instead of waiting
+/// there, which is all that the collective needs of them.
 bool mayLeave(const Path &path, const Instruction &inst) {
   return inst.convergence == Convergence::Members && mayExit(path, path.pc);
 }
@@ -168,28 +168,28 @@ bool WarpCollectives::canArrive(LaneMask missing,
   for (unsigned i = 0; i < paths.size(); ++i) {
     const Path &path = paths[i];
     if (i == current || !(path.mask & missing) ||
-        path.status != Path::Status::AtJoin)
+        path.status != Path::Status::AtReconvergence)
       continue;
-    // The other waits at a join for lanes of this path.
-    if ((joins[path.join].expected & mask) && !mayLeave(path, inst))
+    // The other waits at a reconvergence point for lanes of this path.
+    if ((points[path.point].expected & mask) && !mayLeave(path, inst))
       return false;
   }
   return true;
 }
 
-/// Handles that a path now waits at a join. Lanes that a collective needs, and
-/// that may exit, do not wait there for the lanes that wait for them. Otherwise
-/// the collective stops waiting.
-void WarpPaths::settleGatherings() {
+/// Handles that a path now waits at a reconvergence point. Lanes that a
+/// collective needs, and that may exit, do not wait there for the lanes that
+/// wait for them. Otherwise the collective stops waiting.
+void WarpDivergence::settleGatherings() {
   for (Path &waiting : paths)
     for (Path &path : paths) {
       if (waiting.status != Path::Status::Gathering ||
-          path.status != Path::Status::AtJoin ||
+          path.status != Path::Status::AtReconvergence ||
           !(path.mask & waiting.missing) ||
-          !(joins[path.join].expected & waiting.mask))
+          !(points[path.point].expected & waiting.mask))
         continue;
       if (mayLeave(path, *waiting.wait.inst)) {
-        leaveJoin(path);
+        leavePoint(path);
       } else {
         waiting.status = Path::Status::Ready;
         ++readyPaths;
@@ -234,7 +234,7 @@ bool WarpCollectives::gather(const Instruction &inst, LaneMask need,
                                                  : FindingId::MemberMask,
         site(inst),
         "expected lanes " + lanes(need) + ", got " + lanes(there) +
-            ": the others wait behind the branch for these.");
+            ": the others wait after the branch for these.");
     active = there;
     gathered = there != mask;
     return true;

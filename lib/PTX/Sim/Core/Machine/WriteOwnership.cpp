@@ -1,4 +1,4 @@
-//===- Claims.cpp - Which cluster accessed which memory -------------------===//
+//===- WriteOwnership.cpp - Which cluster accessed which memory -----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Claims.h"
+#include "WriteOwnership.h"
 
 #include <algorithm>
 #include <cstring>
 
 using namespace ptxsim;
 
-Claims::Claims(Device::Impl &device) : device(device) {
+WriteOwnership::WriteOwnership(Device::Impl &device) : device(device) {
   for (auto &[base, allocation] : device.allocations) {
     uint64_t granules = (allocation.size + kGranule - 1) / kGranule;
     // Pages of memory that are never accessed cost nothing.
@@ -25,7 +25,7 @@ Claims::Claims(Device::Impl &device) : device(device) {
   }
 }
 
-Claims::~Claims() {
+WriteOwnership::~WriteOwnership() {
   for (auto &[base, allocation] : device.allocations) {
     allocation.owners.reset();
     allocation.saved.reset();
@@ -34,7 +34,7 @@ Claims::~Claims() {
 
 /// Copies an allocation before its first byte is written. Until then others
 /// only read it.
-void Claims::save(Allocation &allocation) {
+void WriteOwnership::save(Allocation &allocation) {
   Allocation::Saved &saved = *allocation.saved;
   if (saved.done.load(std::memory_order_acquire))
     return;
@@ -52,15 +52,15 @@ void Claims::save(Allocation &allocation) {
 /// Restores the granules that clusters wrote. The host may have written other
 /// granules since.
 static void restoreWritten(Allocation &allocation) {
-  constexpr uint64_t granule = Claims::kGranule;
+  constexpr uint64_t granule = WriteOwnership::kGranule;
   for (uint64_t at = 0; at < allocation.size; at += granule)
-    if (Claims::isWritten(allocation.owners.get()[at / granule]))
+    if (WriteOwnership::isWritten(allocation.owners.get()[at / granule]))
       std::memcpy(allocation.bytes.get() + at,
                   allocation.saved->bytes.data() + at,
                   std::min(granule, allocation.size - at));
 }
 
-void Claims::restore() {
+void WriteOwnership::restore() {
   for (auto &[base, allocation] : device.allocations) {
     if (!allocation.saved->done)
       continue;
@@ -75,8 +75,9 @@ void Claims::restore() {
   }
 }
 
-void Claims::claimGranule(std::atomic<uint32_t> &owner, Allocation &allocation,
-                          bool writes, uint32_t mine) {
+void WriteOwnership::claimGranule(std::atomic<uint32_t> &owner,
+                                  Allocation &allocation, bool writes,
+                                  uint32_t mine) {
   uint32_t wanted = mine + writes;
   uint32_t state = owner.load(std::memory_order_relaxed);
   while (true) {

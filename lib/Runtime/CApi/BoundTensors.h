@@ -1,4 +1,4 @@
-//===- Problem.h - The tensors of one launch --------------------*- C++ -*-===//
+//===- BoundTensors.h - The tensors of one launch ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,15 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_RUNTIME_CAPI_PROBLEM_H
-#define FMHA_LIB_RUNTIME_CAPI_PROBLEM_H
+#ifndef FMHA_LIB_RUNTIME_CAPI_BOUNDTENSORS_H
+#define FMHA_LIB_RUNTIME_CAPI_BOUNDTENSORS_H
 
 #include "Module.h"
 
 namespace fmha::capi {
 
 /// Tensors in the form that a kernel's parameters need.
-struct Problem {
+struct BoundTensors {
   const DLTensor *const *tensors = nullptr;
   std::array<launch::View, launch::tensorCount> views;
   launch::RunValues values;
@@ -31,13 +31,13 @@ struct Problem {
 /// not depend on strides and addresses.
 FmhaStatus bindShapes(const FmhaModuleImpl &module,
                       const DLTensor *const *tensors, size_t n, int64_t maxQLen,
-                      Problem &problem);
+                      BoundTensors &bound);
 
 /// Checks addresses, strides and overlaps of tensors that passed bindShapes(),
 /// and places them and the workspace.
-FmhaStatus bindPlaces(const FmhaModuleImpl &module,
-                      const FmhaLaunchOptions &options, Problem &problem);
+FmhaStatus bindAddresses(const FmhaModuleImpl &module,
+                         const FmhaLaunchOptions &options, BoundTensors &bound);
 
 } // namespace fmha::capi
 
-#endif // FMHA_LIB_RUNTIME_CAPI_PROBLEM_H
+#endif // FMHA_LIB_RUNTIME_CAPI_BOUNDTENSORS_H

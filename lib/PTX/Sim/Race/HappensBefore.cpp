@@ -1,4 +1,4 @@
-//===- Judge.cpp - Whether two accesses are ordered -----------------------===//
+//===- HappensBefore.cpp - Whether two accesses are ordered ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -135,7 +135,7 @@ static bool flowsBefore(const Access &access, const Stamp &other,
   return access.lanes->has(flow, other.warp, lanes, time);
 }
 
-Fault ptxsim::race::judgeMemory(const Access &access, const Stamp &other,
+Fault ptxsim::race::memoryFault(const Access &access, const Stamp &other,
                                 bool otherWrites) {
   if (!knows(access, View::Seen, other)) {
     if (flowsBefore(access, other, otherWrites))
@@ -159,7 +159,7 @@ static bool pipelined(const Access &access, const Stamp &other) {
   bool firstIsPiped = first == Kind::Mma || first == Kind::TmemCopy;
   bool secondIsPiped = second == Kind::Mma || second == Kind::TmemCopy;
   bool sameWarp = other.warp == access.stamp.warp;
-  if (sameWarp && other.lane < 32 && (access.strangers >> other.lane & 1))
+  if (sameWarp && other.lane < 32 && (access.unorderedLanes >> other.lane & 1))
     return false;
   if (access.inIssueOrder)
     return firstIsPiped && secondIsPiped;
@@ -176,7 +176,7 @@ static bool isWaitedForByTensorWait(const Stamp &other) {
          other.kind == Kind::Thread;
 }
 
-Fault ptxsim::race::judgeTensor(const Access &access, const Stamp &other,
+Fault ptxsim::race::tensorFault(const Access &access, const Stamp &other,
                                 bool) {
   bool sameWarp = other.warp == access.stamp.warp;
   bool fenced =

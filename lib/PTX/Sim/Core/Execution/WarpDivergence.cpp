@@ -1,4 +1,4 @@
-//===- WarpPaths.cpp - Divergence, reconvergence, calls ---------*- C++ -*-===//
+//===- WarpDivergence.cpp - Divergence, reconvergence, calls ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,32 +13,33 @@
 
 using namespace ptxsim;
 
-int WarpPaths::newJoin(uint32_t joinAt, uint32_t depth, LaneMask expected,
-                       int parent) {
+int WarpDivergence::newPoint(uint32_t pc, uint32_t depth, LaneMask expected,
+                             int parent) {
   size_t free = 0;
-  while (free < joins.size() && joins[free].used)
+  while (free < points.size() && points[free].used)
     ++free;
-  if (free == joins.size())
-    joins.emplace_back();
-  joins[free] = {joinAt, depth, expected, parent, true};
+  if (free == points.size())
+    points.emplace_back();
+  points[free] = {pc, depth, expected, parent, true};
   return int(free);
 }
 
 /// Moves `lanes` of the current path into a new path at `at`. If the paths
-/// reconverge at `join`, both get a join there. Returns the new path.
-unsigned WarpPaths::split(LaneMask lanes, uint32_t at, uint32_t join) {
+/// reconverge at `reconvergeAt`, both get a point there. Returns the new path.
+unsigned WarpDivergence::split(LaneMask lanes, uint32_t at,
+                               uint32_t reconvergeAt) {
   Path &path = paths[current];
   uint32_t depth = uint32_t(path.frames.size());
-  if (join != UINT32_MAX) {
-    bool same = path.join >= 0 && joins[path.join].pc == join &&
-                joins[path.join].depth == depth;
+  if (reconvergeAt != UINT32_MAX) {
+    bool same = path.point >= 0 && points[path.point].pc == reconvergeAt &&
+                points[path.point].depth == depth;
     if (!same)
-      path.join = newJoin(join, depth, path.mask, path.join);
+      path.point = newPoint(reconvergeAt, depth, path.mask, path.point);
   }
   Path other;
   other.mask = lanes;
   other.pc = at;
-  other.join = path.join;
+  other.point = path.point;
   other.frames = path.frames;
   other.wokenAt = path.wokenAt;
   path.mask &= ~lanes;
@@ -54,7 +55,7 @@ Outcome WarpControl::branch(const Instruction &inst, LaneMask taken,
     pc = target;
     return Outcome::Control;
   }
-  split(taken, target, inst.join);
+  split(taken, target, inst.reconvergeAt);
   ++pc;
   return Outcome::Control;
 }
@@ -76,99 +77,100 @@ Outcome WarpControl::branchMany(const Instruction &inst, LaneMask active,
       pc = uint32_t(target);
       return Outcome::Control;
     }
-    split(same, uint32_t(target), inst.join);
+    split(same, uint32_t(target), inst.reconvergeAt);
   }
   pc = next;
   return Outcome::Control;
 }
 
-void WarpPaths::removeCurrent() {
+void WarpDivergence::removeCurrent() {
   paths.erase(paths.begin() + current);
   if (current >= paths.size())
     current = 0;
   recount();
 }
 
-/// Handles the arrival of the current path at its join. Returns true if the
-/// path continues, false if it waits or has merged into the path that waits
-/// there.
-bool WarpPaths::arrive() {
-  while (pc == joinPc) {
+/// Handles the arrival of the current path at its reconvergence point. Returns
+/// true if the path continues, false if it waits or has merged into the path
+/// that waits there.
+bool WarpDivergence::arrive() {
+  while (pc == reconvergePc) {
     Path &path = paths[current];
-    Join &join = joins[path.join];
-    if (join.depth != path.frames.size())
+    ReconvergencePoint &point = points[path.point];
+    if (point.depth != path.frames.size())
       return true;
-    if (mask != join.expected)
+    if (mask != point.expected)
       break;
-    join.used = false;
-    path.join = join.parent;
+    point.used = false;
+    path.point = point.parent;
     refresh();
   }
-  if (pc != joinPc)
+  if (pc != reconvergePc)
     return true;
   save();
   for (unsigned i = 0; i < paths.size(); ++i) {
     Path &other = paths[i];
-    if (i == current || other.status != Path::Status::AtJoin ||
-        other.join != paths[current].join)
+    if (i == current || other.status != Path::Status::AtReconvergence ||
+        other.point != paths[current].point)
       continue;
     other.mask |= mask;
     removeCurrent();
-    settleJoins();
+    settlePoints();
     settleGatherings();
     return false;
   }
-  paths[current].status = Path::Status::AtJoin;
+  paths[current].status = Path::Status::AtReconvergence;
   recount();
   settleGatherings();
   return false;
 }
 
-/// Wakes the paths whose joins are complete.
-void WarpPaths::settleJoins() {
+/// Wakes the paths whose reconvergence points are complete.
+void WarpDivergence::settlePoints() {
   for (Path &path : paths) {
-    if (path.status != Path::Status::AtJoin ||
-        path.mask != joins[path.join].expected)
+    if (path.status != Path::Status::AtReconvergence ||
+        path.mask != points[path.point].expected)
       continue;
-    joins[path.join].used = false;
-    path.join = joins[path.join].parent;
+    points[path.point].used = false;
+    path.point = points[path.point].parent;
     path.status = Path::Status::Ready;
   }
   recount();
 }
 
-/// Wakes a path that waits at its join; the others do not wait for it.
-void WarpPaths::leaveJoin(Path &path) {
-  joins[path.join].expected &= ~path.mask;
-  path.join = joins[path.join].parent;
+/// Wakes a path that waits at its reconvergence point; the others do not wait
+/// for it.
+void WarpDivergence::leavePoint(Path &path) {
+  points[path.point].expected &= ~path.mask;
+  path.point = points[path.point].parent;
   path.status = Path::Status::Ready;
   ++readyPaths;
 }
 
-bool WarpPaths::releaseJoin() {
+bool WarpDivergence::releasePoint() {
   for (Path &path : paths)
-    if (path.status == Path::Status::AtJoin) {
-      leaveJoin(path);
+    if (path.status == Path::Status::AtReconvergence) {
+      leavePoint(path);
       return true;
     }
   return false;
 }
 
-bool WarpPaths::dissolveJoins() {
+bool WarpDivergence::dissolvePoints() {
   bool any = false;
   for (Path &waiting : paths) {
-    if (waiting.status != Path::Status::AtJoin)
+    if (waiting.status != Path::Status::AtReconvergence)
       continue;
     any = true;
     waiting.status = Path::Status::Ready;
-    int join = waiting.join, parent = joins[join].parent;
+    int point = waiting.point, parent = points[point].parent;
     for (Path &path : paths)
-      if (path.join == join)
-        path.join = parent;
-    for (Join &inner : joins)
-      if (inner.parent == join)
+      if (path.point == point)
+        path.point = parent;
+    for (ReconvergencePoint &inner : points)
+      if (inner.parent == point)
         inner.parent = parent;
-    joins[join].used = false;
+    points[point].used = false;
   }
   recount();
   return any;
@@ -178,9 +180,9 @@ Outcome WarpControl::exitLanes(LaneMask lanes) {
   live &= ~lanes;
   if (!live)
     cta.lastExit = site(code[pc]);
-  for (Join &join : joins) {
-    join.expected &= ~lanes;
-    join.used &= join.expected != 0;
+  for (ReconvergencePoint &point : points) {
+    point.expected &= ~lanes;
+    point.used &= point.expected != 0;
   }
   exitsAreArrivals(lanes);
   Path &path = paths[current];
@@ -188,12 +190,12 @@ Outcome WarpControl::exitLanes(LaneMask lanes) {
   if (path.mask) {
     refresh();
     ++pc;
-    settleJoins();
+    settlePoints();
     cluster.lanesExited(self());
     return Outcome::Control;
   }
   removeCurrent();
-  settleJoins();
+  settlePoints();
   cluster.lanesExited(self());
   if (live)
     selectReady();
@@ -231,10 +233,10 @@ static void copySlot(WarpLanes &warp, LaneMask active, const Slot &to,
     if (to.inRegisters)
       for (uint32_t i = 0; i < to.rows; ++i)
         std::memcpy(&toRows[i][lane], source + 8 * i, 8);
-    if (uint8_t *shadow = to.inRegisters
-                              ? nullptr
-                              : warp.localShadow(lane, toLocal + to.offset))
-      std::memset(shadow, 1, bytes);
+    if (uint8_t *marks = to.inRegisters
+                             ? nullptr
+                             : warp.localMarks(lane, toLocal + to.offset))
+      std::memset(marks, 1, bytes);
   });
 }
 
@@ -282,7 +284,7 @@ Outcome WarpControl::call(const Instruction &inst, LaneMask active,
              data.arguments[i], from, caller.localBase);
   }
   // Lanes that return separately reconverge after the call.
-  path.join = newJoin(pc + 1, uint32_t(path.frames.size()), mask, path.join);
+  path.point = newPoint(pc + 1, uint32_t(path.frames.size()), mask, path.point);
   path.frames.push_back(next);
   pc = 0;
   refresh();

@@ -1,4 +1,4 @@
-//===- Claims.h - Which cluster accessed which memory -----------*- C++ -*-===//
+//===- WriteOwnership.h - Which cluster accessed which memory ---*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_CORE_MACHINE_CLAIMS_H
-#define FMHA_LIB_PTX_SIM_CORE_MACHINE_CLAIMS_H
+#ifndef FMHA_LIB_PTX_SIM_CORE_MACHINE_WRITEOWNERSHIP_H
+#define FMHA_LIB_PTX_SIM_CORE_MACHINE_WRITEOWNERSHIP_H
 
 #include "DeviceImpl.h"
 
@@ -24,16 +24,16 @@ struct ClusterConflict {};
 
 /// Records which cluster accessed which granule of global memory during a
 /// parallel attempt.
-class Claims {
+class WriteOwnership {
 public:
   /// Output rows of adjacent CTAs begin at multiples of 16 bytes.
   static constexpr uint64_t kGranule = 16;
 
   /// Starts to track every allocation of the device.
-  explicit Claims(Device::Impl &device);
-  ~Claims();
-  Claims(const Claims &) = delete;
-  Claims &operator=(const Claims &) = delete;
+  explicit WriteOwnership(Device::Impl &device);
+  ~WriteOwnership();
+  WriteOwnership(const WriteOwnership &) = delete;
+  WriteOwnership &operator=(const WriteOwnership &) = delete;
 
   /// Claims the granules of an access for cluster `cluster`. Throws
   /// ClusterConflict if another cluster has a conflicting claim.
@@ -74,4 +74,4 @@ private:
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_CORE_MACHINE_CLAIMS_H
+#endif // FMHA_LIB_PTX_SIM_CORE_MACHINE_WRITEOWNERSHIP_H

@@ -1,4 +1,4 @@
-//===- SpreadTest.cpp - Clusters over cores and time ----------------------===//
+//===- RunClustersTest.cpp - Clusters over cores and time -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -57,7 +57,7 @@ void underEveryThreadCount(Kernel kernel, bool atOnce, F check) {
 
 } // namespace
 
-TEST(Spread, IndependentClustersRunAtOnce) {
+TEST(RunClusters, IndependentClustersRunAtOnce) {
   Kernel kernel;
   kernel.grid = {24, 1, 1};
   // Which warp is last in shared memory depends on the schedule of the CTA, not
@@ -76,12 +76,12 @@ TEST(Spread, IndependentClustersRunAtOnce) {
                         });
 }
 
-TEST(Spread, FindingsKeepTheirOrderAndCounts) {
+TEST(RunClusters, FindingsKeepTheirOrderAndCounts) {
   Kernel kernel;
   kernel.grid = {16, 1, 1};
   kernel.words = 16 * 32;
   kernel.declarations = ".shared .align 4 .b32 s[4];\n";
-  // Odd CTAs read one word that nobody wrote, CTAs from 8 on another.
+  // Odd CTAs read one word that was never written, CTAs from 8 on another.
   kernel.body = "mov.u32 %r4, s; and.b32 %r5, %r2, 1;\n"
                 "setp.eq.u32 %p1, %r5, 1; setp.ge.u32 %p2, %r2, 8;\n"
                 "@%p2 ld.shared.u32 %r6, [%r4];\n"
@@ -96,7 +96,7 @@ TEST(Spread, FindingsKeepTheirOrderAndCounts) {
                         });
 }
 
-TEST(Spread, ARaceCountsOncePerCluster) {
+TEST(RunClusters, ARaceCountsOncePerCluster) {
   Kernel kernel;
   kernel.grid = {12, 1, 1};
   kernel.block = {64, 1, 1};
@@ -114,7 +114,7 @@ TEST(Spread, ARaceCountsOncePerCluster) {
                         });
 }
 
-TEST(Spread, SharedMemoryOfTheGridFallsBackToTheOrder) {
+TEST(RunClusters, SharedMemoryOfTheGridFallsBackToTheOrder) {
   Kernel kernel;
   kernel.grid = {32, 1, 1};
   kernel.block = {1, 1, 1};
@@ -149,7 +149,7 @@ static std::vector<uint32_t> orderOf(Options options, unsigned ctas,
   return {kernel.out.begin() + 1, kernel.out.end()};
 }
 
-TEST(Spread, ThePolicyOrdersTheClusters) {
+TEST(RunClusters, ThePolicyOrdersTheClusters) {
   std::vector<uint32_t> plain(40);
   std::iota(plain.begin(), plain.end(), 0u);
   std::vector<uint32_t> reversed(plain.rbegin(), plain.rend());
@@ -170,7 +170,7 @@ TEST(Spread, ThePolicyOrdersTheClusters) {
   EXPECT_EQ(orders.size(), 9u);
 }
 
-TEST(Spread, EachClusterMayComeFirst) {
+TEST(RunClusters, EachClusterMayComeFirst) {
   std::set<uint32_t> first;
   Options options;
   options.policy = Policy::Random;
@@ -180,11 +180,11 @@ TEST(Spread, EachClusterMayComeFirst) {
   EXPECT_EQ(first.size(), 3u);
 }
 
-TEST(Spread, ASumOfFloatsHangsOnTheOrder) {
+TEST(RunClusters, ASumOfFloatsHangsOnTheOrder) {
   Kernel kernel;
   kernel.grid = {16, 1, 1};
   kernel.block = {1, 1, 1};
-  // 2^24, and ones that are lost behind it and count before it.
+  // 2^24, and ones that are lost after it and count before it.
   kernel.body = "setp.eq.u32 %p1, %r2, 0;\n"
                 "selp.f32 %f0, 0f4B800000, 0f3F800000, %p1;\n"
                 "red.global.add.f32 [%rd0], %f0;";
@@ -205,7 +205,7 @@ TEST(Spread, ASumOfFloatsHangsOnTheOrder) {
 }
 
 /// Where CTAs share nothing the order shows in nothing, findings included.
-TEST(Spread, FindingsAreThoseOfTheFirstCtaWhateverTheOrder) {
+TEST(RunClusters, FindingsAreThoseOfTheFirstCtaWhateverTheOrder) {
   Kernel kernel;
   kernel.grid = {16, 1, 1};
   kernel.words = 16 * 32;
@@ -223,7 +223,7 @@ TEST(Spread, FindingsAreThoseOfTheFirstCtaWhateverTheOrder) {
 }
 
 /// The other party is named by its CTA, not by when it ran.
-TEST(Spread, ARaceOfTwoClustersNamesBoth) {
+TEST(RunClusters, ARaceOfTwoClustersNamesBoth) {
   underEveryPolicy([](Options options) {
     Kernel kernel;
     kernel.options = options;
@@ -246,7 +246,7 @@ TEST(Spread, ARaceOfTwoClustersNamesBoth) {
   });
 }
 
-TEST(Spread, AFaultStopsWhatComesAfterIt) {
+TEST(RunClusters, AFaultStopsWhatComesAfterIt) {
   Kernel kernel;
   kernel.grid = {16, 1, 1};
   kernel.words = 16 * 32;
@@ -264,7 +264,7 @@ TEST(Spread, AFaultStopsWhatComesAfterIt) {
                         });
 }
 
-TEST(Spread, StepLimitIsThatOfTheOrder) {
+TEST(RunClusters, StepLimitIsThatOfTheOrder) {
   Kernel kernel;
   kernel.grid = {16, 1, 1};
   kernel.words = 16 * 32;
@@ -278,7 +278,7 @@ TEST(Spread, StepLimitIsThatOfTheOrder) {
 
 /// As on a device, which starts them in this order, in as many places as it has
 /// for them: whoever has begun finds those before it there or done.
-TEST(Spread, ClustersMayWaitForEarlierOnesInAnyOrder) {
+TEST(RunClusters, ClustersMayWaitForEarlierOnesInAnyOrder) {
   underEveryPolicy([](Options options) {
     Kernel kernel;
     kernel.options = options;
@@ -298,7 +298,7 @@ TEST(Spread, ClustersMayWaitForEarlierOnesInAnyOrder) {
 }
 
 /// More of them than are resident.
-TEST(Spread, ManyClustersMayWaitForTheFirst) {
+TEST(RunClusters, ManyClustersMayWaitForTheFirst) {
   for (Policy policy : {Policy::Eager, Policy::Late, Policy::Random}) {
     Kernel kernel;
     kernel.options.policy = policy;
@@ -315,14 +315,14 @@ TEST(Spread, ManyClustersMayWaitForTheFirst) {
   }
 }
 
-TEST(Spread, EarlierClustersMayWaitForLaterOnes) {
+TEST(RunClusters, EarlierClustersMayWaitForLaterOnes) {
   for (const char *load : {"ld.acquire.gpu.global.u32", "ld.global.u32"}) {
     bool races = load == std::string_view("ld.global.u32");
     Kernel kernel;
     kernel.grid = {6, 1, 1};
     kernel.words = 64;
     kernel.block = {1, 1, 1};
-    // CTA i waits for the flag of CTA i + 1; the last one waits for nobody.
+    // CTA i waits for the flag of CTA i + 1; the last one waits for none.
     kernel.body =
         "setp.eq.u32 %p1, %r2, 5; @%p1 bra SET;\nSPIN: " + std::string(load) +
         " %r4, [%rd1+4]; setp.eq.u32 %p2, %r4, 0; @%p2 bra SPIN;\n"
@@ -339,7 +339,7 @@ TEST(Spread, EarlierClustersMayWaitForLaterOnes) {
   }
 }
 
-TEST(Spread, AGridBarrierWorks) {
+TEST(RunClusters, AGridBarrierWorks) {
   Kernel kernel;
   kernel.grid = {8, 1, 1};
   kernel.block = {32, 1, 1};
@@ -363,7 +363,7 @@ TEST(Spread, AGridBarrierWorks) {
 
 /// A cluster that comes to the second barrier in the same visit in which it
 /// lets the others go from the first.
-TEST(Spread, AGridBarrierMayComeTwice) {
+TEST(RunClusters, AGridBarrierMayComeTwice) {
   for (unsigned ctas : {2u, 5u}) {
     Kernel kernel;
     kernel.grid = {ctas, 1, 1};
@@ -386,7 +386,7 @@ TEST(Spread, AGridBarrierMayComeTwice) {
   }
 }
 
-TEST(Spread, ClustersThatAllSpinAreALivelock) {
+TEST(RunClusters, ClustersThatAllSpinAreALivelock) {
   Kernel kernel;
   kernel.grid = {3, 1, 1};
   kernel.block = {1, 1, 1};
@@ -401,12 +401,12 @@ TEST(Spread, ClustersThatAllSpinAreALivelock) {
   }
 }
 
-TEST(Spread, ALongQuietLoopIsNoLivelock) {
+TEST(RunClusters, ALongQuietLoopIsNoLivelock) {
   Kernel kernel;
   kernel.grid = {3, 1, 1};
   kernel.block = {64, 1, 1};
   kernel.declarations = ".shared .align 4 .b32 flag;\n";
-  // Warp 0 polls what warp 1 writes behind a long loop; the atomics keep
+  // Warp 0 polls what warp 1 writes after a long loop; the atomics keep
   // clusters in order, so that others have turns in between.
   kernel.body = "mov.u32 %r4, 0; st.volatile.shared.u32 [flag], %r4;\n"
                 "bar.sync 0; setp.ge.u32 %p1, %r1, 32; @%p1 bra COUNT;\n"
@@ -421,8 +421,9 @@ TEST(Spread, ALongQuietLoopIsNoLivelock) {
   EXPECT_EQ(kernel.out[0], 96u);
 }
 
-TEST(Spread, WrittenMarksAreThoseOfTheOrder) {
-  // The last CTA reads a word that nobody wrote, in memory that others write.
+TEST(RunClusters, WrittenMarksAreThoseOfTheOrder) {
+  // The last CTA reads a word that was never written, in memory that others
+  // write.
   Kernel kernel;
   kernel.grid = {8, 1, 1};
   kernel.words = 8 * 32 + 64;

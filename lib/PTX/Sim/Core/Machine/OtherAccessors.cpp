@@ -1,4 +1,4 @@
-//===- Parties.cpp - The other party of a finding ---------------*- C++ -*-===//
+//===- OtherAccessors.cpp - The other party of a finding --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+#include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 
 using namespace ptxsim;
 
@@ -16,11 +16,11 @@ Other ptxsim::otherAt(const std::string &text, const Site &site) {
 
 Other ptxsim::inFlightAt(const Cta &cta, uint32_t offset, uint32_t bytes,
                          Access access) {
-  for (const auto &[id, agent] : cta.cluster.inFlight())
-    if (agent->touches(cta, offset, bytes, access)) {
-      std::string what = agent->describe();
-      return {what + " is in flight, issued by " + whoseText(agent->site),
-              agent->site, what};
+  for (const auto &[id, op] : cta.cluster.inFlight())
+    if (op->touches(cta, offset, bytes, access)) {
+      std::string what = op->describe();
+      return {what + " is in flight, issued by " + whoseText(op->site),
+              op->site, what};
     }
   return {};
 }

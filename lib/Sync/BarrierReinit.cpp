@@ -1,4 +1,4 @@
-//===- Renewal.cpp - Barriers that are initialised, and anew ----*- C++ -*-===//
+//===- BarrierReinit.cpp - Barriers, and their reuse ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,7 +12,7 @@
 
 using namespace fmha::schedule::sync;
 
-/// Notes that the agent waits for the barrier or arrives at it.
+/// Records that the agent waits for the barrier or arrives at it.
 void Mbarriers::use(uint32_t agent, const Event &event) {
   AgentState &self = run.agents[agent];
   self.now.raise(laneOf(agent, Issue), ++self.tick);
@@ -23,11 +23,11 @@ void Mbarriers::init(uint32_t agent, const Event &event) {
   AgentState &self = run.agents[agent];
   BarrierState &state = run.barriers[event.barrier];
   if (state.initialised)
-    run.complain(event.source, std::nullopt,
-                 "Y5: initialises barrier " + run.quote(event.barrier) +
-                     " a second time; init_barrier belongs in the prologue");
+    run.report(event.source, std::nullopt,
+               "Y5: initialises barrier " + run.quote(event.barrier) +
+                   " a second time; init_barrier belongs in the prologue");
   if (event.amount != run.program.barriers[event.barrier].arrivals)
-    run.complain(
+    run.report(
         event.source, std::nullopt,
         "Y3: initialises barrier " + run.quote(event.barrier) + " with " +
             std::to_string(event.amount) +
@@ -43,27 +43,27 @@ void Mbarriers::init(uint32_t agent, const Event &event) {
   state.asyncPhase = 0;
   state.gathered.clear();
   state.waiters.clear();
-  // Who knows of the init knows that the phases before are gone.
+  // An agent that knows of the init knows that the earlier phases are over.
   self.now.raise(run.barrierLane(event.barrier), state.count);
 }
 
-/// Y8. What others and asynchronous units did with it must be over for the one
-/// who invalidates it, in every run.
+/// Checks Y8: in every run, all uses of the barrier by other agents and by
+/// asynchronous units must precede the invalidation.
 void Mbarriers::invalidate(uint32_t agent, const Event &event) {
   checkReady(agent, event);
   BarrierState &state = run.barriers[event.barrier];
   const Clock &now = run.agents[agent].now;
   for (uint32_t other = 0; other < run.agents.size(); ++other)
     if (other != agent && now[laneOf(other, Issue)] < state.used[other])
-      run.complain(event.source, std::nullopt,
-                   "Y8: invalidates barrier " + run.quote(event.barrier) +
-                       ", which " + run.program.agents[other].name +
-                       " may still use: expected a synchronisation of the CTA "
-                       "between");
+      run.report(event.source, std::nullopt,
+                 "Y8: invalidates barrier " + run.quote(event.barrier) +
+                     ", which " + run.program.agents[other].name +
+                     " may still use: expected a synchronisation of the CTA "
+                     "between");
   Tick seen = std::max(now[run.barrierLane(event.barrier)],
                        signalledBefore(now)[event.barrier]);
   if (seen < state.asyncPhase)
-    run.complain(
+    run.report(
         event.source, state.asyncSource,
         "Y8: invalidates barrier " + run.quote(event.barrier) +
             ", which may still be signalled: expected a thread that waits "

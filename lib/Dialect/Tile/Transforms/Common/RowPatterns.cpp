@@ -1,0 +1,222 @@
+//===- RowPatterns.cpp - Row arithmetic, in any layout of rows ------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowLayout.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+namespace {
+
+/// Registers only; a fill of shared memory is a memory pattern.
+struct FillRows : public RowPattern<FillOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(FillOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!layout.holds(op.getType()))
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, constantOf(b, getTypeConverter()->convertType(op.getType()),
+                       op.getValue().convertToFloat()));
+    return success();
+  }
+};
+
+/// Scores times 0 are 0: they need no registers.
+struct ScaleRows : public RowPattern<ScaleOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput();
+    Value factor = constantOf(b, x.getType(), op.getFactor().convertToFloat());
+    rewriter.replaceOp(op, op.getFactor().isZero()
+                               ? factor
+                               : arith::MulFOp::create(b, x, factor));
+    return success();
+  }
+};
+
+struct RowMaxRows : public RowPattern<RowMaxOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value row = layout.maximum(b, op.getInput().getType(), adaptor.getInput());
+    auto [max, alpha] = raiseMaximum(b, info, op, adaptor.getOld(), row);
+    rewriter.replaceOp(op, {max, alpha});
+    return success();
+  }
+};
+
+struct Exp2Rows : public RowPattern<Exp2Op> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(Exp2Op op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput();
+    Type type = x.getType();
+    float c = op.getLog2Scale().convertToFloat();
+    x = scaledDifference(
+        b, x, seenMaximum(b, adaptor.getMax()), c, scalesDifferences(info, c),
+        op.getOffset(),
+        [&](Value numbers) { return layout.spread(b, numbers, type); });
+    rewriter.replaceOp(op, exp2OfRow(b, x, op.getEmulated(),
+                                     info.problem.lse || info.problem.rowSum));
+    return success();
+  }
+};
+
+struct RowSumRows : public RowPattern<RowSumOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(RowSumOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value row = layout.sum(b, op.getInput().getType(), adaptor.getInput());
+    rewriter.replaceOp(
+        op, addToSum(b, op, adaptor.getOld(), adaptor.getAlpha(), row));
+    return success();
+  }
+};
+
+struct CastRows : public RowPattern<CastOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(CastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, layout.round(b, adaptor.getInput(), op.getType().getElementType()));
+    return success();
+  }
+};
+
+/// Rounded, into the staging tile.
+struct NormalizeRows : public RowPattern<NormalizeOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(NormalizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    TileType to = op.getType();
+    if (!layout.holds(op.getInput().getType()) || !to.getSmem())
+      return rewriter.notifyMatchFailure(
+          op, "expected a tile in registers to go to #tile.smem");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = divided(b, layout, op, adaptor.getInput(), adaptor.getSum());
+    layout.write(b, to, layout.round(b, x, to.getElementType()));
+    rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
+    return success();
+  }
+};
+
+/// Registers only; an accumulator in memory is rescaled in place.
+struct RescaleRows : public RowPattern<RescaleOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(RescaleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!layout.holds(op.getType()))
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput();
+    Value factor = layout.spread(b, adaptor.getAlpha(), x.getType());
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, x, factor);
+    return success();
+  }
+};
+
+/// Rows of heads that the group does not have read the last one's number.
+struct LoadRowsRows : public RowPattern<LoadRowsOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(LoadRowsOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> rows;
+    for (int64_t row = 0; row < layout.rows; ++row)
+      rows.push_back(row && !op.getView().getType().isPacked()
+                         ? rows.front()
+                         : loadRow(b, op, row));
+    rewriter.replaceOp(op, layout.join(b, rows));
+    return success();
+  }
+
+private:
+  Value loadRow(ImplicitLocOpBuilder &b, LoadRowsOp op, int64_t row) const {
+    Value number = memref::LoadOp::create(b, op.getViewOp().getSource(),
+                                          ValueRange{headOf(b, op, row)});
+    Value factor =
+        arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
+    return arith::MulFOp::create(b, number, factor);
+  }
+
+  Value headOf(ImplicitLocOpBuilder &b, LoadRowsOp op, int64_t row) const {
+    ViewOp view = op.getViewOp();
+    std::optional<uint32_t> heads = view.getHeads();
+    if (!heads)
+      return view.getHead();
+    Value own = toIndex(b, layout.head(b, op.getType(), row, *heads));
+    Value last = arith::SubIOp::create(b, view.getCount(),
+                                       arith::ConstantIndexOp::create(b, 1));
+    return arith::AddIOp::create(b, view.getHead(),
+                                 arith::MinSIOp::create(b, own, last));
+  }
+};
+
+struct AddSinkRows : public RowPattern<AddSinkOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(AddSinkOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, addSink(b, op, adaptor.getSink(), adaptor.getMax(),
+                                   adaptor.getSum()));
+    return success();
+  }
+};
+
+struct LseRows : public RowPattern<LseOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(LseOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, logSumExp(b, op, adaptor.getMax(), adaptor.getSum(),
+                                     adaptor.getSink()));
+    return success();
+  }
+};
+
+} // namespace
+
+void fmha::tile::storeNumber(ImplicitLocOpBuilder &b, StoreRowsOp op,
+                             const OwnRow &own, Value condition, Value number) {
+  ViewOp view = op.getViewOp();
+  inIf(b, condition, [&] {
+    memref::StoreOp::create(b, number, view.getSource(),
+                            ValueRange{view.getBatch(), own.head, own.row});
+  });
+}
+
+void fmha::tile::populateRowPatterns(RewritePatternSet &patterns,
+                                     const TypeConverter &converter,
+                                     const KernelInfo &info,
+                                     const RowLayout &layout) {
+  patterns.add<FillRows, ScaleRows, RowMaxRows, Exp2Rows, RowSumRows, CastRows,
+               NormalizeRows, RescaleRows, LoadRowsRows, AddSinkRows, LseRows>(
+      converter, info, layout, patterns.getContext());
+}
