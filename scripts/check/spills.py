@@ -11,7 +11,8 @@ counted by the rule's number. A failure prints the command that repeats it. Exit
 
 A row is needed if ptxas spills the kernel of its evidence once the row is left out. Where the evidence lists values
 (--head-dim=264|320), the nearest one beyond the limit comes first: if only a later one is spilled, the limit may move.
-"refit" prints a table of all rows, and with --write puts the bytes that were spilled into RegisterDemand.def."""
+"refit" prints a table of all rows, and with --write puts the bytes that were spilled into RegisterDemand.def. Where two rows refuse
+the same kernels, each is not needed as long as the other stays: before several go, --together leaves all of --rows out at once."""
 
 import argparse
 import collections
@@ -35,6 +36,8 @@ RULE = re.compile(r"\b([A-Z]\d+): ")
 DIMS = [64, 96, 128, 256]
 PAIRS = [(192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (40, 72), (128, 64), (248, 256), (280, 240), (320, 256), (384, 128)]
 TARGETS = ["sm_100a", "sm_103a", "sm_90a"]
+# Those of a row's family: of evidence that names none, the first.
+OF_FAMILY = {"tcgen05": ["sm_100a", "sm_103a"], "wgmma": ["sm_90a"], "any": TARGETS}
 # Each is drawn by itself: the flags that it may bring, the plain one first.
 CHOICES = {
     "dtype": ["--dtype=bf16", "--dtype=f16"],
@@ -158,7 +161,7 @@ class Row:
         """(code or None, flags) of the evidence, the nearest value of a list first."""
         words = self.evidence.split()
         code = words.pop(0)[1:] if words[0].startswith("@") else None
-        target = [] if "--target=" in self.evidence else [f"--target={'sm_90a' if self.family == 'wgmma' else 'sm_100a'}"]
+        target = [] if "--target=" in self.evidence else [f"--target={OF_FAMILY[self.family][0]}"]
         count = max(len(word.split("|")) for word in words)
         for n in range(count):
             flags = list(target)
@@ -191,7 +194,8 @@ def without(tools, row, code, flags, ptx):
         if made.returncode:
             return -1, False, made.stderr.strip()
         before = pathlib.Path(ptx).read_text().split("\n.version")[-1]
-    made = compiled(tools, [*flags, f"--without-demand={row.name}"], ptx, code)
+    left_out = tools.rows if tools.together else [row.name]
+    made = compiled(tools, [*flags, *(f"--without-demand={name}" for name in left_out)], ptx, code)
     if made.returncode:
         return -1, False, "refused without the row: " + made.stderr.strip()
     if row.reader == "workaround" and pathlib.Path(ptx).read_text().split("\n.version")[-1] == before:
@@ -226,9 +230,12 @@ def search(tools, folder, row, seed, end):
     rng = random.Random(f"{seed} {row.name}")
     ptx = os.path.join(folder, f"search-{row.name}.ptx")
     kernels = list(row.kernels())
+    targets = [target for target in OF_FAMILY[row.family] if target in tools.targets]
     tried = 0
-    while time.monotonic() < end:
+    while targets and time.monotonic() < end:
         code, flags = rng.choice(kernels)
+        # ptxas spills kernels of sm_103a that it does not spill of sm_100a.
+        flags = [f"--target={rng.choice(targets)}", *(flag for flag in flags if not flag.startswith("--target="))]
         # What the row is about stays, sizes vary; several tensors per op need more than the text of a score region has.
         loose = () if rng.random() < 0.5 else ("--kv-block=",) if code else ("--kv-block=", "--head-dim=")
         kept = [flag for flag in flags if not flag.startswith(loose)]
@@ -283,9 +290,12 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=TARGETS, help="drawn from (default: all)")
     parser.add_argument("--rows", nargs="+", help="of the table (default: all)")
+    parser.add_argument("--together", action="store_true", help="leave all of --rows out at once")
     parser.add_argument("--write", action="store_true", help="put the bytes that ptxas spilled into the table")
     parser.add_argument("mode", nargs="?", choices=["draw", "check", "refit"], default="draw")
     tools = parser.parse_args()
+    if tools.together and not tools.rows:
+        parser.error("--together needs --rows, those that are left out")
     if tools.mode != "draw":
         return refit(tools)
     print(f"seed {tools.seed}", flush=True)

@@ -247,8 +247,9 @@ OF_A_LAUNCH = ("batch", "q_len", "kv_len", "q_heads", "kv_heads", "source2_len",
 
 
 def kernel_words(case, known):
-    """The flags of fmha-compile: a file is one that fmha-run reads, here the bare flag."""
+    """The flags of fmha-compile: a file is one that fmha-run reads, here the bare flag, as is the length of a second source."""
     given = {name: value for name, value in case.items() if name not in OF_A_LAUNCH}
+    given["source2_k"] = "source2_len" in case
     given = {name: True if str(value).endswith(".npy") else value for name, value in given.items()}
     return words({name: value for name, value in given.items() if "--" + name.replace("_", "-") in known})
 

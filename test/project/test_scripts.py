@@ -112,3 +112,13 @@ def test_cases_of_sweep_have_every_flag_and_the_files_that_they_name(tmp_path):
     wanted = "kv-lens cu-seqlens-q cu-seqlens-k sink source2-len source2-lens source2-mask softcap alibi bias mask-file"
     wanted += " row-max row-sum unnormalised out-dtype splits scheduler pack-heads exp2-emulated p-offset target q-tile-rows kv-block"
     assert {"--" + name for name in wanted.split()} <= seen
+
+
+def test_kernels_that_sweep_compares_have_the_second_source_of_their_case():
+    import sweep
+
+    known = "--head-dim --source2-k --source2-mask"
+    case = dict(head_dim=64, q_len=3)
+    assert sweep.kernel_words(case, known) == ["--head-dim=64"]
+    case |= dict(source2_len=0, source2_mask="causal")
+    assert sweep.kernel_words(case, known) == ["--head-dim=64", "--source2-mask=causal", "--source2-k"]

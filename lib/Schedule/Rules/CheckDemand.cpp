@@ -18,9 +18,8 @@ using namespace fmha;
 using namespace fmha::schedule;
 using namespace fmha::schedule::demand;
 
-/// Returns "softmax needs 188 registers per thread, 184 are available", or that
-/// it has too few if no kernel shows how many. Descriptors of products are in
-/// uniform registers, which belong to a warp.
+/// Returns "softmax needs 188 registers per thread, 184 are available".
+/// Descriptors of products are in uniform registers, which belong to a warp.
 static std::string shortage(const Case &c, const LimitRow &row) {
   constexpr unsigned bytes = sizeof(uint32_t);
   unsigned more = (row.spilled + bytes - 1) / bytes;
@@ -36,8 +35,6 @@ static std::string shortage(const Case &c, const LimitRow &row) {
     name.pop_back();
   if (name == "consumer")
     name = "a consumer";
-  if (!more)
-    return name + " has too few registers of " + str(there) + " per thread";
   return name + " needs " + str(there + more) + " registers per thread, " +
          str(there) + " are available";
 }

@@ -178,13 +178,7 @@ def check(driver, name, case, target, rng):
     given |= {f"capture{n}": data[key] for n, key in enumerate(captures)}
     # Hopper's tiles have 64 rows; reads for each key have a CTA of one tile.
     flags = tuple(flag for flag in case["flags"] if flag[:8] != "--q-tile" or target == "sm_100a" and "table" not in captures)
-    try:
-        made = simulated(driver, text, target, given, ["o", "lse"], flags)
-    except RuntimeError as error:
-        # Long code has none of Hopper's loops over tiles.
-        if target != "sm_90a" or "plan.C8: expected scheduler = single" not in str(error):
-            raise
-        made = simulated(driver, text, target, given, ["o", "lse"], tuple(flag for flag in flags if not flag.startswith("--scheduler")))
+    made = simulated(driver, text, target, given, ["o", "lse"], flags)
     shares = {"O": worst(made["o"].astype(np.float64), out, 1.1 * UNIT[case["dtype"]] * (abs(out) + size) + 1e-6),
               "LSE": worst(made["lse"].astype(np.float64), lse, 1e-5 * np.maximum(1, abs(lse)) + 1e-5)}
     return {key: share for key, share in shares.items() if not share <= 1}

@@ -224,15 +224,6 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
       more(p, s);
     });
   };
-  EXPECT_THAT(emulating([](auto &, Schedule &s) { s.packHeads = 8; }),
-              StartsWith("plan.C8: expected q_tiles = 1 with exp2_emulated and "
-                         "packed heads"));
-  for (bool Problem::*list : {&Problem::kvLens, &Problem::cuSeqlensQ,
-                              &Problem::cuSeqlensK, &Problem::source2Lens})
-    EXPECT_THAT(emulating([=](Problem &p, auto &) { p.*list = true; }),
-                HasSubstr("exp2_emulated and varlen metadata"));
-  EXPECT_THAT(emulating([](Problem &p, auto &) { p.outF32 = true; }),
-              HasSubstr("exp2_emulated and an output of f32"));
   auto unnormalized = [](Scheduler scheduler) {
     return [=](Problem &p, Schedule &s) {
       p.unnormalised = true;
@@ -244,31 +235,29 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
   EXPECT_THAT(emulating(unnormalized(Scheduler::Static)),
               HasSubstr("exp2_emulated, scheduler static and an "
                         "unnormalized output"));
-  EXPECT_THAT(emulating([](Problem &p, auto &) { p.captures = {{"f32", 1}}; }),
-              HasSubstr("exp2_emulated and a score_mod that reads"));
-  EXPECT_THAT(emulating([](auto &, Schedule &s) {
-                s.pPlacement = PPlacement::Smem;
-                s.kvStages = 2;
-              }),
-              HasSubstr("exp2_emulated and P in shared memory"));
+  // None of these makes ptxas spill.
+  EXPECT_EQ(emulating([](auto &, Schedule &s) { s.packHeads = 8; }), "");
+  for (bool Problem::*list : {&Problem::kvLens, &Problem::cuSeqlensQ,
+                              &Problem::cuSeqlensK, &Problem::source2Lens})
+    EXPECT_EQ(emulating([=](Problem &p, auto &) { p.*list = true; }), "");
+  EXPECT_EQ(emulating([](Problem &p, auto &) { p.outF32 = true; }), "");
+  EXPECT_EQ(emulating([](Problem &p, auto &) { p.captures = {{"f32", 1}}; }),
+            "");
+  EXPECT_EQ(emulating([](auto &, Schedule &s) {
+              s.pPlacement = PPlacement::Smem;
+              s.kvStages = 2;
+            }),
+            "");
 }
 
-TEST(Check, C8LoopsOverTilesKeepBoundsOfSequences) {
-  // All of these at once: any of them left out, the kernel can be had.
-  auto without = [](int left) {
-    return violation([=](Problem &p, Schedule &s) {
-      p.kvLens = left != 0;
-      if (left != 1)
-        p.mask.left = 100;
-      s.scheduler = left == 2 ? Scheduler::Single : Scheduler::Static;
-      s.qTiles = left == 3 ? 1 : 2;
-    });
-  };
-  EXPECT_THAT(
-      without(-1),
-      StartsWith("plan.C8: expected q_tiles = 1 with scheduler static"));
-  for (int left = 0; left < 4; ++left)
-    EXPECT_EQ(without(left), "") << left;
+TEST(Check, AcceptsBoundsOfSequencesInALoopOfTwoTiles) {
+  for (Scheduler scheduler : {Scheduler::Static, Scheduler::Dynamic})
+    EXPECT_EQ(violation([=](Problem &p, Schedule &s) {
+                p.kvLens = true;
+                p.mask.left = 100;
+                s.scheduler = scheduler;
+              }),
+              "");
 }
 
 TEST(Check, C8SplitsOfTwoSourcesKeepBoundsOfSequences) {
@@ -306,10 +295,7 @@ TEST(Check, C8PackedHeadsAndListsBesideAnotherTile) {
       StartsWith("plan.C8: expected q_tiles = 1 with packed heads, varlen "
                  "metadata and a score_mod that reads"));
   EXPECT_EQ(without(-1, 1, Scheduler::Single), "");
-  EXPECT_THAT(
-      without(-1, 1, Scheduler::Dynamic),
-      StartsWith("plan.C8: expected q_tile_rows = 64 with packed heads, "
-                 "varlen metadata, scheduler dynamic and a"));
+  EXPECT_EQ(without(-1, 1, Scheduler::Dynamic), "");
   for (int left = 0; left < 3; ++left)
     EXPECT_EQ(without(left, 2, Scheduler::Dynamic), "") << left;
 }
@@ -348,29 +334,18 @@ TEST(Check, C8ProductsOfWideHeadsComeInChunks) {
               StartsWith("plan.C8: expected key_chunk of at most 256"));
 }
 
-TEST(Check, C8PackedHeadsAndReadsForEachKeyBehindALeftBound) {
-  // All of these at once: any of them left out, the kernel can be had.
-  auto without = [](int left, unsigned rows = 128) {
-    return violation([=](Problem &p, Schedule &s) {
-      p.captures = {{"f32", 1}};
-      if (left != 0)
-        p.captures.push_back({"f32", 4});
-      p.scoreByKey = left != 1;
-      if (left != 2)
-        p.mask.left = 100;
-      s.packHeads = left == 3 ? 1 : 8;
-      s.qTiles = 1;
-      s.qTileRows = rows;
-    });
-  };
-  EXPECT_THAT(
-      without(-1),
-      StartsWith("plan.C8: expected q_tile_rows = 64 with packed heads, a "
-                 "left bound of the window, a score_mod that "
-                 "reads per key"));
-  EXPECT_EQ(without(-1, 64), "");
-  for (int left = 0; left < 4; ++left)
-    EXPECT_EQ(without(left), "") << left;
+TEST(Check, AcceptsPackedHeadsAndReadsForEachKeyBehindALeftBound) {
+  for (unsigned rows : {64u, 128u})
+    EXPECT_EQ(violation([=](Problem &p, Schedule &s) {
+                p.captures = {{"f32", 1}, {"f32", 4}};
+                p.scoreByKey = true;
+                p.mask.left = 100;
+                s.packHeads = 8;
+                s.qTiles = 1;
+                s.qTileRows = rows;
+              }),
+              "")
+        << rows;
 }
 
 TEST(Check, C8FeaturesThatNoPassBuilds) {

@@ -30,11 +30,6 @@ enum class Workaround : uint8_t {
   /// Index values are declared equal in all threads of a warp: after a minimum,
   /// a maximum or a load ptxas does not know it, and keeps one per thread.
   UniformNumbers,
-  /// In a role of one thread only the ends of loops are declared equal: its
-  /// coordinates would be spilled otherwise.
-  UniformEndsAlone,
-  /// Values of a tile are declared equal in loops over tiles with wgmma.
-  UniformTileNumbers,
   /// Every tile of a loop reads the extents of the grid again.
   RereadExtents,
   /// The role that allocated tensor memory frees it after its own loop, and the
@@ -49,9 +44,6 @@ enum class Workaround : uint8_t {
   ShortPieces,
   /// A packed row reads values of its query and head before the KV loop.
   RowsBeforeLoop,
-  /// Comparisons and selections are per element: there are only eight predicate
-  /// registers, and a vector of predicates would occupy general ones.
-  ChoicesByElement,
   /// Each bound of a row has a separate selection: ptxas keeps combined
   /// predicates in general registers.
   SelectPerBound,

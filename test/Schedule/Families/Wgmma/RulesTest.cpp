@@ -76,17 +76,32 @@ TEST(Wgmma, C8ThreeConsumersWithPInSmemBehindALeftBound) {
 }
 
 TEST(Wgmma, C2LongCodeOnScores) {
-  auto with = [](unsigned keys) {
+  auto with = [](unsigned keys, unsigned tiles = 2, unsigned ctas = 1,
+                 Scheduler scheduler = Scheduler::Single) {
     return violation([=](Problem &p, Schedule &s) {
       p = problemOf(64);
       p.score = p.scoreIsLong = true;
+      s.qTiles = tiles;
+      s.ctasPerSm = ctas;
       s.kvBlock = keys;
+      s.kvStages = 2;
+      s.scheduler = scheduler;
     });
   };
   EXPECT_EQ(with(112), "");
   EXPECT_THAT(with(128),
               AllOf(StartsWith("plan.C2: a consumer needs 192 registers"),
                     HasSubstr("for a score_mod 64), 176 are available")));
+  // A loop over tiles needs no more.
+  EXPECT_EQ(with(112, 2, 1, Scheduler::Static), "");
+  EXPECT_THAT(with(128, 2, 1, Scheduler::Static),
+              HasSubstr("176 are available"));
+  // Three consumers, and one of three CTAs, have room for narrow blocks.
+  EXPECT_EQ(with(48, 3), "");
+  EXPECT_THAT(with(64, 3), HasSubstr("104 are available"));
+  EXPECT_EQ(with(64, 1, 2), "");
+  EXPECT_EQ(with(32, 1, 3), "");
+  EXPECT_THAT(with(64, 1, 3), HasSubstr("88 are available"));
 }
 
 TEST(Wgmma, C2CodeThatReadsForEachKeyInOneOfThreeCtas) {
@@ -103,6 +118,21 @@ TEST(Wgmma, C2CodeThatReadsForEachKeyInOneOfThreeCtas) {
   };
   EXPECT_EQ(with(64, 48), "");
   EXPECT_THAT(with(64, 64), HasSubstr("112 registers per thread"));
+}
+
+TEST(Wgmma, C2CodeThatReadsForEachKeyInThreeTiles) {
+  auto with = [](unsigned keys) {
+    return violation([=](Problem &p, Schedule &s) {
+      p = problemOf(64);
+      p.score = p.scoreByKey = true;
+      s.qTiles = 3;
+      s.kvBlock = keys;
+      s.kvStages = 2;
+    });
+  };
+  EXPECT_EQ(with(64), "");
+  EXPECT_THAT(with(80), AllOf(StartsWith("plan.C2: a consumer needs 132"),
+                              HasSubstr("120 are available")));
 }
 
 TEST(Wgmma, C2CodeThatReadsForEachKey) {
@@ -179,17 +209,15 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
   EXPECT_EQ(with(64, 176, smem), "");
   EXPECT_EQ(with(48, 192, smem), "");
   EXPECT_THAT(with(64, 192, smem), HasSubstr("120 are available"));
-  // Polynomials in a loop, beside O that is as wide as S.
-  EXPECT_EQ(with(128, 80, registers), "");
-  EXPECT_EQ(with(128, 80, registers, 25), "");
-  EXPECT_EQ(with(128, 80, registers, 0, Scheduler::Static), "");
-  EXPECT_EQ(with(64, 128, registers, 25, Scheduler::Static), "");
-  for (unsigned keys : {80u, 64u})
-    EXPECT_EQ(with(128, keys, registers, 25, Scheduler::Static) == "",
-              keys == 64);
-  EXPECT_THAT(with(96, 96, registers, 25, Scheduler::Static),
-              HasSubstr("120 registers per thread (S 48, O 48 and P 24), 116 "
-                        "are available"));
+  // Polynomials need no more, also in a loop beside O that is as wide as S.
+  for (unsigned emulated : {0u, 25u})
+    for (Scheduler scheduler : {Scheduler::Single, Scheduler::Static}) {
+      EXPECT_EQ(with(128, 80, registers, emulated, scheduler), "");
+      EXPECT_EQ(with(96, 96, registers, emulated, scheduler), "");
+      EXPECT_THAT(with(96, 112, registers, emulated, scheduler),
+                  HasSubstr("132 registers per thread (S 56, O 48 and P 28), "
+                            "128 are available"));
+    }
 }
 
 TEST(Wgmma, C2CodeBesideFewRegisters) {
@@ -245,29 +273,30 @@ TEST(Wgmma, C2ReadsBesideOthers) {
   EXPECT_EQ(with(128, 1, 112), "");
   EXPECT_THAT(with(128, 2, 112), HasSubstr("200 are available"));
   EXPECT_EQ(with(128, 2, 96), "");
+  // Packed heads take none.
   Change packs = [](Problem &, Schedule &s) { s.packHeads = 8; };
-  EXPECT_THAT(with(128, 1, 112, packs), HasSubstr("200 are available"));
-  EXPECT_EQ(with(128, 1, 96, packs), "");
+  EXPECT_EQ(with(128, 1, 112, packs), "");
   // S 40, O 48, P 20 and 80 of two matrices: 188.
   Change two = [](Problem &p, Schedule &) { p.captures.push_back({"f32", 2}); };
   Change loops = [](Problem &p, Schedule &s) {
     p.captures.push_back({"f32", 2});
     s.scheduler = Scheduler::Static;
   };
-  EXPECT_EQ(with(96, 1, 80, two), "");
-  EXPECT_THAT(with(96, 1, 80, loops), HasSubstr("180 are available"));
-  EXPECT_EQ(with(96, 1, 64, loops), "");
-  // S 40, O 40, P 20 and 80 of two matrices: 180. ALiBi besides holds half of
-  // S.
+  for (Change change : {two, loops}) {
+    EXPECT_EQ(with(96, 1, 80, change), "");
+    EXPECT_THAT(with(96, 1, 96, change), HasSubstr("190 are available"));
+  }
+  // S 40, O 32, P 20 and 80 of two matrices: 172. ALiBi besides holds half of
+  // S in a loop.
   Change three = [](Problem &p, Schedule &s) {
     p.captures = {{"f32", 4}, {"f32", 2}, {"f32", 1}};
     s.scheduler = Scheduler::Static;
   };
-  EXPECT_EQ(with(80, 1, 80, loops), "");
-  EXPECT_THAT(with(80, 1, 80, three), AllOf(HasSubstr("needs 200 registers"),
-                                            HasSubstr("176 are available")));
-  EXPECT_EQ(with(80, 1, 64, three), "");
-  EXPECT_EQ(with(80, 1, 80,
+  EXPECT_EQ(with(64, 1, 80, loops), "");
+  EXPECT_THAT(with(64, 1, 80, three), AllOf(HasSubstr("needs 192 registers"),
+                                            HasSubstr("190 are available")));
+  EXPECT_EQ(with(64, 1, 64, three), "");
+  EXPECT_EQ(with(64, 1, 80,
                  [](Problem &p, Schedule &) {
                    p.captures = {{"f32", 4}, {"f32", 2}, {"f32", 1}};
                  }),
@@ -374,38 +403,10 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
         s.pPlacement = PPlacement::Smem;
       }),
       StartsWith("plan.C8: expected p_placement = registers on sm_90a with "
-                 "exp2_emulated, where a consumer has"));
+                 "exp2_emulated, where a consumer needs"));
   EXPECT_THAT(
       violation([](auto &, Schedule &s) { s.valueChunk = 64; }),
       StartsWith("plan.C8: expected key_chunk and value_chunk to be 0"));
-  EXPECT_THAT(violation([](Problem &p, Schedule &s) {
-                p = problemOf(64);
-                p.score = p.scoreByKey = true;
-                s.qTiles = 3;
-              }),
-              StartsWith("plan.C8: expected q_tiles of at most 2 on sm_90a"));
-  auto isLong = [](unsigned tiles, unsigned ctas,
-                   Scheduler scheduler = Scheduler::Single) {
-    return violation([=](Problem &p, Schedule &s) {
-      p = problemOf(64);
-      p.score = p.scoreIsLong = true;
-      s.qTiles = tiles;
-      s.ctasPerSm = ctas;
-      s.kvBlock = 64;
-      s.kvStages = 2;
-      s.scheduler = scheduler;
-    });
-  };
-  EXPECT_THAT(
-      isLong(2, 1, Scheduler::Static),
-      StartsWith("plan.C8: expected scheduler = single on sm_90a with a "
-                 "score_mod that calls long functions or divides"));
-  EXPECT_THAT(isLong(3, 1),
-              StartsWith("plan.C8: expected q_tiles of at most 2"));
-  EXPECT_THAT(isLong(1, 3),
-              StartsWith("plan.C8: expected ctas_per_sm of at most 2"));
-  EXPECT_EQ(isLong(2, 1), "");
-  EXPECT_EQ(isLong(1, 2), "");
   EXPECT_THAT(violation([](auto &, Schedule &s) { s.vStages = 2; }),
               StartsWith("plan.C8: expected v_stages to be 0 on sm_90a"));
   EXPECT_THAT(

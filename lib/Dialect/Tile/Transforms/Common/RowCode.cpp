@@ -82,8 +82,7 @@ bool ScoreRegion::readsRow(ReadOp read) const {
 
 RowCode::RowCode(ImplicitLocOpBuilder &b, ModifyOp op, const KernelInfo &info,
                  const RowPlace &place)
-    : b(b), body(op.getBody().front()), region(body),
-      choosesByElement(needs(Workaround::ChoicesByElement, info)) {
+    : b(b), body(op.getBody().front()), region(body) {
   if (op.getQueriesOp().getHeads() && needs(Workaround::RowsBeforeLoop, info))
     loop = op->getParentOfType<scf::ForOp>();
   makeRow(op, place);
@@ -166,58 +165,15 @@ Value RowCode::build(Operation &op, const IRMapping &values, int64_t count) {
   return b.create(state)->getResult(0);
 }
 
-/// Comparisons, and what picks by them.
-static bool isChoice(Operation &op) {
-  return op.getResult(0).getType().isInteger(1) || isa<arith::SelectOp>(op);
-}
-
-/// Element by element.
-void RowCode::buildByElement(ArrayRef<Operation *> run, IRMapping &values,
-                             int64_t count) {
-  SmallVector<SmallVector<Value>> results(run.size());
-  for (int64_t n = 0; n < count && !run.empty(); ++n) {
-    IRMapping own;
-    for (auto [op, made] : llvm::zip_equal(run, results)) {
-      for (Value operand : op->getOperands())
-        if (!own.contains(operand))
-          own.map(operand, elementOf(values.lookupOrDefault(operand), n));
-      made.push_back(b.clone(*op, own)->getResult(0));
-    }
-  }
-  for (auto [op, made] : llvm::zip_equal(run, results)) {
-    auto type = VectorType::get({count}, op->getResult(0).getType());
-    values.map(op->getResult(0), vector::FromElementsOp::create(b, type, made));
-  }
-}
-
-Value RowCode::elementOf(Value value, int64_t n) {
-  return isa<VectorType>(value.getType())
-             ? Value(vector::ExtractOp::create(b, value, n))
-             : value;
-}
-
 Value RowCode::apply(Value scores, Value first) {
   int64_t count = cast<VectorType>(scores.getType()).getDimSize(0);
   firstKey = first;
   IRMapping own = mapping;
   own.map(region.getScore(), scores);
   own.map(region.getKey(), keysFrom(first, count));
-  SmallVector<Operation *> run;
-  auto finishRun = [&] {
-    buildByElement(run, own, count);
-    run.clear();
-  };
-  for (Operation &inner : body.without_terminator()) {
-    if (!region.isVarying(inner.getResult(0)))
-      continue;
-    if (choosesByElement && isChoice(inner)) {
-      run.push_back(&inner);
-      continue;
-    }
-    finishRun();
-    own.map(inner.getResult(0), build(inner, own, count));
-  }
-  finishRun();
+  for (Operation &inner : body.without_terminator())
+    if (region.isVarying(inner.getResult(0)))
+      own.map(inner.getResult(0), build(inner, own, count));
   return spread(own.lookupOrDefault(body.getTerminator()->getOperand(0)),
                 count);
 }

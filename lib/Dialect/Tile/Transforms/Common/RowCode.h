@@ -88,14 +88,10 @@ private:
   mlir::Value spread(mlir::Value value, int64_t count);
   mlir::Value build(mlir::Operation &op, const mlir::IRMapping &values,
                     int64_t count);
-  void buildByElement(llvm::ArrayRef<mlir::Operation *> run,
-                      mlir::IRMapping &values, int64_t count);
-  mlir::Value elementOf(mlir::Value value, int64_t n);
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::Block &body;
   ScoreRegion region;
-  bool choosesByElement;
   /// Null where all is made beside the scores.
   mlir::scf::ForOp loop;
   mlir::IRMapping mapping;

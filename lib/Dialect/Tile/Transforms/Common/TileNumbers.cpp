@@ -144,8 +144,8 @@ void TileNumbers::placeViews(ImplicitLocOpBuilder &b, RoleOp role,
   }
 }
 
-void TileNumbers::place(ImplicitLocOpBuilder &b, RoleOp role, Value tile,
-                        bool uniform) const {
+void TileNumbers::place(ImplicitLocOpBuilder &b, RoleOp role,
+                        Value tile) const {
   IRMapping made, placed;
   for (Operation *op : ops)
     if (isa<gpu::BlockIdOp>(op))
@@ -154,8 +154,6 @@ void TileNumbers::place(ImplicitLocOpBuilder &b, RoleOp role, Value tile,
     Value here = remake(b, value, made);
     if (here == value)
       continue;
-    if (uniform && here.getType().isIndex())
-      here = UniformOp::create(b, here);
     replaceInRole(role, value, here);
     placed.map(value, here);
   }

@@ -35,10 +35,9 @@ class TileNumbers {
 public:
   /// Extents too are read anew for each tile if `withExtents`.
   static TileNumbers of(mlir::Block &entry, bool withExtents = false);
-  /// Makes anew, where `b` stands, what `role` uses and `tile` decides; indices
-  /// are made `uniform` if ptxas must be told that all threads have the same.
-  void place(mlir::ImplicitLocOpBuilder &b, RoleOp role, mlir::Value tile,
-             bool uniform = false) const;
+  /// Makes anew, where `b` stands, what `role` uses and `tile` decides.
+  void place(mlir::ImplicitLocOpBuilder &b, RoleOp role,
+             mlir::Value tile) const;
   /// Erases what nobody is left to use.
   void eraseDead();
 

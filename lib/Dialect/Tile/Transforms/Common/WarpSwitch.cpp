@@ -112,25 +112,16 @@ static bool isUsedInLoop(Value number, Region &region) {
   });
 }
 
-/// Whether a loop inside of `region` counts with `number`.
-static bool endsLoop(Value number, Region &region) {
-  return llvm::any_of(number.getUsers(), [&](Operation *user) {
-    return isa<scf::ForOp>(user) && region.isAncestor(user->getParentRegion());
-  });
-}
-
 /// Nothing above the roles depends on a thread. Parameters and constants need
 /// nothing, nor what is used once.
 void WarpSwitch::makeNumbersUniform(RoleOp role) {
   if (!needs(Workaround::UniformNumbers))
     return;
-  bool endsOnly = role.getSingleThread() && needs(Workaround::UniformEndsAlone);
-  auto *isWanted = endsOnly ? endsLoop : isUsedInLoop;
   for (Value number : usedOfOthers(role.getBody())) {
     Operation *from = number.getDefiningOp();
     if (!number.getType().isIndex() ||
         isa_and_nonnull<arith::ConstantOp, memref::DimOp>(from) ||
-        !isWanted(number, role.getBody()))
+        !isUsedInLoop(number, role.getBody()))
       continue;
     replaceInRole(role, number, UniformOp::create(b, number));
   }

@@ -96,15 +96,11 @@ private:
 };
 
 /// Computes again, at the start of `body`, what `role` uses of a tile's number.
-void placeRole(ImplicitLocOpBuilder &b, RoleOp role, const KernelInfo &info,
-               Block *body) {
+void placeRole(ImplicitLocOpBuilder &b, RoleOp role, Block *body) {
   Block &entry = role->getParentOp()->getBlock()->getParent()->front();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(body);
-  // One thread alone has no other that may differ.
-  bool uniform =
-      !role.getSingleThread() && needs(Workaround::UniformTileNumbers, info);
-  TileNumbers::of(entry).place(b, role, body->getArgument(0), uniform);
+  TileNumbers::of(entry).place(b, role, body->getArgument(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,7 +271,7 @@ void TileLooper::run() {
        llvm::zip(carried, each->getArguments().drop_front()))
     next.push_back(arith::AddIOp::create(b, sent, count.create(b)));
   scf::YieldOp::create(b, next);
-  placeRole(b, role, info, each);
+  placeRole(b, role, each);
 }
 
 struct TileWgmmaLoopTilesPass

@@ -1,5 +1,5 @@
 // Code on scores: what depends on neither score nor key is computed once a row, the rest
-// for 4 keys at once; choices one by one. What is read by the key itself follows each other
+// for 4 keys at once. What is read by the key itself follows each other
 // in memory; other indices are vectors.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
@@ -37,9 +37,10 @@ gpu.module @kernels {
         // CHECK: %[[A:.*]] = tile.gather %[[BIAS]][%[[I]], %[[J]]] : {{.*}}, index, index -> vector<4xf32>
         // CHECK: %[[B:.*]] = tile.gather %[[BIAS]][%[[KEYS]], %[[I]]] : {{.*}}, vector<4xindex>, index -> vector<4xf32>
         // CHECK: %[[T:.*]] = arith.addf %[[A]], %[[B]] : vector<4xf32>
-        // CHECK: arith.addf %[[T]], %[[PART]] : vector<4xf32>
-        // CHECK: arith.cmpf ogt, %{{.*}}, %[[SLOPE]] : f32
-        // CHECK-NEXT: arith.select %{{.*}}, %{{.*}}, %[[SLOPE]] : f32
+        // CHECK: %[[S:.*]] = arith.addf %[[T]], %[[PART]] : vector<4xf32>
+        // CHECK: %[[SLOPES:.*]] = vector.broadcast %[[SLOPE]] : f32 to vector<4xf32>
+        // CHECK: %[[MORE:.*]] = arith.cmpf ogt, %[[S]], %[[SLOPES]] : vector<4xf32>
+        // CHECK: arith.select %[[MORE]], %[[S]], %[[SLOPES]] : vector<4xi1>, vector<4xf32>
         // CHECK: vector.insert_strided_slice %{{.*}}, %{{.*}} {offsets = [0], strides = [1]} : vector<4xf32> into vector<128xf32>
         // CHECK: vector.insert_strided_slice %{{.*}}, %{{.*}} {offsets = [124], strides = [1]}
         // CHECK-NOT: tile.modify
