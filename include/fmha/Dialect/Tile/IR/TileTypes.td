@@ -16,7 +16,7 @@ class Tile_TypeDef<string name, string typeMnemonic> : TypeDef<Tile_Dialect, nam
 }
 
 def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
-  let summary = "A tile value, with its place from the placed level on";
+  let summary = "A tile value, which has a place from the placed level on";
   let description = [{
     Examples: `!tile.tile<128x128xf32>` (tiled level), `!tile.tile<128x64xbf16, #tile.smem<offset = 0>>` and
     `!tile.tile<128xf32, #tile.registers>` (placed level and below).
