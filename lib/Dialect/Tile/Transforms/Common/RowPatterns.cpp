@@ -16,7 +16,7 @@ using namespace fmha::tile;
 
 namespace {
 
-/// Fills registers; each family has a pattern for fills of shared memory.
+/// Fills registers; DistributeMemory.cpp has the pattern for shared memory.
 struct FillRows : public RowPattern<FillOp> {
   using RowPattern::RowPattern;
   LogicalResult
