@@ -31,7 +31,7 @@ fmha::kernelOperands(const schedule::Problem &problem) {
       operands.push_back({list.name, Kind::Pointer});
   if (problem.cuSeqlensQ)
     operands.push_back({"max_q_len", Kind::U32});
-  // Of what is packed the batch is 1.
+  // Packed queries have one batch.
   if (problem.isPart && !problem.cuSeqlensQ)
     operands.push_back({"batch", Kind::U32});
   for (unsigned n = 0; n < problem.captures.size(); ++n)

@@ -1,4 +1,4 @@
-//===- KernelInfo.cpp - What a kernel function says of itself ---*- C++ -*-===//
+//===- KernelInfo.cpp - Problem and schedule of a kernel --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -51,15 +51,16 @@ schedule::Problem tile::readOptionalOperands(Operation *func) {
   return said ? schedule::Problem(said.getValue()) : schedule::Problem();
 }
 
-/// All but an LSE is said by fmha.problem; that is there if there is one
-/// operand more.
+/// Returns the problem with the optional operands of `func`. They are in
+/// fmha.problem, except an LSE, which exists if there is one more operand.
 static schedule::Problem operandsOf(gpu::GPUFuncOp func) {
   schedule::Problem problem = tile::readOptionalOperands(func);
   problem.lse |= func.getNumArguments() > kernelOperands(problem).size();
   return problem;
 }
 
-/// That ops have bounds says enough of masks where fmha.problem is missing.
+/// Derives the mask from the bounds of mask ops, which is exact enough for a
+/// kernel without fmha.problem.
 static void readMask(gpu::GPUFuncOp func, schedule::Problem &problem) {
   func.walk([&](MaskOp op) {
     if (op.getLower() && !problem.mask.left)
@@ -122,8 +123,8 @@ static LogicalResult checkOperands(gpu::GPUFuncOp func) {
   return error << " as operands, got " << func.getFunctionType();
 }
 
-/// Numbers are wrong where one op puts the factor on P and another does not
-/// take it off.
+/// Checks that all ops have the same offset. Results are wrong if one op
+/// multiplies P by the factor and another one does not remove it.
 static LogicalResult checkOffsets(gpu::GPUFuncOp func, uint32_t expected) {
   WalkResult walked = func.walk([&](Operation *op) {
     std::optional<uint32_t> got =
@@ -236,7 +237,7 @@ namespace {
 struct StageText {
   StringLiteral name, maker;
 };
-/// By KernelStage.
+/// Indexed by KernelStage.
 constexpr StageText stageTexts[] = {{"tiled", "convert-fmha-to-tile"},
                                     {"placed", "tile-assign-memory"},
                                     {"specialised", "tile-warp-specialize"},
@@ -247,7 +248,7 @@ const StageText &textOf(KernelStage stage) {
   return stageTexts[unsigned(stage)];
 }
 
-/// What there is of each kind of op.
+/// The kinds of ops that a kernel has.
 struct Evidence {
   bool tiles = false, places = false, roles = false, channels = false,
        instructions = false;
@@ -290,8 +291,8 @@ std::optional<KernelStage> tile::stageOf(gpu::GPUFuncOp func) {
 LogicalResult tile::expectStage(gpu::GPUFuncOp func, KernelStage expected,
                                 StringRef pass) {
   std::optional<KernelStage> stage = stageOf(func);
-  // The conversion to NVVM takes each op for itself, and so a kernel without
-  // any.
+  // The conversion to NVVM lowers ops one by one, so a kernel without tile ops
+  // passes.
   if (!stage && expected == KernelStage::Machine)
     return success();
   if (!stage)

@@ -1,4 +1,4 @@
-//===- MergeAbi.cpp - Parameters of the kernel that combines parts --------===//
+//===- MergeAbi.cpp - Parameters of the kernel that combines splits -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

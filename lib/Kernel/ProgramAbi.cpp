@@ -17,13 +17,13 @@ using namespace mlir;
 using namespace fmha;
 using Kind = KernelParameter::Kind;
 
-/// Whether threads address the memory themselves, in global memory.
+/// Whether threads access the memref directly, in global memory.
 static bool isGlobal(MemRefType type) {
   auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(type.getMemorySpace());
   return space && space.getValue() == gpu::AddressSpace::Global;
 }
 
-/// Whether elements of the last dimension follow each other.
+/// Whether elements of the last dimension are consecutive.
 static bool isDense(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;

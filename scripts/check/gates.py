@@ -26,9 +26,9 @@ LONG_FUNCTIONS = {}
 # thread" do. Folders that still have some, and on how many lines at most.
 AVOIDED_WORDS = re.compile(r"\b(behind|beside|anew|nobody)\b", re.I)
 LINES_OF_AVOIDED_WORDS = {
-    "include/fmha/Dialect/Tile/": 26,
-    "lib/Conversion/": 8,
-    "lib/Dialect/Tile/": 56,
+    "include/fmha/Dialect/Tile/": 6,
+    "lib/Conversion/": 4,
+    "lib/Dialect/Tile/": 13,
 }
 
 

@@ -18,9 +18,10 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     already has, for example one written by hand, is kept, and gets the planner's roles if it has none; a schedule for another
     target, or one that contradicts an option, is an error. Extents that types or options give are hints: they rank the
     schedules, and each schedule is correct for any launch. If they show that a launch leaves SMs idle, the planner splits the
-    KV blocks over several CTAs, so that an op of static shapes may become two kernels and a workspace; `splits=1` keeps it one
-    kernel. Each field of a schedule that may be fixed is an option, `auto` or its value: docs/fields.md. A `fmha.merge` gets the target. The choice, the loads of its units, each runner-up, and each reason for which
-    candidates were rejected are emitted as remarks of category `fmha-plan`.
+    KV blocks over several CTAs, so that an op of static shapes may become two kernels and a workspace; `splits=1` keeps it
+    one kernel. Each field of a schedule that may be fixed is an option, `auto` or its value: docs/fields.md. A `fmha.merge`
+    gets the target. The choice, the loads of its units, each runner-up, and each reason for which candidates were rejected
+    are emitted as remarks of category `fmha-plan`.
 
     Before:
     ```mlir

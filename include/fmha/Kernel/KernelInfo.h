@@ -1,4 +1,4 @@
-//===- KernelInfo.h - What a kernel function says of itself -----*- C++ -*-===//
+//===- KernelInfo.h - Problem and schedule of a kernel ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,17 +24,17 @@ namespace fmha::tile {
 
 class KernelAttr;
 
-/// Problem, schedule and memory map of a kernel: of one that an attention op
-/// made from its operands, ops and `fmha.schedule`, of another program from its
-/// `tile.kernel`.
+/// Problem, schedule and memory map of a kernel. For a kernel made from an
+/// attention op they come from its operands, ops and `fmha.schedule`, for
+/// another program from its `tile.kernel`.
 struct KernelInfo {
   schedule::Problem problem;
   schedule::Schedule schedule;
   schedule::MemoryMap map;
-  /// No attention op made the kernel: `problem` is empty, and of `schedule`
-  /// target and roles count.
+  /// The kernel was not made from an attention op: `problem` is empty, and
+  /// `schedule` has only target and roles.
   bool isProgram = false;
-  /// Of a program, boxRows() of its operands.
+  /// boxRows() of the operands of a program.
   std::vector<unsigned> programBoxes;
 
   /// Returns the rows of the boxes in which TMA copies tiles of operand
@@ -49,7 +49,7 @@ inline bool needs(Workaround what, const KernelInfo &info) {
          schedule::demand::needs(what, info.problem, info.schedule);
 }
 
-/// Returns the regions of `kernel`, none before tile-assign-memory has run.
+/// Returns the regions of `kernel`; there are none before tile-assign-memory.
 schedule::MemoryMap memoryOf(KernelAttr kernel);
 /// Returns the information of `func`, for which isTiledKernel() holds. Errors:
 /// its target cannot hold its schedule, or its operands are not those of such a
@@ -57,26 +57,24 @@ schedule::MemoryMap memoryOf(KernelAttr kernel);
 mlir::FailureOr<KernelInfo> readKernelInfo(mlir::gpu::GPUFuncOp func);
 /// Whether `func` has an `fmha.schedule` or a `tile.kernel`.
 bool isTiledKernel(mlir::Operation *func);
-/// Returns the schedule of `func`, a kernel at any level: of a program one with
-/// the target and roles of its `tile.kernel`.
+/// Returns the schedule of `func`, a kernel at any level; for a program one
+/// with the target and roles of its `tile.kernel`.
 schedule::Schedule scheduleOf(mlir::Operation *func);
 
-/// The tensors besides q, k, v and o that a kernel has, as far as
-/// `fmha.problem` of `func`, a gpu.func or llvm.func, says so; an LSE needs no
-/// mark.
+/// Returns a problem with the optional operands of `func`, a gpu.func or
+/// llvm.func, according to its `fmha.problem`. An LSE may be missing there.
 schedule::Problem readOptionalOperands(mlir::Operation *func);
 
-/// What a kernel has been through, as far as its ops show, in the order of the
-/// passes.
+/// The stage of a kernel in the order of the passes, according to its ops.
 enum class KernelStage { Tiled, Placed, Specialised, Synchronised, Machine };
 
-/// Absent for a kernel without tile ops.
+/// Returns the stage of a kernel; nothing if it has no tile ops.
 std::optional<KernelStage> stageOf(mlir::gpu::GPUFuncOp func);
 
-/// Fails with a diagnostic on `func` where its ops show another stage than
-/// `expected`, the input of `pass`: it names the pass to run first, or says
-/// that `pass` has been here. A kernel without tile ops is at no stage; it
-/// passes where `expected` is Machine, whose ops are taken one by one.
+/// Emits an error at `func` and fails if it is at another stage than
+/// `expected`, the input of `pass`. The message has the pass to run first, or
+/// reports that `pass` has been run already. A kernel without tile ops is at no
+/// stage; it passes if `expected` is Machine, whose ops are lowered one by one.
 mlir::LogicalResult expectStage(mlir::gpu::GPUFuncOp func, KernelStage expected,
                                 llvm::StringRef pass);
 

@@ -1,4 +1,4 @@
-//===- MergeAbi.h - Parameters of the kernel that combines parts -*- C++ -*-==//
+//===- MergeAbi.h - Parameters of the kernel that combines splits -*- C++ -*-=//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As KernelAbi.h for attention: one list that the kernel and its launch
-// manifest follow.
+// Like KernelAbi.h for attention, the list of parameters that the kernel and
+// its launch manifest use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,28 +24,30 @@ class MLIRContext;
 
 namespace fmha {
 
-/// What a kernel of fmha.merge computes. Where rows are packed, those after
-/// the last sequence are left as they are.
+/// The problem of a kernel of fmha.merge. If rows are packed, those after the
+/// last sequence are not written.
 struct MergeProblem : schedule::Facts {
   unsigned headDim = 128;
   /// "f16", "bf16" or "f32".
   std::string output = "bf16";
 };
 
-/// What combines the parts of a split of `problem`.
+/// Returns the problem of the kernel that combines the splits of `problem`.
 MergeProblem mergeOf(const schedule::Problem &problem);
-/// As the kernel carries it, in `fmha.merge`.
+/// Returns the attribute `fmha.merge` of the kernel for `problem`.
 mlir::DictionaryAttr describeMerge(const MergeProblem &problem,
                                    mlir::MLIRContext *ctx);
 
 constexpr unsigned mergeThreads = 128;
-/// A row has a warp for each 128 columns of the head dim, one, two or all four.
+/// Returns the rows of a CTA. A row has a warp for each 128 columns of the head
+/// dim: one, two or all four.
 unsigned mergeRowsPerCta(unsigned headDim);
 
-/// o_parts, max_parts, sum_parts and o, then as far as there are any lse,
-/// row_max, row_sum, sink and cu_seqlens_q as pointers; the strides in elements
-/// of all but the last two, `_stride_part` of parts first; then parts, q_len
-/// and q_heads, and with cu_seqlens_q the number of sequences, batch.
+/// Returns the parameters: o_parts, max_parts, sum_parts and o, and, if there
+/// are any, lse, row_max, row_sum, sink and cu_seqlens_q as pointers; the
+/// strides in elements of all except sink and cu_seqlens_q, with `_stride_part`
+/// first; then parts, q_len and q_heads, and with cu_seqlens_q the number of
+/// sequences, batch.
 std::vector<KernelParameter> mergeParameters(const MergeProblem &problem);
 
 } // namespace fmha

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As KernelAbi.h, for kernels with `tile.kernel`, whose operands may be any.
+// Like KernelAbi.h, for kernels with `tile.kernel`, which may have any
+// operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +22,18 @@
 namespace fmha {
 
 /// Returns the parameters of a program with operands of types `operands`.
-/// Operand n is called "arg<n>": a memref [batch, length, heads, dim] of f16 or
-/// bf16 a tensor map; one of f32, a memref [batch, heads, length] of f32 and a
-/// memref in global memory a pointer; an i32 itself. A memref in global memory
-/// is called "capture<k>" instead. After the operands come the dynamic extents
-/// of each memref, "arg<n>_size<d>", and its strides in elements but the last
-/// one, where it is a pointer. Errors, at `emitError`: an operand of another
-/// type.
+/// Operand n has the name "arg<n>", or "capture<k>" if it is a memref in global
+/// memory. A memref [batch, length, heads, dim] of f16 or bf16 becomes a tensor
+/// map; one of f32, a memref [batch, heads, length] of f32 and a memref in
+/// global memory become pointers; an i32 stays one. After the operands come the
+/// dynamic extents of each memref, "arg<n>_size<d>", and, if it is a pointer,
+/// its strides in elements without the last one. Errors, by `emitError`: an
+/// operand of another type.
 mlir::FailureOr<std::vector<KernelParameter>>
 programParameters(llvm::ArrayRef<mlir::Type> operands,
                   llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// As extentParameter(), for an operand of a program.
+/// Like extentParameter(), for an operand of a program.
 std::string programExtent(const std::string &operand, unsigned dimension);
 
 } // namespace fmha

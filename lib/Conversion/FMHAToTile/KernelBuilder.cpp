@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// One KV block: a step of softmax for each query tile that has rows.
+/// Builds one KV block: a step of softmax for each query tile that has rows.
 static void buildBlock(KeyBlocks &blocks, QueryTiles &queries,
                        OnlineSoftmax &softmax, Value block,
                        MutableArrayRef<State> states) {

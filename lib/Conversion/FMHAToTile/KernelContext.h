@@ -1,4 +1,4 @@
-//===- KernelContext.h - What all parts of a kernel build with --*- C++ -*-===//
+//===- KernelContext.h - Shared state of a kernel's builders ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -33,9 +33,10 @@ struct KernelContext {
                                                  &func.getBody().front())) {}
 
   bool isPacked() const { return plan.packHeads > 1; }
-  /// Query rows that a query tile has, of each of its heads.
+  /// Returns the number of query rows of a query tile, for each of its heads.
   int64_t rowsOfTile() const { return plan.qTileRows / plan.packHeads; }
-  /// Columns of the query and key tiles, and of those of value and output.
+  /// Return the number of columns of the query and key tiles, and of the value
+  /// and output tiles.
   int64_t keyColumns() { return schedule::paddedColumns(op.getHeadDim()); }
   int64_t outputColumns() {
     return schedule::outputColumns(op.getProblem(), plan);
@@ -59,7 +60,7 @@ struct KernelContext {
     return mlir::memref::DimOp::create(b, func.getArgument(argument),
                                        dimension);
   }
-  /// Returns the operand of that name; null if the kernel has none.
+  /// Returns the operand with that name; null if the kernel has none.
   mlir::Value operand(const std::string &name) {
     auto n = parameterIndex(kernelOperands(problem), name);
     return n ? mlir::Value(func.getArgument(*n)) : mlir::Value();
@@ -74,13 +75,13 @@ struct KernelContext {
       return tile;
     return tile::SliceOp::create(b, type.columns(first, count), tile, first);
   }
-  /// Returns `of2` where `second` holds, else `of1`.
+  /// Returns `of2` if `second` holds, otherwise `of1`.
   mlir::Value select(mlir::Value second, mlir::Value of2, mlir::Value of1) {
     return of1 == of2 ? of1
                       : mlir::arith::SelectOp::create(b, second, of2, of1);
   }
-  /// Names the region of the memory map in which the result of `made` lies or
-  /// is handed over, and the one for rows that reach it from another role.
+  /// Sets the region of the memory map for the result of `made`, and the one
+  /// for numbers of rows that `made` receives from another role.
   template <typename OpTy>
   OpTy inRegion(OpTy made, const llvm::Twine &name, int64_t column = 0,
                 const llvm::Twine &rows = "") {
@@ -92,7 +93,7 @@ struct KernelContext {
 
   AttentionOp op;
   const schedule::Schedule &plan;
-  /// What the kernel computes: of a split, parts.
+  /// The problem of the kernel; with splits that of the partial results.
   schedule::Problem problem;
   mlir::gpu::GPUFuncOp func;
   mlir::ImplicitLocOpBuilder b;

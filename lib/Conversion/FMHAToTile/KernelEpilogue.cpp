@@ -1,4 +1,4 @@
-//===- KernelEpilogue.cpp - What a kernel writes --------------------------===//
+//===- KernelEpilogue.cpp - Outputs of a kernel ---------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,13 +15,14 @@ using namespace fmha;
 using tile::TileType;
 
 namespace {
-/// Views of what the kernel writes, and of the sinks; null where it has none.
+/// Views of the outputs of the kernel, and of the sinks; null if it has none.
 struct OutputViews {
   Value output, lse, rowMax, rowSum, sinks;
 };
 } // namespace
 
-/// The output of one query tile; `sum` has the sink in it where one counts.
+/// Builds the output of one query tile. `sum` includes the sink if the output
+/// is divided by the sum.
 static void buildOutput(KernelContext &k, Value view, Value row, unsigned tile,
                         Value acc, Value sum) {
   bool undivided = k.problem.unnormalised;
@@ -39,8 +40,9 @@ static void buildOutput(KernelContext &k, Value view, Value row, unsigned tile,
   tile::StoreOp::create(k.b, out, view, row);
 }
 
-/// Every pass has what there is once a row; the first one writes it, for the
-/// others there are no rows.
+/// Builds the views of the outputs. All CTAs of a row block compute the outputs
+/// with one number per row, but only the one with the first columns of O writes
+/// them: for the others these views have no rows.
 static OutputViews viewOutputs(KernelContext &k, const Coordinates &at) {
   OutputViews views;
   tile::ViewPlace place = placeOfQueries(k, at);
@@ -68,7 +70,7 @@ static OutputViews viewOutputs(KernelContext &k, const Coordinates &at) {
   return views;
 }
 
-/// LSE, maximum and sum of each row, as far as they are asked for.
+/// Builds the LSE, maximum and sum of each row, if the op has these outputs.
 static void buildRowOutputs(KernelContext &k, const OutputViews &views,
                             Value row, const State &state, Value sink) {
   auto store = [&](Value view, Value value) {
@@ -77,7 +79,8 @@ static void buildRowOutputs(KernelContext &k, const OutputViews &views,
   if (views.lse)
     store(views.lse, tile::LseOp::create(k.b, k.rowType(), state.max, state.sum,
                                          sink, softmaxScale(k)));
-  // The loop's maximum is one of products, which softmax scales to base 2.
+  // The loop's maximum is that of unscaled scores, which softmax scales to base
+  // 2.
   if (views.rowMax) {
     double scale = softmaxScale(k).getValueAsDouble() * llvm::numbers::ln2;
     store(views.rowMax,
@@ -91,12 +94,12 @@ static void buildRowOutputs(KernelContext &k, const OutputViews &views,
 static void buildTileEpilogue(KernelContext &k, const OutputViews &views,
                               Value row, unsigned tile, const State &state) {
   Value total = state.sum, sink;
-  // Sinks are taken in log2 units.
+  // Sinks are converted to log2 units.
   if (views.sinks)
     sink = tile::LoadRowsOp::create(
         k.b, k.rowType(), views.sinks,
         k.b.getF32FloatAttr(float(llvm::numbers::log2e)));
-  // A sink counts where something is divided by the sum.
+  // A sink is part of the sum that the output is divided by.
   if (sink && !k.problem.unnormalised)
     total = tile::AddSinkOp::create(k.b, k.rowType(), state.max, state.sum,
                                     sink, softmaxScale(k));

@@ -1,4 +1,4 @@
-//===- KernelEpilogue.h - What a kernel writes ------------------*- C++ -*-===//
+//===- KernelEpilogue.h - Outputs of a kernel -------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -32,7 +32,7 @@ Value KeyBlocks::buildCount() {
 }
 
 /// Returns views of the keys and values of `keys`: of the second segment, if
-/// there is one, where `isSecond` holds.
+/// there is one and `isSecond` holds.
 KeyViews KeyBlocks::view(const Sequence &keys, Value isSecond) {
   tile::ViewPlace place;
   place.batch = keys.batch;
@@ -79,8 +79,8 @@ KeyBlock KeyBlocks::buildOfFirst(Value block) {
   return made;
 }
 
-/// Makes `made`, a block of the first segment, one of the second where `block`
-/// is among its blocks.
+/// Changes `made`, a block of the first segment, to one of the second segment
+/// if `block` is among the blocks of that.
 void KeyBlocks::chooseSource(KeyBlock &made, Value block) {
   const SecondKeys &second = *at.second;
   made.second =

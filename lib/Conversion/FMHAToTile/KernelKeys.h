@@ -19,24 +19,24 @@ struct KeyViews {
   mlir::Value values;
 };
 
-/// What one KV block has, in the loop over blocks.
+/// The values of one KV block in the loop over blocks.
 struct KeyBlock {
-  /// The keys of its source, of which it has those from `column` on.
+  /// The keys of its segment; those of the block begin at `column`.
   Sequence keys;
   mlir::Value column;
-  /// Row r sees keys r + `lower` to r + `upper`; null where nothing bounds it.
+  /// Row r sees keys r + `lower` to r + `upper`; null if there is no bound.
   mlir::Value lower, upper;
-  /// Whether it is of the second source; null if there is none.
+  /// Whether it is a block of the second segment; null if there is none.
   mlir::Value second;
   KeyViews views;
 };
 
-/// Messages of one KV block: chunks of the columns of K, of the keys of V.
+/// Messages of one KV block: chunks of the columns of K, and of the keys of V.
 struct BlockTiles {
   llvm::SmallVector<mlir::Value> keys, values;
 };
 
-/// The KV blocks that the loop goes through, and their messages.
+/// Builds the KV blocks of the loop, and their messages.
 class KeyBlocks {
 public:
   /// Builds the views that are made before the loop.
@@ -51,8 +51,8 @@ public:
   ///                   : first + block·keys
   /// The loop recomputes bounds, so that softmax keeps few live values.
   KeyBlock buildBlock(mlir::Value block);
-  /// Loads a block. Where V is the first columns of K, and shares its message,
-  /// it is a slice.
+  /// Loads a block. If V is the first columns of K, and shares its message, the
+  /// tiles of V are slices.
   BlockTiles load(const KeyBlock &keys);
 
 private:
@@ -66,7 +66,7 @@ private:
   const Coordinates &at;
   /// First columns of the chunks of K; null for 0.
   llvm::SmallVector<mlir::Value> chunkColumns;
-  /// Views of the keys, where there is one source of them.
+  /// Views of the keys and values, if there is one KV segment.
   KeyViews views;
 };
 

@@ -51,8 +51,8 @@ static Sequence buildSequence(KernelContext &k, Value extent, Value batch,
 /// most keys: the longest CTAs start first, so that none is left alone at the
 /// end of a launch. A static CTA, which computes several tiles in a known
 /// order, computes two neighbors: the longest with the shortest, and so on, so
-/// that all pairs take as long. Every other head is in reverse order, so that
-/// the middle blocks of odd counts pair up.
+/// that all pairs take equally long. Every other head is in reverse order, so
+/// that the middle blocks of odd counts pair up.
 static Value buildRowBlock(KernelContext &k, Value id, Value rowBlocks) {
   Value number = k.make<arith::RemUIOp>(id, rowBlocks);
   if (!k.op.getMask().rightBound())
@@ -164,7 +164,8 @@ static Value buildFirstKey(KernelContext &k, const Coordinates &at) {
 /// Returns the number of KV blocks. The last row of the CTA, i = min(first +
 /// rows, q_len) - 1, sees keys up to i + offset + right, so the CTA needs
 /// min(first + rows, q_len) + offset + right keys, and none if that is
-/// negative. Without a window the last row sits at the last key at most.
+/// negative. Without a window the last row is aligned with the last key at
+/// most.
 static Value buildBlockCount(KernelContext &k, const Coordinates &at,
                              const schedule::Mask &mask) {
   Value keys = at.keys.length;
@@ -237,7 +238,7 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
     at.rows.push_back(
         k.make<arith::AddIOp>(first, k.index(int64_t(tile) * k.rowsOfTile())));
-  // One message serves either segment, so both have the same form of bounds.
+  // One load serves both segments, so both have the same kind of tensor map.
   if (k.op.getKey2() && k.op.getProblem().kvEndsPerSequence() && !at.keys.start)
     at.keys.start = k.index(0);
   at.offset = buildOffset(k, at, k.op.getMask());

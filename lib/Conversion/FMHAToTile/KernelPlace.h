@@ -13,48 +13,49 @@
 
 namespace fmha {
 
-/// The rows of a tensor that one sequence has: those of a batch, `start` null,
-/// or `length` rows from `start` on. All of type index.
+/// The rows of one sequence in a tensor: those of a batch, with a null `start`,
+/// or `length` rows from `start` on. All values are of type index.
 struct Sequence {
   mlir::Value batch, start, length;
 };
 
-/// The keys of a second source, as a CTA sees them; blocks of it follow those
-/// of the first one in the loop.
+/// The keys of the second KV segment for a CTA. In the loop its blocks follow
+/// those of the first segment.
 struct SecondKeys {
   Sequence keys;
   mlir::Value offset, firstKey, blocks;
 };
 
-/// What one CTA knows of its place in the grid, all of type index.
+/// The coordinates of one CTA's work, all of type index.
 struct Coordinates {
-  /// The number of the sequence, which is that of its batch or of its entry.
+  /// The number of the sequence: its batch, or its entry in varlen metadata.
   mlir::Value sequence;
   mlir::Value head, kvHead;
-  /// Where rows are packed of several heads: `head` is the first of them,
-  /// `member` its number in the group of `kvHead`, and `count` how many the
-  /// group has from there on. Null otherwise.
+  /// With packed heads, `head` is the first of them, `member` its number in the
+  /// group of `kvHead`, and `count` the number of heads that the group has from
+  /// there on. Null otherwise.
   mlir::Value member, count;
   Sequence queries, keys;
-  /// The batch of what is written: that of the queries, after those of the
-  /// parts before.
+  /// The batch of the outputs: that of the queries, after all batches of
+  /// earlier splits.
   mlir::Value outputBatch;
   /// First query row of each tile.
   llvm::SmallVector<mlir::Value> rows;
-  /// The first key that some row of the CTA may see, down to a whole block;
-  /// null for 0. And the KV blocks from there on that rows of it may see.
+  /// The first key that a row of the CTA may see, rounded down to a whole
+  /// block, null for 0; and the number of KV blocks from there on that its rows
+  /// may see.
   mlir::Value firstKey, blocks;
-  /// The key that query row 0 sits at: kv_len - q_len, or 0; null without a
-  /// mask.
+  /// The key that query row 0 is aligned with: kv_len - q_len, or 0; null
+  /// without a mask.
   mlir::Value offset;
   /// First column of V and O that the CTA computes; null if it computes all.
   mlir::Value column;
-  /// The part of the KV blocks that the CTA goes through; null if it is all.
+  /// The split of the KV blocks that the CTA computes; null if it computes all.
   mlir::Value split;
   std::optional<SecondKeys> second;
 };
 
-/// Builds what one CTA knows of its place in the grid.
+/// Builds the coordinates of a CTA from its number in the grid.
 Coordinates buildCoordinates(KernelContext &k);
 
 /// Returns the coordinates of the queries; with packed heads both as a query

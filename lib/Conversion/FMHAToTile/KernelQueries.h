@@ -22,8 +22,8 @@ public:
   mlir::Value getView() const { return view; }
   mlir::Value getTile(unsigned tile) const { return tiles[tile]; }
 
-  /// Returns the values of `body`, which stands in a branch where the CTA may
-  /// have no rows for `tile`, or else `otherwise`:
+  /// Returns the values of `body`, or `otherwise` if the CTA has no rows for
+  /// `tile`. It emits a branch if that is possible:
   ///   %s:3 = scf.if %active { ...; yield %max, %sum, %acc } else { yield %old }
   llvm::SmallVector<mlir::Value>
   ifActive(unsigned tile, mlir::ValueRange otherwise,
@@ -33,7 +33,7 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   mlir::Value view;
   llvm::SmallVector<mlir::Value> tiles;
-  /// Whether the CTA has rows for each query tile; null where its work is done
+  /// Whether the CTA has rows for each query tile; null if the tile is computed
   /// in any case.
   llvm::SmallVector<mlir::Value> active;
 };

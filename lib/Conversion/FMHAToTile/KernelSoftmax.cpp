@@ -19,19 +19,19 @@ using namespace fmha;
 using tile::TileType;
 
 /// P of one block and one query tile in 16 bits, in slices of keys, and the
-/// running sum with it.
+/// running sum that includes it.
 struct OnlineSoftmax::Exponentials {
   SmallVector<Value> slices;
   Value sum;
 };
 
-/// Whether code of the op's own makes scores of products, and scales them.
+/// Whether the op has a score_mod region, which also scales the products.
 static bool hasScoreCode(KernelContext &k) {
   return k.op.getScore() != nullptr;
 }
 
-/// Returns |scale|·log2 e as the kernel knows it: in f32, where a subnormal
-/// counts as 0. 0 stands for scores that are all equal.
+/// Returns |scale|·log2 e in f32, with 0 in place of a subnormal. It is 0 if
+/// all scores are equal.
 static float log2Scale(KernelContext &k) {
   if (hasScoreCode(k))
     return llvm::numbers::log2e * factorScore(k.op).factor;
@@ -44,7 +44,7 @@ FloatAttr fmha::softmaxScale(KernelContext &k) {
   return k.b.getF32FloatAttr(scale == 0 ? 1.0f : scale);
 }
 
-/// Returns log2 of the factor that P has, and the accumulator with it.
+/// Returns log2 of the factor of P, which the accumulator has, too.
 static IntegerAttr offsetAttr(KernelContext &k) {
   return k.b.getI32IntegerAttr(k.plan.pOffset);
 }
@@ -65,7 +65,7 @@ SmallVector<Value> OnlineSoftmax::buildInitialState() {
   return values;
 }
 
-/// s = q·kᵀ, over the chunks of K: s = q0·k0ᵀ; s += q1·k1ᵀ; ...
+/// Builds s = q·kᵀ over the chunks of K: s = q0·k0ᵀ; s += q1·k1ᵀ; ...
 Value OnlineSoftmax::buildScores(unsigned tile, Value query,
                                  ArrayRef<Value> keys) {
   TileType type = k.tileType(k.plan.kvBlock, k.b.getF32Type());
@@ -75,8 +75,8 @@ Value OnlineSoftmax::buildScores(unsigned tile, Value query,
     int64_t columns = cast<TileType>(key.getType()).getColumns();
     Value q = k.slice(query, first, columns);
     // The maximum may be taken before the scaling only if the scale is
-    // positive: the product takes a minus sign, and a scale of 0 is applied at
-    // once.
+    // positive. So a minus sign is applied to the product, and a scale of 0 to
+    // the scores.
     auto dot = tile::DotOp::create(
         k.b, type, q, key, s, Value(), /*transpose_b=*/true,
         /*negate=*/!hasScoreCode(k) && k.op.getScaleOrDefault() < 0,
@@ -87,9 +87,9 @@ Value OnlineSoftmax::buildScores(unsigned tile, Value query,
   return s;
 }
 
-/// P in one piece is summed before it is rounded: there are not registers for
-/// both. Of slices each is rounded at once, so that its product can begin, and
-/// the sum, which nothing waits for, follows the last one.
+/// P in one piece is summed before it is rounded, because there are not enough
+/// registers for both. A slice of P is rounded at once, so that its product can
+/// begin; the sum, which no product needs, comes after the last slice.
 OnlineSoftmax::Exponentials OnlineSoftmax::buildExponentials(unsigned tile,
                                                              Value s,
                                                              tile::RowMaxOp max,
@@ -118,8 +118,8 @@ OnlineSoftmax::Exponentials OnlineSoftmax::buildExponentials(unsigned tile,
   return made;
 }
 
-/// acc += p·v, over the slices of P and the chunks of V. Where one ends inside
-/// the other, the longer one is cut:
+/// Builds acc += p·v over the slices of P and the chunks of V. If their lengths
+/// differ, the longer ones are cut:
 ///   acc = p0·v[0:], acc += p1·v[64:]     two slices of P, V whole
 Value OnlineSoftmax::buildProduct(ArrayRef<Value> slices,
                                   ArrayRef<Value> values, Value acc) {

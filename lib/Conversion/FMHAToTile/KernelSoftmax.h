@@ -32,7 +32,7 @@ public:
 
   /// Returns the states of all query tiles before the first step.
   llvm::SmallVector<mlir::Value> buildInitialState();
-  /// One KV block and one query tile of online softmax:
+  /// Builds online softmax for one KV block and one query tile:
   ///   s = q·kᵀ; m' = max(m, rows of s); p = 2^((s - m')·c); l' = l·alpha + sum
   ///   p; acc' = acc·alpha + p·v.
   State buildStep(unsigned tile, mlir::Value query, const BlockTiles &block,

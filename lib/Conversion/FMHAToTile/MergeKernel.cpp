@@ -134,8 +134,8 @@ private:
   const MergeProblem &problem;
   unsigned rowsPerCta;
   Value lane, laneOfRow, row, head, batch;
-  /// Of this row: addresses in split 0, the maximum, the same or 0 if there is
-  /// none, and the sum.
+  /// Values of this row: the addresses of its maximum and sum in split 0; the
+  /// maximum; the maximum, or 0 if there is none; the sum; and the sink.
   Value maxima, sums, top, shift, total, sink;
 };
 
@@ -438,7 +438,7 @@ LLVM::LLVMFuncOp fmha::buildMergeKernel(gpu::GPUModuleOp module,
   func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                 b.getI32IntegerAttr(mostRegisters));
   func->setAttr("fmha.merge", describeMerge(problem, ctx));
-  // As in the partial kernels.
+  // The same as in the kernels of the splits.
   func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
       {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
   func.addEntryBlock(b);

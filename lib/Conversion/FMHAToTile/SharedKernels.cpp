@@ -71,8 +71,9 @@ private:
                               both);
                         });
   }
-  /// The n-th capture equals the n-th one; other values from above are
-  /// constants and arithmetic on them (attention.C25).
+  /// Whether two values are equal. Captures are if they have the same number;
+  /// other values from above are constants and arithmetic on constants
+  /// (attention.C25).
   bool equal(Value a, Value b) {
     if (Value known = pairs.lookup(a))
       return known == b;

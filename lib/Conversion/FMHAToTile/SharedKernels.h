@@ -1,5 +1,4 @@
-//===- SharedKernels.h - Ops that compute the same share a kernel -*- C++
-//-*-===//
+//===- SharedKernels.h - Kernels that several ops share ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,7 +13,7 @@
 
 namespace fmha {
 
-/// The kernels that the ops of one symbol table name. Two ops share a kernel if
+/// The kernels of the ops of one symbol table. Two ops share a kernel if
 /// they have the same problem and schedule (target included), and score regions
 /// that are structurally equal. Extents of static types, which kernels take at
 /// run time, and locations do not count.

@@ -219,7 +219,7 @@ MACHINE_PATTERN(FenceOp) {
 
 MACHINE_PATTERN(SmemAddressOp) { return sharedAddress(b, op.getOffset()); }
 
-/// base + column, and lane + 32·(warp mod 4) in the upper half.
+/// Emits base + column, with lane + 32·(warp mod 4) in the upper half.
 MACHINE_PATTERN(TmemAddressOp) {
   int32_t offset = layout::tmemAddress(op.getLane(), op.getColumn());
   Value address = LLVM::AddOp::create(b, adaptor.getBase(), i32(b, offset));

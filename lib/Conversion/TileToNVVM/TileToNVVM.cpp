@@ -192,7 +192,7 @@ struct LowerReturn : public OpConversionPattern<gpu::ReturnOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Extents, and what threads write
+// Extents, and stores of threads
 //===----------------------------------------------------------------------===//
 
 /// Returns the parameter that holds an extent of operand `number`, if any.
@@ -248,7 +248,7 @@ static Value elementAddress(ImplicitLocOpBuilder &b, Operation *op,
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
-/// lse[b, h, r], row_max[b, h, r], ...
+/// Lowers stores to lse[b, h, r], row_max[b, h, r], ...
 struct LowerRowStore : public OpConversionPattern<memref::StoreOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult

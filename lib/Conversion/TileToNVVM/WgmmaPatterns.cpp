@@ -145,8 +145,8 @@ struct LowerWgmmaCommit : public OpConversionPattern<WgmmaCommitOp> {
   }
 };
 
-/// Operands in the order of the constraints: the registers of D, those of D
-/// again if it is added to, A, B.
+/// The operands of the statement are the registers of D, those of the
+/// accumulator if there is one, A and B, in the order of the constraints.
 struct LowerWgmma : public OpConversionPattern<WgmmaOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult

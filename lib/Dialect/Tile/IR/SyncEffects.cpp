@@ -1,4 +1,4 @@
-//===- SyncEffects.cpp - What the machine ops do ----------------*- C++ -*-===//
+//===- SyncEffects.cpp - Effects of the machine ops -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -68,7 +68,7 @@ void CommitOp::getSyncEffects(Effects &effects) {
 }
 
 void FenceOp::getSyncEffects(Effects &effects) {
-  // By FenceKind.
+  // Indexed by FenceKind.
   constexpr Action actions[] = {Action::FenceBefore, Action::FenceAfter,
                                 Action::FenceProxy, Action::FenceInit};
   effects.push_back({actions[unsigned(getKind())]});
@@ -116,7 +116,7 @@ void TmaStoreWaitOp::getSyncEffects(Effects &effects) {
 
 static constexpr int64_t responseBytes = 16, numberBytes = 4;
 
-/// The response comes as a copy of TMA does.
+/// The response is written and signaled like a copy by TMA.
 void TryCancelOp::getSyncEffects(Effects &effects) {
   effects.push_back(access(Unit::TmaLoad, Memory::Shared, true, Value(),
                            getOffset(), responseBytes));
@@ -144,10 +144,11 @@ void NextTileOp::getSyncEffects(Effects &effects) {
 // Tensor memory
 //===----------------------------------------------------------------------===//
 
-/// Bytes of the base address that tcgen05.alloc leaves in shared memory.
+/// Bytes of the base address that tcgen05.alloc stores in shared memory.
 static constexpr int64_t baseBytes = 4;
 
-/// To hand out columns is to write them: nobody may use them before it knows.
+/// An allocation counts as a write of the columns, so that every access has to
+/// be ordered after it.
 void TmemAllocOp::getSyncEffects(Effects &effects) {
   effects.push_back(access(Unit::Threads, Memory::Shared, true, Value(),
                            getOffset(), baseBytes));
@@ -166,8 +167,8 @@ void TmemDeallocOp::getSyncEffects(Effects &effects) {
       access(Unit::TmemStore, Memory::Tensor, true, Value(), 0, getColumns()));
 }
 
-/// A thread's columns; with `split` one half of the threads have those that lie
-/// so far to the right.
+/// Appends the access to a thread's columns; with `split` one half of the
+/// threads access columns that lie `split` further right.
 static void moveRow(Unit unit, Value address, Value registers,
                     std::optional<uint32_t> split, Effects &effects) {
   int64_t columns = cast<VectorType>(registers.getType()).getNumElements();
@@ -207,8 +208,8 @@ static int64_t rowsOfA(uint32_t instruction) {
 static int64_t rowsOfB(uint32_t instruction) {
   return ((instruction >> 17) & 0x3F) << 3;
 }
-/// M and N: of one kind products of these are executed in order, whichever way
-/// their factors lie and whatever their signs.
+/// Returns the fields M and N. Products of one kind with equal M and N execute
+/// in order, whatever the layout and the sign of their factors.
 static uint32_t shapeOf(uint32_t instruction) {
   constexpr uint32_t m = 0x1F << 24, n = 0x3F << 17;
   return instruction & (m | n);
@@ -220,11 +221,11 @@ static int64_t leadingOffset(uint64_t fields) {
   return ((fields >> 16) & 0x3FFF) << 4;
 }
 
-/// One 128-byte row of the swizzle, elements of it, and elements of K that one
-/// MMA takes.
+/// Bytes of a row of the 128-byte swizzle, its elements, and the elements of K
+/// of one MMA.
 static constexpr int64_t rowBytes = 128, rowElements = 64, depth = 16;
 
-/// What `descriptor` was made of: numbers are added to one.
+/// Returns the op that made `descriptor`, to which numbers may have been added.
 static DescriptorOp descriptorOf(Value descriptor) {
   while (Operation *op = descriptor.getDefiningOp()) {
     if (auto made = dyn_cast<DescriptorOp>(op))
@@ -236,8 +237,9 @@ static DescriptorOp descriptorOf(Value descriptor) {
   return {};
 }
 
-/// The bytes of an operand: K-major the panel's rows, of which the MMA takes a
-/// strip; MN-major `depth` rows of each panel.
+/// Appends the reads of an operand: if it is K-major, of the panel's rows, of
+/// which the MMA reads a strip; if it is MN-major, of `depth` rows of each
+/// panel.
 static void readShared(Unit unit, Value descriptor, int64_t extent,
                        bool transposed, Effects &effects, int64_t behind = 0) {
   auto read = [&](int64_t offset, int64_t bytes) {
@@ -311,14 +313,15 @@ void WgmmaCommitOp::getSyncEffects(Effects &effects) {
   effects.push_back({Action::WgmmaCommit});
 }
 
-/// Whoever has the registers from here on may write them.
+/// The wait counts as a write of the registers, because ops after it may write
+/// them.
 void WgmmaWaitOp::getSyncEffects(Effects &effects) {
   effects.push_back(withAmount(Action::WgmmaWait, getPending()));
   for (Value value : getValues())
     effects.push_back(onRegisters(Unit::Threads, true, value));
 }
 
-/// Each lane addresses 16 bytes, and all of them are written.
+/// Each lane addresses 16 bytes, all of which are written.
 void StoreMatrixOp::getSyncEffects(Effects &effects) {
   constexpr int64_t bytes = 16;
   effects.push_back(

@@ -93,7 +93,7 @@ LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-/// An attribute that the passes put on ops, and the ops that it may stand on.
+/// A discardable attribute of the dialect, and the ops that may have it.
 struct Mark {
   StringLiteral name;
   bool (*isOfType)(Attribute);

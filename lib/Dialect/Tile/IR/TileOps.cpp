@@ -18,8 +18,8 @@
 using namespace mlir;
 using namespace fmha::tile;
 
-/// A tile in shared or tensor memory is read where it is an operand and written
-/// where it is a result.
+/// Adds a read for each operand, and a write for each result, that is a tile in
+/// shared or tensor memory.
 static void addEffectsOfPlaces(
     Operation *op,
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
@@ -38,7 +38,7 @@ static void addEffectsOfPlaces(
 #include "fmha/Dialect/Tile/IR/TileOps.cpp.inc"
 
 //===----------------------------------------------------------------------===//
-// Tiles of tiles
+// Parts of tiles
 //===----------------------------------------------------------------------===//
 
 LogicalResult SliceOp::verify() {
@@ -67,7 +67,7 @@ LogicalResult SliceOp::verify() {
                          << from.getColumns() / place.getSlices()
                          << " columns, got " << to.getColumns()
                          << " from column " << getColumn();
-  // No type is made of it: it may be a place that no tile can have.
+  // Compares places, not types: the place may be one that no tile can have.
   Attribute expected = from.getPlaceOfColumn(getColumn());
   if (to.getPlace() != expected) {
     InFlightDiagnostic error =
@@ -252,15 +252,16 @@ LogicalResult ChannelOp::verify() {
   return success();
 }
 
-/// Stages of both are as far apart; a single one has room for both.
+/// Whether `slot` fits the stages of `ring`: they have the same pitch, or there
+/// is one stage, which is large enough.
 static bool fitsStages(TileType ring, TileType slot) {
   if (ring.getSmem().getStages() == 1)
     return slot.getBytes() <= ring.getBytes();
   return ring.getStagePitch() == slot.getStagePitch();
 }
 
-/// A slot lies in the channel's ring: the message is the channel's tile, or
-/// another one that fits its stages.
+/// Checks that the slot lies in the channel's ring: its type is the channel's
+/// tile, or another one that fits the stages.
 template <typename OpTy> static LogicalResult verifySlot(OpTy op) {
   TileType expected = op.getChannel().getType().getTile(), got = op.getType();
   if (got == expected)
@@ -305,7 +306,7 @@ LogicalResult BarrierOp::verify() {
   return success();
 }
 
-/// The result joins the values: their lengths add up.
+/// Checks that the result is as long as all values together.
 LogicalResult TmemWaitOp::verify() {
   int64_t count = 0;
   for (Value value : getValues())
@@ -328,10 +329,10 @@ LogicalResult TmemWaitOp::verify() {
 // wgmma
 //===----------------------------------------------------------------------===//
 
-/// A's steps are registers or places, as many as B has; a place is counted in
-/// the 16 bytes of a descriptor's address.
+/// Checks that A has as many K steps as B, in registers or at offsets, and that
+/// offsets are multiples of the 16 bytes that a descriptor's address counts.
 static LogicalResult checkSteps(WgmmaOp op) {
-  // The 14 bits of a descriptor's address count 16 bytes.
+  // A descriptor's address has 14 bits, in units of 16 bytes.
   constexpr int64_t words = 4, unit = 16, end = unit << 14;
   int64_t count = op.countSteps();
   if (count == 0)

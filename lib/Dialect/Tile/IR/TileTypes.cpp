@@ -67,19 +67,21 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 /// Columns of one 128-byte swizzle panel of 16-bit elements.
 static constexpr int64_t panelColumns = fmha::layout::PanelTile::panelColumns;
 
-/// Threads of a warpgroup, which share the rows of a tile out.
+/// Threads of a warpgroup, over which the rows of a tile are distributed.
 static constexpr int64_t threadsPerGroup = fmha::target::warpgroupThreads;
 
-/// Far beyond what any memory on chip holds, and small enough to count bytes.
+/// More than any on-chip memory holds, and small enough that the number of
+/// bytes does not overflow.
 static constexpr int64_t largestExtent = 1 << 20;
 
-/// Columns that a tile takes in tensor memory: 32 bits each.
+/// Returns the number of 32-bit columns that a tile takes in tensor memory.
 static int64_t tmemColumns(ArrayRef<int64_t> shape, Type elementType) {
   int64_t columns = shape.size() == 2 ? shape[1] : 1;
   return columns * elementType.getIntOrFloatBitWidth() / 32;
 }
 
-/// Bytes of a tile in shared memory, panels whole; of rank 1, of its threads.
+/// Returns the bytes of a tile in shared memory: of whole panels, or, if it has
+/// rank 1, of one element for each thread.
 static int64_t smemBytes(ArrayRef<int64_t> shape, Type elementType) {
   int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
   if (shape.size() == 1)
@@ -91,7 +93,7 @@ static int64_t smemBytes(ArrayRef<int64_t> shape, Type elementType) {
          (inPanels ? llvm::alignTo(shape.back(), panelColumns) : shape.back());
 }
 
-/// Where a tile may begin: with a panel, or in one that it does not leave.
+/// Checks that a tile begins with a panel, or lies inside one.
 static LogicalResult verifySmemOffset(EmitError emitError,
                                       ArrayRef<int64_t> shape, unsigned offset,
                                       unsigned alignment) {
@@ -115,8 +117,8 @@ static LogicalResult verifySmem(EmitError emitError, ArrayRef<int64_t> shape,
            << "expected the pitch of #tile.smem to be a multiple of "
            << alignment << " and at least the " << bytes
            << " bytes of the tile, got " << pitch;
-  // No product overflows: a tile has at most 2^40 elements, and 2^32 stages
-  // are refused before they are counted.
+  // No product overflows: a tile has at most 2^40 elements, and too many stages
+  // are an error before they are multiplied.
   int64_t begin = smem.getOffset() / alignment * alignment;
   int64_t most = (sharedMemoryBytes - begin) / (pitch ? pitch : bytes);
   if (int64_t(smem.getStages()) > most)
@@ -127,7 +129,8 @@ static LogicalResult verifySmem(EmitError emitError, ArrayRef<int64_t> shape,
   return verifySmemOffset(emitError, shape, smem.getOffset(), alignment);
 }
 
-/// Two threads have halves of each slice of 64 rows; of others a row is whole.
+/// Checks `slices`: in tiles of 64 rows two threads have the halves of each
+/// slice; in others a thread has a whole row, and there are no slices.
 static LogicalResult verifyRegisters(EmitError emitError,
                                      ArrayRef<int64_t> shape,
                                      RegistersAttr place) {
@@ -210,7 +213,7 @@ int64_t TileType::getTmemColumns() const {
   return tmemColumns(getShape(), getElementType());
 }
 
-/// Stages stay as far apart as they are.
+/// The place has the stage pitch of this one.
 Attribute TileType::getPlaceOfColumn(int64_t first) const {
   int64_t width = getElementType().getIntOrFloatBitWidth();
   if (TmemAttr tmem = getTmem())

@@ -25,7 +25,7 @@ void ViewOp::build(OpBuilder &b, OperationState &state, Value source,
         at.count, at.kvHead, at.member, at.column, at.start, at.length);
 }
 
-/// Two operands of which neither stands alone.
+/// Checks that both of two operands are given, or none.
 static LogicalResult verifyBoth(Operation *op, Value a, StringRef nameOfA,
                                 Value b, StringRef nameOfB) {
   if (bool(a) == bool(b))
@@ -35,7 +35,7 @@ static LogicalResult verifyBoth(Operation *op, Value a, StringRef nameOfA,
                            << " alone";
 }
 
-/// Another tensor is taken on a condition.
+/// Checks the other tensor: it has a condition, and the type of the source.
 static LogicalResult verifyOther(Operation *op, Value source, Value other,
                                  Value second) {
   if (failed(verifyBoth(op, other, "another tensor", second,
@@ -52,7 +52,8 @@ LogicalResult TmaLoadOp::verify() {
   return verifyOther(*this, getSrc(), getOther(), getSecond());
 }
 
-/// Each rank has its operands: those that it needs, and those that it may have.
+/// Checks that `op` has the operands that the rank of its source requires, and
+/// none that this rank does not allow.
 static LogicalResult verifyOperandsOfRank(ViewOp op) {
   struct Operand {
     StringRef name;
@@ -111,7 +112,8 @@ LogicalResult ViewOp::verify() {
 // Ops on rows
 //===----------------------------------------------------------------------===//
 
-/// What takes a view reads the op that makes it.
+/// Checks that `view` is the result of a tile.view, which its users read, and
+/// has rank `rank`.
 static LogicalResult verifyView(Operation *op, TypedValue<ViewType> view,
                                 size_t rank) {
   if (!view.getDefiningOp<ViewOp>())
@@ -125,7 +127,7 @@ static LogicalResult verifyView(Operation *op, TypedValue<ViewType> view,
   return success();
 }
 
-/// The heads that rows are packed of fill whole rows of the tile.
+/// Checks that the tile has at least as many rows as heads are packed.
 static LogicalResult verifyHeads(Operation *op, TileType tile, ViewType view) {
   if (view.getHeads() <= tile.getRows())
     return success();
@@ -134,7 +136,7 @@ static LogicalResult verifyHeads(Operation *op, TileType tile, ViewType view) {
          << tile.getRows() << ", got " << view.getHeads();
 }
 
-/// A tile and the view that it comes from or goes to.
+/// Checks a tile against the view that it is loaded from or stored to.
 static LogicalResult verifyTileOfView(Operation *op, TileType tile,
                                       TypedValue<ViewType> view, size_t rank) {
   ViewType type = view.getType();
@@ -154,7 +156,8 @@ static LogicalResult verifyTileOfView(Operation *op, TileType tile,
   return success();
 }
 
-/// A tensor map of packed heads counts them in their group.
+/// Checks an op that becomes a copy by TMA: if heads are packed, the view has
+/// their group, which is a coordinate of the tensor map.
 static LogicalResult verifyCopy(Operation *op, TileType tile,
                                 TypedValue<ViewType> view) {
   if (failed(verifyTileOfView(op, tile, view, 2)))

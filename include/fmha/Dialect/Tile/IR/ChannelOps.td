@@ -12,10 +12,10 @@
 include "fmha/Dialect/Tile/IR/TileOps.td"
 
 def Tile_SpecialiseOp : Tile_Op<"specialise", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
-  let summary = "Roles that run side by side, each on its own warps";
+  let summary = "Roles that run concurrently, each on its own warps";
   let description = [{
-    Holds `tile.role` ops only. Values from above are visible in every role; what one role computes reaches another
-    through a channel and no other way.
+    Holds `tile.role` ops only. Values from above are visible in every role; a value that one role computes reaches
+    another role through a channel only.
 
     ```mlir
     tile.specialise {
@@ -30,11 +30,11 @@ def Tile_SpecialiseOp : Tile_Op<"specialise", [NoTerminator, SingleBlock, Recurs
 }
 
 def Tile_RoleOp : Tile_Op<"role", [NoTerminator, SingleBlock, MemoryEffects<[MemWrite]>, HasParent<"SpecialiseOp">]> {
-  let summary = "What warps [first, last) of the CTA do";
+  let summary = "The work of warps [first, last) of the CTA";
   let description = [{
     `registers` is the count per thread that setmaxnreg sets; roles of one warpgroup (4 warps) share it. `single_thread`
-    marks a role that one elected thread executes (it issues TMA and MMA). A role without ops stays: its warps have to take
-    part in setmaxnreg and in the barriers of the CTA.
+    marks a role that one elected thread executes (it issues TMA and MMA). A role without ops is kept, because its warps
+    have to take part in setmaxnreg and in the barriers of the CTA.
   }];
   let arguments = (ins StrAttr:$name, I32Attr:$first_warp, I32Attr:$last_warp, I32Attr:$registers,
                        UnitAttr:$single_thread);
@@ -48,12 +48,12 @@ def Tile_RoleOp : Tile_Op<"role", [NoTerminator, SingleBlock, MemoryEffects<[Mem
 def Tile_ChannelOp : Tile_Op<"channel", []> {
   let summary = "Joins a producing role and a consuming role";
   let description = [{
-    Message n lies in stage n mod depth; one may be smaller than the channel's tile, which then is its largest message, and
-    lies at the start of a stage (`pitch` of `#tile.smem`). `from` says who signals that a message is there, `to` who signals that its slot
-    may be written again; `arrivals` count the threads on each side that signal (1 for a TMA or MMA signal). A slot that
-    is never written twice, or whose next message can only follow from this one (an accumulator that goes to and fro),
-    needs no release: `unreleased`. `released_by` names another channel in whose release this one's slot becomes free (S
-    whose columns P takes).
+    Message n lies in stage n mod depth. A message may be smaller than the channel's tile, which is the largest message;
+    it lies at the start of its stage (`pitch` of `#tile.smem`). `from` is the agent that signals that a message is full,
+    `to` the agent that signals that its slot may be written again; `arrivals` are the numbers of threads that signal on
+    the two sides (1 for a TMA or MMA signal). `unreleased` marks a channel that needs no release: its slot is never
+    written twice, or the next message depends on this one (an accumulator that two roles update in turn). `released_by`
+    names another channel whose release also frees the slot of this one (S, whose columns P takes).
 
     ```mlir
     %kv = tile.channel "kv" from tma to mma arrivals 1, 1
@@ -87,23 +87,23 @@ class Tile_SlotOp<string mnemonic> : Tile_ChannelEndOp<mnemonic> {
 }
 
 def Tile_AcquireOp : Tile_SlotOp<"acquire"> {
-  let summary = "The producer waits until the slot of message `message` is free";
+  let summary = "Producer acquire: waits until the slot of message `message` is free";
   let description = [{ `%slot = tile.acquire %kv[%n] : !tile.channel<!tile.tile<...>> -> !tile.tile<...>` }];
 }
 
 def Tile_ReceiveOp : Tile_SlotOp<"receive"> {
-  let summary = "The consumer waits until message `message` is there";
+  let summary = "Consumer wait: waits until message `message` is full";
   let description = [{ `%k = tile.receive %kv[%n] : !tile.channel<!tile.tile<...>> -> !tile.tile<...>` }];
 }
 
 def Tile_PublishOp : Tile_ChannelEndOp<"publish"> {
-  let summary = "The producer says that message `message` is complete";
+  let summary = "Producer commit: signals that message `message` is full";
   let description = [{ `tile.publish %p[%j] : !tile.channel<!tile.tile<...>>` }];
   let assemblyFormat = "$channel `[` $message `]` attr-dict `:` type($channel)";
 }
 
 def Tile_ReleaseOp : Tile_ChannelEndOp<"release"> {
-  let summary = "The consumer says that the slot of message `message` may be written again";
+  let summary = "Consumer release: signals that the slot of message `message` may be written again";
   let description = [{ `tile.release %kv[%n] : !tile.channel<!tile.tile<...>>` }];
   let assemblyFormat = "$channel `[` $message `]` attr-dict `:` type($channel)";
   let hasVerifier = 1;

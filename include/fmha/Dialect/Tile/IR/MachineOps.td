@@ -24,8 +24,8 @@ class Tile_MachineOp<string mnemonic, list<Trait> traits = []>
 def Tile_BarrierOp : Tile_Op<"barrier", [Pure]> {
   let summary = "mbarriers at a byte offset in dynamic shared memory";
   let description = [{
-    `arrivals` is the count that completes a phase. Where roles share their code, a barrier of each lies some bytes `plus` its
-    offset.
+    `arrivals` is the count that completes a phase. In code that several roles share, the address is `offset` `plus` a
+    number of bytes that depends on the role.
 
     ```mlir
     %full = tile.barrier "kv.full" at 229376 arrivals 1 : !tile.barrier<3>
@@ -46,9 +46,10 @@ def Tile_InitBarrierOp : Tile_MachineOp<"init_barrier"> {
 }
 
 def Tile_InvalBarrierOp : Tile_MachineOp<"inval_barrier"> {
-  let summary = "mbarrier.inval of every stage, so that they can be initialised anew";
+  let summary = "mbarrier.inval of every stage, after which they can be initialised again";
   let description = [{
-    Nobody waits for them or signals them any more, and nothing under way will. `tile.inval_barrier %full : !tile.barrier<3>`
+    No thread may wait for them or signal them any more, and no asynchronous operation in flight may signal them.
+    `tile.inval_barrier %full : !tile.barrier<3>`
   }];
   let arguments = (ins Tile_BarrierType:$barrier);
   let assemblyFormat = "$barrier attr-dict `:` type($barrier)";
@@ -74,7 +75,7 @@ def Tile_ArriveOp : Tile_BarrierStageOp<"arrive"> {
 }
 
 def Tile_ArriveExpectTxOp : Tile_BarrierStageOp<"arrive_expect_tx", (ins Tile_TransactionAttr:$bytes)> {
-  let summary = "mbarrier.arrive.expect_tx: one arrival, and `bytes` that TMA will deliver";
+  let summary = "mbarrier.arrive.expect_tx: one arrival, and `bytes` more that TMA will write";
   let description = [{ `tile.arrive_expect_tx %full[%stage] bytes 32768 : !tile.barrier<3>` }];
   let assemblyFormat = "$barrier `[` $stage `]` `bytes` $bytes attr-dict `:` type($barrier)";
 }
@@ -88,8 +89,9 @@ def Tile_CommitOp : Tile_BarrierStageOp<"commit"> {
 def Tile_FenceOp : Tile_MachineOp<"fence"> {
   let summary = "Orders one kind of access before or after a synchronisation";
   let description = [{
-    `tcgen05_before` and `tcgen05_after` stand around a hand-off of tensor memory; `proxy_async` makes generic writes to
-    shared memory visible to TMA and MMA; `mbarrier_init` does so for initialised barriers. `tile.fence proxy_async`
+    `tcgen05_before` and `tcgen05_after` go before and after a synchronisation that passes tensor memory between threads;
+    `proxy_async` makes generic writes to shared memory visible to TMA and MMA; `mbarrier_init` makes initialised barriers
+    visible to them. `tile.fence proxy_async`
   }];
   let arguments = (ins Tile_FenceKindAttr:$kind);
   let assemblyFormat = "`` $kind attr-dict";
@@ -100,7 +102,7 @@ def Tile_FenceOp : Tile_MachineOp<"fence"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_SlotAddressOp : Tile_Op<"slot", [Pure]> {
-  let summary = "The tile that lies in stage `stage` of a place; reads nothing";
+  let summary = "The tile in stage `stage` of a place; reads no memory";
   let description = [{ `%k = tile.slot %stage : !tile.tile<128x128xbf16, #tile.smem<offset = 65536, stages = 3>>` }];
   let arguments = (ins Index:$stage);
   let results = (outs Tile_TileType:$result);
@@ -119,8 +121,8 @@ def Tile_SmemAddressOp : Tile_Op<"smem_address", [Pure]> {
 def Tile_TmemAddressOp : Tile_Op<"tmem_address", [Pure]> {
   let summary = "Address of a column of the kernel's tensor memory, at the lanes of this warp";
   let description = [{
-    The allocation's base comes from where `tmem_alloc` left it; with `of_warp`, 32·(warp mod 4) is put in the lane field,
-    since a warp reaches only the 32 lanes of its subpartition. `lane` is added to it.
+    `base` is the address that `tmem_alloc` stored. With `of_warp` the lane field gets 32·(warp mod 4), because a warp can
+    access only the 32 lanes of its subpartition. `lane` is added to the lane field.
     `%t = tile.tmem_address 128 from %base of_warp`, `%s = tile.tmem_address 0 lane 16 from %base`
   }];
   let arguments = (ins Tile_TmemColumnAttr:$column, DefaultValuedAttr<Tile_TmemLaneAttr, "0">:$lane, I32:$base,
@@ -135,21 +137,21 @@ def Tile_TmemAddressOp : Tile_Op<"tmem_address", [Pure]> {
 // TMA
 //===----------------------------------------------------------------------===//
 
-/// [batch, length, heads, dim], of which TMA copies boxes.
+/// A tensor [batch, length, heads, dim] that TMA copies boxes of.
 def Tile_Tensor : MemRefRankOf<[F16, BF16], [4]>;
 
 def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "cp.async.bulk.tensor of one box into shared memory";
   let description = [{
-    The box begins at `column`, or that many columns behind `first`. `or` another tensor `if` a condition holds takes
-    the tensor map of that one instead.
+    The box begins at column `first` + `column`, where an absent `first` is 0. With `or` and `if`, the box comes from the
+    other tensor if the condition holds.
 
-    A tensor of sequences has a map of five dimensions, [head_dim, rows, heads, batch, ends], whose first address lies
-    as many rows before the tensor as it has. `end` is the row behind the sequence, and `row` counts from as many rows
-    before it as the tensor has: `extent` - length + i for row i. So the map ends where the sequence does.
+    A varlen tensor has a tensor map of five dimensions, [head_dim, rows, heads, batch, ends], whose base address lies
+    one extent of rows before the tensor. `end` is the first row after the sequence. `row` counts from one extent of rows
+    before `end`, so that row i of a sequence is `extent` - length + i, and the map ends where the sequence ends.
 
-    `from` a member of a group of query heads, the map is [head_dim, group, rows, kv_heads, batch], or ends in place of
-    batch, `head` is a KV head, and the box has rows of several heads.
+    With `from`, a member of a group of query heads, the map is [head_dim, group, rows, kv_heads, batch], or has ends in
+    place of batch; `head` is a KV head, and the box has rows of several query heads.
 
     `tile.tma_load %K[%batch, %row, %head] column 64 to %dst signals %full[%stage] : memref<...>, !llvm.ptr<3>, !tile.barrier<3>`
   }];
@@ -167,7 +169,7 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
 def Tile_TmaStoreOp : Tile_MachineOp<"tma_store", [AttrSizedOperandSegments]> {
   let summary = "cp.async.bulk.tensor of one box to global memory, clipped at the tensor's end";
   let description = [{
-    The box begins at `column`, or that many columns behind `first`; `end`, `row` and `member` are those of `tile.tma_load`.
+    `column`, `first`, `end`, `row` and `member` have the meaning that they have in `tile.tma_load`.
     `tile.tma_store %src to %O[%batch, %row, %head] column 64 : !llvm.ptr<3>, memref<...>`
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<3>:$src, Tile_Tensor:$dest, Index:$batch, Index:$row, Index:$head,
@@ -196,14 +198,14 @@ def Tile_TmemRegisters
                 "vector of 2, 4, 8, ... or 128 x i32", "::mlir::VectorType">;
 
 def Tile_TmemAllocOp : Tile_MachineOp<"tmem_alloc"> {
-  let summary = "tcgen05.alloc and relinquish_alloc_permit: the base address goes to shared memory";
+  let summary = "tcgen05.alloc, which stores the base address in shared memory, and relinquish_alloc_permit";
   let description = [{ `tile.tmem_alloc 512 to 231424` }];
   let arguments = (ins Tile_TmemColumnsAttr:$columns, Tile_AlignedOffsetAttr<4>:$offset);
   let assemblyFormat = "$columns `to` $offset attr-dict";
 }
 
 def Tile_TmemBaseOp : Tile_MachineOp<"tmem_base"> {
-  let summary = "Reads the base address that tmem_alloc left";
+  let summary = "Reads the base address that tmem_alloc stored";
   let description = [{ `%base = tile.tmem_base at 231424` }];
   let arguments = (ins Tile_AlignedOffsetAttr<4>:$offset);
   let results = (outs I32:$result);
@@ -220,8 +222,8 @@ def Tile_TmemDeallocOp : Tile_MachineOp<"tmem_dealloc"> {
 def Tile_TmemLoadOp : Tile_MachineOp<"tmem_load"> {
   let summary = "tcgen05.ld.32x32b or .16x32bx2: one lane's columns into a thread";
   let description = [{
-    With `split` the warp reads 16 lanes: threads l and 16 + l both of them lane l, the latter that many columns further
-    right. The registers may be read behind `tmem_wait load` only, which therefore hands them on.
+    With `split` the warp reads 16 lanes: threads l and 16 + l both read lane l, and the columns of thread 16 + l begin
+    `split` columns further right. The registers may be read only after `tmem_wait load`, which returns them.
 
     ```mlir
     %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>
@@ -236,7 +238,7 @@ def Tile_TmemLoadOp : Tile_MachineOp<"tmem_load"> {
 def Tile_TmemStoreOp : Tile_MachineOp<"tmem_store"> {
   let summary = "tcgen05.st.32x32b or .16x32bx2: a thread's registers into its lane's columns";
   let description = [{
-    `split` as in `tmem_load`. `tile.tmem_store %v, %t : vector<32xi32>, !llvm.ptr<6>`
+    `split` has the meaning that it has in `tmem_load`. `tile.tmem_store %v, %t : vector<32xi32>, !llvm.ptr<6>`
   }];
   let arguments = (ins Tile_TmemRegisters:$value, LLVM_PointerInAddressSpace<6>:$address,
                        OptionalAttr<Tile_TmemHalfAttr>:$split);
@@ -244,10 +246,10 @@ def Tile_TmemStoreOp : Tile_MachineOp<"tmem_store"> {
 }
 
 def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait"> {
-  let summary = "tcgen05.wait: all earlier loads (stores) of this thread are complete";
+  let summary = "tcgen05.wait: waits until all earlier loads (stores) of this thread are complete";
   let description = [{
-    Behind loads, `values` are what they loaded and the result is the same registers, in the same order, as one vector:
-    now readable, so no use can move in front of the wait.
+    After loads, `values` are their results. The result of the wait is the same registers, in the same order, as one
+    vector. They can be read from there on, and no use can move before the wait.
 
     ```mlir
     %w = tile.tmem_wait load of %a, %b : vector<32xi32>, vector<32xi32> to vector<64xi32>
@@ -260,12 +262,13 @@ def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait"> {
   let hasVerifier = 1;
 }
 
-/// Not pure, so that no two are merged. Shared by the products of a prologue, a loop and its last step, all descriptors of
-/// wide heads would be live through the loop; to make one again is one addition.
+/// Not pure, so that CSE merges no two of them. If the products of a prologue, a loop and its last step shared their
+/// descriptors, all those of a wide head would be live through the loop; a second one costs one addition.
 def Tile_DescriptorOp : Tile_Op<"descriptor"> {
   let summary = "Matrix descriptor of an operand in shared memory";
   let description = [{
-    `fields` holds all but the start address (PTX ISA, shared memory descriptor); `offset` bytes are added to `base`.
+    `fields` holds all fields but the start address (PTX ISA, shared memory descriptor), which is `base` plus `offset`
+    bytes.
     `%d = tile.descriptor %p plus 32 fields 4611756662049538048 : !llvm.ptr<3>`
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<3>:$base, Tile_AlignedOffsetAttr<16>:$offset, I64Attr:$fields);
@@ -291,24 +294,24 @@ def Tile_MmaOp : Tile_MachineOp<"mma"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_TileCountOp : Tile_Op<"tile_count", [Pure]> {
-  let summary = "Output tiles of the launch, the parameter `tiles` of a kernel with a static scheduler";
+  let summary = "Number of output tiles of the launch, the parameter `tiles` of a kernel with a static scheduler";
   let description = [{ `%n = tile.tile_count` }];
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
 }
 
 def Tile_TryCancelOp : Tile_BarrierStageOp<"try_cancel", (ins Tile_AlignedOffsetAttr<16>:$offset)> {
-  let summary = "clusterlaunchcontrol.try_cancel: asks for the tile of a CTA that has not started";
+  let summary = "clusterlaunchcontrol.try_cancel: requests the tile of a CTA that has not started";
   let description = [{
-    The response, 16 bytes, goes to `offset` in shared memory and counts as such at the barrier. After a response that
-    cancels nothing there must be no other request.
+    The response is written to the 16 bytes at `offset` in shared memory and signals the barrier with that many bytes.
+    After a response that cancels no CTA there must be no other request.
     `tile.try_cancel to 231440 signals %next[%stage] : !tile.barrier<1>`
   }];
   let assemblyFormat = "`to` $offset `signals` $barrier `[` $stage `]` attr-dict `:` type($barrier)";
 }
 
 def Tile_QueryCancelOp : Tile_MachineOp<"query_cancel"> {
-  let summary = "clusterlaunchcontrol.query_cancel: the CTA whose tile the response gives away, -1 if none";
+  let summary = "clusterlaunchcontrol.query_cancel: the number of the canceled CTA, -1 if there is none";
   let description = [{ `%tile = tile.query_cancel at 231440` }];
   let arguments = (ins Tile_AlignedOffsetAttr<16>:$offset);
   let results = (outs I32:$result);
@@ -316,14 +319,14 @@ def Tile_QueryCancelOp : Tile_MachineOp<"query_cancel"> {
 }
 
 def Tile_SetNextTileOp : Tile_MachineOp<"set_next_tile"> {
-  let summary = "Leaves the number of the next tile in shared memory, -1 for none";
+  let summary = "Stores the number of the next tile in shared memory, -1 for none";
   let description = [{ `tile.set_next_tile %tile to 231464` }];
   let arguments = (ins I32:$tile, Tile_AlignedOffsetAttr<4>:$offset);
   let assemblyFormat = "$tile `to` $offset attr-dict";
 }
 
 def Tile_NextTileOp : Tile_MachineOp<"next_tile"> {
-  let summary = "Reads the number that set_next_tile left";
+  let summary = "Reads the number that set_next_tile stored";
   let description = [{ `%tile = tile.next_tile at 231464` }];
   let arguments = (ins Tile_AlignedOffsetAttr<4>:$offset);
   let results = (outs I32:$result);
@@ -335,10 +338,11 @@ def Tile_NextTileOp : Tile_MachineOp<"next_tile"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
-  let summary = "Elements of a tensor, one a key, each the nearest where an index is outside";
+  let summary = "Elements of a tensor, one per key, with indices clamped to the tensor";
   let description = [{
-    As `fmha.read`, but some indices are vectors, one entry a key, and so is the result. With numbers alone it is a number,
-    or a vector of as many elements that follow each other in the last dimension, from there on.
+    Reads like `fmha.read`, but some indices are vectors with one entry per key, and so is the result. If all indices are
+    scalars, the result is one element, or a vector of consecutive elements of the last dimension that begins at the
+    indices.
 
     ```mlir
     %e = tile.gather %bias[%head, %row, %keys]
@@ -347,7 +351,7 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
         : memref<?x?x?xf32, strided<[?, ?, 1]>, #gpu.address_space<global>>, index, index, index -> vector<32xf32>
     ```
 
-    Constraints: one index a dimension; elements f32, f16, bf16, i64, i32 or i8.
+    Constraints: one index per dimension; elements f32, f16, bf16, i64, i32 or i8.
   }];
   let arguments = (ins AnyMemRef:$src, Variadic<AnyTypeOf<[Index, VectorOfRankAndType<[1], [Index]>]>>:$indices);
   let results = (outs AnyType:$result);
@@ -382,10 +386,10 @@ def Tile_AnyInWarpOp : Tile_MachineOp<"any_in_warp"> {
 }
 
 def Tile_UniformOp : Tile_MachineOp<"uniform"> {
-  let summary = "redux.sync.or of a number that all threads of the warp hold alike";
+  let summary = "redux.sync.or of a number that is the same in all threads of the warp";
   let description = [{
-    The number itself, which ptxas then knows to be the same in the warp and keeps in a uniform register. All threads of
-    the warp are here, and hold the same number.
+    Returns the number. ptxas knows the result to be uniform in the warp and keeps it in a uniform register. All threads
+    of the warp must execute the op with the same number.
     `%n = tile.uniform %m`
   }];
   let arguments = (ins Index:$number);
@@ -394,10 +398,10 @@ def Tile_UniformOp : Tile_MachineOp<"uniform"> {
 }
 
 def Tile_RereadOp : Tile_MachineOp<"reread"> {
-  let summary = "A number, of which nothing computed is kept";
+  let summary = "A number that is opaque to LLVM";
   let description = [{
-    The number itself, which LLVM takes for a new one: what is computed of it stays where it stands, behind the loop's head
-    and not ahead of the loop, in registers that are free again at once. `%n = tile.reread %m`
+    Returns the number as a new value, so that LLVM does not hoist computations on it: they stay inside the loop, in
+    registers that are free again at once. `%n = tile.reread %m`
   }];
   let arguments = (ins Index:$number);
   let results = (outs Index:$result);

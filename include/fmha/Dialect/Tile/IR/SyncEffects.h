@@ -1,4 +1,4 @@
-//===- SyncEffects.h - What an op does to synchronisation -------*- C++ -*-===//
+//===- SyncEffects.h - Synchronisation effects of ops -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -26,30 +26,34 @@ struct SyncEffect {
   Unit unit = Unit::Threads;
   Memory memory = Memory::Shared;
   bool write = false;
-  /// Every thread has a row of its own.
+  /// Each thread accesses its own row.
   bool ownRows = false;
-  /// Of tensor memory: 16 of every warp's lanes from the address on, not all.
+  /// In tensor memory, an access to 16 of every warp's 32 lanes, which begin at
+  /// the address.
   bool halfLanes = false;
-  /// Of shared memory: 32 bytes of each of the 128-byte rows of a panel.
+  /// In shared memory, an access to 32 bytes of each 128-byte row of a panel.
   bool strip = false;
-  /// An access covers [address + offset, ... + extent); without an address it
-  /// begins at `offset`. A pointer and a matrix descriptor count from the start
-  /// of dynamic shared memory, or from the first allocated column; a lane is
-  /// `1 << 16` columns (layout::tmemAddress).
+  /// An access covers [address + offset, address + offset + extent); without an
+  /// address it begins at `offset`. Pointers and matrix descriptors count from
+  /// the start of dynamic shared memory, or from the first allocated column of
+  /// tensor memory, where a lane is `1 << 16` columns (layout::tmemAddress).
   mlir::Value address = {};
   int64_t offset = 0, extent = 0;
-  /// The address is a matrix descriptor, computed with: it counts 16 bytes.
+  /// The address is a matrix descriptor, whose arithmetic is in units of 16
+  /// bytes.
   bool ofDescriptor = false;
-  /// In place of an address, of Memory::Registers.
+  /// The registers of an access to Memory::Registers, which has no address.
   mlir::Value registers = {};
-  /// The tensor whose TMA box gives the extent.
+  /// The tensor whose TMA box has the extent of the access.
   mlir::Value tensor = {};
-  /// Without a stage, all stages.
+  /// The barrier, its stage and the parity of a wait. Without a stage the
+  /// effect is on all stages.
   mlir::Value barrier = {}, stage = {}, parity = {};
-  /// Arrivals of Init, bytes of ArriveExpect, groups of WgmmaWait, threads of a
-  /// named barrier, whose number is `offset`.
+  /// Arrivals of Init, bytes of ArriveExpect, groups of WgmmaWait, or threads
+  /// of a named barrier, whose number is `offset`.
   int64_t amount = 0;
-  /// Accumulator, and shape and kind, of an MMA: what the machine orders by.
+  /// The accumulator of an MMA, and its shape and kind. The tensor core runs
+  /// MMAs in order if they have all of them in common.
   mlir::Value accumulator = {};
   uint32_t shape = 0;
 };

@@ -24,7 +24,7 @@ namespace fmha::tile {
 /// Dynamic shared memory that a CTA can have on any target: 227 KiB.
 constexpr int64_t sharedMemoryBytes = 232448;
 
-/// What a tile.view says of a tensor; null where it says nothing.
+/// The operands of a tile.view besides its source; null if they are absent.
 struct ViewPlace {
   mlir::Value batch, head, count, kvHead, member, column, start, length;
   mlir::Value other, second;

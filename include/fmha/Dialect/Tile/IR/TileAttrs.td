@@ -19,17 +19,17 @@ class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 def Tile_SmemAttr : Tile_Attr<"Smem", "smem"> {
   let summary = "A place in dynamic shared memory";
   let description = [{
-    `offset` bytes from the 1024-byte aligned start of dynamic shared memory; `stages` copies of the tile lie `pitch`
-    bytes apart, or directly behind each other if that is 0. A rank-2 tile of 16-bit elements lies in panels of 64
-    columns, each K-major with the 128-byte swizzle, the last one whole however few columns are left for it; a rank-1
-    tile has an element for each thread of a warpgroup, in order: two for each row where two threads share it.
+    The place begins `offset` bytes after the 1024-byte aligned start of dynamic shared memory. It has `stages` copies of
+    the tile, `pitch` bytes apart, or without a gap if `pitch` is 0. A rank-2 tile of 16-bit elements lies in panels of 64
+    columns, each K-major with the 128-byte swizzle; the last panel has its full size even if it has fewer columns. A
+    rank-1 tile has an element for each thread of a warpgroup, in order: two for each row if two threads share a row.
 
-    Example: `#tile.smem<offset = 65536, stages = 3>`, and in a ring that larger tiles pass, too,
+    Examples: `#tile.smem<offset = 65536, stages = 3>`, and in a ring that also has larger tiles,
     `#tile.smem<offset = 65536, stages = 3, pitch = 49152>`.
 
-    Constraints: `stages` >= 1; `offset` is a multiple of 1024 for a rank-2 tile (the swizzle atom) and of 4 else. Columns
-    of a tile that begin inside a panel (`tile.slice`) have the panel's offset and up to 96 bytes more, in steps of 32,
-    and end in the same panel. `pitch` is 0, or at least a tile and a multiple of the offset's unit.
+    Constraints: `stages` >= 1; `offset` is a multiple of 1024 for a rank-2 tile (the swizzle atom) and of 4 otherwise.
+    Columns of a tile that begin inside a panel (`tile.slice`) have the panel's offset and up to 96 bytes more, in steps
+    of 32, and end in the same panel. `pitch` is 0, or at least the size of a tile and a multiple of the offset's unit.
   }];
   let parameters = (ins "unsigned":$offset, DefaultValuedParameter<"unsigned", "1">:$stages,
                         DefaultValuedParameter<"unsigned", "0">:$pitch);
@@ -39,9 +39,9 @@ def Tile_SmemAttr : Tile_Attr<"Smem", "smem"> {
 def Tile_TmemAttr : Tile_Attr<"Tmem", "tmem"> {
   let summary = "A place in tensor memory";
   let description = [{
-    The first of the 32-bit columns that the tile takes, relative to the kernel's allocation; row r is lane r. An f32
-    tile takes one column per element column, a 16-bit tile (an A operand) one per two. Of a tile of 64 rows row r is
-    lane 32·(r/16) + r mod 16, or, where `lane` is 16, as many lanes further: two such tiles lie in the same columns.
+    `column` is the first of the 32-bit columns that the tile takes, relative to the kernel's allocation; row r is lane r.
+    An f32 tile takes one column per element column, a 16-bit tile (an A operand) one per two element columns. Row r of a
+    tile of 64 rows is lane 32·(r/16) + r mod 16 + `lane`, so that two such tiles may lie in the same columns.
 
     Examples: `#tile.tmem<column = 256>`, `#tile.tmem<column = 0, lane = 16>`.
 
@@ -54,40 +54,40 @@ def Tile_TmemAttr : Tile_Attr<"Tmem", "tmem"> {
 def Tile_RegistersAttr : Tile_Attr<"Registers", "registers"> {
   let summary = "A place in registers: each thread of a 128-thread warpgroup holds a row, or half of one";
   let description = [{
-    Of 128 rows thread r holds row r: softmax needs no shuffles, since a thread owns a whole row, and `tcgen05.ld.32x32b`
-    delivers it. Of 64 rows lanes l and 16 + l of warp w hold the left and the right half of the columns of row 16·w + l,
-    as `tcgen05.ld.16x32bx2` delivers them, and both hold a rank-1 tile's element for the row. With `slices` they hold the
-    halves of each of that many equal parts of the columns instead, so that both have work in each part.
+    In a tile of 128 rows thread r holds row r, as `tcgen05.ld.32x32b` loads it, so that softmax needs no shuffles. In a
+    tile of 64 rows lanes l and 16 + l of warp w hold the left and the right half of the columns of row 16·w + l, as
+    `tcgen05.ld.16x32bx2` loads them, and both hold a rank-1 tile's element for the row. With `slices` the columns are cut
+    into that many equal parts, and the two lanes hold the halves of each part, so that both have work in each part.
 
     Examples: `#tile.registers`, `#tile.registers<slices = 4>`.
 
-    Constraints: `slices` is 1, or, in a tile of 64 rows and rank 2, cuts the columns in parts of even width.
+    Constraints: `slices` is 1, or, in a tile of 64 rows and rank 2, cuts the columns into parts of even width.
   }];
   let parameters = (ins DefaultValuedParameter<"unsigned", "1">:$slices);
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
 }
 
 def Tile_FragmentAttr : Tile_Attr<"Fragment", "fragment"> {
-  let summary = "A place in registers: each thread of a warpgroup holds what wgmma gives it";
+  let summary = "A place in registers: each thread of a warpgroup holds its part of a wgmma accumulator";
   let description = [{
-    Of 64 rows thread t has rows 16·(t / 32) + (t mod 32) / 4 and 8 more, and of each columns 8·j + 2·(t mod 4) and the one
-    behind it (PTX ISA 9.7.15.5.1, the accumulator of wgmma.m64nN). In that order, columns 8·j of the first row, of the
-    second row, then 8·(j + 1), a tile of 16-bit elements is an A operand without a shuffle. All four threads of a row hold
-    a rank-1 tile's element for it: both rows' elements are a vector of two.
+    Thread t holds rows r = 16·(t / 32) + (t mod 32) / 4 and r + 8, and of each of them columns c = 8·j + 2·(t mod 4) and
+    c + 1 for every j (PTX ISA 9.7.15.5.1, the accumulator of wgmma.m64nN). For each j the elements of the first row come
+    before those of the second one. In this order a tile of 16-bit elements is an A operand without a shuffle. All four
+    threads of a row hold a rank-1 tile's element for it; the elements of both rows are a vector of two.
 
     Example: `#tile.fragment`.
 
-    Constraints: a tile of 64 rows, and of rank 2 of a multiple of 8 columns.
+    Constraints: a tile of 64 rows; if it has rank 2, the number of columns is a multiple of 8.
   }];
 }
 
 def Tile_PartitionAttr : Tile_Attr<"Partition", "partition"> {
-  let summary = "Which role does an op, and when";
+  let summary = "The role, the stage and the order of an op";
   let description = [{
-    Stands on ops of the placed level as `tile.partition`, written by `tile-assign-partitions` or by hand; the passes after it
+    The attribute `tile.partition` of ops of the placed level, written by `tile-assign-partitions` or by hand; later passes
     obey it. `role` is the name of a role of the schedule. In a loop an op of `stage` s runs s iterations after the ops of
-    stage 0 of its iteration. Where a loop has ops of both stages, those of a role run in ascending `order`, ops of one order as
-    the program has them; elsewhere `order` says nothing.
+    stage 0 of its iteration. If a loop has ops of both stages, the ops of a role run in ascending `order`, and ops of
+    equal order run in program order; elsewhere `order` has no effect.
 
     Example: `#tile.partition<role = "mma", stage = 1, order = 2>`.
 
@@ -100,12 +100,12 @@ def Tile_PartitionAttr : Tile_Attr<"Partition", "partition"> {
 }
 
 def Tile_RegionAttr : Tile_Attr<"Region", "region"> {
-  let summary = "The region of the kernel's memory map that an op works in";
+  let summary = "The region of the kernel's memory map that an op uses";
   let description = [{
-    Stands on ops of the tiled level as `tile.region`, written by `convert-fmha-to-tile` or by hand. `tile-assign-memory`
-    obeys it, and in a kernel with `#tile.kernel` allocates a region for an op that has none. `name` is the region in which
-    the op's result lies, or waits for an op that takes it from memory, and `column` the first column of the result there.
-    `rows` is the region through which one number per row reaches the op from another role.
+    The attribute `tile.region` of ops of the tiled level, written by `convert-fmha-to-tile` or by hand.
+    `tile-assign-memory` obeys it, and in a kernel with `#tile.kernel` allocates a region for an op that has none. `name` is
+    the region of the op's result, or of the copy of it that another op reads from memory; `column` is the first column of
+    the result there. `rows` is the region through which one number per row reaches the op from another role.
 
     Examples: `#tile.region<name = "P0", column = 64>`, `#tile.region<name = "out0", rows = "stats0">`.
 
@@ -120,7 +120,7 @@ def Tile_RegionAttr : Tile_Attr<"Region", "region"> {
 def Tile_ExtentAttr : Tile_Attr<"Extent", "extent"> {
   let summary = "A named region of a kernel's memory";
   let description = [{
-    `size` is the bytes of one stage of a region in shared memory, or the columns of one in tensor memory.
+    `size` is the number of bytes of one stage in shared memory, or the number of columns in tensor memory.
 
     Example: `#tile.extent<name = "load0", place = #tile.smem<offset = 16384, stages = 3>, size = 16384>`.
 
@@ -132,11 +132,12 @@ def Tile_ExtentAttr : Tile_Attr<"Extent", "extent"> {
 }
 
 def Tile_KernelAttr : Tile_Attr<"Kernel", "kernel"> {
-  let summary = "The target, memory and roles of a kernel that no attention op made";
+  let summary = "The target, memory and roles of a kernel that was not made from an attention op";
   let description = [{
-    Stands on a `gpu.func` of tile ops as `tile.kernel`. Whoever writes the program names the target alone;
+    The attribute `tile.kernel` of a `gpu.func` of tile ops. The author of the program gives the target only;
     `tile-assign-memory` adds the memory map and, for each operand, the rows of the boxes in which TMA copies its tiles;
-    `tile-assign-partitions` adds the roles, unless they are given. A kernel made from `fmha.attention` has `fmha.schedule` and `fmha.problem` instead.
+    `tile-assign-partitions` adds the roles, unless they are given. A kernel made from `fmha.attention` has
+    `fmha.schedule` and `fmha.problem` instead.
 
     Example: `#tile.kernel<target = "sm_90a">`.
 
@@ -174,34 +175,34 @@ def Tile_TmemAccess : Tile_Enum<"TmemAccess", "which tensor memory accesses", [
 def Tile_TmemAccessAttr : EnumAttr<Tile_Dialect, Tile_TmemAccess, "tmem_access">;
 
 //===----------------------------------------------------------------------===//
-// Numbers with the ranges that the hardware gives them
+// Numbers with the ranges of the hardware
 //===----------------------------------------------------------------------===//
 
 class Tile_MultipleOf<int n>
     : AttrConstraint<CPred<"::llvm::cast<::mlir::IntegerAttr>($_self).getInt() % " # n # " == 0">,
                      "whose value is a multiple of " # n>;
 
-/// What mbarrier.init takes as an expected count (PTX ISA, "Contents of the mbarrier object").
+/// Expected arrival count of mbarrier.init (PTX ISA, "Contents of the mbarrier object").
 def Tile_ArrivalsAttr : ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<1048575>]>;
-/// What the transaction count of an mbarrier holds.
+/// Transaction count of an mbarrier, in bytes.
 def Tile_TransactionAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<1048575>]>;
-/// Byte offsets in dynamic shared memory, of which a CTA has at most 227 KiB.
+/// Byte offset in dynamic shared memory, which has at most 227 KiB per CTA.
 def Tile_OffsetAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<232447>]>;
 class Tile_AlignedOffsetAttr<int n>
     : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<232447>, Tile_MultipleOf<n>]>;
-/// Where a TMA box begins in a tile: at a panel of 64 columns.
+/// First column of a TMA box in a tile: that of a panel of 64 columns.
 def Tile_BoxColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<64>]>;
-/// Where a slice of a tile begins: at a K step of 16 columns.
+/// First column of a slice of a tile: that of a K step of 16 columns.
 def Tile_SliceColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<16>]>;
-/// Log2 of a factor that exponentials have.
+/// Log2 of the factor of exponentials.
 def Tile_ExponentAttr : DefaultValuedAttr<ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<96>]>, "0">;
-/// Columns that tcgen05.alloc and dealloc take.
+/// Number of columns of tcgen05.alloc and dealloc.
 def Tile_TmemColumnsAttr : ConfinedAttr<I32Attr, [IntIsOneOf<[32, 64, 128, 256, 512]>]>;
 def Tile_TmemColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<511>]>;
-/// First of a warp's lanes that a tile takes, and how far the columns of a half row are from those of the other.
+/// First lane of a tile within each warp's lanes, and the distance in columns between the halves of a row.
 def Tile_TmemLaneAttr : ConfinedAttr<I32Attr, [IntIsOneOf<[0, 16]>]>;
 def Tile_TmemHalfAttr : ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<511>]>;
-/// Registers per thread that setmaxnreg takes.
+/// Registers per thread of setmaxnreg.
 def Tile_RegistersAttrI32 : ConfinedAttr<I32Attr, [IntMinValue<24>, IntMaxValue<256>, Tile_MultipleOf<8>]>;
 
 #endif // FMHA_DIALECT_TILE_IR_TILEATTRS_TD

@@ -16,9 +16,9 @@ include "mlir/IR/EnumAttr.td"
 def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::fmha::tile";
-  let summary = "Attention as tiles: placed, given to roles, and brought to the machine";
+  let summary = "Attention on tiles, from tile values to machine instructions";
   let description = [{
-    One dialect carries four levels, and each level's ops stay readable at the next:
+    The dialect has four levels. The ops of each level remain valid at the next one:
 
     | level | what is added |
     | --- | --- |
@@ -27,10 +27,11 @@ def Tile_Dialect : Dialect {
     | specialised | `specialise`, `role`, `channel` with `acquire`, `publish`, `receive`, `release` |
     | machine | `wait`, `arrive`, `tma_load`, `mma`, `commit`, `tmem_load`, `tmem_store`, …: one op, one instruction |
 
-    A tile is a value of static shape. Rank 2 is rows x columns; rank 1 holds one element a row.
+    A tile is a value of static shape. A tile of rank 2 has rows x columns; a tile of rank 1 has one element per row.
 
-    Discardable attributes that carry meaning: `tile.region` and `tile.partition` on ops of the dialect, `tile.kernel` on a
-    function; the attributes of the same names say what. Others of the prefix `tile.` are errors.
+    The dialect has three discardable attributes: `tile.region` and `tile.partition` on ops of the dialect, and
+    `tile.kernel` on a function. The attributes `#tile.region`, `#tile.partition` and `#tile.kernel` describe them. Other
+    attributes with the prefix `tile.` are errors.
   }];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;

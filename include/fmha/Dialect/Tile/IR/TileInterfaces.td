@@ -1,4 +1,4 @@
-//===- TileInterfaces.td - What an op does to synchronisation -*- tablegen -*-//
+//===- TileInterfaces.td - Synchronisation effects of ops ---*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,8 +14,9 @@ include "mlir/IR/OpBase.td"
 def Tile_SyncOpInterface : OpInterface<"SyncOpInterface"> {
   let cppNamespace = "::fmha::tile";
   let description = [{
-    Which places an op reads and writes, by which unit, and what it does to barriers: all that `tile-verify-sync` knows of
-    it. Every machine op has it, so that a new one cannot be forgotten; one that touches neither has no effects.
+    Returns the places that an op reads and writes, the unit that accesses them, and the op's effects on barriers.
+    `tile-verify-sync` uses no other property of an op. Every machine op has the interface, so that a new one cannot be
+    forgotten; an op that touches neither memory nor barriers has no effects.
   }];
   let methods = [
     InterfaceMethod<"Appends the effects, in the order in which a thread has them.", "void", "getSyncEffects",

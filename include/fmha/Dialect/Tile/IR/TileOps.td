@@ -17,8 +17,8 @@ include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
 
-/// An op on values, until its result has a place in memory: from then on it
-/// writes there, and must not be moved or dropped.
+/// An op on values. It is pure until its result has a place in memory; after
+/// that it writes there, and must not be moved or erased.
 class Tile_ValueOp<string mnemonic, list<Trait> traits = []>
     : Tile_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
   let extraClassDefinition = [{
@@ -36,18 +36,19 @@ class Tile_ValueOp<string mnemonic, list<Trait> traits = []>
 def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
   let summary = "The rows of one sequence and head of a tensor";
   let description = [{
-    Says once where tiles come from or go to, so that `tile.load` and the other ops on rows add a row only. It reads no
-    memory. `source` is [`batch`, length, `head`, dim], [`batch`, `head`, length] or a list [`head`]. The view has `rows`
-    rows: those of the batch, or, `from` a row of the length dimension on, those of one sequence of several, which must
-    lie inside the tensor. Without `from` the rows end where the tensor does, for `tile.load` and `tile.store` at least,
-    which leave that to the tensor map. `column` is the first column, 0 if it is absent.
+    Describes the rows that tiles are loaded from or stored to, so that `tile.load` and the other ops on rows need only
+    the number of a row. It reads no memory. `source` is [`batch`, length, `head`, dim], [`batch`, `head`, length] or a
+    list [`head`]. The view has `rows` rows. Without `from` they are those of the batch; with `from` they are those of one
+    varlen sequence, which begins at that row of the length dimension and must lie inside the tensor. Without `from`,
+    `tile.load` and `tile.store` use the end of the tensor in place of `rows`, because the tensor map has it. `column` is
+    the first column, 0 if it is absent.
 
-    A view whose type has `heads` p packs rows of p query heads, those from `head` on, of which the group has as many as
-    `of` says. `group` names the same head as a tensor map counts it: by its KV head and its number among the query heads
-    of that one.
+    If the type has `heads` p, the view packs rows of p query heads (pack_gqa), which begin at `head`; `of` is the number
+    of query heads that the group has from there on. `group` is the same head in the coordinates of a tensor map: its KV
+    head, and its number among the query heads of that KV head.
 
-    `or` another tensor `if` a condition holds views that one instead of `source`. Where a loop goes through the keys of
-    two sources, it makes the view of each block.
+    With `or` and `if`, the view is one of the other tensor if the condition holds, and one of `source` otherwise. A loop
+    over the keys of two sources makes a view for each block.
 
     ```mlir
     %k = tile.view %K batch %batch head %head rows %n
@@ -66,8 +67,8 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     ```
 
     Constraints: the type is that of the source's rows; a list has no batch and no rows, others have both; only rows
-    of several columns have a first one, a group or another tensor; packed heads and their number stand together, and
-    a group with them alone; the other tensor has the type of `source`.
+    of several columns may have a first column, a group or another tensor; `of` is given if and only if heads are packed,
+    and `group` only if they are; the other tensor has the type of `source`.
   }];
   let arguments = (ins AnyMemRef:$source, Optional<AnyMemRef>:$other, Optional<I1>:$second, Optional<Index>:$batch,
                        Index:$head, Optional<Index>:$count, Optional<Index>:$kv_head, Optional<Index>:$member,
@@ -82,16 +83,16 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
                                  CArg<"uint32_t", "1">:$heads)>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Heads that rows are packed of, if they are.
+    /// Returns the number of packed heads, if heads are packed.
     std::optional<uint32_t> getHeads() {
       return getType().isPacked() ? std::optional(getType().getHeads()) : std::nullopt;
     }
-    /// The head that a copy by TMA names: of packed ones the KV head.
+    /// Returns the head coordinate of a copy by TMA, which is the KV head if heads are packed.
     ::mlir::Value getCopyHead() { return getKvHead() ? getKvHead() : getHead(); }
   }];
 }
 
-/// An op on rows of a view, whose `tile.view` it finds.
+/// An op on rows of a view, with access to the `tile.view` that defines it.
 class Tile_RowsOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, traits> {
   let hasVerifier = 1;
   let extraClassDeclaration = "ViewOp getViewOp();";
@@ -101,10 +102,11 @@ class Tile_RowsOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, 
 }
 
 def Tile_LoadOp : Tile_RowsOp<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "A tile of rows of a view, zero where that ends";
+  let summary = "Loads a tile of rows of a view, with zeros outside of the view";
   let description = [{
-    Rows `row` to `row` + rows of the view. Rows and columns that it does not have, and heads that its group does not
-    have, read as zero and touch no memory. `into` is the slot that the tile is to lie in, once it has one.
+    The tile has rows [`row`, `row` + n) of the view, where n is its number of rows. Rows and columns that the view does
+    not have, and heads that its group does not have, read as zero and access no memory. `into` is the slot for the tile,
+    from the specialised level on.
 
     ```mlir
     %t = tile.load %k[%row] : !tile.view<?x128xbf16> -> !tile.tile<128x128xbf16>
@@ -137,14 +139,14 @@ def Tile_StoreOp : Tile_RowsOp<"store", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Tile_WriteOp : Tile_RowsOp<"write", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Divides each row by its sum and writes it in f32, where the view has the row";
+  let summary = "Divides each row by its sum and writes in f32 the rows that the view has";
   let description = [{
-    Row r of `value`, divided by its sum, goes to row `row` + r of the view; what the view does not have is not
-    written. A row with sum 0 is written as zeros, and so is a `tile` without a value. With `undivided` rows are
-    written as they are, but for the factor 2^`offset` that exponentials had and that leaves rows either way.
+    Row r of `value`, divided by its sum, is written to row `row` + r of the view. Rows, columns and heads that the view
+    does not have are not written. A row with sum 0 is written as zeros, and so is a `tile` without a value. With
+    `undivided`, rows are not divided by their sums. The factor 2^`offset` of the exponentials is removed in both cases.
 
-    The threads write from their registers: a tile of f32 in shared memory would be twice as large as the query's, whose
-    place the output takes.
+    The threads write from their registers, because a tile of f32 in shared memory would be twice as large as that of the
+    query, whose place the output takes.
 
     ```mlir
     tile.write %acc over %l : !tile.tile<128x128xf32>, !tile.tile<128xf32> as !tile.tile<128x128xf32>
@@ -152,8 +154,8 @@ def Tile_WriteOp : Tile_RowsOp<"write", [AttrSizedOperandSegments, MemoryEffects
     tile.write as !tile.tile<128x128xf32> to %o[%row] : !tile.view<?x128xf32>
     ```
 
-    Constraints: the view is made by a `tile.view` of rows of several columns; the tile as for `tile.load`; `tile` is
-    the value's shape.
+    Constraints: the view is made by a `tile.view` of rows of several columns; the tile has the constraints of
+    `tile.load`; `tile` has the shape of the value.
   }];
   let arguments = (ins Optional<Tile_F32Matrix>:$value, Optional<Tile_F32Row>:$sum, TypeAttrOf<Tile_TileType>:$tile,
                        Tile_ViewType:$view, Index:$row, UnitAttr:$undivided, Tile_ExponentAttr:$offset);
@@ -164,17 +166,18 @@ def Tile_WriteOp : Tile_RowsOp<"write", [AttrSizedOperandSegments, MemoryEffects
 }
 
 def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
-  let summary = "Columns of a tile, where they are";
+  let summary = "Some columns of a tile, in place";
   let description = [{
-    Columns [`column`, `column` + n) of `input`, n the columns of the result. Nothing moves: in shared memory the result
-    lies in panels of the input, in tensor memory in columns of it, and in registers each thread keeps those that it has.
+    Returns columns [`column`, `column` + n) of `input`, where n is the number of columns of the result. No element moves:
+    in shared memory the result lies in panels of the input, in tensor memory in columns of the input, and in registers
+    each thread keeps its elements.
 
     ```mlir
     %q1 = tile.slice %q from 128 : !tile.tile<128x512xbf16> -> !tile.tile<128x128xbf16>
     ```
 
-    Constraints: `column` is a multiple of 16; a slice in shared memory begins at a panel of 64 columns or ends in the one
-    that it begins in; a slice of 64 rows in registers is one of the parts that `#tile.registers` names.
+    Constraints: `column` is a multiple of 16; a slice in shared memory begins at a panel of 64 columns or ends in the
+    panel that it begins in; a slice of 64 rows in registers is one of the parts of `#tile.registers`.
   }];
   let arguments = (ins Tile_Matrix:$input, Tile_SliceColumnAttr:$column);
   let results = (outs Tile_Matrix:$result);
@@ -183,16 +186,17 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
 }
 
 def Tile_JoinOp : Tile_Op<"join", [Pure]> {
-  let summary = "Slices next to each other, as the tile that they make";
+  let summary = "Concatenates slices to a tile";
   let description = [{
-    The inverse of `tile.slice`: columns of the first input, then those of the next. In registers nothing moves.
+    The inverse of `tile.slice`: the result has the columns of the first input, then those of the next one. In registers
+    no element moves.
 
     ```mlir
     %p = tile.join %p0, %p1 : !tile.tile<128x64xf32>, !tile.tile<128x64xf32> -> !tile.tile<128x128xf32>
     ```
 
-    Constraints: tiles without a place or in registers, of one width, whose columns add up to those of the result; of 64
-    rows in registers as many as the result's `slices`.
+    Constraints: the inputs have no place or are in registers, have equal widths, and their columns add up to those of
+    the result; in registers and with 64 rows their number is that of the result's `slices`.
   }];
   let arguments = (ins Variadic<Tile_Matrix>:$inputs);
   let results = (outs Tile_Matrix:$result);
@@ -201,17 +205,17 @@ def Tile_JoinOp : Tile_Op<"join", [Pure]> {
 }
 
 def Tile_LoadRowsOp : Tile_RowsOp<"load_rows", [MemoryEffects<[MemRead]>]> {
-  let summary = "One number a row, that of the row's head";
+  let summary = "Loads one number per row, that of the row's head";
   let description = [{
-    Every row has the view's number of its head, times `factor`. Rows of heads that the group does not have take the
-    number of the last one.
+    The element of a row is `factor` times the view's number for the head of the row. Rows of heads that the group does
+    not have get the number of its last head.
 
     ```mlir
     %t = tile.load_rows %s by 1.442695 : !tile.view<f32> -> !tile.tile<128xf32>
     ```
 
-    Constraints: the view is made by a `tile.view` of a list of the result's elements; the tile has at least as many
-    rows as heads are packed.
+    Constraints: the view is made by a `tile.view` of a list with the result's element type; the tile has at least as
+    many rows as heads are packed.
   }];
   let arguments = (ins Tile_ViewType:$view, F32Attr:$factor);
   let results = (outs Tile_F32Row:$result);
@@ -219,15 +223,15 @@ def Tile_LoadRowsOp : Tile_RowsOp<"load_rows", [MemoryEffects<[MemRead]>]> {
 }
 
 def Tile_StoreRowsOp : Tile_RowsOp<"store_rows", [MemoryEffects<[MemWrite]>]> {
-  let summary = "Writes one number a row, where the view has the row";
+  let summary = "Writes one number per row, for the rows that the view has";
   let description = [{
-    Row r of `value` goes to row `row` + r of the view; rows and heads that it does not have are not written.
+    Row r of `value` is written to row `row` + r of the view; rows and heads that the view does not have are not written.
 
     ```mlir
     tile.store_rows %lse, %l[%row] : !tile.tile<128xf32>, !tile.view<?xf32>
     ```
 
-    Constraints: the view is made by a `tile.view` of one number a row; the tile has at least as many rows as heads
+    Constraints: the view is made by a `tile.view` of one number per row; the tile has at least as many rows as heads
     are packed.
   }];
   let arguments = (ins Tile_TileType:$value, Tile_ViewType:$view, Index:$row);
@@ -241,7 +245,7 @@ def Tile_StoreRowsOp : Tile_RowsOp<"store_rows", [MemoryEffects<[MemWrite]>]> {
 def Tile_FillOp : Tile_ValueOp<"fill", []> {
   let summary = "A tile whose elements are all `value`";
   let description = [{
-    A tile of 16-bit elements can be filled with 0 only, which needs no rounding.
+    A tile of 16-bit elements can only be filled with 0, which needs no rounding.
     `%m = tile.fill 0xFF800000 : !tile.tile<128xf32>`
   }];
   let arguments = (ins F32Attr:$value);
@@ -253,8 +257,9 @@ def Tile_FillOp : Tile_ValueOp<"fill", []> {
 def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
   let summary = "A matrix product in f32";
   let description = [{
-    `a`·`b`, or `a`·`b`ᵀ with `transpose_b`, and its negative with `negate`; `acc` is added where it is given and, if there
-    is one, `accumulate` holds. With `rows` the rows of `b` from that one on count, as many as `a` has columns.
+    Computes `a`·`b`, or `a`·`b`ᵀ with `transpose_b`, and negates the product with `negate`. `acc`, if it is given, is added
+    to the product, unless `accumulate` is given and false. With `rows`, the second factor is the rows of `b` from that
+    one on, as many as `a` has columns.
 
     ```mlir
     %s = tile.dot %q, %k transpose_b : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
@@ -262,7 +267,7 @@ def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
     %n = tile.dot %p1, %v rows 32 plus %o : !tile.tile<128x32xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
     ```
 
-    Constraints: `rows` is a multiple of 16, and not there with `transpose_b`.
+    Constraints: `rows` is a multiple of 16, and excludes `transpose_b`.
   }];
   let arguments = (ins Tile_Matrix:$a, Tile_Matrix:$b, Optional<Tile_F32Matrix>:$acc, Optional<I1>:$accumulate,
                        UnitAttr:$transpose_b, UnitAttr:$negate, OptionalAttr<Tile_SliceColumnAttr>:$rows);
@@ -286,14 +291,14 @@ def Tile_ScaleOp : Tile_SameTypeOp<"scale"> {
 }
 
 def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
-  let summary = "What code of the op's own makes of each score";
+  let summary = "Applies a region to each score (score_mod)";
   let description = [{
-    Element (i, j) becomes what the region makes of it and of the indices `row` + i of its query row and `col` + j of its
-    key. The region also takes numbers and memrefs of the kernel around it; its ops are those of a region `score` of
-    `fmha.attention`. Rows and keys that the sequence does not have give values that do not matter.
+    The region computes element (i, j) of the result from that of `input` and the indices `row` + i of the query row and
+    `col` + j of the key. It may also use numbers and memrefs of the kernel; its ops are those of the region `score` of
+    `fmha.attention`. Elements in rows or keys that the sequence does not have are arbitrary.
 
-    Where the view of the queries packs heads, `row` counts its rows, and the region takes the head of row i as well;
-    heads that the group does not have give values that do not matter either.
+    If the view of the queries packs heads, `row` counts its rows, and the region has one more argument, the head of row
+    i. Elements of heads that the group does not have are arbitrary, too.
 
     ```mlir
     %x = tile.modify %s at %q[%row, %col] : !tile.tile<128x128xf32>, !tile.view<?x128xbf16> {
@@ -324,20 +329,21 @@ def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"ModifyOp">]> {
-  let summary = "What an element becomes";
+  let summary = "Ends a region of tile.modify and returns the new element";
   let description = [{ `tile.yield %y : f32` ends the region of a `tile.modify`. }];
   let arguments = (ins F32:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
 def Tile_MaskOp : Tile_SameTypeOp<"mask", [AttrSizedOperandSegments]> {
-  let summary = "Minus infinity where a query row may not see a key";
+  let summary = "Replaces the scores of hidden keys by minus infinity";
   let description = [{
-    Element (i, j) stays if the view of the keys has row k = `col` + j and `row` + i + `lower` <= k <= `row` + i +
-    `upper`. A bound that is absent hides nothing. Bounds are numbers of the run, so that blocks of one loop may have
-    bands of their own; of a row that sits at key r + offset and sees `left` keys before and `right` behind its own they
-    are offset - left and offset + right. They are computed in 32 bits: all of row, bounds and keys, and sums of two, fit.
-    Where the view of the queries packs n heads, row i of the tile is query row `row` + i / n.
+    Element (i, j) is kept if the view of the keys has row k = `col` + j, and `row` + i + `lower` <= k <= `row` + i +
+    `upper`; all others become minus infinity. An absent bound hides no key. Bounds are run-time values, so that blocks of
+    one loop may have different bands. If query row r is aligned with key r + offset and sees `left` keys before and
+    `right` keys after that one, the bounds are offset - left and offset + right. The arithmetic has 32 bits, in which
+    row, bounds and keys, and sums of two of them, must fit. If the view of the queries packs n heads, row i of the tile
+    is query row `row` + i / n.
 
     ```mlir
     %x = tile.mask %s at %q[%row], %k[%col] : !tile.tile<128x128xf32>, !tile.view<?x128xbf16>, !tile.view<?x128xbf16>
@@ -346,7 +352,7 @@ def Tile_MaskOp : Tile_SameTypeOp<"mask", [AttrSizedOperandSegments]> {
     ```
 
     Constraints: the views are made by `tile.view` of rows of several columns; the tile has at least as many rows as
-    heads are packed, and heads of keys are not.
+    heads are packed; the view of the keys packs no heads.
   }];
   let arguments = (ins Tile_F32Matrix:$input, Tile_ViewType:$queries, Index:$row, Index:$col, Tile_ViewType:$keys,
                        Optional<Index>:$lower, Optional<Index>:$upper);
@@ -364,11 +370,11 @@ def Tile_MaskOp : Tile_SameTypeOp<"mask", [AttrSizedOperandSegments]> {
 
 def Tile_RowMaxOp
     : Tile_ValueOp<"row_max", [AllTypesMatch<["old", "max", "alpha"]>, Tile_RowsMatch<["input", "old"]>]> {
-  let summary = "The running row maximum, and what it does to earlier sums";
+  let summary = "The running row maximum, and the factor that it gives earlier sums";
   let description = [{
-    With t = max(`old`, row maximum of `input`): where (t - `old`)·`log2_scale` > `threshold`, `max` = t and `alpha` =
-    2^((`old` - t)·`log2_scale`); elsewhere `max` = `old` and `alpha` = 1. Any maximum gives the same softmax; keeping a
-    slightly old one spares the rescaling of O, and P stays below 2^`threshold`.
+    Let t = max(`old`, row maximum of `input`). If (t - `old`)·`log2_scale` > `threshold`, then `max` = t and `alpha` =
+    2^((`old` - t)·`log2_scale`); otherwise `max` = `old` and `alpha` = 1. Any maximum gives the same softmax; to keep a
+    slightly smaller one avoids rescaling O, and P is at most 2^`threshold`.
 
     ```mlir
     %m, %alpha = tile.row_max %x, %m_old scale 0.127 threshold 8.0 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
@@ -382,12 +388,11 @@ def Tile_RowMaxOp
 }
 
 def Tile_Exp2Op : Tile_SameTypeOp<"exp2", [Tile_RowsMatch<["input", "max"]>]> {
-  let summary = "2^((x - max)·log2_scale + offset), row by row";
+  let summary = "2^((x - max)·log2_scale + offset), with the maximum of each row";
   let description = [{
-    A row whose maximum is minus infinity (no key seen yet) gives zeros, never NaN.
-    `emulated` per cent of the elements are computed on the FMA units, by a
-    polynomial with a relative error of 2^-13.7 (2^-18.5 in a kernel that writes an
-    LSE), the others by `ex2.approx`.
+    A row whose maximum is minus infinity (all keys so far are hidden) gives zeros, not NaN. `emulated` percent of the
+    elements are computed on the FMA units, by a polynomial with a relative error of 2^-13.7 (2^-18.5 in a kernel that
+    writes an LSE), the others by `ex2.approx`.
 
     ```mlir
     %p = tile.exp2 %x, %m scale 0.127 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
@@ -405,9 +410,9 @@ def Tile_Exp2Op : Tile_SameTypeOp<"exp2", [Tile_RowsMatch<["input", "max"]>]> {
 
 def Tile_RowSumOp
     : Tile_ValueOp<"row_sum", [AllTypesMatch<["old", "alpha", "result"]>, Tile_RowsMatch<["input", "old"]>]> {
-  let summary = "old·alpha + the sum of each row·2^-offset";
+  let summary = "old·alpha + 2^-offset · the sum of each row";
   let description = [{
-    The sum is one of terms without the factor that `tile.exp2` gave them.
+    The result is a sum of exponentials without the factor 2^`offset` of `tile.exp2`.
 
     ```mlir
     %l = tile.row_sum %p, %l_old, %alpha offset 8 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
@@ -423,7 +428,7 @@ def Tile_CastOp : Tile_ValueOp<"cast", [Tile_ShapesMatch<["input", "result"]>]> 
   let description = [{
     `%h = tile.cast %p : !tile.tile<128x128xf32> to !tile.tile<128x128xbf16>`
 
-    Constraints: both have the same place, so that a thread keeps its columns.
+    Constraints: input and result have the same place, so that a thread keeps its columns.
   }];
   let arguments = (ins Tile_F32Matrix:$input);
   let results = (outs Tile_HalfMatrix:$result);
@@ -434,8 +439,8 @@ def Tile_CastOp : Tile_ValueOp<"cast", [Tile_ShapesMatch<["input", "result"]>]> 
 def Tile_RescaleOp : Tile_SameTypeOp<"rescale", [Tile_RowsMatch<["input", "alpha"]>]> {
   let summary = "Multiplies each row by its own factor";
   let description = [{
-    In tensor memory this happens in place, and not at all where every factor is 1. Zeros stay zeros: the rescale of a
-    `tile.fill` with 0 folds to it.
+    In tensor memory rows are multiplied in place, and skipped if every factor is 1. The rescale of a `tile.fill` with 0
+    folds to the fill.
 
     ```mlir
     %b = tile.rescale %acc, %alpha : !tile.tile<128x128xf32>, !tile.tile<128xf32>
@@ -451,8 +456,7 @@ def Tile_NormalizeOp
     : Tile_ValueOp<"normalize", [Tile_ShapesMatch<["input", "result"]>, Tile_RowsMatch<["input", "sum"]>]> {
   let summary = "Divides each row by its sum and rounds; a row with sum 0 becomes 0";
   let description = [{
-    With `undivided` rows are only rounded. The factor 2^`offset` that
-    exponentials had leaves them either way.
+    With `undivided`, rows are only rounded. The factor 2^`offset` of the exponentials is removed in both cases.
 
     ```mlir
     %o = tile.normalize %acc, %l : !tile.tile<128x128xf32>, !tile.tile<128xf32> to !tile.tile<128x128xbf16>
@@ -466,8 +470,8 @@ def Tile_NormalizeOp
 def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "sink", "result"]>]> {
   let summary = "The sum with one more term, 2^(sink - max·log2_scale)";
   let description = [{
-    `sink` has a logit in log2 units for each row. A row whose maximum is minus infinity (no key seen) keeps its sum, 0: a sink brings no
-    value, so that its output is 0.
+    `sink` has a logit in log2 units for each row. A row whose maximum is minus infinity (all keys are hidden) keeps its
+    sum, 0: a sink has no value vector, so that the output of the row is 0.
 
     ```mlir
     %s = tile.add_sink %m, %l sink %logit scale 0.127 : !tile.tile<128xf32>
@@ -481,7 +485,8 @@ def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "sin
 def Tile_LseOp : Tile_ValueOp<"lse", [AllTypesMatch<["max", "sum", "result"]>]> {
   let summary = "Natural logarithm of the sum of exponentials: max·(log2_scale·ln 2) + ln 2·log2 sum";
   let description = [{
-    With a `sink`, a logit in log2 units for each row, of that sum and 2^sink; `sum` is the one without it.
+    With a `sink`, a logit in log2 units for each row, the logarithm is that of the sum plus 2^sink; `sum` does not contain
+    the sink.
 
     ```mlir
     %e = tile.lse %m, %l scale 0.127 : !tile.tile<128xf32>
@@ -499,7 +504,7 @@ def Tile_LseOp : Tile_ValueOp<"lse", [AllTypesMatch<["max", "sum", "result"]>]> 
 }
 
 def Tile_MoveOp : Tile_ValueOp<"move"> {
-  let summary = "The same tile in another place";
+  let summary = "Copies a tile to another place";
   let description = [{
     ```mlir
     %r = tile.move %s : !tile.tile<128x128xf32, #tile.tmem<column = 0>> to !tile.tile<128x128xf32, #tile.registers>

@@ -16,16 +16,16 @@ class Tile_TypeDef<string name, string typeMnemonic> : TypeDef<Tile_Dialect, nam
 }
 
 def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
-  let summary = "A tile value, with its place once it has one";
+  let summary = "A tile value, which has a place from the placed level on";
   let description = [{
     Examples: `!tile.tile<128x128xf32>` (tiled level), `!tile.tile<128x64xbf16, #tile.smem<offset = 0>>` and
     `!tile.tile<128xf32, #tile.registers>` (placed level and below).
 
-    A tile of a matrix has the matrix' columns rounded up to 16, what an MMA takes at once; columns that the matrix does
-    not have are zero.
+    The number of columns of a tile is that of the matrix rounded up to 16, a K step of an MMA; columns that the matrix
+    does not have are zero.
 
     Constraints: rank 1 or 2, static extents, element type f16, bf16 or f32; the place is `#tile.smem`, `#tile.tmem`,
-    `#tile.registers` or `#tile.fragment` and holds its own constraints.
+    `#tile.registers` or `#tile.fragment`, with the constraints of that attribute.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
                         OptionalParameter<"::mlir::Attribute">:$place);
@@ -35,17 +35,17 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     int64_t getRows() const { return getShape()[0]; }
     /// 1 for a rank-1 tile.
     int64_t getColumns() const { return getShape().size() == 2 ? getShape()[1] : 1; }
-    /// Bytes of one stage: of a rank-2 tile of 16-bit elements the bytes of its panels.
+    /// Returns the bytes of one stage; of a rank-2 tile of 16-bit elements the bytes of its panels.
     int64_t getBytes() const;
-    /// 32-bit columns that the tile takes, or would take, in tensor memory.
+    /// Returns the number of 32-bit columns that the tile takes, or would take, in tensor memory.
     int64_t getTmemColumns() const;
-    /// In tensor memory 64 rows take 16 of every warp's 32 lanes.
+    /// Whether the tile takes 16 of every warp's 32 lanes, as 64 rows in tensor memory do.
     bool hasHalfLanes() const { return getTmem() && getRows() == 64; }
-    /// Bytes from one stage to the next of a tile in shared memory.
+    /// Returns the bytes from one stage to the next of a tile in shared memory.
     int64_t getStagePitch() const;
-    /// The place of a tile that begins at column `first` of this one.
+    /// Returns the place of a tile that begins at column `first` of this one.
     ::mlir::Attribute getPlaceOfColumn(int64_t first) const;
-    /// Columns [first, first + count), a view: where the tile has a place, so have they.
+    /// Returns the type of columns [first, first + count), with their place if the tile has one.
     TileType columns(int64_t first, int64_t count) const;
     SmemAttr getSmem() const;
     TmemAttr getTmem() const;
@@ -53,7 +53,7 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     bool inFragments() const;
     TileType withPlace(::mlir::Attribute place) const;
     TileType withElementType(::mlir::Type type) const;
-    /// The same rows, one element each.
+    /// Returns the type of a tile with one element for each row of this one.
     TileType asRowVector(::mlir::Type type) const;
   }];
 }
@@ -67,7 +67,7 @@ def Tile_ChannelType : Tile_TypeDef<"Channel", "channel"> {
   let parameters = (ins "TileType":$tile);
   let assemblyFormat = "`<` $tile `>`";
   let extraClassDeclaration = [{
-    /// Messages that may be in flight.
+    /// Returns the number of messages that may be in flight.
     unsigned getDepth() const;
   }];
 }
@@ -77,7 +77,7 @@ def Tile_BarrierType : Tile_TypeDef<"Barrier", "barrier"> {
   let description = [{
     Example: `!tile.barrier<3>`.
 
-    Constraints: 1 to 29056 mbarriers, as many as the 232448 bytes of shared memory hold.
+    Constraints: 1 to 29056 mbarriers, which is as many as fit in the 232448 bytes of shared memory.
   }];
   let parameters = (ins "unsigned":$count);
   let assemblyFormat = "`<` $count `>`";
@@ -85,22 +85,21 @@ def Tile_BarrierType : Tile_TypeDef<"Barrier", "barrier"> {
 }
 
 def Tile_ViewType : Tile_TypeDef<"View", "view"> {
-  let summary = "Rows of a tensor that tiles come from or go to";
+  let summary = "Rows of a tensor that tiles are loaded from or stored to";
   let description = [{
-    What `tile.view` makes. The shape is that of one sequence of one head: `!tile.view<?x128xbf16>` has rows of 128
-    columns, `!tile.view<?xf32>` a number a row, and `!tile.view<f32>` one number for all rows of a head. With
-    `heads` p, as in `!tile.view<?x128xbf16, heads = 16>`, rows of p query heads are packed: row r of a tile is row
-    r / p of head r mod p.
+    The type of the result of `tile.view`. The shape is that of one sequence of one head: `!tile.view<?x128xbf16>` has
+    rows of 128 columns, `!tile.view<?xf32>` one number per row, and `!tile.view<f32>` one number for all rows of a head.
+    With `heads` p, as in `!tile.view<?x128xbf16, heads = 16>`, rows of p query heads are packed (pack_gqa): row r of a
+    tile is row r / p of head r mod p.
 
-    Constraints: rank 0 to 2, as many rows as the kernel is told; element type f16, bf16 or f32; `heads` is a power
-    of two.
+    Constraints: rank 0 to 2, with a dynamic number of rows; element type f16, bf16 or f32; `heads` is a power of two.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
                         DefaultValuedParameter<"uint32_t", "1">:$heads);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The view of a memref [batch, length, heads, dim], [batch, heads, length] or [heads]; null of another rank.
+    /// Returns the view of a memref [batch, length, heads, dim], [batch, heads, length] or [heads]; null for another rank.
     static ViewType of(::mlir::MemRefType memref, uint32_t heads = 1);
     bool isPacked() const { return getHeads() > 1; }
   }];
@@ -124,7 +123,7 @@ def Tile_HalfMatrix
     : Tile_TileOf<[Tile_Rank<2>, Neg<Tile_HoldsF32>], "tile of rank 2 that holds f16 or bf16">;
 def Tile_F32Row : Tile_TileOf<[Tile_Rank<1>, Tile_HoldsF32], "tile of rank 1 that holds f32">;
 
-/// A matrix and the vectors that hold one element for each of its rows.
+/// A matrix and vectors of one element for each of its rows.
 class Tile_RowsMatch<list<string> names>
     : AllMatchSameOperatorTrait<names, "::llvm::cast<::fmha::tile::TileType>($_self.getType()).getRows()",
                                 "number of rows">;

@@ -1,4 +1,4 @@
-//===- WgmmaOps.td - What targets with wgmma have of their own -*- tablegen -*-===//
+//===- WgmmaOps.td - Ops of targets with wgmma --------------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,16 +18,16 @@ include "fmha/Dialect/Tile/IR/MachineOps.td"
 def Tile_WaitDotsOp
     : Tile_Op<"wait_dots", [MemoryEffects<[MemRead, MemWrite]>,
                             RangedTypesMatchWith<"results are the values", "values", "results", "$_self">]> {
-  let summary = "The products that are awaited, all but the newest few";
+  let summary = "Waits until all products but the `pending` newest are complete";
   let description = [{
-    A `tile.dot` whose result is in `#tile.fragment` only begins: its factors and its result must be left alone until a wait
-    that lets at most `pending` newer dots of the warpgroup run on. It hands on what may be used from then on, the results
-    of dots and the factors that they read from registers.
+    A `tile.dot` whose result is in `#tile.fragment` is asynchronous: its factors and its result must not be touched until a
+    wait that leaves at most `pending` newer dots of the warpgroup in flight. The results of the wait are the values that
+    may be used after it: the results of dots and the factors that the dots read from registers.
 
     ```mlir
     %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<64x128xf32, #tile.fragment>
     %o = tile.dot %p, %v plus %acc : ... -> !tile.tile<64x64xf32, #tile.fragment>
-    %t = tile.wait_dots %s pending 1 : !tile.tile<64x128xf32, #tile.fragment>    // the other one may run on
+    %t = tile.wait_dots %s pending 1 : !tile.tile<64x128xf32, #tile.fragment>    // %o may still be in flight
     ```
   }];
   let arguments = (ins Variadic<Tile_Matrix>:$values, ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<7>]>:$pending);
@@ -39,7 +39,7 @@ def Tile_WaitDotsOp
 // Instructions
 //===----------------------------------------------------------------------===//
 
-/// Registers that wgmma reads or writes: an accumulator, K steps of A, or one.
+/// Registers that wgmma reads or writes: an accumulator, all K steps of A, or one of them.
 def Tile_Accumulator : FixedVectorOfRankAndType<[1], [F32]>;
 def Tile_StepsOfA : FixedVectorOfRankAndType<[1], [I32]>;
 def Tile_FragmentOfA : AllOfType<[FixedVectorOfRankAndType<[1], [I32]>, FixedVectorOfLengthAndType<[4], [I32]>],
@@ -49,13 +49,15 @@ def Tile_WgmmaRegisters : AnyTypeOf<[FixedVectorOfRankAndType<[1], [F32, I32]>]>
 def Tile_WgmmaOp : Tile_MachineOp<"wgmma"> {
   let summary = "wgmma.fence, and wgmma.mma_async.m64nNk16 on f16 or bf16 for each K step";
   let description = [{
-    64 rows and N columns, twice as many as a thread has elements of the result, which is overwritten where there is no
-    `acc`. `a` is a descriptor, or the registers of all K steps, 4 each; with `transpose_b` the columns of B follow each other
-    in shared memory (MN-major); `negate` takes -A. The registers may be touched behind `wgmma_wait` only.
+    The product has 64 rows and N columns, where N is twice the number of elements that a thread has of the result. The
+    result is overwritten if there is no `acc`. `a` is a descriptor, or the registers of all K steps, 4 each; with
+    `transpose_b` B is MN-major in shared memory; `negate` multiplies by -A. The registers may be touched only after
+    `wgmma_wait`.
 
-    A K step is 16 elements of the inner extent. Where there are several, `steps` says how many bytes behind the one that the
-    descriptor names each begins. All of them are one op with the fence for their registers, and one statement of PTX: nothing
-    can come between, nothing that writes the registers can move behind the fence, and LLVM carries them in and out once.
+    A K step is 16 elements of the inner extent. `steps` has the offset of each K step in bytes from the address in the
+    descriptor. All K steps are one op with the fence for their registers, and one statement of PTX: no instruction can
+    come between them, none that writes the registers can move after the fence, and LLVM copies the registers in and out
+    once.
 
     ```mlir
     %s = tile.wgmma %da, %db of bf16 : i64, i64 -> vector<64xf32>
@@ -79,26 +81,26 @@ def Tile_WgmmaOp : Tile_MachineOp<"wgmma"> {
     /// Whether A is in registers.
     bool hasRegistersOfA() { return ::llvm::isa<::mlir::VectorType>(getA().getType()); }
     int64_t countSteps() { return getBSteps() ? getBSteps()->size() : 1; }
-    /// Bytes from the descriptor to a K step.
+    /// Returns the bytes from the address in the descriptor to a K step.
     int64_t stepOfA(int64_t step) { return getASteps() ? (*getASteps())[step] : 0; }
     int64_t stepOfB(int64_t step) { return getBSteps() ? (*getBSteps())[step] : 0; }
   }];
 }
 
 def Tile_WgmmaCommitOp : Tile_MachineOp<"wgmma_commit"> {
-  let summary = "wgmma.commit_group: the wgmmas since the last one are a group";
+  let summary = "wgmma.commit_group: makes a group of the wgmmas since the last commit";
   let description = [{ `tile.wgmma_commit` }];
   let assemblyFormat = "attr-dict";
 }
 
 def Tile_WgmmaWaitOp
     : Tile_MachineOp<"wgmma_wait", [RangedTypesMatchWith<"results are the values", "values", "results", "$_self">]> {
-  let summary = "wgmma.wait_group: all groups but the `pending` newest are complete";
+  let summary = "wgmma.wait_group: waits until all groups but the `pending` newest are complete";
   let description = [{
-    Hands on the registers of those groups. `%s2 = tile.wgmma_wait 1 of %s : vector<64xf32>`
+    Returns the registers of those groups. `%s2 = tile.wgmma_wait 1 of %s : vector<64xf32>`
 
-    `rescales` tells the wait in the branch that scales what it hands on from the one in the branch that does not. LLVM would
-    otherwise take them for the same and make one of them, ahead of the branch: `%o2 = tile.wgmma_wait 0 rescales of %o : ...`
+    `rescales` marks the wait in a branch that scales the results, to make it differ from the wait in the other branch.
+    LLVM would otherwise merge the two and hoist them before the branch: `%o2 = tile.wgmma_wait 0 rescales of %o : ...`
   }];
   let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<7>]>:$pending, UnitAttr:$rescales,
                        Variadic<Tile_WgmmaRegisters>:$values);
@@ -116,7 +118,7 @@ def Tile_StoreMatrixOp : Tile_MachineOp<"store_matrix"> {
   let assemblyFormat = "$values `,` $address attr-dict `:` type($values) `,` type($address)";
 }
 
-/// bar.sync 0 is the CTA's.
+/// Number of a named barrier; 0 is the barrier of the CTA.
 def Tile_NamedBarrierAttr : ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<15>]>;
 def Tile_BarrierThreadsAttr : ConfinedAttr<I32Attr, [IntMinValue<32>, IntMaxValue<1024>, Tile_MultipleOf<32>]>;
 
@@ -126,9 +128,9 @@ class Tile_NamedBarrierOp<string mnemonic> : Tile_MachineOp<mnemonic> {
 }
 
 def Tile_SyncNamedOp : Tile_NamedBarrierOp<"sync_named"> {
-  let summary = "barrier.sync of some threads: waits until all of them have come";
+  let summary = "barrier.sync of some threads: waits until all of them have arrived";
   let description = [{
-    Where roles share their code, the barrier's number is the sum of two, the same in all threads of the warp.
+    In code that several roles share, the barrier's number is a sum, which is the same in all threads of the warp.
 
     ```mlir
     tile.sync_named 1 threads 256
@@ -138,9 +140,9 @@ def Tile_SyncNamedOp : Tile_NamedBarrierOp<"sync_named"> {
 }
 
 def Tile_ArriveNamedOp : Tile_NamedBarrierOp<"arrive_named"> {
-  let summary = "barrier.arrive: counts as having come, and goes on";
+  let summary = "barrier.arrive: arrives without waiting";
   let description = [{
-    `tile.arrive_named 2 threads 256`, or `tile.arrive_named 2 plus %n threads 256` as for `tile.sync_named`.
+    `tile.arrive_named 2 threads 256`, or, as for `tile.sync_named`, `tile.arrive_named 2 plus %n threads 256`.
   }];
 }
 

@@ -22,16 +22,16 @@ class Tile_Pass<string flag, list<string> moreDialects = []> : Pass<flag, "::mli
 def TileAssignMemory : Tile_Pass<"tile-assign-memory"> {
   let summary = "Give every tile a space, a layout and an address";
   let description = [{
-    Writes the place of each tile into its type, in the order of the program. The kernel family of the target decides the
-    space: products lie in tensor memory (tcgen05) or in `#tile.fragment`, the registers of the warpgroup (wgmma), loads in
-    shared memory, everything else in registers. The address is that of the region which the op names with `tile.region`
-    (`convert-fmha-to-tile` names those of the schedule's memory map, and with them where P lies). In a kernel with
-    `#tile.kernel` an op without a region gets one of its own, and the memory map becomes part of `#tile.kernel`; loads in
-    loops get rings of as many stages as there is room for.
+    Writes the place of each tile into its type, in program order. The kernel family of the target decides the space:
+    products lie in tensor memory (tcgen05) or in `#tile.fragment`, the registers of the warpgroup (wgmma), loads in shared
+    memory, and all other tiles in registers. The address is that of the region in the op's `tile.region`, which
+    `convert-fmha-to-tile` takes from the schedule's memory map. In a kernel with `#tile.kernel`, an op without a region
+    gets a new one, and the memory map becomes part of `#tile.kernel`; loads in loops get rings with as many stages as fit,
+    at most 4.
 
-    Where a tile is needed in another place than it is made, a `tile.move` appears: products from tensor memory to
-    registers, the factor of a product to memory, a tile that is stored to shared memory, and numbers of rows through
-    shared memory to the role that multiplies an accumulator with them. The program stays sequential.
+    Inserts a `tile.move` if a tile is used in another place than that of its definition: from tensor memory to registers
+    for products, to memory for the factor of a product, to shared memory for a tile that is stored, and through shared
+    memory for numbers of rows, to the role that multiplies an accumulator by them. The program stays sequential.
 
     Before:
     ```mlir
@@ -48,13 +48,12 @@ def TileAssignMemory : Tile_Pass<"tile-assign-memory"> {
 }
 
 def TileAssignPartitions : Tile_Pass<"tile-assign-partitions", ["::fmha::FMHADialect"]> {
-  let summary = "Say of every op on tiles which role does it, and when";
+  let summary = "Assign a role, a stage and an order to every op on tiles";
   let description = [{
     Writes `tile.partition` on the ops of a placed kernel, from the table of the kernel family: loads belong to one role,
     products to another, and so on. Ops on registers that share tiles are one instance of their role (softmax0, softmax1).
-    A product that needs another one of its iteration through other roles is of stage 1; products of one instance follow each
-    other, in the order that the family's table says. An attribute that is there already stays: a person may write some or all
-    of them.
+    A product that depends, through other roles, on another product of its iteration has stage 1. Products of one instance
+    have the order of the family's table. An existing attribute is kept, so that some or all may be written by hand.
 
     Before:
     ```mlir
@@ -72,8 +71,8 @@ def TileAssignPartitions : Tile_Pass<"tile-assign-partitions", ["::fmha::FMHADia
 def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills", ["::mlir::ub::UBDialect"]> {
   let summary = "Let the first product of a loop overwrite its accumulator";
   let description = [{
-    No instruction fills tensor memory. Where a loop carries an accumulator from a fill with 0 on, the first iteration
-    multiplies without adding and does not rescale, and what comes after the loop takes zeros if it has no iteration.
+    No instruction fills tensor memory. If a loop carries an accumulator that begins as a fill with 0, the first iteration
+    multiplies without adding and does not rescale, and ops after the loop use zeros if the loop has no iteration.
 
     Before:
     ```mlir
@@ -93,10 +92,10 @@ def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills", ["::mlir::ub::UBDial
 }
 
 def TileGuardLoops : Tile_Pass<"tile-guard-loops"> {
-  let summary = "Put each loop on tiles into a branch in which it runs at least once";
+  let summary = "Put each loop on tiles into a branch in which it has at least one iteration";
   let description = [{
-    A loop that is known to run is left alone. Loads that only the loop uses move into the branch: if the loop does not run, no
-    role takes them, so none is sent.
+    A loop that is known to have an iteration is left alone. Loads that only the loop uses move into the branch, since no
+    role receives them if the loop has no iteration.
 
     Before:
     ```mlir
@@ -118,16 +117,16 @@ def TileGuardLoops : Tile_Pass<"tile-guard-loops"> {
 }
 
 def TileInsertChannels : Tile_Pass<"tile-insert-channels"> {
-  let summary = "Put a channel on every edge between roles";
+  let summary = "Insert a channel for every edge between roles";
   let description = [{
-    A tile that one role makes and another one uses crosses through a `tile.channel`; tiles of one producer and one place share
-    it. The producer acquires a slot before the first op that writes it and publishes after the last one; the consumer
-    receives before its first use in its order, and releases after its last one. The number of a message is that of the
-    messages before it in the program.
+    A tile that one role defines and another one uses is sent through a `tile.channel`; tiles of one producer and one place
+    share a channel. The producer acquires a slot before the first op that writes it and publishes it after the last one;
+    the consumer receives it before its first use, in the order of the role, and releases it after the last one. The number
+    of a message is the number of messages before it in the program.
 
-    A channel of one message needs no release, nor does an accumulator that two roles update in turn. Where a tile that is sent
-    back lies over the same memory, its release frees both. Of the messages that one chain of products takes, the last release
-    frees all.
+    A channel of one message needs no release, nor does an accumulator that two roles update in turn. If a tile that is
+    sent back lies in the same memory, its release frees both slots. If one chain of products consumes several messages,
+    the release of the last one frees all of them.
 
     Before:
     ```mlir
@@ -149,8 +148,8 @@ def TileInsertChannels : Tile_Pass<"tile-insert-channels"> {
 def TileSlicePartitions : Tile_Pass<"tile-slice-partitions"> {
   let summary = "Cut a program with channels into its roles";
   let description = [{
-    Each role of the schedule keeps its ops, the loops and branches around them and what these carry of its tiles; it makes its
-    own index values. Conditions around all that a role does stand once, around its loops.
+    Each role of the schedule keeps its ops, the loops and branches around them, and the tiles that these carry for it; index
+    values are computed again in each role. A condition around all ops of a role becomes one branch around its loops.
 
     After, shortened:
     ```mlir
@@ -165,10 +164,10 @@ def TileSlicePartitions : Tile_Pass<"tile-slice-partitions"> {
 def TileRotateLoops : Tile_Pass<"tile-rotate-loops"> {
   let summary = "Overlap the stages of a role's loop";
   let description = [{
-    A loop of a role with ops of two stages begins with stage 0 of the first iteration, goes on with stage 1 of an iteration
-    and stage 0 of the next one, in the order that the ops' attributes say, and ends with stage 1 of the last one. Values that
-    stage 1 takes from stage 0 are carried by the loop. The last iteration leaves out its last release of each channel, which no
-    acquire waits for. `tile.partition` is dropped.
+    Pipelines each loop of a role with ops of two stages. Stage 0 of the first iteration comes before the loop; the loop has
+    stage 1 of an iteration and stage 0 of the next one, in the order of the ops' attributes; and stage 1 of the last
+    iteration comes after the loop. The loop carries the values that stage 1 uses from stage 0. The last iteration omits its
+    last release of each channel, which no acquire waits for. `tile.partition` is removed.
 
     Before:
     ```mlir
@@ -192,11 +191,12 @@ def TileRotateLoops : Tile_Pass<"tile-rotate-loops"> {
 def TileLowerChannels : Tile_Pass<"tile-lower-channels"> {
   let summary = "Turn channels into mbarriers with stages and phases";
   let description = [{
-    A channel of depth d becomes d mbarriers for full slots and, unless it is unreleased or released by another, d for
-    free ones. Message n lies in stage n mod d; a receiver waits for parity (n / d) mod 2, an acquirer for the other one,
-    so that the first round passes on fresh barriers. Nobody waits where the first round is known from the message's
-    number, nor for the slot of a message whose counterpart in the channel that it releases is received. Fences stand
-    where a hand-off changes the proxy or touches tensor memory. Loads and stores become TMA boxes.
+    A channel of depth d becomes d mbarriers for full slots and, unless it is unreleased or released by another channel, d
+    mbarriers for free slots. Message n lies in stage n mod d; `receive` waits for parity (n / d) mod 2, `acquire` for the
+    other parity, so that acquires of the first round do not wait on new barriers. There is no wait for a slot if the
+    message's number shows that it is in the first round, or if the role has received or acquired the message of the same
+    number in a channel whose slots the same release frees. Fences are inserted if a message crosses proxies or lies in
+    tensor memory. Loads and stores become copies of TMA boxes.
 
     Before:
     ```mlir
@@ -211,13 +211,13 @@ def TileLowerChannels : Tile_Pass<"tile-lower-channels"> {
 }
 
 def TileExpandMath : Tile_Pass<"tile-expand-math"> {
-  let summary = "Make functions that PTX lacks of those that it has";
+  let summary = "Expand math functions that PTX does not have";
   let description = [{
-    In the code on scores, which has one score yet: a `tile.modify` on a whole tile, before it is cut into threads. exp,
-    log, log2 and tanh stay, since the units of ex2 and lg2 make them; so do roots and what rounds. The rest becomes
-    upstream's polynomials and expansions, around which stands what they leave out: sine and cosine take whole turns off
-    their argument in three steps, a power looks at the sign of its base, arc tangents at the quadrant. f16 and bf16 are
-    computed in f32. How far each is off stands in lib/Dialect/Tile/README.md.
+    Rewrites the region of `tile.modify`, which computes one score at a time before `tile-distribute` repeats it. exp, log,
+    log2 and tanh are kept, because the units of ex2 and lg2 compute them, and so are roots and rounding functions. Other
+    functions become upstream's polynomials and expansions, with the cases that those leave out: sine and cosine subtract
+    whole turns from their argument in three steps, a power depends on the sign of its base, and arc tangents on the
+    quadrant. f16 and bf16 are computed in f32. lib/Dialect/Tile/README.md lists the errors.
 
     Before:
     ```mlir
@@ -235,19 +235,19 @@ def TileExpandMath : Tile_Pass<"tile-expand-math"> {
     %log = math.log2 %y : f32
     %z = arith.mulf %log, %log10_2 : f32
     ```
-    What no target computes, f64 and powers of integers, is an error.
+    Functions on f64 and powers of integers, which no target computes, are errors.
   }];
 }
 
 def TileDistribute : Tile_Pass<"tile-distribute"> {
-  let summary = "Give tiles to threads, and roles to warps";
+  let summary = "Distribute tiles to threads, and roles to warps";
   let description = [{
-    The kernel family of the target rewrites the ops on tiles; a tile in memory becomes an address. With tcgen05 a tile in
+    The kernel family of the target rewrites the ops on tiles; a tile in memory becomes an address. With tcgen05, a tile in
     registers becomes one row per thread (a vector), products become MMA instructions, moves become tensor memory loads and
-    stores or swizzled shared memory stores, and ops on an accumulator walk it in a loop, 16 columns at a time. With wgmma
-    a tile in `#tile.fragment` becomes a vector of the elements that a thread has of its two rows in turn, 16-bit elements
-    two to a word; maximum and sum of a row go through the four threads that share it, and a dot becomes a wgmma of all K
-    steps and a commit:
+    stores or swizzled shared memory stores, and ops on an accumulator become a loop over pieces of 16 columns. With wgmma,
+    a tile in `#tile.fragment` becomes a vector of the elements that a thread has of its two rows, with two 16-bit elements
+    in a word; maximum and sum of a row are reduced over the four threads that share it, and a dot becomes a wgmma of all
+    K steps and a commit:
     ```mlir
     %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<64x128xf32, #tile.fragment>
     %t = tile.wait_dots %s pending 1 : !tile.tile<64x128xf32, #tile.fragment>
@@ -258,14 +258,14 @@ def TileDistribute : Tile_Pass<"tile-distribute"> {
     tile.wgmma_commit
     %t = tile.wgmma_wait 1 of %s1 : vector<64xf32>
     ```
-    `tile.specialise` becomes branches over the warp index, with a prologue (barriers, tensor memory allocation, setmaxnreg)
+    `tile.specialise` becomes branches on the warp index, with a prologue (barriers, tensor memory allocation, setmaxnreg)
     and an epilogue.
 
-    Where the schedule's scheduler gives a CTA several output tiles each role becomes a loop over them, in which what
-    followed from `gpu.block_id` follows from the number of the tile:
+    If the schedule's scheduler gives a CTA several output tiles, each role becomes a loop over them, in which the number of
+    the tile replaces `gpu.block_id`:
     ```mlir
     scf.while (%tile = %block) {
-      // the role, for this tile; then, behind a barrier of the CTA, barriers made anew, and another one:
+      // the role, for this tile; then a barrier of the CTA, initialisation of the mbarriers, and another barrier of the CTA
       %next = tile.next_tile at 231464
       ...
     }
@@ -274,12 +274,13 @@ def TileDistribute : Tile_Pass<"tile-distribute"> {
 }
 
 def TileWgmmaAwaitProducts : Tile_Pass<"tile-wgmma-await-products"> {
-  let summary = "Wait for products that have begun, and take turns to begin them";
+  let summary = "Insert waits for asynchronous products, and turns in which consumers issue them";
   let description = [{
-    A `tile.dot` into `#tile.fragment` only begins. Before the first op that takes its result, overwrites what it reads or frees
-    that for the producer stands a `tile.wait_dots`, which lets later products run on. What threads write to shared memory for
-    a product of their own is fenced, and one thread of each warp releases a message. Several consumers take turns to begin the products of
-    a rotated loop (named barriers 1, 2 and 3): while one multiplies the others make exponentials.
+    A `tile.dot` into `#tile.fragment` is asynchronous. A `tile.wait_dots`, which leaves later products in flight, is inserted
+    before the first op that uses its result, overwrites its factors or releases them to the producer. Writes of threads to
+    shared memory for their own product are fenced, and one thread of each warp releases a message. Several consumers take
+    turns to issue the products of a rotated loop (named barriers 1, 2 and 3): while one multiplies, the others compute
+    exponentials.
 
     Before:
     ```mlir
@@ -303,11 +304,11 @@ def TileWgmmaAwaitProducts : Tile_Pass<"tile-wgmma-await-products"> {
 }
 
 def TileWgmmaLoopTiles : Tile_Pass<"tile-wgmma-loop-tiles"> {
-  let summary = "Let the roles of a CTA do several output tiles";
+  let summary = "Make the roles of a CTA loop over several output tiles";
   let description = [{
-    Where the schedule gives a CTA several output tiles each role becomes a loop over them, in which what followed from
-    `gpu.block_id` follows from the number of the tile. Channels go on from tile to tile: messages are counted from those of
-    the tiles before, and no role waits for another one between tiles. The loads of a tile begin with those of its first KV block.
+    If the schedule gives a CTA several output tiles, each role becomes a loop over them, in which the number of the tile
+    replaces `gpu.block_id`. Channels continue from tile to tile: the number of a message includes the messages of earlier
+    tiles, and no role waits for another one between tiles. The loads of a tile begin with those of its first KV block.
 
     After, shortened:
     ```mlir
@@ -320,14 +321,14 @@ def TileWgmmaLoopTiles : Tile_Pass<"tile-wgmma-loop-tiles"> {
 }
 
 def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
-  let summary = "One body for the consumers of a wgmma kernel, which differ in numbers only";
+  let summary = "Merge the consumers of a wgmma kernel, which differ in numbers only, into one body";
   let description = [{
-    Consumers do the same on other rows: they differ in shared memory addresses, numbers of named barriers, constants, and
-    values from above the roles. Where the bodies of all warpgroups from one on are alike but for those, one body is left;
-    what differed is computed from the number of the warpgroup, uniform in each warp. LLVM, ptxas and the instruction cache
-    then have one consumer instead of up to three. It is computed where it is needed, so that it takes no register over the
-    loop. Other kernels, and consumers that differ in more, are left as they are. What the verifiers ask for is known of the
-    bodies apart, so they run ahead of this pass.
+    Consumers do the same work on different rows: they differ in shared memory addresses, numbers of named barriers,
+    constants, and values from above the roles. If the bodies of all warpgroups from some warpgroup on are equal except for
+    those, the pass keeps one body and computes the values that differ from the number of the warpgroup, uniformly in each
+    warp. LLVM, ptxas and the instruction cache then have one consumer instead of up to three. Each value is computed at
+    its use, so that it takes no register across the loop. Other kernels, and consumers with other differences, are left as
+    they are. The verifiers need separate bodies, so they run before this pass.
 
     Before:
     ```mlir
@@ -353,12 +354,12 @@ def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
 def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
   let summary = "Verify that a placed kernel fits its target";
   let description = [{
-    Collects what the ops ask for (places of tiles, mbarriers, tensor memory columns, registers, threads, named barriers)
-    and asks an op-free library whether the target of the kernel's schedule has it (Schedule/Rules/Capacities.h,
-    rules resources.R1 to resources.R8).
-    In a placed kernel, which is still sequential, it also asks MLIR's liveness whether an op overwrites a tile that is
-    read later: P may lie over its scores only behind the read of the scores. Behind specialisation `tile-verify-sync`
-    answers that. An unplaced kernel passes.
+    Collects the resources that the ops use (places of tiles, mbarriers, tensor memory columns, registers, threads, named
+    barriers), and checks with an op-free library that the target of the kernel's schedule has them
+    (Schedule/Rules/Capacities.h, rules resources.R1 to resources.R8).
+    In a placed kernel, which is still sequential, it also checks with MLIR's liveness analysis that no op overwrites a tile
+    that is read later: P may lie over its scores only after the read of the scores. After specialisation `tile-verify-sync`
+    checks that. An unplaced kernel passes.
 
     ```mlir
     tile.tmem_alloc 256 to 230400
@@ -372,23 +373,24 @@ def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
 }
 
 def TileVerifySync : Tile_Pass<"tile-verify-sync"> {
-  let summary = "Verify that everything that crosses roles is ordered";
+  let summary = "Verify that accesses of different roles are ordered";
   let description = [{
-    Runs the kernel's synchronisation for a few lengths (no block, one, two, and enough to go round every ring) and verifies
-    each run with vector clocks (Sync/Synchronisation.h, op-free, rules Y1 to Y9): conflicting accesses to a place are
-    ordered, and for the proxy and unit that comes next; waits end; arrivals and bytes of a phase are what it expects; no
-    phase can be missed or signalled early; barriers are initialised; nothing is under way at the exit; messages of a
-    channel go in order; barriers are made anew behind all uses; warpgroups multiply as a whole. A CTA that does several tiles is run
-    for two. At the specialised level channels stand for their barriers and fences, at the machine level every op stands for itself, by its
-    SyncOpInterface. Kernels of other levels pass. Registers of a wgmma, which SSA shows, are looked at in the text: nothing touches them before the
-    wait that hands them on, and they reach it through a fence.
+    Executes the kernel's synchronisation for a few lengths (no block, one, two, and enough to go round every ring) and
+    verifies each run with vector clocks (Sync/Synchronisation.h, op-free, rules Y1 to Y9): conflicting accesses to a place
+    are ordered, also for the proxy and unit of the later access; waits end; a phase gets the arrivals and bytes that it
+    expects; no phase can be missed or signaled early; barriers are initialised; no operation is in flight at the exit;
+    messages of a channel are in order; barriers are initialised again only after all uses; all warps of a warpgroup issue
+    a wgmma together. A CTA that computes several tiles is run for two. At the specialised level a channel represents its
+    barriers and fences; at the machine level every op has the effects of its SyncOpInterface. Kernels of other levels
+    pass. Registers of a wgmma are SSA values and are checked in the IR: no op touches them before the wait that returns
+    them, and a fence orders the writes to them before the wgmma.
 
-    What it cannot tell stands in lib/Dialect/Tile/README.md.
+    lib/Dialect/Tile/README.md lists the errors that the pass does not find.
 
     ```mlir
     %v = tile.tmem_load %s : !llvm.ptr<6> -> vector<32xi32>
     tile.fence tcgen05_before
-    tile.arrive %free[%c0] : !tile.barrier<1>   // the loads may still run
+    tile.arrive %free[%c0] : !tile.barrier<1>   // the loads may still be in flight
     ```
     ```
     error: Y1: an MMA of "mma" writes columns [0, 128) of tensor memory, which tmem_load of "softmax0" reads:

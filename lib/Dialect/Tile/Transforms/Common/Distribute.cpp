@@ -1,4 +1,4 @@
-//===- Distribute.cpp - Give tiles to threads, and roles to warps ---------===//
+//===- Distribute.cpp - Distribute tiles to threads, and roles to warps ---===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -60,8 +60,8 @@ Value tile::threadInGroup(ImplicitLocOpBuilder &b) {
   return arith::AndIOp::create(b, thread, constantI32(b, 127));
 }
 
-/// Of 64 rows: bits 5 and 6 of the thread, the warp, are bits 4 and 5 of the
-/// row; bit 4 says which half of the columns.
+/// In a tile of 64 rows, bits 5 and 6 of the thread, which are the warp, are
+/// bits 4 and 5 of the row; bit 4 selects the half of the columns.
 Value tile::threadRow(ImplicitLocOpBuilder &b, TileType tile) {
   Value thread = threadInGroup(b);
   if (threadsPerRow(tile) == 1)
@@ -181,10 +181,10 @@ Value tile::tmemAddress(ImplicitLocOpBuilder &b,
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Erases `op` and what it alone uses, if nothing uses it.
+/// Erases `root` if it has no uses, and then the ops that only it uses.
 static void eraseIfDead(Operation *root) {
-  // Two operands may come from one op, and one of them from the other: only
-  // what has left the list is erased.
+  // Two operands may come from one op, and one may be computed from the other,
+  // so an op is erased only after it has left the list.
   llvm::SetVector<Operation *> work;
   work.insert(root);
   while (!work.empty()) {
@@ -219,7 +219,7 @@ LogicalResult tile::distributeTiles(
                                                        target);
   target.markUnknownOpDynamicallyLegal(
       [&](Operation *other) { return converter.isLegal(other); });
-  // One that writes zeros has no operand that is a tile.
+  // A write of zeros has no tile operand, and would count as legal.
   target.addIllegalOp<WriteOp>();
   return applyPartialConversion(op.getOperation(), target, std::move(patterns));
 }

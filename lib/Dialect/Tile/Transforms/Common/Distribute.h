@@ -1,4 +1,4 @@
-//===- Distribute.h - Patterns that give tiles to threads -------*- C++ -*-===//
+//===- Distribute.h - Patterns that distribute tiles ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -20,16 +20,16 @@
 
 namespace fmha::tile {
 
-/// Columns that one tcgen05.ld or st moves where a whole row goes to registers.
+/// Columns of one tcgen05.ld or st if a whole row is moved to registers.
 constexpr int64_t chunkColumns = 32;
-/// Columns that are in registers at once where a row is processed piece by
-/// piece, by roles with few registers; and where a thread's columns are no
-/// multiple of it.
+/// Columns that are in registers at once in roles with few registers, which
+/// process a row in pieces; the small pieces are for threads whose number of
+/// columns is no multiple of the large ones.
 constexpr int64_t pieceColumns = 16, smallPieceColumns = 8;
 /// Columns of one 128-byte swizzle panel of 16-bit elements.
 constexpr int64_t panelColumns = layout::PanelTile::panelColumns;
 
-/// What patterns need to know of the kernel besides their op.
+/// The properties of the kernel that patterns use.
 struct DistributeContext {
   const KernelInfo &info;
   /// The allocation's first column, i32.
@@ -55,36 +55,36 @@ protected:
 
 mlir::Value constantI32(mlir::ImplicitLocOpBuilder &b, int32_t value);
 mlir::Value constantF32(mlir::ImplicitLocOpBuilder &b, float value);
-/// Threads that share a row of `tile`, and so its columns (see
-/// #tile.registers): 1, or 2 of 64 rows.
+/// Returns the number of threads that share a row of `tile`, and so its columns
+/// (see #tile.registers): 2 if it has 64 rows, otherwise 1.
 int64_t threadsPerRow(TileType tile);
-/// Parts of the columns of `tile`, in registers, that these threads have halves
-/// of.
+/// Returns the number of parts of the columns of `tile`, in registers, of which
+/// these threads have halves.
 int64_t slicesOf(TileType tile);
-/// Columns of `tile` that a thread owns.
+/// Returns the number of columns of `tile` that a thread owns.
 int64_t ownColumns(TileType tile);
-/// The thread's index in its warpgroup, i32.
+/// Returns the thread's index in its warpgroup, i32.
 mlir::Value threadInGroup(mlir::ImplicitLocOpBuilder &b);
-/// The row of `tile` that this thread owns, i32.
+/// Returns the row of `tile` that this thread owns, i32.
 mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b, TileType tile);
-/// The query row of this thread's row, counted from the first one of `tile`,
-/// and its head likewise, where `heads` are packed into its rows; i32.
+/// Return the query row and the head of this thread's row, relative to those of
+/// the first row of `tile`, if `heads` are packed into its rows; i32.
 mlir::Value threadQuery(mlir::ImplicitLocOpBuilder &b, TileType tile,
                         std::optional<uint32_t> heads);
 mlir::Value threadHead(mlir::ImplicitLocOpBuilder &b, TileType tile,
                        uint32_t heads);
-/// `number`, an i32, as an index.
+/// Returns `number`, an i32, as an index.
 mlir::Value toIndex(mlir::ImplicitLocOpBuilder &b, mlir::Value number);
-/// The row of a tensor that this thread's row of a tile is, of its head, both
-/// of type index, and whether both exist.
+/// The row and head of a tensor, both of type index, for this thread's row of a
+/// tile, and whether both exist.
 struct OwnRow {
   mlir::Value row, head, inside;
 };
 
-/// For an op that has the row and head of the tile's first row, the length that
-/// rows end at, the heads that are packed and how many of them there are: the
-/// row whose query is `query` behind that, and whose head is `member`. Rows
-/// count from the sequence's start.
+/// Returns the row and head for an op on rows of a view: query row `query` and
+/// head `member`, both relative to those of the tile's first row. The rows of
+/// the op count from the start of the sequence, that of the result from the
+/// start of the tensor.
 template <typename OpTy>
 OwnRow ownRowAt(mlir::ImplicitLocOpBuilder &b, OpTy op, mlir::Value query,
                 llvm::function_ref<mlir::Value()> member) {
@@ -108,36 +108,36 @@ OwnRow ownRowAt(mlir::ImplicitLocOpBuilder &b, OpTy op, mlir::Value query,
 /// if (condition) { body }
 void inIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition,
           llvm::function_ref<void()> body);
-/// The first column of `tile` (of its first slice) that this thread owns, i32;
-/// null where it owns them all.
+/// Returns the first column of `tile` (of its first slice) that this thread
+/// owns, i32; null if it owns all of them.
 mlir::Value firstOwnColumn(mlir::ImplicitLocOpBuilder &b, TileType tile);
-/// 2^x of a row, of which `percent` of the elements, rounded to pairs of 16,
-/// are computed on the FMA units with a relative error of 2^-13.7, or of
-/// 2^-18.5 if the sum itself is a result.
+/// Returns 2^x of a row. `percent` of the elements, rounded to pairs in each 16
+/// elements, are computed on the FMA units with a relative error of 2^-13.7, or
+/// of 2^-18.5 if the sum itself is a result.
 mlir::Value exp2OfRow(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                       unsigned percent, bool forSum);
-/// What the thread with the row's other half has in place of `value`.
+/// Returns `value` of the thread with the other half of the row.
 mlir::Value ofOtherHalf(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
-/// Columns [first, first + count) of a row held as a vector.
+/// Returns columns [first, first + count) of a row, which is a vector.
 mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
                   int64_t first, int64_t count);
-/// Vectors of one kind of elements, one behind the other.
+/// Concatenates vectors of one element type.
 mlir::Value concatenate(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange parts);
-/// `base` plus a run-time number of bytes (i32).
+/// Returns `base` plus a run-time number of bytes (i32).
 mlir::Value advance(mlir::ImplicitLocOpBuilder &b, mlir::Value base,
                     mlir::Value bytes);
 
-/// Address in dynamic shared memory.
+/// Returns the address of byte `offset` of dynamic shared memory.
 mlir::Value smemAddress(mlir::ImplicitLocOpBuilder &b, int64_t offset);
-/// Address of stage `stage`, an index, of a tile in shared memory.
+/// Returns the address of stage `stage`, an index, of a tile in shared memory.
 mlir::Value stageAddress(mlir::ImplicitLocOpBuilder &b, TileType tile,
                          mlir::Value stage);
-/// The panels of a tile of 16-bit elements in shared memory.
+/// Returns the panels of a tile of 16-bit elements in shared memory.
 layout::PanelTile panelsOf(TileType tile);
 
-/// Tensor memory address of the column `column` behind `place`, relative to the
-/// kernel's allocation; threads address the lanes of their warp, the MMA the
-/// place's own.
+/// Returns the tensor memory address of column `column` of a tile at `place`.
+/// With `ofWarp` it has the lanes of the thread's warp, otherwise those of the
+/// place, as an MMA needs them.
 mlir::Value tmemAddress(mlir::ImplicitLocOpBuilder &b,
                         const DistributeContext &context, TmemAttr place,
                         int64_t column, bool ofWarp);
@@ -149,22 +149,23 @@ mlir::Value tmemAddress(mlir::ImplicitLocOpBuilder &b,
 void storeSwizzled(mlir::ImplicitLocOpBuilder &b, TileType tile,
                    mlir::Value values, mlir::Value first = nullptr);
 
-/// Columns of tensor memory between the halves of a row that two threads share
-/// and that takes `columns`; null where one thread has the row.
+/// Returns the distance, in columns of tensor memory, between the halves of a
+/// row of `columns` that two threads share; null if one thread has the row.
 mlir::IntegerAttr splitOf(mlir::ImplicitLocOpBuilder &b, TileType tile,
                           int64_t columns);
-/// What was loaded from tensor memory, as one row, readable.
+/// Waits for loads from tensor memory, and returns their results as one row.
 mlir::Value waitForLoads(mlir::ImplicitLocOpBuilder &b,
                          llvm::ArrayRef<mlir::Value> loaded);
 void waitForStores(mlir::ImplicitLocOpBuilder &b);
 mlir::Value asF32(mlir::ImplicitLocOpBuilder &b, mlir::Value words);
-/// A loop over the columns that this thread owns, piece by piece:
+/// Emits a loop over the pieces of the columns that this thread owns:
 ///
 ///   for column = 0 to own columns step 16: body(column)
 void forOwnColumns(
     mlir::ImplicitLocOpBuilder &b, TileType tile,
     llvm::function_ref<void(mlir::Value column, int64_t count)> body);
-/// `column` of the tile, from one that counts from the thread's first.
+/// Returns the column of the tile for `column`, which counts from the thread's
+/// first one.
 mlir::Value inTile(mlir::ImplicitLocOpBuilder &b, TileType tile,
                    mlir::Value column);
 
@@ -177,18 +178,19 @@ void populateDistributeModify(mlir::RewritePatternSet &patterns,
 void populateDistributeMemory(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               const DistributeContext &context);
-/// The accumulator: rescaled, divided, and written.
+/// Adds patterns that rescale, divide and write the accumulator.
 void populateDistributeOutput(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               const DistributeContext &context);
 
-/// tile.specialise -> branches over the warp index, with prologue and epilogue.
-/// Erases the views, which no op takes any more, and the numbers that no other
-/// op uses.
+/// Rewrites tile.specialise to branches on the warp index, with a prologue and
+/// an epilogue.
+/// Erases the views, which have no users any more, and the numbers that only
+/// they use.
 void eraseViews(mlir::gpu::GPUFuncOp func);
 
-/// Rewrites all ops on tiles inside of `op` by the patterns that `populate`
-/// adds; `convert` returns what a thread has of a tile.
+/// Rewrites all ops on tiles inside `op` by the patterns that `populate` adds;
+/// `convert` returns the type of a thread's part of a tile.
 mlir::LogicalResult
 distributeTiles(SpecialiseOp op, mlir::Type (*convert)(TileType),
                 llvm::function_ref<void(mlir::RewritePatternSet &,

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An SM has 16 ex2 a clock beside 8192 FLOP of tensor cores: a share of the
-// exponentials may be made of multiplications and additions instead, which
-// pairs of elements share an instruction for (fma.rn.f32x2).
+// An SM does 16 ex2 per clock, while its tensor cores do 8192 FLOP. Some of the
+// exponentials may be computed by multiplications and additions instead, with
+// one instruction for a pair of elements (fma.rn.f32x2).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,23 +24,24 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-/// 2^f on [-1/2, 1/2], the polynomials of degree 3 and 4 of least relative
-/// error, 7.5e-5 and 2.6e-6 (Remez exchange in float64; coefficients rounded to
-/// f32), the highest power first. What P rounds to 16 bits has no use for the
-/// second one; the sum that an LSE is the logarithm of does.
+/// The polynomials of degree 3 and 4 for 2^f on [-1/2, 1/2] with the least
+/// relative error, 7.5e-5 and 2.6e-6 (Remez exchange in float64; coefficients
+/// rounded to f32), the highest power first. The first one is exact enough for
+/// P, which is rounded to 16 bits; the sum in an LSE needs the second one.
 static constexpr float cubic[] = {0x1.c3f76p-5f, 0x1.f0de1ap-3f, 0x1.62f31ap-1f,
                                   0x1.fff692p-1f};
 static constexpr float quartic[] = {0x1.3997d6p-7f, 0x1.ca144p-5f,
                                     0x1.ec06dap-3f, 0x1.62e0dcp-1f,
                                     0x1.ffffe8p-1f};
-/// 1.5·2^23 + 127: x plus this has round(x) + 127, the exponent's bits of
-/// 2^round(x), in its lowest bits.
+/// 1.5·2^23 + 127. The lowest bits of x plus this are round(x) + 127, which are
+/// the exponent bits of 2^round(x).
 static constexpr float roundsToExponent = 12582912.0f + 127.0f;
-/// What 2^x is 0 for: the exponent's bits are 0 then.
+/// The result is 0 from here down, where the exponent bits are 0.
 static constexpr float leastExponent = -127.0f;
 static constexpr int32_t mantissaBits = 23;
 
-/// x = n + f with n = round(x);  2^x = p(f)·2^n, NaN for NaN, 0 below -127.
+/// Returns 2^x = p(f)·2^n, where x = n + f and n = round(x). The result is NaN
+/// for NaN, and 0 below -127.
 static Value emulated(ImplicitLocOpBuilder &b, Value x,
                       ArrayRef<float> coefficients) {
   auto type = cast<VectorType>(x.getType());
@@ -64,8 +65,8 @@ static Value emulated(ImplicitLocOpBuilder &b, Value x,
   return arith::MulFOp::create(b, p, power);
 }
 
-/// The last ones of every 16 elements, or of 8 where these do not go into a
-/// row, are emulated, in pairs, so that both units have work throughout a row.
+/// The last pairs in each 16 elements are emulated (in each 8 if a row has no
+/// multiple of 16), so that both units have work throughout a row.
 Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
                       bool forSum) {
   ArrayRef<float> coefficients = forSum ? ArrayRef(quartic) : ArrayRef(cubic);
@@ -73,14 +74,15 @@ Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
   constexpr int64_t group = 16;
   if (!type || percent == 0)
     return math::Exp2Op::create(b, x);
-  // A block of 48 keys leaves a thread 24 of them.
+  // A thread may have, for example, 24 elements, half of a block of 48 keys.
   int64_t count = type.getDimSize(0), inGroup = std::gcd(count, group);
   int64_t pairs = (inGroup / 2 * percent + 50) / 100;
   if (2 * pairs == inGroup)
     return emulated(b, x, coefficients);
   if (pairs == 0)
     return math::Exp2Op::create(b, x);
-  // Group by group, so that an element's register is soon that of its power.
+  // Group by group, so that each result soon reuses the register of its
+  // element.
   Value result = x;
   auto put = [&](Value part, int64_t first) {
     result = vector::InsertStridedSliceOp::create(

@@ -1,4 +1,4 @@
-//===- ExpandMath.cpp - Functions that PTX lacks --------------------------===//
+//===- ExpandMath.cpp - Expand functions that PTX does not have -----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A function is first made of others, where upstream's way fails for some
-// arguments, and what is left becomes upstream's polynomials. Logarithms inside
-// of those are polynomials, too: they are divided by or multiplied with large
-// numbers, and lg2.approx has no relative accuracy near 1. Logarithms of the
-// region itself stay.
+// A function is first expressed by others if upstream's expansion fails for
+// some arguments; then the remaining functions become upstream's polynomials.
+// Logarithms inside of those are polynomials, too, because they are divisors or
+// factors of large numbers, and lg2.approx has no relative accuracy near 1.
+// Logarithms of the region itself are kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,14 +37,15 @@ namespace fmha::tile {
 using namespace mlir;
 using namespace fmha::tile;
 
-/// What upstream makes of other functions, and by polynomials.
+/// Functions that upstream expresses by others, and those that it approximates
+/// by polynomials.
 static constexpr StringLiteral expanded[] = {"atanh", "cosh", "fpowi", "powf",
                                              "sinh"};
 static constexpr StringLiteral approximated[] = {
     "math.acos", "math.asin", "math.atan",  "math.cbrt",  "math.cos",
     "math.erf",  "math.erfc", "math.expm1", "math.log1p", "math.sin"};
 
-/// LLVM makes sin.approx and cos.approx of those that may be approximate.
+/// Whether LLVM lowers `op` to sin.approx or cos.approx.
 static bool isApproximate(Operation *op) {
   auto function = dyn_cast<arith::ArithFastMathInterface>(op);
   return isa<math::SinOp, math::CosOp>(op) &&
@@ -136,7 +137,7 @@ static bool isExpandable(Type type) {
   return type.isF32() || isNarrow(type) || isa<IntegerType>(type);
 }
 
-/// Before anything is written.
+/// Checks the functions of `op` before any of them is rewritten.
 LogicalResult TileExpandMathPass::check(ModifyOp op) {
   for (Operation *inner : functionsOf(op)) {
     auto other = llvm::find_if_not(inner->getOperandTypes(), isExpandable);
@@ -167,10 +168,10 @@ LogicalResult TileExpandMathPass::expand(ModifyOp op) {
   return applyUpstream(op);
 }
 
-/// Quotients inside of upstream's functions become those of the reciprocal
-/// unit, two ulp off: exact ones have a way of their own for rare factors,
-/// which takes registers, and no factor here is one, but for those of log1p
-/// beyond 2^126.
+/// Quotients inside of upstream's functions become approximate ones, with an
+/// error of 2 ulp. An exact division has a slow path for rare divisors, which
+/// takes registers; none of the divisors here needs it, except in log1p of more
+/// than 2^126.
 LogicalResult TileExpandMathPass::applyUpstream(ModifyOp op) {
   Block &body = op.getBody().front();
   auto quotients = llvm::to_vector(body.getOps<arith::DivFOp>());

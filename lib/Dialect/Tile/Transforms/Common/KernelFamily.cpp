@@ -18,7 +18,7 @@ const KernelFamily &tile::familyOf(const schedule::Schedule &schedule) {
   for (const KernelFamily *family : families)
     if (target && family->serves(*target))
       return *family;
-  // The rules of a schedule report a target that no family serves.
+  // The rules of a schedule report a target without a family.
   return *families[0];
 }
 

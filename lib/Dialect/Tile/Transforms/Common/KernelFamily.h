@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the shared passes ask of the way in which a target multiplies. Each
-// family has one such record in its folder; KernelFamily.cpp lists them.
+// The properties of the instructions by which a target multiplies, for the
+// shared passes. Each family has a record in its folder; KernelFamily.cpp lists
+// the records.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,17 +22,17 @@
 
 namespace fmha::tile {
 
-/// Where tiles lie (Memory/AssignMemory.cpp).
+/// The places of tiles (Memory/AssignMemory.cpp).
 struct MemoryRules {
-  /// Products accumulate in tensor memory, and ops on registers take copies;
-  /// else they accumulate in the registers of the warpgroup, which may also
-  /// hold the first factor.
+  /// Products accumulate in tensor memory, and ops on registers use copies;
+  /// otherwise products accumulate in the registers of the warpgroup, which may
+  /// also hold the first factor.
   bool productsInTmem;
-  /// A tile that threads write for a product is copied where the product takes
-  /// it, since the product before may read the place until then; else as soon
-  /// as the tile is made.
+  /// A tile that threads write for a product is copied to its place just before
+  /// the product, because the previous product may read the place until then;
+  /// otherwise it is copied right after its definition.
   bool copiesAtUse;
-  /// Rows of a product's result.
+  /// Possible numbers of rows of a product's result.
   llvm::ArrayRef<int64_t> productRows;
   /// Columns of a tile in registers are a multiple of this.
   int64_t columnStep;
@@ -45,7 +46,7 @@ struct KernelFamily {
   mlir::LogicalResult (*distribute)(SpecialiseOp op, const KernelInfo &info);
 };
 
-/// Returns the family of the target that `schedule` names.
+/// Returns the family of the target of `schedule`.
 const KernelFamily &familyOf(const schedule::Schedule &schedule);
 
 const KernelFamily &tcgen05Family();

@@ -39,7 +39,7 @@ Value index(ImplicitLocOpBuilder &b, int64_t v) {
   return arith::ConstantIndexOp::create(b, v);
 }
 
-/// The stage of a ring in which `message` lies.
+/// Returns the stage of a ring in which `message` lies.
 Value stageOf(ImplicitLocOpBuilder &b, unsigned depth, Value message) {
   if (depth == 1)
     return index(b, 0);
@@ -59,7 +59,8 @@ struct Barriers {
 /// The barriers of all channels of a kernel.
 class BarrierTable {
 public:
-  /// They lie in `region` of the memory map.
+  /// Creates an empty table of barriers that will lie in `region` of the memory
+  /// map.
   BarrierTable(ImplicitLocOpBuilder &b, const schedule::SmemRegion &region)
       : b(b), region(region), nextOffset(region.offset) {}
 
@@ -155,7 +156,7 @@ private:
 
   ImplicitLocOpBuilder &b;
   const BarrierTable &barriers;
-  /// Acquisitions that need not wait.
+  /// Acquires that need not wait.
   llvm::DenseSet<Operation *> knownFree;
 };
 
@@ -167,8 +168,8 @@ EndLowering::EndLowering(ImplicitLocOpBuilder &b, const BarrierTable &barriers,
       knownFree.insert(op);
 }
 
-/// Waits until the slot of `message` is full, or free: a free slot's barrier is
-/// one phase ahead, so that nobody waits in the first round.
+/// Emits a wait until the slot of `message` is full or free. A wait for a free
+/// slot has the other parity, so that it passes in the first round.
 void EndLowering::wait(Value barrier, unsigned depth, Value message,
                        bool free) {
   Value round = message;
@@ -187,18 +188,18 @@ void EndLowering::slot(Operation *op, unsigned depth, Value message) {
   op->erase();
 }
 
-/// The first messages find their slots free.
+/// Whether `op` acquires a slot for its first message.
 static bool isFirstRound(AcquireOp op, unsigned depth) {
   std::optional<int64_t> message = getConstantIntValue(op.getMessage());
   return message && *message < depth;
 }
 
-/// Who sends message n of a channel that the slots of `op`'s channel release
-/// has waited for what `op` waits for, and so has who received it, or acquired
-/// another slot that the same release frees:
+/// Whether an earlier op has already waited for the release that `op` waits
+/// for: an acquire of the same message in a channel that the same release
+/// frees, or a receive from such a channel, whose producer had to acquire it:
 ///   tile.receive %s[%n]   // "s" is released by "p.1"
-///   tile.acquire %p0[%n]  // waits for nothing new; "p.0" is, too
-///   tile.acquire %p1[%n]  // nor does this
+///   tile.acquire %p0[%n]  // need not wait: "p.0" is released by "p.1", too
+///   tile.acquire %p1[%n]  // need not wait either
 bool EndLowering::isKnownFree(AcquireOp op) {
   Barriers own = barriers.of(op.getChannel());
   auto waitsAlike = [&](auto earlier) {
@@ -235,7 +236,7 @@ void EndLowering::lower(ReceiveOp op) {
   Barriers own = barriers.of(op.getChannel());
   unsigned depth = own.channel.getDepth();
   wait(own.full, depth, op.getMessage(), /*free=*/false);
-  // What follows are tcgen05 accesses of other threads' work.
+  // tcgen05 accesses to data of other threads follow.
   bool tcgen05 =
       op.getType().getTmem() || own.channel.getConsumer() == Agent::Mma;
   if (tcgen05)
@@ -249,7 +250,7 @@ void EndLowering::lower(PublishOp op) {
   Value stage = stageOf(b, channel.getDepth(), op.getMessage());
   switch (channel.getProducer()) {
   case Agent::Tma:
-    // The copy itself signals, by the bytes that it delivers.
+    // The copy itself signals, by the bytes that it writes.
     break;
   case Agent::Mma:
     CommitOp::create(b, own.full, stage);
@@ -304,7 +305,7 @@ private:
   const BarrierTable &barriers;
 };
 
-/// Address of a panel of 64 columns in a stage of the tile's place.
+/// Returns the address of a panel of 64 columns in a stage of the tile's place.
 Value CopyLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
   SmemAttr place = tile.getSmem();
   int64_t panelBytes = tile.getRows() * panelColumns * 2;
@@ -328,8 +329,8 @@ Value CopyLowering::rowsOf(ViewOp view) {
       b, view.getSecond(), memref::DimOp::create(b, view.getOther(), 1), rows);
 }
 
-/// Row and end of a copy's boxes, as tile.tma_load wants them: of a sequence
-/// the row counts from as many rows before its end as the tensor has.
+/// Returns the row and end of a copy's boxes for tile.tma_load: the row of a
+/// varlen sequence counts from `extent` rows before the end of the sequence.
 template <typename CopyOp>
 std::pair<Value, Value> CopyLowering::boxRow(CopyOp op, Value extent) {
   ViewOp view = op.getViewOp();
@@ -338,11 +339,11 @@ std::pair<Value, Value> CopyLowering::boxRow(CopyOp op, Value extent) {
           arith::AddIOp::create(b, view.getStart(), view.getLength())};
 }
 
-/// For a box wholly outside its map a GPU reads at the map's address, which for
-/// sequences lies before the tensor, in memory that may be nobody's
-/// (scripts/probes/tma_outside.cu). A box behind its sequence begins at the
-/// last row instead, or at row 0 of the tensor: what it brings is masked, or
-/// its results are not stored.
+/// If a box lies wholly outside of its map, a GPU reads at the map's address,
+/// which for varlen sequences lies before the tensor, perhaps in unmapped
+/// memory (scripts/probes/tma_outside.cu). A box after its sequence therefore
+/// begins at the last row instead, or at row 0 of the tensor; its values are
+/// masked, or their results are not stored.
 ///   row = min(row, extent - 1), end = max(end, 1)
 std::pair<Value, Value> CopyLowering::loadRow(LoadOp op) {
   ViewOp view = op.getViewOp();
@@ -355,10 +356,10 @@ std::pair<Value, Value> CopyLowering::loadRow(LoadOp op) {
           arith::MaxSIOp::create(b, end, index(b, 1))};
 }
 
-/// Where a panel begins, and what is added to that. Of columns that come in
-/// parts the last part may have panels behind the tensor, outside of the map
-/// again: those bring the tensor's last panel once more, for columns of O that
-/// nobody stores or for zeros of Q.
+/// Returns the first column of a panel, and a run-time number that is added to
+/// it. If columns are loaded in parts, the last part may have panels after the
+/// tensor, outside of the map: these load the tensor's last panel again, for
+/// columns of O that are not stored, or for zeros of Q.
 ///   column + 64, 176 columns in parts of 128 -> min(column + 64, 128)
 std::pair<int32_t, Value> CopyLowering::panelColumn(LoadOp op, int64_t panel) {
   ViewOp view = op.getViewOp();
@@ -376,7 +377,7 @@ std::pair<int32_t, Value> CopyLowering::panelColumn(LoadOp op, int64_t panel) {
 ///   tile.arrive_expect_tx %full[%stage] bytes 32768
 ///   tile.tma_load %K[...] column 0 to %p0 signals %full[%stage]
 ///   tile.tma_load %K[...] column 64 to %p1 signals %full[%stage]
-/// Boxes are whole, and count as such, where the tensor ends inside one.
+/// If the tensor ends inside a box, the bytes of the whole box count.
 void CopyLowering::lower(LoadOp op) {
   auto acquired = op.getInto().getDefiningOp<AcquireOp>();
   Barriers own = barriers.of(acquired.getChannel());
@@ -401,7 +402,7 @@ void CopyLowering::lower(StoreOp op) {
   std::pair<Value, Value> place(op.getRow(), Value());
   if (view.getStart())
     place = boxRow(op, rowsOf(view));
-  // A tile that came through a ring lies in its slot.
+  // A tile that was received through a ring lies in its slot.
   auto received = op.getValue().getDefiningOp<SlotAddressOp>();
   Value stage = received ? received.getStage() : index(b, 0);
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
@@ -409,7 +410,7 @@ void CopyLowering::lower(StoreOp op) {
                        view.getBatch(), place.first, view.getCopyHead(),
                        view.getMember(), int32_t(panel * panelColumns),
                        view.getColumn(), place.second);
-  // Shared memory must outlive the reads of the copy.
+  // The copy must have read shared memory before that is reused or freed.
   TmaStoreWaitOp::create(b);
   op.erase();
 }
@@ -418,15 +419,15 @@ void CopyLowering::lower(StoreOp op) {
 // Driver
 //===----------------------------------------------------------------------===//
 
-/// Whether a tcgen05 fence behind `op` orders the same as one ahead of it.
+/// Whether a tcgen05 fence after `op` has the same effect as one before it.
 static bool accessesNoTensorMemory(Operation &op) {
   return isa<WaitOp, SlotAddressOp>(op) ||
          isa<arith::ArithDialect>(op.getDialect());
 }
 
-/// tcgen05.fence::after_thread_sync orders the tcgen05 operations behind it
-/// after all synchronisation ahead of it (PTX ISA 9.7.16.6.3). Of several waits
-/// in a row only the last needs it:
+/// tcgen05.fence::after_thread_sync orders the tcgen05 operations after it
+/// after all synchronisation before it (PTX ISA 9.7.16.6.3). Of several
+/// consecutive waits only the last one needs it:
 ///   tile.wait %v            ->  tile.wait %v
 ///   tile.fence tcgen05_after    tile.wait %p
 ///   tile.wait %p                tile.fence tcgen05_after
@@ -450,7 +451,7 @@ void mergeFences(gpu::GPUFuncOp func) {
   });
 }
 
-/// The ops that are lowered.
+/// The ops that the pass lowers.
 struct ChannelUses {
   SmallVector<Operation *> loads, ends, channels;
 };
@@ -474,7 +475,7 @@ LogicalResult checkStore(StoreOp store) {
          << store.getValue().getType() << "; run tile-assign-memory first";
 }
 
-/// Finds what is lowered, and checks it before anything is written.
+/// Finds the ops to lower, and checks all of them before any is rewritten.
 FailureOr<ChannelUses> findUses(gpu::GPUFuncOp func) {
   ChannelUses uses;
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
@@ -504,7 +505,7 @@ LogicalResult lowerChannels(gpu::GPUFuncOp func, const KernelInfo &info) {
     return failure();
   CopyLowering copies(b, barriers);
   EndLowering ends(b, barriers, uses->ends);
-  // Loads first: they look at the op that acquired their slot.
+  // Loads first: their lowering reads the op that acquired their slot.
   for (Operation *op : llvm::concat<Operation *>(uses->loads, uses->ends)) {
     b.setInsertionPoint(op);
     b.setLoc(op->getLoc());

@@ -25,7 +25,7 @@ static constexpr float infinity = std::numeric_limits<float>::infinity();
 
 namespace {
 
-/// Builds the arithmetic of f32 numbers that functions are made of.
+/// Builds the f32 arithmetic of functions.
 class FloatBuilder {
 public:
   explicit FloatBuilder(Operation *op) : b(op->getLoc(), op) {}
@@ -40,13 +40,13 @@ public:
   Value fromWhole(Value x) {
     return arith::SIToFPOp::create(b, b.getF32Type(), x);
   }
-  /// An op that gives a number like its operands, of the dialects arith and
-  /// math.
+  /// Creates an op of the dialects arith and math whose result has the type of
+  /// its operands.
   template <typename OpTy> Value make(Value x) { return OpTy::create(b, x); }
   template <typename OpTy> Value make(Value x, Value y) {
     return OpTy::create(b, x, y);
   }
-  /// x·y + z, rounded once.
+  /// Returns x·y + z, rounded once.
   Value fma(Value x, Value y, Value z) {
     return math::FmaOp::create(b, x, y, z);
   }
@@ -80,9 +80,9 @@ private:
 // Angles, logarithms and roots
 //===----------------------------------------------------------------------===//
 
-/// Those of the argument without whole turns, which upstream would take off
-/// in one step: n·2π as a sum of three f32, whose products with n an FMA does
-/// not round. Beyond 2^48 what is left is no angle any more.
+/// Returns the function of the argument without whole turns. Upstream subtracts
+/// these in one step; here 2π is a sum of three f32, whose products with n an
+/// FMA does not round. Above 2^48 the remainder is not an angle any more.
 ///   sin x -> sin(x - n·2π), n = round(x / 2π)
 template <typename FunctionOp> static Value turned(FloatBuilder &b, Value x) {
   constexpr double turn = 2 * llvm::numbers::pi;
@@ -106,8 +106,8 @@ static Value logarithm10(FloatBuilder &b, Value x) {
   return b.multiply(b.make<math::Log2Op>(x), b.number(log10Of2));
 }
 
-/// sign(x)·log(|x| + sqrt(x² + 1)): upstream's log(x + ...) has no digits for
-/// negative x, and its square is infinite for large ones.
+/// sign(x)·log(|x| + sqrt(x² + 1)): upstream's log(x + ...) cancels for
+/// negative x, and its square overflows for large x.
 static Value inverseSinh(FloatBuilder &b, Value x) {
   constexpr double oneIsLost = 1 << 13;
   Value size = b.absolute(x);
@@ -117,15 +117,16 @@ static Value inverseSinh(FloatBuilder &b, Value x) {
   return b.withSign(log, x);
 }
 
-/// log(x + sqrt(x - 1)·sqrt(x + 1)): no number below 1, and no square.
+/// log(x + sqrt(x - 1)·sqrt(x + 1)): NaN below 1, and without a square, which
+/// would overflow.
 static Value inverseCosh(FloatBuilder &b, Value x) {
   Value below = b.make<math::SqrtOp>(b.add(x, b.number(-1)));
   Value above = b.make<math::SqrtOp>(b.add(x, b.number(1)));
   return b.make<math::LogOp>(b.fma(below, above, x));
 }
 
-/// atan(|y| / |x|) or π minus that, with the sign of y: of two zeros and of
-/// two infinities, whose quotient is none, as well.
+/// atan(|y| / |x|) or π minus that, with the sign of y, also for two zeros and
+/// two infinities, whose quotient is NaN.
 static Value angle(FloatBuilder &b, Value y, Value x) {
   Value rise = b.absolute(y), run = b.absolute(x), one = b.number(1);
   Value ofEqual =
@@ -138,7 +139,7 @@ static Value angle(FloatBuilder &b, Value y, Value x) {
   return b.withSign(b.choose(isLeft, left, right), y);
 }
 
-/// Upstream divides two infinities.
+/// Upstream's expansion divides infinity by infinity.
 static Value cubeRoot(FloatBuilder &b, Value x) {
   Value isInfinite = b.compare(Is::OEQ, b.absolute(x), b.number(infinity));
   return b.choose(isInfinite, x, b.make<math::CbrtOp>(x));
@@ -148,10 +149,11 @@ static Value cubeRoot(FloatBuilder &b, Value x) {
 // Powers
 //===----------------------------------------------------------------------===//
 
-/// Above this many factors the errors of products exceed those of logarithms.
+/// With more factors the error of a product exceeds that of logarithms.
 static constexpr float mostFactors = 64;
 
-/// x·x·..., or one over that: upstream takes 1 / 0 for minus infinity.
+/// x·x·..., or its reciprocal: upstream's expansion computes 1 / 0 for minus
+/// infinity.
 static Value product(FloatBuilder &b, Value x, int factors) {
   Type i32 = IntegerType::get(x.getContext(), 32);
   Value count = b.whole(i32, std::abs(factors));
@@ -159,7 +161,7 @@ static Value product(FloatBuilder &b, Value x, int factors) {
   return factors < 0 ? b.divide(b.number(1), result) : result;
 }
 
-/// |x|^y; 1 of |x| = 1 and y = 0, whatever the other is.
+/// |x|^y, which is 1 if |x| = 1 or y = 0, whatever the other one is.
 static Value powerOfSize(FloatBuilder &b, Value x, Value y) {
   Value size = b.absolute(x), one = b.number(1);
   Value isOne = b.make<arith::OrIOp>(b.compare(Is::OEQ, size, one),
@@ -171,8 +173,8 @@ static Value isEqualToFloor(FloatBuilder &b, Value x) {
   return b.compare(Is::OEQ, b.make<math::FloorOp>(x), x);
 }
 
-/// |x|^y, with the sign of x where y is odd, and no number for negative x
-/// where y is not whole.
+/// |x|^y, with the sign of x if y is odd, and NaN if x is negative and y is not
+/// an integer.
 static Value powerOfAny(FloatBuilder &b, Value x, Value y) {
   Value result = powerOfSize(b, x, y);
   Value half = b.multiply(y, b.number(0.5)), isWhole = isEqualToFloor(b, y);
@@ -187,7 +189,7 @@ static Value powerOfAny(FloatBuilder &b, Value x, Value y) {
                   result);
 }
 
-/// Upstream's way is exp(y·log x), which is no number for negative x.
+/// Upstream's expansion is exp(y·log x), which is NaN for negative x.
 static Value power(FloatBuilder &b, Value x, Value y) {
   APFloat known(0.0f);
   if (!matchPattern(y, m_ConstantFloat(&known)))
@@ -207,7 +209,7 @@ static Value wholePower(FloatBuilder &b, Value x, Value y) {
   if (isKnown && known.abs().ule(uint64_t(mostFactors)))
     return product(b, x, int(known.getSExtValue()));
   Value exponent = b.fromWhole(y);
-  // Beyond 2^24 an f32 no longer tells odd from even.
+  // Every f32 above 2^24 is even, so the parity comes from the integer.
   Value bit = b.make<arith::AndIOp>(y, b.whole(y.getType(), 1));
   Value isOdd = b.differs(bit, b.whole(y.getType(), 0));
   Value result = powerOfSize(b, x, exponent);
@@ -241,7 +243,7 @@ static Value isNormal(FloatBuilder &b, Value x) {
 // Table
 //===----------------------------------------------------------------------===//
 
-/// Returns what stands for an op; null where it may stay.
+/// Returns the value that replaces an op; null if the op may stay.
 using Emitter = Value (*)(FloatBuilder &b, Operation *op);
 
 template <Value (*emit)(FloatBuilder &, Value)>

@@ -13,9 +13,9 @@
 
 namespace fmha::tile {
 
-/// Writes `op`, a function of f32 numbers of the math dialect, in terms of
-/// others, where upstream's expansion fails for some arguments. Returns the
-/// result, or null where `op` may stay.
+/// Expresses `op`, a function on f32 of the math dialect, by others if
+/// upstream's expansion fails for some arguments. Returns the result, or null
+/// if `op` may stay.
 mlir::Value rewriteFunction(mlir::Operation *op);
 
 } // namespace fmha::tile

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the passes of Partition/ ask a kernel family: which role does an op, in
-// which order the role of products runs them, and how channels are called. Each
-// family has one such record in its folder.
+// The properties of a kernel family for the passes of Partition/: which role
+// executes an op, in which order products run, and the names of channels. Each
+// family has a record in its folder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,42 +21,42 @@
 namespace fmha::tile {
 
 struct RoleRule {
-  /// Of the schedule's role, without the number of an instance.
+  /// Name of the schedule's role, without the number of an instance.
   llvm::StringLiteral name;
-  /// Who signals for it.
+  /// The agent of its signals.
   Agent agent;
   /// One elected thread executes it.
   bool singleThread;
-  /// Ops that share no tile go to instances "name0", "name1", ... of their own.
+  /// Ops that share no tile go to different instances "name0", "name1", ...
   bool perInstance;
-  /// Whether the role does `op`; the first rule of the family that says so
-  /// counts.
+  /// Whether the role executes `op`. The first rule of the family for which
+  /// this holds applies.
   bool (*owns)(mlir::Operation *op);
 };
 
-/// The channel into a region of the memory map (Schedule::MemoryMap), whose
-/// name may end in a number, from a role; if `with` is not empty, of a map that
-/// has that region too.
+/// The name of the channel from a role into a region of the memory map
+/// (Schedule::MemoryMap), whose name may end in a number. If `with` is not
+/// empty, the rule applies only to a map that also has that region.
 struct ChannelRule {
   llvm::StringLiteral region, producer, name, with = "";
 };
 
 struct PartitionFamily {
   llvm::ArrayRef<RoleRule> roles;
-  /// Channels of one instance stand in this order.
+  /// Channels of one instance have this order.
   llvm::ArrayRef<ChannelRule> channels;
-  /// Of products whose factors depend on each other through other roles the
+  /// Whether, of products that depend on each other through other roles, the
   /// later one runs first in an iteration: P·V of this block, then Q·K of the
-  /// next.
+  /// next one.
   bool laterStageFirst;
-  /// Products of threads only begin at their op: what they read is free when
-  /// their result is awaited.
+  /// Products are asynchronous: the memory that they read is free after the
+  /// wait for their result.
   bool asyncProducts = false;
   /// Threads of a consumer that signal a release: all of its warpgroup, or one
-  /// of each warp.
+  /// per warp.
   unsigned releaseArrivals = 128;
-  /// Where a CTA does several output tiles, its barriers go on from one to the
-  /// next, and so do the numbers of messages; else they begin again.
+  /// If a CTA computes several output tiles, its barriers and the numbers of
+  /// messages continue from one tile to the next; otherwise they begin again.
   bool keepsBarriers = false;
   /// Instances of a role differ in numbers only, and become one body.
   bool mergesInstances = false;
@@ -65,18 +65,18 @@ struct PartitionFamily {
   bool repeats(const schedule::Schedule &schedule) const {
     return keepsBarriers && schedule.scheduler != schedule::Scheduler::Single;
   }
-  /// The rule of the role `name`, with or without the number of an instance;
-  /// null if the family has none.
+  /// Returns the rule of the role `name`, with or without the number of an
+  /// instance; null if the family has none.
   const RoleRule *findRole(llvm::StringRef name) const;
 };
 
-/// Returns the warps of the roles `names` of `family`, in that order: those of
-/// one thread share the first warpgroup, and each of the others has one. No
-/// warp gives registers to another one.
+/// Returns the roles `names` of `family` with their warps, in that order: roles
+/// of one thread share the first warpgroup, and each of the others has its own.
+/// No warp gives registers to another one.
 std::vector<schedule::Role> layOutRoles(const PartitionFamily &family,
                                         llvm::ArrayRef<llvm::StringRef> names);
 
-/// The family of the target that `schedule` names.
+/// Returns the family of the target of `schedule`.
 const PartitionFamily &partitionFamilyOf(const schedule::Schedule &schedule);
 const PartitionFamily &tcgen05Partition();
 const PartitionFamily &wgmmaPartition();

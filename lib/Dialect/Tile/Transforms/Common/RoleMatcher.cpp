@@ -18,10 +18,11 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-/// In the place of an operand's number: the op's own number.
+/// Stands for the op's own number in place of the number of an operand.
 static constexpr unsigned ownNumber = ~0u;
 
-/// The attribute with the number that ops alike may differ in, or nothing.
+/// Returns the name of the attribute with the number in which equal ops may
+/// differ, or null.
 static StringAttr numberOf(Operation *op) {
   return TypeSwitch<Operation *, StringAttr>(op)
       .Case<SmemAddressOp>(
@@ -31,7 +32,8 @@ static StringAttr numberOf(Operation *op) {
       .Default(StringAttr());
 }
 
-/// A constant by its value: which op has it is of no matter.
+/// Returns the attribute of a constant, whichever op defines it, or else the
+/// value.
 static OpFoldResult folded(Value value) {
   Attribute constant;
   if (matchPattern(value, m_Constant(&constant)))
@@ -50,7 +52,7 @@ bool RoleMatcher::add(Region &region) {
   if (!match(base, region))
     return false;
   ++regions;
-  // What this one has in common with the first one it shares its number with.
+  // A number that this region did not record is equal to that of the first one.
   for (auto &[place, values] : numbers)
     if (values.size() < regions)
       values.push_back(values.front());
@@ -108,7 +110,7 @@ bool RoleMatcher::match(Operation *a, Operation *b) {
   return true;
 }
 
-/// Whether `value` is there ahead of all regions.
+/// Whether `value` is defined above all regions.
 bool RoleMatcher::isAbove(Value value) const {
   return value.getParentRegion()->isAncestor(
       base.getParentOp()->getParentRegion());

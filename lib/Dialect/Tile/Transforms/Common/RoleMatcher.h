@@ -17,9 +17,9 @@
 
 namespace fmha::tile {
 
-/// What an op of the first region has, and those of the others in its place:
-/// operands from outside or constants; or, without `operand`, the number that
-/// the op has itself.
+/// An operand of an op of the first region and those of the corresponding ops
+/// of the other regions, which are constants or defined outside; or, without
+/// `operand`, the numbers in the attributes of these ops.
 struct Difference {
   mlir::Operation *op;
   std::optional<unsigned> operand;
@@ -32,8 +32,9 @@ class RoleMatcher {
 public:
   explicit RoleMatcher(mlir::Region &base) : base(base) {}
 
-  /// Whether `region` does the same as the first one but for its numbers, which
-  /// getDifferences() then has too. Nothing can be asked after a false.
+  /// Returns whether `region` is equal to the first one except for its numbers,
+  /// which getDifferences() then includes. After a false no other member may be
+  /// called.
   bool add(mlir::Region &region);
   mlir::SmallVector<Difference> getDifferences() const;
 
@@ -48,7 +49,7 @@ private:
   void record(Place place, mlir::OpFoldResult a, mlir::OpFoldResult b);
 
   mlir::Region &base;
-  /// What stands in the region that is compared for what in the first.
+  /// Maps values of the first region to those of the compared one.
   mlir::IRMapping mapping;
   unsigned regions = 1;
   llvm::MapVector<Place, mlir::SmallVector<mlir::OpFoldResult>> numbers;

@@ -47,7 +47,8 @@ bool ScoreRegion::readsKeys() const {
   return false;
 }
 
-/// What is long by itself of what functions became.
+/// Whether `op`, which may be part of an expanded function, alone makes code
+/// long.
 static bool isLongAlone(Operation &op) {
   return isDivision(&op) || isWide(&op) ||
          isa<math::CosOp, math::LogOp, math::Log2Op, math::RoundOp,
@@ -91,7 +92,7 @@ RowCode::RowCode(ImplicitLocOpBuilder &b, ModifyOp op, const KernelInfo &info,
       mapping.map(inner.getResult(0), buildOfRow(inner));
 }
 
-/// Row and head of this thread.
+/// Computes the row and the head of this thread.
 void RowCode::makeRow(ModifyOp op, const RowPlace &place) {
   OpBuilder::InsertionGuard guard(b);
   ViewOp queries = op.getQueriesOp();
@@ -105,8 +106,8 @@ void RowCode::makeRow(ModifyOp op, const RowPlace &place) {
               arith::AddIOp::create(b, queries.getHead(), head));
 }
 
-/// Of packed heads each thread has a row's numbers of its own, which are made
-/// in front of the loop unless they are another block's in each turn.
+/// If heads are packed, each thread computes the numbers of its own row, before
+/// the loop unless they differ from block to block.
 Value RowCode::buildOfRow(Operation &inner) {
   OpBuilder::InsertionGuard guard(b);
   moveAhead(llvm::map_to_vector(inner.getOperands(), [&](Value operand) {
@@ -115,10 +116,11 @@ Value RowCode::buildOfRow(Operation &inner) {
   return build(inner, mapping, 0);
 }
 
-/// In front of the loop, where nothing in it makes one of `used`.
+/// Moves the insertion point before the loop if no value of `used` is defined
+/// in it.
 void RowCode::moveAhead(ArrayRef<Value> used) {
   auto isOutside = [&](Value value) {
-    // The loop's own numbers have no region while it is converted.
+    // Arguments of the loop have no region while it is converted.
     Region *from = value.getParentRegion();
     return from && !loop.getRegion().isAncestor(from);
   };
@@ -143,7 +145,7 @@ Value RowCode::spread(Value value, int64_t count) {
       b, VectorType::get({count}, value.getType()), value);
 }
 
-/// `op` on vectors of `count`, or on numbers if that is 0.
+/// Emits `op` on vectors of `count` elements, or on scalars if that is 0.
 Value RowCode::build(Operation &op, const IRMapping &values, int64_t count) {
   auto read = dyn_cast<ReadOp>(op);
   SmallVector<Value> operands;

@@ -22,12 +22,12 @@ class ReadOp;
 
 namespace fmha::tile {
 
-/// Of a row of a thread, counted from the tile's first one: what makes its
-/// query row and, where heads are packed, its head; i32.
+/// Functions that compute the query row and, if heads are packed, the head of a
+/// thread's row, relative to those of the tile's first row; i32.
 struct RowPlace {
   std::function<mlir::Value()> row, head;
 
-  /// Where each thread has one row, or shares it.
+  /// Returns the place of a row if each thread has one row, or shares one.
   static RowPlace ofThread(mlir::ImplicitLocOpBuilder &b, ModifyOp op) {
     TileType tile = op.getType();
     std::optional<uint32_t> heads = op.getQueriesOp().getHeads();
@@ -36,7 +36,8 @@ struct RowPlace {
   }
 };
 
-/// What of the region of a tile.modify depends on the score or the key.
+/// The values in the region of a tile.modify that depend on the score or the
+/// key.
 class ScoreRegion {
 public:
   explicit ScoreRegion(mlir::Block &body);
@@ -45,14 +46,14 @@ public:
   mlir::Value getKey() const { return body.getArgument(2); }
   bool isVarying(mlir::Value value) const { return varying.contains(value); }
 
-  /// Whether something is computed of keys, and not of scores.
+  /// Whether a value depends on keys, and not on scores.
   bool readsKeys() const;
-  /// Whether more is computed for each key than one function and a few sums
-  /// and products, or something that the function's argument is kept for: of a
-  /// whole row ptxas then keeps both.
+  /// Whether the code for a key is more than one function and a few sums and
+  /// products, or uses the function's argument again: for a whole row ptxas
+  /// would then keep the arguments and the results in registers.
   bool isLong() const;
-  /// Whether the keys are the last index of `read`, and no other one varies:
-  /// then the elements follow each other in memory.
+  /// Whether the key is the last index of `read` and no other index varies, so
+  /// that the elements are consecutive in memory.
   bool readsRow(ReadOp read) const;
 
 private:
@@ -60,9 +61,10 @@ private:
   llvm::DenseSet<mlir::Value> varying;
 };
 
-/// The region of a tile.modify for one thread: what depends on neither score
-/// nor key is computed once for the row, as a number; the rest for some keys at
-/// once, as vectors. Where heads are packed the row's head is such a number.
+/// Emits the region of a tile.modify for one thread. Values that depend on
+/// neither score nor key are computed once for the row, as scalars; the others
+/// are vectors of several keys. If heads are packed, the row's head is one of
+/// the scalars.
 ///
 ///   %e = fmha.read %bias[%h, %i, %j]    %e = tile.gather %bias[%h, %i, %keys]
 ///   %y = arith.addf %x, %e         ->   %y = arith.addf %x, %e : vector<4xf32>
@@ -71,10 +73,11 @@ public:
   RowCode(mlir::ImplicitLocOpBuilder &b, ModifyOp op, const KernelInfo &info,
           const RowPlace &place);
 
-  /// What the region makes of the vector `scores`, of keys that follow each
-  /// other from `first` on.
+  /// Returns the results of the region for the vector `scores` of consecutive
+  /// keys, of which `first` is the first.
   mlir::Value apply(mlir::Value scores, mlir::Value first);
-  /// The same in a block of its own, which keys, never negative, always enter.
+  /// Does the same inside a branch on the key, which is never negative, so that
+  /// the branch is always taken.
   mlir::Value applyInBlock(mlir::Value scores, mlir::Value first);
 
   bool readsKeys() const { return region.readsKeys(); }
@@ -92,7 +95,8 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   mlir::Block &body;
   ScoreRegion region;
-  /// Null where all is made beside the scores.
+  /// The loop that scalars are computed before; null if they are computed next
+  /// to the scores.
   mlir::scf::ForOp loop;
   mlir::IRMapping mapping;
   mlir::Value firstKey;

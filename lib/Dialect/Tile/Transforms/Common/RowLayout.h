@@ -1,4 +1,4 @@
-//===- RowLayout.h - Who has which part of a row ----------------*- C++ -*-===//
+//===- RowLayout.h - Distribution of rows over threads ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What patterns on tiles in registers ask of a kernel family: which rows a
-// thread has elements of, and who has the others. A number for each row of a
-// thread is a number where it has one row, a vector where it has several: "the
-// numbers of rows" below.
+// The layout of tiles in registers in a kernel family: the rows that a thread
+// has elements of, and how elements of other threads are combined with them.
+// One number for each row of a thread ("the numbers of rows" below) is a scalar
+// if it has one row, and a vector if it has several.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,28 +27,28 @@ struct RowLayout {
 
   /// Whether threads have tiles of this type in registers.
   bool (*holds)(TileType tile);
-  /// Rows that a thread has elements of.
+  /// Number of rows that a thread has elements of.
   int64_t rows;
-  /// The numbers of rows, of which `rows` has one for each row.
+  /// Returns the numbers of rows from `rows`, which has one value for each row.
   Value (*join)(Builder &b, llvm::ArrayRef<Value> rows);
-  /// The numbers of rows for all elements of the type `elements`.
+  /// Broadcasts the numbers of rows to all elements of the type `elements`.
   Value (*spread)(Builder &b, Value numbers, mlir::Type elements);
-  /// The maxima and sums of the rows of `x`, a tile of type `tile`, in all
-  /// threads that have elements of them.
+  /// Return the maxima and the sums of the rows of `x`, a tile of type `tile`,
+  /// in all threads that have elements of them.
   Value (*maximum)(Builder &b, TileType tile, Value x);
   Value (*sum)(Builder &b, TileType tile, Value x);
-  /// The query of row `row` of a thread, counted from the tile's first one, and
-  /// its head likewise, where `heads` are packed into rows; i32.
+  /// Return the query row of row `row` of a thread, and its head if `heads` are
+  /// packed into rows, relative to those of the tile's first row; i32.
   Value (*query)(Builder &b, TileType tile, int64_t row,
                  std::optional<uint32_t> heads);
   Value (*head)(Builder &b, TileType tile, int64_t row, uint32_t heads);
-  /// f32 elements rounded to `element`, as threads have a tile of that.
+  /// Rounds f32 elements to `element`, in the layout of a tile of that type.
   Value (*round)(Builder &b, Value x, mlir::Type element);
   /// Writes rounded elements to the tile `to` in shared memory.
   void (*write)(Builder &b, TileType to, Value rounded);
 };
 
-/// Patterns with a layout of rows.
+/// A pattern with a layout of rows.
 template <typename OpTy>
 class RowPattern : public mlir::OpConversionPattern<OpTy> {
 public:
@@ -62,8 +62,8 @@ protected:
   const RowLayout &layout;
 };
 
-/// The rows of a tensor that row `row` of this thread is; as ownRowAt() of
-/// Distribute.h.
+/// Returns the row and head of a tensor for row `row` of this thread, like
+/// ownRowAt() of Distribute.h.
 template <typename OpTy>
 OwnRow ownRow(mlir::ImplicitLocOpBuilder &b, const RowLayout &layout, OpTy op,
               TileType tile, int64_t row) {
@@ -72,8 +72,8 @@ OwnRow ownRow(mlir::ImplicitLocOpBuilder &b, const RowLayout &layout, OpTy op,
                   [&] { return layout.head(b, tile, row, *heads); });
 }
 
-/// The elements `x` over the sums of their rows, as `op`, which writes them,
-/// says.
+/// Returns the elements `x` divided by the sums of their rows, unless `op`,
+/// which writes them, is `undivided`.
 template <typename OpTy>
 mlir::Value divided(mlir::ImplicitLocOpBuilder &b, const RowLayout &layout,
                     OpTy op, mlir::Value x, mlir::Value sum) {
@@ -83,12 +83,13 @@ mlir::Value divided(mlir::ImplicitLocOpBuilder &b, const RowLayout &layout,
       });
 }
 
-/// if (condition) { the number of `own`, a row, goes to the list of `op` }
+/// Emits if (condition) { store `number` for the row `own` }.
 void storeNumber(mlir::ImplicitLocOpBuilder &b, StoreRowsOp op,
                  const OwnRow &own, mlir::Value condition, mlir::Value number);
 
-/// Ops on tiles in registers, and on numbers of rows, but for masks, code on
-/// elements and stores of numbers, of which each family has its own.
+/// Adds patterns for ops on tiles in registers and on numbers of rows, except
+/// masks, score_mod regions and stores of numbers, which each family has
+/// patterns for.
 void populateRowPatterns(mlir::RewritePatternSet &patterns,
                          const mlir::TypeConverter &converter,
                          const KernelInfo &info, const RowLayout &layout);

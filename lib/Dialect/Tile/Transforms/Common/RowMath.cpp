@@ -1,4 +1,4 @@
-//===- RowMath.cpp - What becomes of the numbers of rows ------------------===//
+//===- RowMath.cpp - Arithmetic on statistics of rows ---------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -28,13 +28,13 @@ Value tile::constantOf(ImplicitLocOpBuilder &b, Type type, float value) {
   return arith::ConstantOp::create(b, attr);
 }
 
-/// Whether rows have no maximum yet.
+/// Returns whether each row has seen no key yet.
 static Value isUnseen(ImplicitLocOpBuilder &b, Value max) {
   return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
                                constantOf(b, max.getType(), -infinity));
 }
 
-/// The target has it for numbers alone.
+/// The target has log2 for scalars only.
 static Value log2Of(ImplicitLocOpBuilder &b, Value rows) {
   auto type = dyn_cast<VectorType>(rows.getType());
   if (!type)
@@ -46,7 +46,7 @@ static Value log2Of(ImplicitLocOpBuilder &b, Value rows) {
   return vector::FromElementsOp::create(b, type, made);
 }
 
-/// m·c, as the exponentials have it.
+/// Returns m·c, rounded as in the exponentials.
 static Value scaledMaximum(ImplicitLocOpBuilder &b, Value max,
                            const APFloat &log2Scale) {
   return arith::MulFOp::create(
@@ -87,7 +87,7 @@ Value tile::seenMaximum(ImplicitLocOpBuilder &b, Value max) {
                                  constantOf(b, max.getType(), 0.0f), max);
 }
 
-/// (old - top)·c, rounded as P's differences are.
+/// Returns (old - top)·c, rounded like the differences in P.
 static Value maximumDrop(ImplicitLocOpBuilder &b, const KernelInfo &info,
                          Value old, Value top, float c) {
   if (scalesDifferences(info, c))
@@ -98,8 +98,8 @@ static Value maximumDrop(ImplicitLocOpBuilder &b, const KernelInfo &info,
                                arith::MulFOp::create(b, top, factor));
 }
 
-/// t = max(old, row); grown = (t - old)·c > threshold, which is false for NaN,
-/// that is for a row that has seen no key yet.
+/// With t = max(old, row), the maximum is replaced if (t - old)·c > threshold.
+/// This is false for NaN, that is for a row that has seen no key yet.
 std::pair<Value, Value> tile::raiseMaximum(ImplicitLocOpBuilder &b,
                                            const KernelInfo &info, RowMaxOp op,
                                            Value old, Value row) {
@@ -146,7 +146,7 @@ static Value times(ImplicitLocOpBuilder &b, Value rows, double factor) {
                                constantOf(b, rows.getType(), float(factor)));
 }
 
-/// ln(e^total + e^sink). Both may be -inf, whose difference is no number.
+/// Returns ln(e^total + e^sink). Both may be -inf, whose difference is NaN.
 static Value withSink(ImplicitLocOpBuilder &b, Value total, Value sink) {
   Value high = arith::MaxNumFOp::create(b, total, sink);
   Value low = arith::MinNumFOp::create(b, total, sink);
@@ -160,8 +160,8 @@ static Value withSink(ImplicitLocOpBuilder &b, Value total, Value sink) {
                                  arith::AddFOp::create(b, high, more));
 }
 
-/// One factor takes the maximum to natural units: on the way through log2 units
-/// finite ones, such as float32's least as a bias, would become infinite.
+/// The maximum is converted to natural units by one factor, because finite
+/// maxima, such as the lowest f32 as a bias, could be infinite in log2 units.
 Value tile::logSumExp(ImplicitLocOpBuilder &b, LseOp op, Value max, Value sum,
                       Value sink) {
   double scale = op.getLog2Scale().convertToDouble();

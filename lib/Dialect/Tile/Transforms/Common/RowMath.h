@@ -1,4 +1,4 @@
-//===- RowMath.h - What becomes of the numbers of rows ----------*- C++ -*-===//
+//===- RowMath.h - Arithmetic on statistics of rows -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The arithmetic of softmax on statistics of rows, which is the same however
-// rows are given to threads: a number where a thread has one row, a vector of
-// as many where it has several.
+// The arithmetic of softmax on statistics of rows, which is the same for every
+// layout of rows: on scalars if a thread has one row, on vectors with one
+// element per row if it has several.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,55 +21,58 @@
 
 namespace fmha::tile {
 
-/// `value` in all elements of `type`, a number or a vector.
+/// Returns a constant of `type`, a scalar or a vector, with `value` in all
+/// elements.
 mlir::Value constantOf(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
                        float value);
-/// A number a row for all elements of a row.
+/// Broadcasts one number per row to all elements of the rows.
 using Spread = llvm::function_ref<mlir::Value(mlir::Value)>;
 
-/// Whether differences are scaled, (x - max)·c, and not their terms. Above a
-/// limit of the scale the product of a score and the scale is too coarse to be
-/// subtracted from another one; so it is where code on scores may make very
-/// large ones, -1e9 for a key that is hidden; and an offset of P rounds the
-/// product once more, which shows in sums that are written relative to the
-/// maximum.
+/// Whether differences are scaled, (x - max)·c, and not their terms. This is
+/// needed if the product of a score and the scale is rounded too much to be
+/// subtracted from another one: for large scales, and for a score_mod, which
+/// may return very large scores, such as -1e9 for a hidden key. It is also
+/// needed with an offset of P, which rounds the product once more, if sums are
+/// written relative to the maximum.
 bool scalesDifferences(const KernelInfo &info, float c);
-/// (x - max)·c + offset. Unless differences are scaled, max·c is rounded once,
-/// and everything that depends on the maximum (P, alpha, the LSE) uses that
-/// same number, so that its rounding cancels.
+/// Returns (x - max)·c + offset. Unless differences are scaled, max·c is
+/// rounded once, and all values that depend on the maximum (P, alpha, the LSE)
+/// use the same product, so that its rounding error cancels.
 mlir::Value scaledDifference(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                              mlir::Value max, float c, bool scalesDifferences,
                              unsigned offset, Spread spread);
-/// The maximum that P is relative to: -inf (no key seen) counts as 0, so that
-/// -inf - -inf never occurs.
+/// Returns the maximum that P is relative to: 0 in place of -inf (no key seen),
+/// so that -inf - -inf never occurs.
 mlir::Value seenMaximum(mlir::ImplicitLocOpBuilder &b, mlir::Value max);
-/// Maximum and alpha of rows whose scores of a block have the maximum `row`.
+/// Returns the new maximum and alpha of rows, where `row` is the maximum of the
+/// scores of a block.
 std::pair<mlir::Value, mlir::Value> raiseMaximum(mlir::ImplicitLocOpBuilder &b,
                                                  const KernelInfo &info,
                                                  RowMaxOp op, mlir::Value old,
                                                  mlir::Value row);
-/// The sum with that of a block, `row`.
+/// Returns the running sum after a block whose sum is `row`.
 mlir::Value addToSum(mlir::ImplicitLocOpBuilder &b, RowSumOp op,
                      mlir::Value old, mlir::Value alpha, mlir::Value row);
-/// l + 2^(sink - m·c), and l where m is -inf. An infinite sum is one beside
-/// which the keys count for nothing.
+/// Returns l + 2^(sink - m·c), or l if m is -inf. If the result is infinite,
+/// the weights of the keys are 0.
 mlir::Value addSink(mlir::ImplicitLocOpBuilder &b, AddSinkOp op,
                     mlir::Value sink, mlir::Value max, mlir::Value sum);
-/// (m·c + log2 l)·ln 2; m and l of a row without keys give -inf, not NaN. With
-/// a sink, which may be null, log2(2^t + 2^sink), from the larger one on:
-/// h + log2(1 + 2^(g - h)).
+/// Returns (m·c + log2 l)·ln 2, which is -inf, not NaN, for a row without keys.
+/// `sink` may be null; with a sink the sum includes 2^sink, which is computed
+/// relative to the larger term h: h + log2(1 + 2^(g - h)).
 mlir::Value logSumExp(mlir::ImplicitLocOpBuilder &b, LseOp op, mlir::Value max,
                       mlir::Value sum, mlir::Value sink);
 
-/// What becomes of the rows of an accumulator. A row whose sum is 0 saw no key
-/// and becomes 0, whatever a masked value did to it.
+/// The division of the rows of an accumulator by their sums. A row whose sum is
+/// 0 has seen no key and becomes 0, whatever masked values added to it.
 struct Quotient {
   mlir::Value unseen;
-  /// What rows are multiplied by; null where that is 1.
+  /// The factor of rows; null if it is 1.
   mlir::Value factor;
 
-  /// `afn` asks for the approximate reciprocal, 1 ulp: far below the rounding
-  /// of P to 16 bits. The factor 2^offset leaves rows with it.
+  /// Creates the factors of rows with `afn`, the approximate reciprocal, whose
+  /// error of 1 ulp is far below that of rounding P to 16 bits. They also
+  /// remove the factor 2^offset.
   Quotient(mlir::ImplicitLocOpBuilder &b, mlir::Value sum, bool undivided,
            unsigned offset);
   mlir::Value finish(mlir::ImplicitLocOpBuilder &b, mlir::Value x,

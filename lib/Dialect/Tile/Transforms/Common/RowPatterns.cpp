@@ -1,4 +1,4 @@
-//===- RowPatterns.cpp - Row arithmetic, in any layout of rows ------------===//
+//===- RowPatterns.cpp - Row arithmetic in any layout of rows -------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,7 +16,7 @@ using namespace fmha::tile;
 
 namespace {
 
-/// Registers only; a fill of shared memory is a memory pattern.
+/// Fills registers; DistributeMemory.cpp has the pattern for shared memory.
 struct FillRows : public RowPattern<FillOp> {
   using RowPattern::RowPattern;
   LogicalResult
@@ -32,7 +32,7 @@ struct FillRows : public RowPattern<FillOp> {
   }
 };
 
-/// Scores times 0 are 0: they need no registers.
+/// Scores times 0 are constants, which need no registers.
 struct ScaleRows : public RowPattern<ScaleOp> {
   using RowPattern::RowPattern;
   LogicalResult
@@ -105,7 +105,7 @@ struct CastRows : public RowPattern<CastOp> {
   }
 };
 
-/// Rounded, into the staging tile.
+/// Divides, rounds and writes to the staging tile.
 struct NormalizeRows : public RowPattern<NormalizeOp> {
   using RowPattern::RowPattern;
   LogicalResult
@@ -123,7 +123,7 @@ struct NormalizeRows : public RowPattern<NormalizeOp> {
   }
 };
 
-/// Registers only; an accumulator in memory is rescaled in place.
+/// Rescales registers; an accumulator in memory is rescaled in place.
 struct RescaleRows : public RowPattern<RescaleOp> {
   using RowPattern::RowPattern;
   LogicalResult
@@ -139,7 +139,7 @@ struct RescaleRows : public RowPattern<RescaleOp> {
   }
 };
 
-/// Rows of heads that the group does not have read the last one's number.
+/// Rows of heads that the group does not have read the number of the last head.
 struct LoadRowsRows : public RowPattern<LoadRowsOp> {
   using RowPattern::RowPattern;
   LogicalResult

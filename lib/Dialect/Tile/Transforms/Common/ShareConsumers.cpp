@@ -1,4 +1,4 @@
-//===- ShareConsumers.cpp - One body for roles that differ in numbers -----===//
+//===- ShareConsumers.cpp - Merge roles that differ in numbers only -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,8 +11,8 @@
 //   else { f(128, %c) }                         : %n == 1 ? %b : %c
 //                                          f(64 %n, %x)
 //
-// Consumers do the same on other rows. LLVM and ptxas have their work with one
-// of them alone, and the instruction cache of an SM is filled once.
+// Consumers do the same work on different rows. After the pass LLVM and ptxas
+// compile only one of them, and it is in the instruction cache of an SM once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ struct WarpChain {
   }
 };
 
-/// The only op of `region` that does something, if it is an `if`.
+/// Returns the only op of `region` with an effect, if it is an scf.if.
 scf::IfOp onlyIf(Region &region) {
   scf::IfOp found;
   for (Operation &op : region.front().without_terminator()) {
@@ -83,7 +83,7 @@ scf::IfOp onlyIf(Region &region) {
   return found;
 }
 
-/// The number of the thread by 32.
+/// Whether `value` is the warp index, that is the thread index divided by 32.
 bool isWarp(Value value) {
   constexpr int64_t log2OfThreads = 5;
   auto shift = value.getDefiningOp<arith::ShRUIOp>();
@@ -95,7 +95,7 @@ bool isWarp(Value value) {
   return thread && thread.getDimension() == gpu::Dimension::x;
 }
 
-/// warp < constant, or nothing.
+/// Returns the warp index and the constant if the condition is warp < constant.
 std::optional<std::pair<Value, int64_t>> boundOf(scf::IfOp branch) {
   auto compared = branch.getCondition().getDefiningOp<arith::CmpIOp>();
   IntegerAttr bound;
@@ -106,8 +106,8 @@ std::optional<std::pair<Value, int64_t>> boundOf(scf::IfOp branch) {
   return std::pair(compared.getLhs(), bound.getInt());
 }
 
-/// The first warp that comes to `branch`, all of its threads and all behind it,
-/// if that can be told.
+/// Returns the first warp that reaches `branch`, if it is known that the warps
+/// from that one on do, with all of their threads.
 std::optional<int64_t> firstWarpAt(scf::IfOp branch) {
   if (isa<gpu::GPUFuncOp>(branch->getParentOp()))
     return 0;
@@ -138,7 +138,7 @@ std::optional<WarpChain> chainAt(scf::IfOp branch) {
   return chain;
 }
 
-/// A number and what is added to it, if that is a constant.
+/// A number and a constant that is added to it.
 struct Sum {
   OpFoldResult of;
   int64_t constant = 0;
@@ -156,8 +156,9 @@ struct Sum {
   }
 };
 
-/// What lies between one arm's number and the next one's, if that is always the
-/// same. It costs no register beside the arm's own number, and choosing does.
+/// Returns the difference between the numbers of one arm and the next, if it is
+/// the same for all arms. Adding a multiple of it takes no more registers than
+/// the number of the arm, and selecting one of the numbers does.
 std::optional<int64_t> pitchOf(ArrayRef<OpFoldResult> values) {
   Sum first = Sum::read(values[0]);
   int64_t pitch = Sum::read(values[1]).constant - first.constant;
@@ -170,7 +171,7 @@ std::optional<int64_t> pitchOf(ArrayRef<OpFoldResult> values) {
   return pitch;
 }
 
-/// The barriers of a difference, or none.
+/// Returns the barriers among the values of a difference.
 SmallVector<BarrierOp> barriersOf(const Difference &difference) {
   SmallVector<BarrierOp> barriers;
   for (OpFoldResult one : difference.values)
@@ -180,7 +181,7 @@ SmallVector<BarrierOp> barriersOf(const Difference &difference) {
   return barriers;
 }
 
-/// Gives what one arm has the numbers of the others.
+/// Makes the ops of the first arm compute the numbers of all arms.
 class Sharing {
 public:
   Sharing(ImplicitLocOpBuilder &b, Value warp, int64_t first) : b(b) {
@@ -192,8 +193,9 @@ public:
         b, arith::IndexCastUIOp::create(b, b.getIndexType(), group));
   }
 
-  /// Whether apply() can: barriers are no values to choose from, constants are
-  /// made anew by arith.constant, and an op has one number that is added.
+  /// Whether apply() supports `difference`: barriers cannot be selected, other
+  /// constants have to be of a type for arith.constant, and an op has only one
+  /// number that is added.
   static bool canApply(const Difference &difference) {
     if (!difference.operand)
       return TypeSwitch<Operation *, bool>(difference.op)
@@ -214,8 +216,8 @@ public:
             pitchOf(offsetsOf(barriers)) && areAlike(barriers));
   }
 
-  /// What takes the place of a number is computed where it is needed: kept over
-  /// the loop it would take registers that the arms did not need.
+  /// Replaces a number by code at its use. Computed before the loop, it would
+  /// take registers that the arms did not need.
   void apply(const Difference &difference) {
     if (auto address = dyn_cast<SmemAddressOp>(difference.op))
       return place(address, difference);
@@ -283,7 +285,8 @@ private:
     return chosen;
   }
 
-  /// How far the numbers of the arms lie behind the first one's.
+  /// Returns the difference between the number of the arm that runs and that of
+  /// the first arm.
   Value distance(ArrayRef<OpFoldResult> values) {
     if (auto pitch = pitchOf(values)) {
       Value arm = RereadOp::create(b, which);
@@ -298,7 +301,8 @@ private:
     return choose(behind);
   }
 
-  /// The address of the first arm, and the distance, for each of its users.
+  /// Replaces each use of `op` by the address of the first arm plus the
+  /// distance.
   void place(SmemAddressOp op, const Difference &difference) {
     for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
       b.setInsertionPoint(use.getOwner());
@@ -312,7 +316,8 @@ private:
   Value which;
 };
 
-/// Puts one arm for all of them in the place of `branch`, where they are alike.
+/// Replaces `branch` by one arm if all of them differ in numbers only. Returns
+/// whether they do.
 bool share(scf::IfOp branch, int64_t warps) {
   std::optional<WarpChain> chain = chainAt(branch);
   std::optional<int64_t> first = firstWarpAt(branch);
@@ -337,7 +342,8 @@ bool share(scf::IfOp branch, int64_t warps) {
   return true;
 }
 
-/// Whether there was something to share. The outermost branches come first.
+/// Shares the first branch that can be, outermost ones first. Returns whether
+/// there was one.
 bool shareOnce(gpu::GPUFuncOp func, int64_t warps) {
   return func
       .walk<WalkOrder::PreOrder>([&](scf::IfOp branch) {
@@ -376,8 +382,9 @@ struct TileShareConsumersPass
   }
 
 private:
-  /// What comes into a loop and is carried through it unchanged is used as it
-  /// stands: the address of P in shared memory. Computed, both would differ.
+  /// Removes values that a loop carries unchanged, such as the address of P in
+  /// shared memory. Otherwise it would differ inside and outside of the loop
+  /// once it is computed.
   LogicalResult simplifyLoops() {
     SmallVector<Operation *> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });

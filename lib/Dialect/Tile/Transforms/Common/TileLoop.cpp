@@ -1,4 +1,4 @@
-//===- TileLoop.cpp - The output tiles that a CTA does --------------------===//
+//===- TileLoop.cpp - Loops over the output tiles of a CTA ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -10,13 +10,13 @@
 //   role { g(%row) }           ->        %row = f(%tile)
 //                                        g(%row)
 //                                        one CTA barrier; the load role alone:
-//                                          set_next_tile; barriers made anew
+//                                          set_next_tile; reinitialise barriers
 //                                        one CTA barrier
 //                                        %next = next_tile
 //                                      } while (%next != -1)
 //
-// The number of the next tile travels through shared memory, so that no role
-// keeps it in a register over its work.
+// The number of the next tile is passed through shared memory, so that no role
+// keeps it in a register while it works on a tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,14 +64,15 @@ void TileLoop::ifThen(Value condition, function_ref<void()> body) {
 // From tile to tile
 //===----------------------------------------------------------------------===//
 
-/// While this tile is worked on.
+/// Emits the request for the next tile, which is answered while this tile is
+/// computed.
 void TileLoop::askForTile() {
   Value stage = arith::ConstantIndexOp::create(b, 0);
   ArriveExpectTxOp::create(b, answered, stage, 16);
   TryCancelOp::create(b, answered, stage, place(NextTile::response));
 }
 
-/// The number of the tile that comes next, -1 if none does.
+/// Returns the number of the next tile, -1 if there is none.
 Value TileLoop::chooseNext(Value tile) {
   if (isDynamic()) {
     Value zero = arith::ConstantIndexOp::create(b, 0);
@@ -92,7 +93,8 @@ Value TileLoop::chooseNext(Value tile) {
   return arith::SelectOp::create(b, more, next, constantI32(b, -1));
 }
 
-/// Messages of a tile are counted from 0, so that all barriers begin anew.
+/// Emits the reinitialisation of all barriers, because the messages of each
+/// tile are counted from 0.
 void TileLoop::renewBarriers() {
   for (BarrierOp barrier : barriers)
     InvalBarrierOp::create(b, barrier);
@@ -101,8 +103,9 @@ void TileLoop::renewBarriers() {
   FenceOp::create(b, FenceKind::MbarrierInit);
 }
 
-/// All threads have done `tile`; returns the number of the next one. `keeper`
-/// is the thread that chooses it, null in other roles.
+/// Emits the code between two tiles: waits until all threads have finished
+/// `tile`, and returns the number of the next one. `keeper` is the condition of
+/// the thread that chooses it, null in other roles.
 Value TileLoop::handOver(Value tile, Value keeper) {
   SyncWarpOp::create(b);
   syncAround(b, info);

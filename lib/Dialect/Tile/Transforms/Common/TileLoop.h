@@ -1,4 +1,4 @@
-//===- TileLoop.h - The output tiles that a CTA does ------------*- C++ -*-===//
+//===- TileLoop.h - Loops over the output tiles of a CTA --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,33 +19,34 @@
 
 namespace fmha::tile {
 
-/// A barrier of the CTA, with the fences that stand around it where there is
-/// tensor memory.
+/// Emits a barrier of the CTA, with a fence before and after it if the kernel
+/// has tensor memory.
 void syncAround(mlir::ImplicitLocOpBuilder &b, const KernelInfo &info);
 
-/// Makes every role a loop over the tiles of its CTA, where the scheduler gives
-/// a CTA several.
+/// Makes every role a loop over the tiles of its CTA, if the scheduler gives a
+/// CTA several tiles.
 class TileLoop {
 public:
   TileLoop(mlir::ImplicitLocOpBuilder &b, const KernelInfo &info)
       : b(b), info(info) {}
 
-  /// Whether a CTA does more than the tile of its number, and roles have no
-  /// loops over tiles yet (WgmmaLoopTiles.cpp makes some).
+  /// Whether a CTA computes several tiles, and roles have no loops over tiles
+  /// yet (WgmmaLoopTiles.cpp makes those of wgmma kernels).
   bool isNeeded() const {
     return info.schedule.scheduler != schedule::Scheduler::Single &&
            !partitionFamilyOf(info.schedule).keepsBarriers;
   }
-  /// Reads `entry`, above the roles, and makes there what the loops need: ahead
-  /// of all barriers' initialisation.
+  /// Reads `entry`, the block of the roles, and emits the ops that the loops
+  /// need before the initialisation of barriers.
   void prepare(mlir::Block &entry);
-  /// The loop of `role`, where `b` stands, around what `body` builds. `leader`
-  /// is the thread that issues, null where all threads do the role's work.
+  /// Emits the loop of `role` around the ops that `body` builds. `leader` is
+  /// the condition of the thread that executes the role, null if all threads
+  /// do.
   void build(RoleOp role, mlir::Value leader, llvm::function_ref<void()> body);
-  /// Erases what no loop is left to use.
+  /// Erases the ops whose results no loop uses any more.
   void finish() { ofTile.eraseDead(); }
 
-  /// The role that says which tile is next, and makes barriers anew.
+  /// Whether `role` chooses the next tile and reinitialises barriers.
   static bool isKeeper(RoleOp role) { return role.getName() == "load"; }
 
 private:
@@ -63,7 +64,7 @@ private:
 
   mlir::ImplicitLocOpBuilder &b;
   const KernelInfo &info;
-  /// The first tile, and what above the roles follows from it.
+  /// The first tile, and the values above the roles that depend on it.
   mlir::Value first;
   TileNumbers ofTile;
   mlir::SmallVector<BarrierOp> barriers;

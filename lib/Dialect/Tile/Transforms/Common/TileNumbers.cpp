@@ -1,4 +1,4 @@
-//===- TileNumbers.cpp - What the number of a tile decides ----------------===//
+//===- TileNumbers.cpp - Values that depend on the number of a tile -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,8 +17,8 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-/// Returns what `op` reads: its numbers, and in place of a view those that it
-/// reads there.
+/// Returns the values that `op` reads: its operands, and in place of a view the
+/// operands of the view that `op` uses.
 static SmallVector<Value> readBy(Operation *op) {
   SmallVector<Value> read;
   auto add = [&](std::initializer_list<Value> values) {
@@ -61,7 +61,7 @@ static SmallVector<Value> readBy(Operation *op) {
   return read;
 }
 
-/// Whether an op reads the value at `use`, if need be through a view.
+/// Whether an op reads the value at `use`, directly or through a view.
 static bool isRead(OpOperand &use) {
   auto view = dyn_cast<ViewOp>(use.getOwner());
   return !view || llvm::any_of(view->getUsers(), [&](Operation *user) {
@@ -101,8 +101,8 @@ TileNumbers TileNumbers::of(Block &entry, bool withExtents) {
   return found;
 }
 
-/// `value` as it is for the tile that `made` maps block ids to. An extent is
-/// made uniform so that nothing moves it out of the loop.
+/// Returns `value` for the tile that `made` maps block ids to. An extent
+/// becomes uniform, so that no pass moves it out of the loop.
 Value TileNumbers::remake(ImplicitLocOpBuilder &b, Value value,
                           IRMapping &made) const {
   Operation *op = value.getDefiningOp();
@@ -119,8 +119,8 @@ Value TileNumbers::remake(ImplicitLocOpBuilder &b, Value value,
   return made.lookup(value);
 }
 
-/// Makes the views that `role` takes of the numbers in `placed`, and what views
-/// have that the role does not read.
+/// Clones the views that `role` uses, with the values in `placed` as operands.
+/// Operands that the role does not read are computed again.
 void TileNumbers::placeViews(ImplicitLocOpBuilder &b, RoleOp role,
                              IRMapping &made, const IRMapping &placed) const {
   SetVector<Value> left;

@@ -1,4 +1,4 @@
-//===- TileNumbers.h - What the number of a tile decides --------*- C++ -*-===//
+//===- TileNumbers.h - Values that depend on a tile's number ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,22 +23,24 @@
 
 namespace fmha::tile {
 
-/// What `region` uses and others define: also values in a loop over tiles that
-/// the region is yet to be moved into. A view counts for what is read of it.
+/// Returns the values that `region` uses and does not define, also those in a
+/// loop over tiles that the region will be moved into. In place of a view it
+/// returns the operands of the view that `region` reads.
 llvm::SetVector<mlir::Value> usedOfOthers(mlir::Region &region);
 
-/// Has `role` use `here`, which stands ahead of it, in place of `value`.
+/// Makes `role` use `here`, which is defined before it, in place of `value`.
 void replaceInRole(RoleOp role, mlir::Value value, mlir::Value here);
 
-/// What above the roles follows from the number of the CTA.
+/// The ops above the roles whose results depend on the number of the CTA.
 class TileNumbers {
 public:
-  /// Extents too are read anew for each tile if `withExtents`.
+  /// Returns the ops of `entry` that depend on the number of the CTA and, with
+  /// `withExtents`, on extents, which are then read again for each tile.
   static TileNumbers of(mlir::Block &entry, bool withExtents = false);
-  /// Makes anew, where `b` stands, what `role` uses and `tile` decides.
+  /// Computes again at `b`, for `tile`, the values that `role` uses.
   void place(mlir::ImplicitLocOpBuilder &b, RoleOp role,
              mlir::Value tile) const;
-  /// Erases what nobody is left to use.
+  /// Erases the ops that have no users any more.
   void eraseDead();
 
 private:

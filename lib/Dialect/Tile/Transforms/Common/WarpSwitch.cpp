@@ -1,4 +1,4 @@
-//===- WarpSwitch.cpp - Roles become branches over the warp index ---------===//
+//===- WarpSwitch.cpp - Lower roles to branches on the warp index ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,8 +13,8 @@
 //   else { setmaxnreg; if (warp == 12) { if (elected) load } else ... }
 //   epilogue: one CTA barrier, free tensor memory
 //
-// Where a CTA does several tiles each role is a loop (TileLoop.cpp), the idle
-// ones too.
+// If a CTA computes several tiles, each role is a loop (TileLoop.cpp), also an
+// idle one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +56,8 @@ private:
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warpIndex,
                                  constantI32(b, warp));
   }
-  /// Whether this warp is one of `role`, which begins at a warp behind those of
-  /// the roles asked about before.
+  /// Returns whether this warp is one of `role`. The warps of earlier roles
+  /// have been excluded by earlier tests.
   Value isOf(RoleOp role) {
     return role.getLastWarp() - role.getFirstWarp() == 1
                ? isWarp(role.getFirstWarp())
@@ -79,7 +79,7 @@ private:
   const KernelInfo &info;
   ImplicitLocOpBuilder b;
   TileLoop tiles;
-  /// What roles make anew without a loop over tiles.
+  /// Values that roles compute again if they have no loop over tiles.
   TileNumbers ownNumbers;
   /// Roles by warpgroup.
   SmallVector<SmallVector<RoleOp>> groups;
@@ -101,7 +101,8 @@ void WarpSwitch::ifThen(Value condition, function_ref<void()> body,
   otherwise();
 }
 
-/// Whether a loop inside of `region` uses `number`, or counts with it.
+/// Whether a loop inside of `region` uses `number`, in its body or as a bound
+/// or step.
 static bool isUsedInLoop(Value number, Region &region) {
   return llvm::any_of(number.getUsers(), [&](Operation *user) {
     if (!region.isAncestor(user->getParentRegion()))
@@ -112,8 +113,9 @@ static bool isUsedInLoop(Value number, Region &region) {
   });
 }
 
-/// Nothing above the roles depends on a thread. Parameters and constants need
-/// nothing, nor what is used once.
+/// Passes the numbers that `role` uses in loops through tile.uniform: no number
+/// above the roles depends on a thread. Extents and constants are uniform
+/// already, and a number that is used once does not matter.
 void WarpSwitch::makeNumbersUniform(RoleOp role) {
   if (!needs(Workaround::UniformNumbers))
     return;
@@ -151,8 +153,8 @@ void WarpSwitch::freeTmem() {
   TmemDeallocOp::create(b, base, info.map.tmemColumns);
 }
 
-/// Nobody may leave while the tensor memory is in use, and it must be freed. A
-/// loop over tiles ends behind a barrier of its own.
+/// Emits a barrier of the CTA and frees tensor memory after it, when no thread
+/// uses that any more. A loop over tiles has such a barrier at its end already.
 void WarpSwitch::buildEpilogue() {
   if (!hasTmem() || needs(Workaround::FreeInRole))
     return;
@@ -205,8 +207,8 @@ void WarpSwitch::buildRoles(ArrayRef<RoleOp> roles) {
       [&] { buildRoles(roles.drop_front()); });
 }
 
-/// setmaxnreg is one instruction for the whole warpgroup, so it stands before
-/// its warps part.
+/// setmaxnreg is one instruction for the whole warpgroup, so it comes before
+/// the branches of its warps.
 void WarpSwitch::buildGroup(unsigned group) {
   unsigned atLaunch =
       schedule::registersAtLaunch(warps * 32, info.schedule.ctasPerSm);
@@ -260,7 +262,7 @@ LogicalResult WarpSwitch::readRoles() {
 LogicalResult WarpSwitch::run() {
   if (failed(readRoles()))
     return failure();
-  // The base address is read behind the prologue that stores it.
+  // The base address is read after the prologue, which stores it.
   b.setInsertionPoint(hasTmem() ? op->getPrevNode() : op.getOperation());
   tiles.prepare(*op->getBlock());
   if (needs(Workaround::OwnNumbers))

@@ -1,4 +1,4 @@
-//===- AssignMemory.cpp - Give every tile a space and an address ----------===//
+//===- AssignMemory.cpp - Assign a space and an address to every tile -----===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -39,8 +39,8 @@ static void setPlace(Value tile, Attribute place) {
 
 namespace {
 
-/// Writes places into the types of one kernel, in program order, and copies
-/// tiles to where their users take them.
+/// Writes places into the types of one kernel, in program order, and inserts
+/// moves of tiles to the places that their users need.
 class Assigner {
 public:
   Assigner(gpu::GPUFuncOp func, const KernelInfo &info)
@@ -66,8 +66,8 @@ private:
     return rules.productsInTmem ? Attribute(RegistersAttr::get(ctx, 1))
                                 : FragmentAttr::get(ctx);
   }
-  /// Of a whole tile of scores: both threads of a row of 64 have work in each
-  /// slice of P.
+  /// Returns the place of a whole tile of scores. If it has 64 rows, both
+  /// threads of a row have work in each slice of P.
   Attribute wholeRegisters(TileType type) {
     bool shared = rules.productsInTmem && type.getShape().size() == 2 &&
                   type.getRows() == layout::tmemLanes / 2;
@@ -95,8 +95,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Returns the place of a tile of `type` in the region `name`, null if the
-/// memory map has no such region. Stages are as far apart as the region's
-/// largest tile needs.
+/// memory map has no such region. The stage pitch is that of the region's
+/// largest tile.
 Attribute Assigner::findRegion(StringRef name, TileType type) {
   if (const schedule::TmemRegion *tmem = info.map.findTmem(name.str()))
     return TmemAttr::get(ctx, tmem->column, tmem->lane);
@@ -166,7 +166,7 @@ Value Assigner::copy(Value tile, Attribute place) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Whether `use` takes an accumulator where it lies.
+/// Whether `use` reads an accumulator in place.
 bool Assigner::takesInPlace(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<MoveOp>(op) || !isa<TileDialect>(op->getDialect()))
@@ -184,7 +184,7 @@ bool Assigner::takesInPlace(OpOperand &use) {
 }
 
 ///   %s = tile.dot ... -> in tensor memory
-///   %r = tile.move %s -> in registers, for what computes on it
+///   %r = tile.move %s -> in registers, for arithmetic on it
 void Assigner::copyToRegisters(Value product) {
   if (!isa<TileType>(product.getType()) || !typeOf(product).getTmem())
     return;
@@ -196,8 +196,8 @@ void Assigner::copyToRegisters(Value product) {
   product.replaceUsesWithIf(copied, wanted);
 }
 
-/// As soon as the tile is made, or where a tile that comes out of a loop or
-/// branch is needed.
+/// Sets the insertion point of a copy of `value`: after its definition, or, if
+/// it is a result of a loop or branch, before `user`.
 static void setInsertionPointFor(OpBuilder &b, Value value, Operation *user) {
   Operation *maker = value.getDefiningOp();
   if (maker && maker->getBlock() == user->getBlock() && isTileOp(maker))
@@ -206,11 +206,12 @@ static void setInsertionPointFor(OpBuilder &b, Value value, Operation *user) {
     b.setInsertionPoint(user);
 }
 
-/// Roles that walk an accumulator get their numbers through shared memory.
+/// Copies numbers of rows through shared memory to the role that processes an
+/// accumulator.
 LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
   if (!tile || !typeOf(tile).getTmem())
     return success();
-  // A constant is made where it is needed.
+  // A constant is cloned before its user.
   if (auto fill = rows.get().getDefiningOp<FillOp>()) {
     b.setInsertionPoint(op);
     rows.set(b.clone(*fill)->getResult(0));
@@ -226,8 +227,8 @@ LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
   return success();
 }
 
-/// Checks that TMA stores no columns that the tile does not have: it copies
-/// whole panels and leaves out what lies after the last column of the view.
+/// Checks that TMA stores no columns that the tile does not have. It copies
+/// whole panels and omits columns after the last one of the view.
 static LogicalResult checkPanels(StoreOp op) {
   constexpr int64_t panel = layout::PanelTile::panelColumns;
   ViewOp view = op.getViewOp();
@@ -268,7 +269,7 @@ LogicalResult Assigner::copyStored(StoreOp op) {
   return success();
 }
 
-/// Returns the first of the users of `op`; `op` itself if one stands in another
+/// Returns the first user of `op`, or `op` itself if a user is in another
 /// block, or there is none.
 static Operation *firstUser(Operation *op) {
   Operation *first = op;
@@ -281,8 +282,8 @@ static Operation *firstUser(Operation *op) {
   return first;
 }
 
-/// The factor of a product: in tensor memory, in shared memory, or, where a
-/// product takes it from registers and no region is meant for it, there.
+/// Assigns the place of the factor of a product: tensor memory, shared memory,
+/// or registers, if the product can read those and no region is given.
 LogicalResult Assigner::assignCast(CastOp op) {
   setPlace(op.getResult(), registers());
   RegionAttr region = regionOf(op);
@@ -316,8 +317,8 @@ LogicalResult Assigner::assignCast(CastOp op) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Checks that the factors of a product lie where the target reads them, and
-/// its accumulator where it adds up.
+/// Checks that the factors of a product are in places that the target can read,
+/// and its accumulator in one that it can accumulate in.
 static LogicalResult checkFactors(DotOp dot, const MemoryRules &rules) {
   if (!typeOf(dot.getB()).getSmem())
     return dot.emitOpError()
@@ -335,7 +336,8 @@ static LogicalResult checkFactors(DotOp dot, const MemoryRules &rules) {
                            << acc;
 }
 
-/// A product adds up in place; a first one begins in its own region.
+/// A product has the place of its accumulator; one without an accumulator has
+/// its own region.
 LogicalResult Assigner::assignProduct(Operation *op) {
   Value result = op->getResult(0);
   auto dot = dyn_cast<DotOp>(op);
@@ -365,7 +367,8 @@ LogicalResult Assigner::assignSmem(Operation *op) {
   return place;
 }
 
-/// Results have rows and columns that the target's registers hold.
+/// Checks that results have numbers of rows and columns that the target's
+/// registers can hold.
 LogicalResult Assigner::checkTiles(Operation *op) {
   if (isa<LoadOp, SliceOp>(op))
     return success();
@@ -444,7 +447,7 @@ LogicalResult Assigner::assign(Operation *op) {
 // Loops and branches
 //===----------------------------------------------------------------------===//
 
-/// Checks that `left` and `right`, which become one tile, lie in one place.
+/// Checks that `left` and `right`, which become one tile, have the same place.
 static LogicalResult expectOnePlace(Operation *op, Value left, Value right) {
   if (left.getType() == right.getType())
     return success();
@@ -452,7 +455,7 @@ static LogicalResult expectOnePlace(Operation *op, Value left, Value right) {
                            << left.getType() << " and " << right.getType();
 }
 
-/// What a loop carries keeps the place that it enters with.
+/// A tile that a loop carries has the place of its initial value.
 LogicalResult Assigner::assignLoop(scf::ForOp loop) {
   for (auto [init, arg, result] : llvm::zip(
            loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
@@ -490,8 +493,8 @@ LogicalResult Assigner::assignBranch(scf::IfOp branch) {
   return success();
 }
 
-/// No pass after this one cuts tiles out of control flow other than scf.for and
-/// scf.if.
+/// Checks that there are tiles in no other control flow than scf.for and
+/// scf.if, which later passes support.
 static LogicalResult checkForeign(Operation *op) {
   WalkResult walked = op->walk([&](Operation *inner) {
     if (!isTileOp(inner))
@@ -505,7 +508,7 @@ static LogicalResult checkForeign(Operation *op) {
 }
 
 LogicalResult Assigner::assignBlock(Block &block) {
-  // Copies appear among the ops, and have their places.
+  // Copies are inserted between the ops, and have places already.
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);

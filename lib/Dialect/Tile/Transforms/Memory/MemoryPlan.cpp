@@ -35,14 +35,14 @@ uint64_t MemoryPlan::tmemColumns() const {
   return columns;
 }
 
-/// A region may pass tiles both ways, and each way has a barrier for full slots
-/// and one for free ones.
+/// Two channels, one in each direction, may use a region, and each has a
+/// barrier for full slots and one for free slots.
 uint64_t MemoryPlan::barrierBytes(unsigned stages) const {
   constexpr uint64_t barrier = 8, perStage = 4;
   uint64_t count = tmem.size();
   for (const Region &region : smem)
     count += stagesOf(region, stages);
-  // A region is never empty.
+  // The region of barriers must not be empty.
   return std::max(barrier, barrier * perStage * count);
 }
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lays out the memory of a program from what its ops ask for. No region shares
-// bytes or columns with another one.
+// Lays out the memory of a program from the requests of its ops. Regions do not
+// overlap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,16 +28,15 @@ class MemoryPlan {
 public:
   explicit MemoryPlan(const target::Target &target) : target(target) {}
 
-  /// Adds a region of shared memory of `bytes`, a multiple of `alignment` from
-  /// its start. A ring gets as many stages as there is room for, up to
-  /// `mostStages`.
+  /// Adds a region of shared memory of `bytes` at a multiple of `alignment`. A
+  /// ring gets as many stages as fit, up to `mostStages`.
   void addSmem(std::string name, uint64_t bytes, unsigned alignment,
                bool isRing);
   /// Adds `columns` 32-bit columns of tensor memory.
   void addTmem(std::string name, uint64_t columns);
 
-  /// Returns the sentence that names the capacity that the regions exceed,
-  /// needed and there, or nothing.
+  /// Returns a sentence with the capacity that the regions exceed, and how much
+  /// they need, or nothing.
   std::optional<std::string> check() const;
   /// Returns the regions with their addresses, and "barriers" and
   /// "tmem_address". check() holds.
@@ -58,7 +57,8 @@ private:
   uint64_t barrierBytes(unsigned stages) const;
   uint64_t smemBytes(unsigned stages) const;
   uint64_t tmemColumns() const;
-  /// Large alignments first, so that they cost nothing.
+  /// Returns the regions with large alignments first, so that there is no
+  /// padding.
   std::vector<Region> inOrder() const;
 
   const target::Target &target;

@@ -1,4 +1,4 @@
-//===- Regions.cpp - The regions that a program's ops work in -------------===//
+//===- Regions.cpp - The memory regions of a program's ops ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -58,7 +58,7 @@ bool tile::isFactor(Value tile) {
 }
 
 //===----------------------------------------------------------------------===//
-// What ops ask for
+// Requests of ops
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -93,7 +93,8 @@ private:
   unsigned count = 0;
 };
 
-/// A ring lets loads of later iterations begin.
+/// Returns the request for a tile in shared memory. Loads in a loop get a ring,
+/// so that those of later iterations can begin.
 Request RegionNamer::inSmem(TileType type, Operation *op) {
   constexpr unsigned rowAlignment = 16;
   Request request;
@@ -104,7 +105,8 @@ Request RegionNamer::inSmem(TileType type, Operation *op) {
   return request;
 }
 
-/// From column `column` of its region on.
+/// Returns the request for a tile in tensor memory that begins at column
+/// `column` of its region.
 Request RegionNamer::inTmem(TileType type, unsigned column) {
   Request request;
   request.isTmem = true;
@@ -120,7 +122,7 @@ std::optional<Request> RegionNamer::ofResult(Operation *op) {
       .Case<LoadOp, NormalizeOp>(
           [&](auto one) { return inSmem(one.getType(), op); })
       .Case<StoreOp>([&](StoreOp store) -> Answer {
-        // The tile waits where it is.
+        // The tile is in shared memory already.
         if (isa_and_nonnull<NormalizeOp, LoadOp, SliceOp>(
                 store.getValue().getDefiningOp()))
           return std::nullopt;
@@ -142,7 +144,7 @@ std::optional<Request> RegionNamer::ofResult(Operation *op) {
           return std::nullopt;
         if (rules.productsInTmem)
           return inTmem(cast.getType(), region ? region.getColumn() : 0);
-        // Registers do, unless a person wants memory.
+        // The factor stays in registers, unless the program names a region.
         return region ? Answer(inSmem(cast.getType(), op)) : std::nullopt;
       })
       .Default(std::nullopt);
@@ -171,9 +173,9 @@ std::optional<Request> RegionNamer::ofRows(Operation *op) {
       .Default(std::nullopt);
 }
 
-/// Adds a request for the region `name`, or for a new one that is called after
-/// `op`. Returns its name. Errors: the name is one of the kernel's own, or
-/// stands for a region of the other memory.
+/// Adds a request for the region `name`, or for a new one with a name made from
+/// that of `op`. Returns its name. Errors: the name is reserved for the kernel,
+/// or is that of a region of the other memory.
 FailureOr<StringRef> RegionNamer::add(StringRef name, Operation *op,
                                       const Request &request) {
   if (name == "barriers" || name == "tmem_address")
@@ -242,9 +244,9 @@ struct OperandUse {
 };
 } // namespace
 
-/// Adds what `op` does to the operand that `source` is. Errors: another op has
-/// tiles of other heights, which one tensor map does not copy, or goes the
-/// other way, which no barrier orders.
+/// Adds the use of operand `source` by `op`. Errors: another op has tiles with
+/// another number of rows, which one tensor map cannot copy, or copies in the
+/// other direction, which no barrier orders.
 static LogicalResult addUse(Operation *op, BlockArgument source, TileType tile,
                             OperandUse &use) {
   constexpr int64_t mostRows = 256;
@@ -298,8 +300,8 @@ static FailureOr<SmallVector<int32_t>> boxesOf(gpu::GPUFuncOp func) {
                              [](const OperandUse &use) { return use.rows; });
 }
 
-/// An accumulator has columns of its own: one fill that begins several is made
-/// several.
+/// Clones a fill that is the initial value of several accumulators, because
+/// each accumulator has its own columns.
 static void splitFills(gpu::GPUFuncOp func) {
   for (Operation *fill : accumulatorsOf(func)) {
     if (!isa<FillOp>(fill))
@@ -310,7 +312,7 @@ static void splitFills(gpu::GPUFuncOp func) {
   }
 }
 
-/// Whether a product takes `tile`, or a slice of it.
+/// Whether `tile`, or a slice of it, is a factor of a product.
 static bool isMultiplied(Value tile) {
   return llvm::any_of(tile.getUsers(), [](Operation *user) {
     auto slice = dyn_cast<SliceOp>(user);
@@ -318,8 +320,8 @@ static bool isMultiplied(Value tile) {
   });
 }
 
-/// Returns `tile` from a load of its own, which is one of `loads`, if products
-/// take what it is loaded or sliced from; else null.
+/// Returns `tile` from a second load, which is added to `loads`, if products
+/// use the tile that it is loaded as or sliced from; otherwise null.
 static Value loadAgain(Value tile, llvm::DenseMap<Operation *, Value> &loads) {
   if (auto slice = tile.getDefiningOp<SliceOp>()) {
     Value whole = loadAgain(slice.getInput(), loads);
@@ -341,9 +343,9 @@ static Value loadAgain(Value tile, llvm::DenseMap<Operation *, Value> &loads) {
   return again;
 }
 
-/// Products and stores signal that memory is free in different ways, of which a
-/// ring has one: a tile that is multiplied and stored as it was loaded is
-/// loaded for each.
+/// Loads a tile that is both multiplied and stored once for each of the two.
+/// Products and stores signal in different ways that memory is free, and a ring
+/// supports only one of them.
 static void splitLoads(gpu::GPUFuncOp func) {
   llvm::DenseMap<Operation *, Value> loads;
   func.walk([&](StoreOp store) {
@@ -352,8 +354,8 @@ static void splitLoads(gpu::GPUFuncOp func) {
   });
 }
 
-/// Checks the map that a person wrote: it has the regions of the kernel itself,
-/// and no other region over them.
+/// Checks a memory map that was written by hand: it has the regions of the
+/// kernel itself, and no other region overlaps these.
 static LogicalResult checkGivenMap(gpu::GPUFuncOp func) {
   FailureOr<KernelInfo> info = readKernelInfo(func);
   if (failed(info))

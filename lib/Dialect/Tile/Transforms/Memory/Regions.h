@@ -1,4 +1,4 @@
-//===- Regions.h - The regions that a program's ops work in -----*- C++ -*-===//
+//===- Regions.h - The memory regions of a program's ops --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,24 +16,24 @@
 
 namespace fmha::tile {
 
-/// The `tile.region` of `op`; null if it has none.
+/// Returns the `tile.region` of `op`; null if it has none.
 RegionAttr regionOf(mlir::Operation *op);
 
-/// Fills, products and rescaled tiles of `func` that a product adds to,
-/// directly or through loops, branches and rescaling.
+/// Returns the fills, products and rescales of `func` whose result is the
+/// accumulator of a product, directly or through loops, branches and rescaling.
 llvm::DenseSet<mlir::Operation *> accumulatorsOf(mlir::gpu::GPUFuncOp func);
 
-/// Whether `value` is what products have accumulated, or accumulate in.
+/// Whether `value` is the result or the accumulator of a product.
 bool isProduct(mlir::Value value,
                const llvm::DenseSet<mlir::Operation *> &accumulators);
 
-/// Whether a product takes `tile`, or a slice of it, as its first factor.
+/// Whether `tile`, or a slice of it, is the first factor of a product.
 bool isFactor(mlir::Value tile);
 
-/// Completes the `tile.kernel` of `func`, a program: with the rows of the boxes
-/// that TMA copies and, unless it has a memory map, with one in which every op
-/// has a region, which its `tile.region` names. Errors: the target has too
-/// little memory, or two ops name one region for different memories.
+/// Completes the `tile.kernel` of `func`, a program: adds the rows of the boxes
+/// that TMA copies and, unless there is one, a memory map with a region for
+/// every op, which is then in its `tile.region`. Errors: the target has too
+/// little memory, or two ops have one region in different memories.
 mlir::LogicalResult layOutProgram(mlir::gpu::GPUFuncOp func,
                                   const KernelFamily &family);
 

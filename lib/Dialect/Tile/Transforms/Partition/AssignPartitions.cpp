@@ -1,4 +1,4 @@
-//===- AssignPartitions.cpp - Which role does which op --------------------===//
+//===- AssignPartitions.cpp - Assign a role to every op -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -71,7 +71,7 @@ private:
 
   gpu::GPUFuncOp func;
   const PartitionFamily &family;
-  /// Ops that a role does, in the order of the program.
+  /// Ops that a role executes, in program order.
   SmallVector<Operation *> ops;
   SmallVector<Edge> edges;
   llvm::DenseMap<Operation *, SmallVector<unsigned>> edgesOf;
@@ -97,7 +97,7 @@ void Assigner::collect() {
   });
 }
 
-/// Moves and fills belong to what they are made for.
+/// Whether `op` is a move or fill, whose role is that of its neighbors.
 static bool isNeutral(Operation *op) { return isa<MoveOp, FillOp>(op); }
 
 const RoleRule *Assigner::ruleOf(Operation *op) {
@@ -110,8 +110,9 @@ const RoleRule *Assigner::ruleOf(Operation *op) {
   return rule == family.roles.end() ? nullptr : rule;
 }
 
-/// A move to memory is done by the role that made its input, a move or fill of
-/// registers by the role that uses the result.
+/// Returns the rule of a move or fill: a move to memory belongs to the role
+/// that defines its input, a move or fill of registers to the role that uses
+/// its result.
 const RoleRule *Assigner::ruleByNeighbors(Operation *op) {
   bool toMemory = isa<MoveOp>(op) && isInMemory(op->getResult(0));
   for (unsigned number : edgesOf[op]) {
@@ -132,7 +133,7 @@ LogicalResult Assigner::findRules() {
              << "expected a role that the target's kernels have, got \""
              << written.getRole() << '"';
   }
-  // A move may follow another one.
+  // A move may depend on another one.
   for (bool changed = true; changed;) {
     changed = false;
     for (Operation *op : ops)
@@ -151,7 +152,8 @@ Assigner::number(const Classes &classes, ArrayRef<Operation *> members) {
   return made;
 }
 
-/// Ops of a role that share tiles, and the products on them, are one instance.
+/// Numbers the instances of roles: ops of a role that share tiles, and the
+/// products on these, are one instance.
 void Assigner::findInstances() {
   Classes classes;
   SmallVector<Operation *> members;
@@ -170,15 +172,15 @@ void Assigner::findInstances() {
   instances = number(classes, members);
 }
 
-/// Whether `edge` brings `op` a tile of its own iteration.
+/// Whether `edge` ends at `op` and has a tile of the same iteration.
 bool Assigner::isFedBy(Operation *op, const Edge &edge) {
   return edge.user == op && edge.source.isOfThisIteration() &&
          edge.source.op()->getParentOfType<scf::ForOp>() ==
              op->getParentOfType<scf::ForOp>();
 }
 
-/// How often a tile goes from a product to another role and back within one
-/// iteration before `op` can run.
+/// Returns how often data passes from a product to another role and back,
+/// within one iteration, before `op` can run.
 unsigned Assigner::roundsOf(Operation *op) {
   auto [known, isNew] = rounds.try_emplace(op, 0);
   if (!isNew)
@@ -194,7 +196,8 @@ unsigned Assigner::roundsOf(Operation *op) {
   return rounds[op] = most;
 }
 
-/// The order of the last product that `op` has to follow; 0 if there is none.
+/// Returns the order of the last product that `op` depends on; 0 if there is
+/// none.
 unsigned Assigner::orderBehindProducts(Operation *op) {
   if (isa<DotOp>(op))
     return stageAndOrder.lookup(op).second;
@@ -205,8 +208,8 @@ unsigned Assigner::orderBehindProducts(Operation *op) {
   return last;
 }
 
-/// Puts what the role does for `op`, apart from products, ahead of the product
-/// with `order`, unless it stands ahead of an earlier one.
+/// Orders the ops of the role that `op` depends on, except products, before the
+/// product with `order`, unless they are before an earlier one.
 void Assigner::orderWithProduct(Operation *op, unsigned order) {
   for (unsigned number : edgesOf[op]) {
     Operation *from = edges[number].source.op();
@@ -218,13 +221,14 @@ void Assigner::orderWithProduct(Operation *op, unsigned order) {
   }
 }
 
-/// Products of an instance follow each other, the later stage first or last.
-/// What the role does besides comes after all of them, but what products of the
-/// first stage take comes ahead of those, and what follows from products of the
-/// later stage behind those: in
+/// Orders the ops of a loop. Products of an instance are consecutive, those of
+/// the later stage first or last. Other ops of the role come after all
+/// products, except that ops which products of the first stage depend on come
+/// before those, and ops that depend on products of the later stage come after
+/// those. In
 ///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
 ///   %q = tile.cast %t; %u = tile.dot %q, ...
-/// an iteration does %s, %p of the next block behind %t, %q, %u of this one.
+/// an iteration has %t, %q, %u of this block, and then %s, %p of the next one.
 void Assigner::orderLoop(ArrayRef<Operation *> products) {
   SmallVector<Operation *> sorted(products);
   auto key = [&](Operation *op) {
@@ -259,7 +263,7 @@ void Assigner::orderProducts() {
   for (Operation *op : ops)
     if (auto loop = op->getParentOfType<scf::ForOp>(); loop && isa<DotOp>(op))
       loops[loop].push_back(op);
-  // A loop around another one runs as it is written.
+  // A loop around another one keeps its order.
   for (auto &[loop, products] : loops)
     if (llvm::none_of(loops, [around = loop](auto &other) {
           return around->isProperAncestor(other.first);
@@ -267,7 +271,7 @@ void Assigner::orderProducts() {
       orderLoop(products);
 }
 
-/// A slice of memory is an address: each user has its own.
+/// Clones slices of memory, which are only addresses, for each user.
 ///   %k0 = tile.slice %k ...; tile.dot %q, %k0; tile.dot %p, %k0
 /// ->
 ///   %k0 = tile.slice %k ...; tile.dot %q, %k0
@@ -314,8 +318,8 @@ static bool holdsTiles(Operation *op) {
       .wasInterrupted();
 }
 
-/// What the passes after this one can cut: loops from index to index, branches,
-/// and no effects but those of ops on tiles.
+/// Checks that the later passes can cut the program: it has loops with bounds
+/// of type index, branches, and no effects except those of ops on tiles.
 static LogicalResult checkProgram(gpu::GPUFuncOp func) {
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
     if (isTileOp(op)) {
@@ -355,8 +359,8 @@ static LogicalResult checkProgram(gpu::GPUFuncOp func) {
   return failure(walked.wasInterrupted());
 }
 
-/// Moves what the bounds of inner loops are computed from out of the loops that
-/// do not change it.
+/// Moves the computation of bounds of inner loops out of the loops that do not
+/// change it.
 static void hoistBounds(gpu::GPUFuncOp func) {
   SetVector<Operation *> makers;
   func.walk([&](scf::ForOp loop) {
@@ -382,7 +386,7 @@ static void hoistBounds(gpu::GPUFuncOp func) {
   });
 }
 
-/// A tile that nothing takes is not made: no role would wait until its memory
+/// Erases ops whose tiles have no users: no role would wait until their memory
 /// is free.
 void Assigner::eraseUnused() {
   func.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
@@ -405,7 +409,7 @@ LogicalResult Assigner::run() {
   return success();
 }
 
-/// Returns the roles that ops of `func` have, each with warps of its own.
+/// Returns the roles of the ops of `func`, with their warps.
 std::vector<schedule::Role> rolesOf(gpu::GPUFuncOp func,
                                     const PartitionFamily &family) {
   SetVector<StringRef> names;
@@ -416,8 +420,8 @@ std::vector<schedule::Role> rolesOf(gpu::GPUFuncOp func,
   return layOutRoles(family, names.getArrayRef());
 }
 
-/// Gives the roles of `func`, a program, their warps, unless `given` says them,
-/// and the CTA as many threads as they have.
+/// Writes the roles of `func`, a program, which are `given` or, if that is
+/// empty, those of its ops, and the number of threads of the CTA.
 LogicalResult writeRoles(gpu::GPUFuncOp func, const PartitionFamily &family,
                          const std::vector<schedule::Role> &given) {
   std::vector<schedule::Role> roles =

@@ -1,4 +1,4 @@
-//===- ChannelPlan.cpp - The channels that a program needs ----------------===//
+//===- ChannelPlan.cpp - Plan the channels of a program -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -55,8 +55,8 @@ bool fmha::tile::isUnderSameCondition(scf::IfOp branch, Operation *user) {
   return false;
 }
 
-/// A message goes out where its users take it: after a branch that they are not
-/// in, whichever way the branch goes, and after a loop that they are not in.
+/// Returns the op after which a message is sent. If the users are not in the
+/// branch or loop of `maker`, this is that branch or loop.
 static Operation *sendPoint(Operation *maker, ArrayRef<Operation *> users) {
   auto isLeft = [&](Operation *parent) {
     if (auto branch = dyn_cast<scf::IfOp>(parent))
@@ -97,7 +97,8 @@ SmallVector<StringRef> PlannedChannel::consumers() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Columns of lanes of tensor memory, or bytes of shared memory.
+/// A range of columns of tensor memory with their first lane, or of bytes of
+/// shared memory.
 struct Extent {
   bool isTmem;
   int64_t begin, end;
@@ -125,8 +126,8 @@ static bool areReverse(const PlannedChannel &a, const PlannedChannel &b) {
          llvm::is_contained(b.consumers(), StringRef(a.producer));
 }
 
-/// Whether a consumer of `channel` writes its own messages over those of it, so
-/// that both are free when `next` is:
+/// Whether a consumer of `channel` overwrites its messages with those of
+/// `next`, so that the slots of both are free when those of `next` are:
 ///   queries: load -> consumer, output over them: consumer -> store
 static bool takesOver(const PlannedChannel &next,
                       const PlannedChannel &channel) {
@@ -135,8 +136,8 @@ static bool takesOver(const PlannedChannel &next,
          llvm::is_contained(channel.consumers(), StringRef(next.producer));
 }
 
-/// Products of one chain that all users of `channel` belong to; null if there
-/// are several.
+/// Returns the chain of products that all users of `channel` belong to; null if
+/// there are several.
 static Operation *onlyChain(const PlannedChannel &channel) {
   Operation *chain = chainOf(channel.uses.front().user);
   bool all = llvm::all_of(channel.uses, [&](const Crossing &use) {
@@ -202,7 +203,8 @@ LogicalResult Planner::visitUse(Operation *user, OpOperand &use) {
       return user->emitOpError() << "expected one role to make the tile, got \""
                                  << partitionOf(other->op()).getRole()
                                  << "\" and \"" << maker.getRole() << '"';
-    // Branches may both make it in place, but one slot is named by one op.
+    // Both branches may write the tile in place, but only one op may have the
+    // slot as an operand.
     bool namesSlot = isa<LoadOp, MoveOp>(source.op());
     bool isOther =
         other && other->op() != source.op() &&
@@ -253,8 +255,8 @@ PlannedChannel &Planner::channelOf(Value tile) {
   return made;
 }
 
-/// Checks that `loop` has as many iterations in all iterations of the loops
-/// around it.
+/// Checks that `loop` has the same bounds in all iterations of the loops around
+/// it.
 static LogicalResult checkBounds(scf::ForOp loop) {
   auto around = loop->getParentOfType<scf::ForOp>();
   if (!around || areBoundsInvariant(loop, around))
@@ -264,9 +266,9 @@ static LogicalResult checkBounds(scf::ForOp loop) {
             "iterations in all iterations of the loop around it";
 }
 
-/// The conditions of the branches around `op`, the innermost first, but those
-/// under which a loop around it runs at all. Fails if one differs from
-/// iteration to iteration, or `op` stands in an else.
+/// Returns the conditions of the branches around `op`, the innermost first,
+/// without those that guard a loop around it. Fails if a condition may differ
+/// from iteration to iteration, or `op` is in an else branch.
 static FailureOr<SmallVector<Value>> conditionsAround(gpu::GPUFuncOp func,
                                                       Operation *op) {
   SmallVector<Value> conditions;
@@ -283,8 +285,9 @@ static FailureOr<SmallVector<Value>> conditionsAround(gpu::GPUFuncOp func,
   return conditions;
 }
 
-/// Messages are counted by loops that all roles have, and under conditions of
-/// the whole kernel, which are those of all messages of a channel.
+/// Checks that the messages of `channel` can be counted: by loops that all
+/// roles have, and under conditions that the kernel does not change, the same
+/// for all messages of the channel.
 LogicalResult Planner::checkSends(const PlannedChannel &channel) {
   std::optional<SmallVector<Value>> expected;
   for (const Send &send : channel.sends) {
@@ -308,8 +311,8 @@ LogicalResult Planner::checkSends(const PlannedChannel &channel) {
   return success();
 }
 
-/// Consumers signal alike, and each takes every message: a slot is free when
-/// all of them have signaled.
+/// Checks the consumers of `channel`: all signal by the same agent, and each
+/// receives every message, because a slot is free when all have signaled.
 LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
   SmallVector<StringRef> roles = channel.consumers();
   for (StringRef role : roles)
@@ -341,9 +344,10 @@ void Planner::planSends(PlannedChannel &channel) {
     ++channel.sentAt[send.point];
 }
 
-/// A channel of one message needs no release, nor does an accumulator that goes
-/// to and fro. Where a message goes the other way through the same memory, its
-/// release frees both:
+/// Decides which release frees the slots of `channel`. A channel of one message
+/// needs none, nor does an accumulator that two roles update in turn. If a
+/// message in the other direction overwrites the same memory, its release frees
+/// both:
 ///   S: mma -> softmax, P over it: softmax -> mma
 void Planner::decideReleases(PlannedChannel &channel) {
   channel.drains = info.isProgram;
@@ -363,7 +367,8 @@ void Planner::decideReleases(PlannedChannel &channel) {
   }
 }
 
-/// Whether each iteration that `chain` runs in has messages of its own.
+/// Whether messages of `channel` are sent in the same loop in which `chain`
+/// runs.
 static bool isSentWith(const PlannedChannel &channel, Operation *chain) {
   return llvm::all_of(channel.sends, [&](const Send &send) {
     return send.point->getParentOfType<scf::ForOp>() ==
@@ -371,7 +376,8 @@ static bool isSentWith(const PlannedChannel &channel, Operation *chain) {
   });
 }
 
-/// Messages that one chain of products takes are free when the last of them is.
+/// Makes the release of the last message that a chain of products uses free all
+/// messages of that chain.
 void Planner::joinChains() {
   llvm::MapVector<std::pair<StringRef, Operation *>,
                   SmallVector<PlannedChannel *>>
@@ -393,8 +399,8 @@ void Planner::joinChains() {
       channel.releasedBy = channel.releasedBy->releasedBy;
 }
 
-/// Whether a region of the memory map of that name, perhaps with a number
-/// after it, holds the start of `type`.
+/// Whether the start of `type` is in a region of the memory map with that name,
+/// perhaps followed by a number.
 bool Planner::isIn(StringRef name, TileType type, StringRef &number) {
   auto isCalled = [&](const std::string &region) {
     number = region;
@@ -413,8 +419,8 @@ bool Planner::isIn(StringRef name, TileType type, StringRef &number) {
   });
 }
 
-/// Names `channel`, and returns what channels are sorted by: rings that all
-/// instances share come first.
+/// Names `channel`, and returns its sort key: rings that all instances share
+/// come first.
 std::tuple<bool, unsigned, size_t>
 Planner::nameChannel(PlannedChannel &channel) {
   const RoleRule *role = family.findRole(channel.producer);

@@ -1,4 +1,4 @@
-//===- ChannelPlan.h - The channels that a program needs --------*- C++ -*-===//
+//===- ChannelPlan.h - Plan the channels of a program -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds every tile that one role makes and another one uses, and joins those of
-// one producer and one place into channels.
+// Finds every tile that one role defines and another one uses, and joins those
+// of one producer and one place into channels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +26,13 @@
 namespace fmha::tile {
 
 /// One message in the program: the tile, and the op after which it is complete,
-/// which is the op that makes it or a branch around that.
+/// which is the op that defines it, or a branch or loop around that op.
 struct Send {
   mlir::Value tile;
   mlir::Operation *point;
 };
 
-/// A use of a tile that another role makes.
+/// A use of a tile that another role defines.
 struct Crossing {
   TileSource source;
   mlir::OpOperand *use;
@@ -42,20 +42,20 @@ struct Crossing {
 
 struct PlannedChannel {
   std::string producer, name;
-  /// Of its largest message.
+  /// Type of its largest message.
   TileType type;
   llvm::SmallVector<Send> sends;
-  /// Their points.
+  /// Number of messages sent at each point.
   llvm::DenseMap<mlir::Operation *, unsigned> sentAt;
   llvm::SmallVector<Crossing> uses;
-  /// No slot is written twice, or only after the other side has sent a message
-  /// that was made from this one.
+  /// No slot is written twice, or only after the consumer has sent a message
+  /// that depends on this one.
   bool unreleased = false;
   const PlannedChannel *releasedBy = nullptr;
-  /// Whether the program runs several times on the same channels.
+  /// The program runs several times with the same channels.
   bool repeats = false;
   /// The producer waits at its end until all slots are free, so that no signal
-  /// reaches shared memory that the CTA has left.
+  /// reaches shared memory after the CTA has exited.
   bool drains = false;
 
   bool hasReleases() const { return !unreleased && !releasedBy; }
@@ -73,20 +73,21 @@ struct PlannedChannel {
 using ChannelPlan = std::list<PlannedChannel>;
 
 /// Returns the channels of `func`, whose ops have partitions. Errors: a role
-/// uses a tile that another one has in registers, or that two roles may have
-/// made.
+/// uses a tile that another one has in registers, or that one of two roles may
+/// have written.
 mlir::FailureOr<ChannelPlan> planChannels(mlir::gpu::GPUFuncOp func,
                                           const KernelInfo &info,
                                           const PartitionFamily &family);
 
-/// Whether `user` runs where `branch` takes its first region: it stands in it,
-/// or in another branch on the same condition.
+/// Whether `user` runs only if the condition of `branch` holds: it is in the
+/// first region of `branch`, or of another branch on the same condition.
 bool isUnderSameCondition(mlir::scf::IfOp branch, mlir::Operation *user);
 
-/// The first product of the chain that `op` adds to, within its block and role.
+/// Returns the first product of the chain that `op` accumulates to, within its
+/// block and role.
 mlir::Operation *chainOf(mlir::Operation *op);
-/// The slices of memory that `op` takes stand directly before it; returns the
-/// first of them, or `op`.
+/// Returns the first of the slices of memory that are operands of `op`, which
+/// are directly before it, or `op`.
 mlir::Operation *withSlices(mlir::Operation *op);
 
 } // namespace fmha::tile

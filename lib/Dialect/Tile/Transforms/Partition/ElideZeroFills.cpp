@@ -1,4 +1,4 @@
-//===- ElideZeroFills.cpp - Accumulators that begin with a product --------===//
+//===- ElideZeroFills.cpp - Begin accumulators with a product -------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -31,7 +31,7 @@ using namespace fmha::tile;
 
 namespace {
 
-/// One accumulator that a loop carries from a fill with 0 on.
+/// An accumulator of a loop whose initial value is a fill with 0.
 class Elision {
 public:
   Elision(FillOp fill, OpOperand &init)
@@ -56,7 +56,8 @@ private:
   Value condition;
 };
 
-/// Whether the iteration is not the first one: the accumulator holds something.
+/// Returns whether the iteration is not the first one, so that the accumulator
+/// has been written.
 Value Elision::notFirst() {
   if (condition)
     return condition;
@@ -84,16 +85,15 @@ void Elision::skipFirst(RescaleOp op) {
   op.erase();
 }
 
-/// Whether `yield` ends a branch on a condition that differs from iteration to
-/// iteration, so that the first one need not be the first to multiply.
+/// Whether `yield` ends a branch on a condition that may differ from iteration
+/// to iteration, so that the first product may be in a later iteration.
 bool Elision::isUnderChange(Operation *yield) {
   auto branch = dyn_cast<scf::IfOp>(yield->getParentOp());
   return branch && branch.getCondition() != condition &&
          !loop.isDefinedOutsideOfLoop(branch.getCondition());
 }
 
-/// The first product overwrites what is in `accumulator` in the first
-/// iteration.
+/// Makes the first product overwrite `accumulator` in the first iteration.
 LogicalResult Elision::startIn(Value accumulator) {
   for (Operation *user : llvm::make_early_inc_range(accumulator.getUsers())) {
     if (auto rescale = dyn_cast<RescaleOp>(user)) {
@@ -114,7 +114,7 @@ LogicalResult Elision::startIn(Value accumulator) {
   return success();
 }
 
-/// Without an iteration `user` takes zeros.
+/// Makes `user` use zeros if the loop has no iteration.
 ///   %o = tile.normalize %acc, %sum
 /// ->
 ///   %o = scf.if %has { %n = tile.normalize %acc, %sum; yield %n }
@@ -170,8 +170,9 @@ LogicalResult Elision::useAfter(Operation *user) {
       });
 }
 
-/// A product under a condition of the kernel may never be: what takes the
-/// accumulator after the loop is under that condition, too.
+/// Checks the products under a condition that the kernel does not change, which
+/// may never run: uses of the accumulator after the loop must be under the same
+/// condition.
 LogicalResult Elision::checkConditions() {
   WalkResult walked = loop.walk([&](scf::IfOp branch) {
     bool isOwn = branch.getCondition() != condition &&

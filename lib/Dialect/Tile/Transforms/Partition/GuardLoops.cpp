@@ -1,4 +1,4 @@
-//===- GuardLoops.cpp - Loops inside of a branch that they run ------------===//
+//===- GuardLoops.cpp - Guard loops by branches ---------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -28,8 +28,8 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-/// Whether the loads before `loop` that only its body uses may be left out with
-/// it.
+/// Whether `op` is a load that only the body of `loop` uses, so that it may
+/// move into the branch.
 static bool isOnlyFor(Operation &op, scf::ForOp loop) {
   return isa<LoadOp>(op) && llvm::all_of(op.getUsers(), [&](Operation *user) {
            return loop->isProperAncestor(user);
@@ -77,8 +77,9 @@ struct TileGuardLoopsPass
   }
 
 private:
-  /// The loads that go into the branch. Where messages are counted from one
-  /// output tile to the next, all are sent.
+  /// Returns the loads that move into the branch: none if the numbers of
+  /// messages continue from one output tile to the next, because then all
+  /// messages are sent.
   SmallVector<Operation *> loadsOf(scf::ForOp loop) {
     schedule::Schedule schedule = scheduleOf(getOperation());
     SmallVector<Operation *> loads;

@@ -1,4 +1,4 @@
-//===- InsertChannels.cpp - A channel on every edge between roles ---------===//
+//===- InsertChannels.cpp - Insert channels between roles -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -36,7 +36,7 @@ struct Delivery {
   /// The block in which the message is received and released.
   Block *block = nullptr;
   Value message;
-  /// Receives of one op are sorted by this.
+  /// The sort key of the receives of one op.
   unsigned rank = 0;
 };
 
@@ -57,7 +57,7 @@ struct MessageNumber {
     return value ? plus(b, value, known)
                  : arith::ConstantIndexOp::create(b, known);
   }
-  /// This number times `factor`.
+  /// Returns the product of this number and `factor`.
   Value times(ImplicitLocOpBuilder &b, Value factor) const {
     return value ? arith::MulIOp::create(b, factor, get(b))
                  : tile::times(b, factor, known);
@@ -107,8 +107,8 @@ private:
   ImplicitLocOpBuilder b;
   llvm::DenseMap<const PlannedChannel *, Value> channels;
   SmallVector<Delivery> deliveries;
-  /// The last op after `key`'s own that belongs to it: publishes, then
-  /// releases.
+  /// Maps an op to the last of the ops that were inserted after it: publishes,
+  /// then releases.
   llvm::DenseMap<Operation *, Operation *> lastAfter;
 };
 
@@ -116,7 +116,8 @@ private:
 // Declarations
 //===----------------------------------------------------------------------===//
 
-/// Threads that signal: all of a warpgroup, or the one of a TMA or MMA role.
+/// Returns the number of threads that signal: all of a warpgroup, or one for
+/// TMA and MMA.
 static unsigned arrivals(Agent agent) {
   constexpr unsigned groupThreads = 128;
   return agent == Agent::Threads ? groupThreads : 1;
@@ -152,7 +153,8 @@ void Inserter::declare() {
 // Message numbers
 //===----------------------------------------------------------------------===//
 
-/// Whether `block` stands in a branch that is taken where `loop` runs.
+/// Whether `block` is in a branch that is taken only if `loop` has an
+/// iteration.
 static bool isUnderTestOf(scf::ForOp loop, Block *block) {
   for (Operation *op = block->getParentOp(); op && op->getParentOp();
        op = op->getParentOp())
@@ -164,18 +166,18 @@ static bool isUnderTestOf(scf::ForOp loop, Block *block) {
   return own && block == own.thenBlock() && isTestOf(own.getCondition(), loop);
 }
 
-/// The number of iterations of `loop`, for messages after it.
+/// Returns the number of iterations of `loop`, for messages after it.
 static Value iterations(ImplicitLocOpBuilder &b, scf::ForOp loop,
                         bool isProgram) {
   Value count = tripCount(b, loop);
-  // The conversion of attention counts blocks from 0 on.
+  // In kernels made from attention ops the count is never negative.
   if (!isProgram || alwaysRuns(loop) ||
       isUnderTestOf(loop, b.getInsertionBlock()))
     return count;
   return arith::MaxSIOp::create(b, count, arith::ConstantIndexOp::create(b, 0));
 }
 
-/// Returns the messages that the ops of `block` send.
+/// Returns the number of messages that the ops of `block` send.
 MessageNumber Inserter::sentIn(const PlannedChannel &channel, Block &block) {
   MessageNumber number;
   for (Operation &op : block.without_terminator())
@@ -183,8 +185,8 @@ MessageNumber Inserter::sentIn(const PlannedChannel &channel, Block &block) {
   return number;
 }
 
-/// Returns the messages that `op` and the ops inside of it send: of a loop in
-/// all iterations, of a branch if it is taken.
+/// Returns the number of messages that `op` and the ops inside of it send: for
+/// a loop in all iterations, for a branch if it is taken.
 MessageNumber Inserter::sentBy(const PlannedChannel &channel, Operation *op) {
   MessageNumber number;
   number.known = channel.sentAt.contains(op);
@@ -198,9 +200,9 @@ MessageNumber Inserter::sentBy(const PlannedChannel &channel, Operation *op) {
   return number;
 }
 
-/// The number of the message that goes out at `point`, in the iterations that
-/// `iteration` gives: those before it are all of the ops before it, and of
-/// earlier iterations.
+/// Returns the number of the message that is sent at `point`, in the iterations
+/// that `iteration` returns. It is the number of messages of all ops before
+/// `point` and of earlier iterations.
 ///   two sends in a loop: 2·i, 2·i + 1; one after it: 2·n
 ///   one in a loop of n iterations inside of another one: j·n + i
 Value Inserter::numberOf(const PlannedChannel &channel, Operation *point,
@@ -239,8 +241,8 @@ Value Inserter::receivedNumber(const Delivery &delivery) {
 // Consumers
 //===----------------------------------------------------------------------===//
 
-/// The innermost block around all users, out of the loops that the message is
-/// not sent in.
+/// Returns the innermost block around all users that is in no loop in which the
+/// message is not sent.
 static Block *deliveryBlock(const Delivery &delivery) {
   Operation *first = delivery.uses.front()->user;
   auto holds = [&](Block *block) {
@@ -267,12 +269,13 @@ static Block *deliveryBlock(const Delivery &delivery) {
   return block;
 }
 
-/// The order of a user counts in a loop that is rotated.
+/// Returns the order of a user, which has an effect only in a loop that is
+/// rotated.
 static unsigned orderOf(const Crossing *use) {
   return isInRotatedLoop(use->user) ? partitionOf(use->user).getOrder() : 0;
 }
 
-/// Whether the role comes to use `a` before `b`, both inside of `block`.
+/// Whether the role uses `a` before `b`, both inside of `block`.
 static bool runsBefore(Block &block, const Crossing *a, const Crossing *b) {
   Operation *left = block.findAncestorOpInBlock(*a->user);
   Operation *right = block.findAncestorOpInBlock(*b->user);
@@ -289,7 +292,7 @@ static bool runsBefore(Block &block, const Crossing *a, const Crossing *b) {
 }
 
 void Inserter::collectDeliveries(const PlannedChannel &channel) {
-  // A message of an earlier iteration is received again by its number.
+  // A message of an earlier iteration is received again, with its number.
   using Key = std::tuple<const Send *, StringRef, unsigned, size_t, size_t>;
   llvm::MapVector<Key, Delivery> found;
   for (const Crossing &use : channel.uses) {
@@ -311,7 +314,8 @@ void Inserter::collectDeliveries(const PlannedChannel &channel) {
   }
 }
 
-/// The operand of its user that `use` is, or is a slice of.
+/// Returns the number of the operand of the user that is `use`, or the result
+/// of a slice of it.
 static unsigned operandOf(const Crossing &use) {
   for (OpOperand &operand : use.user->getOpOperands())
     if (&operand == use.use ||
@@ -320,8 +324,9 @@ static unsigned operandOf(const Crossing &use) {
   llvm_unreachable("expected a use of the op");
 }
 
-/// Receives of an op are in this order: what a product multiplies by has come
-/// before what other roles compute. Messages of one channel stay in theirs.
+/// Returns the sort key of a receive among those of its op: second factors of
+/// products, which are loaded, come before tiles that other roles compute.
+/// Messages of one channel keep their order.
 unsigned Inserter::rankOf(const Delivery &delivery) {
   constexpr unsigned ranks[] = {1, 0};
   unsigned least = ~0u;
@@ -347,8 +352,8 @@ void Inserter::insertReceive(Delivery &delivery) {
     use->use->set(made);
 }
 
-/// Ops of the role of `product` that take its result. Of a chain that a loop
-/// carries they are in the next iteration.
+/// Returns the ops of the role of `product` that use its result. For a chain
+/// that a loop carries they are in the next iteration.
 SmallVector<Operation *> Inserter::takersOf(Operation *product) {
   SmallVector<Operation *> takers;
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -369,8 +374,9 @@ SmallVector<Operation *> Inserter::takersOf(Operation *product) {
   return takers;
 }
 
-/// Before the first op that takes the result of a product that only begins at
-/// its op; with the product's stage, and the number of the message made again.
+/// Inserts the release of an asynchronous product before the first op that uses
+/// its result, with the product's stage and a new computation of the message's
+/// number.
 bool Inserter::insertAsyncRelease(Delivery &delivery) {
   const Crossing &last = *delivery.uses.back();
   PartitionAttr own = partitionOf(last.user);
@@ -389,7 +395,7 @@ bool Inserter::insertAsyncRelease(Delivery &delivery) {
   return true;
 }
 
-/// After what the last user sends itself.
+/// Inserts the release after the messages that the last user sends itself.
 void Inserter::insertRelease(Delivery &delivery) {
   if (insertAsyncRelease(delivery))
     return;
@@ -404,7 +410,8 @@ void Inserter::insertRelease(Delivery &delivery) {
       partitionOf(last.user), channels[delivery.channel], delivery.message);
 }
 
-/// As soon as the branch that is taken needs the message no more:
+/// Inserts a release in each region of `branch`, after its last use of the
+/// message:
 ///   scf.if %has { scf.for ...; tile.release %q[%c0]; ... }
 ///   else { tile.release %q[%c0] }
 void Inserter::releaseInBranches(scf::IfOp branch, const Delivery &delivery) {
@@ -417,7 +424,8 @@ void Inserter::releaseInBranches(scf::IfOp branch, const Delivery &delivery) {
   create<ReleaseOp>(like, channels[delivery.channel], delivery.message);
 }
 
-/// A message that is used in several stages is free after the last of them.
+/// Inserts all releases. A message that is used in several stages is released
+/// after the last of them.
 void Inserter::insertReleases() {
   auto isLater = [&](const Delivery &a, const Delivery &b) {
     return a.send == b.send &&
@@ -443,8 +451,8 @@ void Inserter::insertReleases() {
 // Producers
 //===----------------------------------------------------------------------===//
 
-/// Returns the outermost loop around `op` that `point` does not stand in, any
-/// loop if that is null, or `op`.
+/// Returns the outermost loop around `op` that does not contain `point`, or
+/// `op` if there is none. If `point` is null, it returns the outermost loop.
 static Operation *outOfLoops(Operation *op, Operation *point) {
   Operation *found = op;
   for (auto loop = op->getParentOfType<scf::ForOp>();
@@ -454,8 +462,9 @@ static Operation *outOfLoops(Operation *op, Operation *point) {
   return found;
 }
 
-/// A slot is acquired before the first op that writes it, the loop that adds up
-/// in it, or the branch whose ways both write it; loads and moves name it.
+/// Inserts the acquire of a slot before the first op that writes it, the loop
+/// that accumulates in it, or the branch whose regions both write it. The slot
+/// becomes an operand of loads and moves.
 void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   Operation *maker = send.tile.getDefiningOp();
   bool isFree = channel.unreleased && !isa<LoadOp>(maker);
@@ -481,8 +490,8 @@ void Inserter::insertPublish(const PlannedChannel &channel, const Send &send) {
       partitionOf(send.tile.getDefiningOp()), channels[&channel], number);
 }
 
-/// The innermost block out of loops that holds all ops that send messages of
-/// `channel`.
+/// Returns the innermost block, outside of loops, that contains all ops that
+/// send messages of `channel`.
 static Block *blockOfSends(const PlannedChannel &channel) {
   Operation *first = outOfLoops(channel.sends.front().point, nullptr);
   Block *block = first->getBlock();
@@ -493,8 +502,8 @@ static Block *blockOfSends(const PlannedChannel &channel) {
   return block;
 }
 
-/// The conditions of the branches around `op` inside of `block`, the outermost
-/// first, but those under which a loop around it runs at all.
+/// Returns the conditions of the branches around `op` inside of `block`, the
+/// outermost first, without those that guard a loop around it.
 static SmallVector<Value> conditionsBetween(Block &block, Operation *op) {
   SmallVector<Value> conditions;
   for (Operation *at = op; at->getBlock() != &block; at = at->getParentOp())
@@ -504,9 +513,9 @@ static SmallVector<Value> conditionsBetween(Block &block, Operation *op) {
   return conditions;
 }
 
-/// After its last message a producer acquires every slot once more: products
-/// signal that one is free when they have read it, which may be after all roles
-/// have done their work.
+/// Makes a producer acquire every slot again after its last message. Products
+/// signal that a slot is free when they have read it, which may be after the
+/// end of all roles.
 void Inserter::insertDrain(const PlannedChannel &channel) {
   bool isLate = channel.hasReleases() &&
                 agentOf(channel.consumers().front()) == Agent::Mma;

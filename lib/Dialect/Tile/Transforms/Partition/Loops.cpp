@@ -35,7 +35,8 @@ bool fmha::tile::isGuarded(scf::ForOp loop) {
   return false;
 }
 
-/// The outermost loop that bounds of `loop` do not change in, or `loop`.
+/// Returns the outermost loop in which the bounds of `loop` do not change, or
+/// `loop`.
 static Operation *outOfLoops(scf::ForOp loop) {
   Operation *found = loop;
   for (auto around = loop->getParentOfType<scf::ForOp>();
@@ -65,7 +66,7 @@ Value fmha::tile::hasIterations(scf::ForOp loop) {
                                loop.getUpperBound(), loop.getLowerBound());
 }
 
-/// ceil((value - first) / step).
+/// Returns ceil((value - first) / step).
 static Value countSteps(ImplicitLocOpBuilder &b, Value value, scf::ForOp loop) {
   if (!isConstantIntValue(loop.getLowerBound(), 0))
     value = arith::SubIOp::create(b, value, loop.getLowerBound());

@@ -14,34 +14,35 @@
 
 namespace fmha::tile {
 
-/// Whether `loop` is known to run at least once.
+/// Whether `loop` is known to have an iteration.
 bool alwaysRuns(mlir::scf::ForOp loop);
 
-/// Whether `condition` compares the bounds of `loop`: it holds where the loop
-/// runs at least once.
+/// Whether `condition` compares the bounds of `loop`, so that it holds if and
+/// only if the loop has an iteration.
 bool isTestOf(mlir::Value condition, mlir::scf::ForOp loop);
 
-/// Whether `condition` holds where a loop around `op` runs.
+/// Whether `condition` guards a loop around `op`.
 bool testsLoopAround(mlir::Value condition, mlir::Operation *op);
 
-/// Whether `loop` runs at least once where it stands, inside of a branch.
+/// Whether `loop` is in a branch that is taken only if it has an iteration.
 bool isGuarded(mlir::scf::ForOp loop);
 
-/// Whether the bounds of `loop` are constants, or are made outside of `around`.
+/// Whether the bounds of `loop` are constants, or are defined outside of
+/// `around`.
 bool areBoundsInvariant(mlir::scf::ForOp loop, mlir::scf::ForOp around);
 
-/// Returns whether `loop` runs at least once: a condition that stands before it
-/// and before the loops around it that do not change its bounds, made at the
-/// first call.
+/// Returns the condition that `loop` has an iteration. The first call emits it
+/// before the loop, and before the loops around it that do not change its
+/// bounds.
 mlir::Value hasIterations(mlir::scf::ForOp loop);
 
-/// Returns the number of iterations of `loop`, and the number of the iteration
-/// that runs, both made at the builder.
+/// Return the number of iterations of `loop`, and the number of the current
+/// iteration, both emitted at the builder.
 mlir::Value tripCount(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp loop);
 mlir::Value iterationNumber(mlir::ImplicitLocOpBuilder &b,
                             mlir::scf::ForOp loop);
 
-/// value + n and value·n; constants are folded.
+/// Return value + n and value·n, with constants folded.
 mlir::Value plus(mlir::ImplicitLocOpBuilder &b, mlir::Value value, int64_t n);
 mlir::Value times(mlir::ImplicitLocOpBuilder &b, mlir::Value value, int64_t n);
 

@@ -33,13 +33,13 @@ using namespace fmha::tile;
 
 namespace {
 
-/// The part of a rotated loop that is built.
+/// The parts of a rotated loop.
 enum class Part { Prologue, Body, Epilogue };
 
 class Rotation {
 public:
-  /// With `repeats` messages follow those of this loop: the kernel runs for
-  /// another output tile, or a loop around this one goes on.
+  /// With `repeats`, more messages follow those of this loop, because the
+  /// kernel computes another output tile, or because of a loop around this one.
   Rotation(scf::ForOp loop, bool repeats)
       : loop(loop), repeats(repeats), b(loop.getLoc(), loop->getContext()) {
     b.setInsertionPoint(loop);
@@ -47,8 +47,8 @@ public:
   LogicalResult run();
 
 private:
-  /// Values of one iteration. An argument of the loop is what the iteration
-  /// before yields.
+  /// Values of one iteration. An argument of the loop is the value that the
+  /// previous iteration yields.
   struct Iteration {
     IRMapping values;
     Iteration *before = nullptr;
@@ -67,14 +67,14 @@ private:
   scf::ForOp loop;
   bool repeats;
   ImplicitLocOpBuilder b;
-  /// Values of an iteration that are there after its stage 0 and needed later:
-  /// by stage 1, or by the next iteration.
+  /// Values that stage 0 of an iteration defines, and that stage 1 or the next
+  /// iteration uses.
   SetVector<Value> carried;
-  /// An op whose result another one takes before it has run.
+  /// An op whose result is used before it has run.
   Operation *tooEarly = nullptr;
-  /// The last release of each channel in stage 1. The last iteration leaves
-  /// them out: no acquire waits for these slots, and a late signal must not
-  /// reach shared memory that the CTA has left.
+  /// The last release of each channel in stage 1. The last iteration omits
+  /// them: no acquire waits for these slots, and a late signal must not reach
+  /// shared memory after the CTA has exited.
   llvm::DenseSet<Operation *> lastReleases;
 };
 
@@ -82,7 +82,7 @@ private:
 // Stages and order
 //===----------------------------------------------------------------------===//
 
-/// Bit s is set if `op` holds ops of stage s.
+/// Returns a mask in which bit s is set if `op` contains ops of stage s.
 unsigned stagesIn(Operation *op) {
   unsigned stages = 0;
   op->walk([&](Operation *inner) {
@@ -101,8 +101,8 @@ unsigned firstOrderIn(Operation *op) {
   return order;
 }
 
-/// Ops of the role in the order in which it runs them; arithmetic on indices is
-/// made where it is needed.
+/// Returns the ops of the role in their order. Arithmetic on indices is not
+/// among them; it is emitted before its users.
 SmallVector<Operation *> itemsOf(Block &block) {
   SmallVector<Operation *> items;
   for (Operation &op : block.without_terminator())
@@ -137,8 +137,8 @@ LogicalResult Rotation::check() {
   return failure(walked.wasInterrupted());
 }
 
-/// Whether ops of `stage` in the loop use `value`, perhaps through arithmetic
-/// that is made where it is needed.
+/// Whether ops of `stage` in the loop use `value`, directly or through
+/// arithmetic on indices.
 bool isUsedIn(Value value, unsigned stage) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     PartitionAttr partition = partitionOf(user);
@@ -182,8 +182,8 @@ void Rotation::findLastReleases(Block &block,
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// `value` of iteration `in`. Constants are folded, so that the first messages
-/// of a channel are known as such.
+/// Returns `value` of iteration `in`. Constants are folded, so that the first
+/// messages of a channel have constant numbers.
 Value Rotation::remake(Value value, Iteration &in) {
   if (Value known = in.values.lookupOrNull(value))
     return known;
@@ -310,8 +310,8 @@ LogicalResult Rotation::run() {
     if (!carried.empty())
       scf::YieldOp::create(b, carriedOf(next));
   }
-  // What stage 0 has read until its last iteration is free before stage 1 of
-  // that one.
+  // Messages that only stage 0 reads are free after its last iteration, before
+  // stage 1 of that iteration.
   while (auto release = dyn_cast_if_present<ReleaseOp>(loop->getNextNode())) {
     if (stagesIn(release) != 1)
       break;
@@ -346,7 +346,7 @@ struct TileRotateLoopsPass
       });
     });
     schedule::Schedule schedule = scheduleOf(getOperation());
-    // Slots of a program are acquired once more at its end.
+    // Slots of a program are acquired again at its end.
     bool repeats = partitionFamilyOf(schedule).repeats(schedule) ||
                    getOperation()->hasAttr("tile.kernel");
     for (scf::ForOp loop : loops) {
@@ -354,7 +354,7 @@ struct TileRotateLoopsPass
       if (failed(Rotation(loop, repeats || isNested).run()))
         return signalPassFailure();
     }
-    // Roles have been cut along these marks.
+    // The roles exist, so that the attributes are not needed any more.
     getOperation().walk(
         [](Operation *op) { op->removeAttr("tile.partition"); });
   }

@@ -35,7 +35,7 @@ using namespace fmha::tile;
 
 namespace {
 
-/// Copies what one role does of the program.
+/// Copies the part of the program that one role executes.
 class Slicer {
 public:
   Slicer(gpu::GPUFuncOp func, StringRef role, ImplicitLocOpBuilder &b)
@@ -70,12 +70,12 @@ private:
   ImplicitLocOpBuilder &b;
   /// Results and arguments of loops and branches that the role uses.
   llvm::DenseSet<Value> live;
-  /// What holds wherever the role does anything: it asks once.
+  /// Conditions that are common to all ops of the role, which tests them once.
   SetVector<Value> conditions;
 };
 
 //===----------------------------------------------------------------------===//
-// What the role needs
+// Ops and values of the role
 //===----------------------------------------------------------------------===//
 
 bool Slicer::hasOurs(Operation *op) {
@@ -86,7 +86,7 @@ bool Slicer::hasOurs(Operation *op) {
       .wasInterrupted();
 }
 
-/// Tiles that reach ops of the role through loops and branches.
+/// Finds the tiles that reach ops of the role through loops and branches.
 void Slicer::findLive() {
   SmallVector<Value> work;
   func.walk([&](Operation *op) {
@@ -115,7 +115,8 @@ void Slicer::findLive() {
   }
 }
 
-/// Conditions of the branches around `op` that do not change in a kernel.
+/// Returns the conditions of the branches around `op` that do not change in a
+/// kernel.
 static SetVector<Value> conditionsOf(Operation *op, Block &entry) {
   SetVector<Value> found;
   for (auto branch = op->getParentOfType<scf::IfOp>(); branch;
@@ -145,8 +146,9 @@ void Slicer::findConditions() {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` compares the bounds of a loop. Roles do that for themselves: a
-/// predicate of the whole kernel would be kept over all of their loops.
+/// Whether `op` compares the bounds of a loop. Each role computes the
+/// comparison itself, because a predicate of the whole kernel would be live
+/// across all loops.
 static bool isLoopTest(Operation *op) {
   return isa<arith::CmpIOp>(op) &&
          llvm::any_of(op->getOperand(0).getUsers(), [&](Operation *user) {
@@ -155,20 +157,20 @@ static bool isLoopTest(Operation *op) {
          });
 }
 
-/// `value` as the role has it. Arithmetic on indices inside of loops and
-/// branches is done again by each role that needs it.
+/// Returns the value of the role for `value`. Each role that needs arithmetic
+/// on indices inside of loops and branches computes it again.
 Value Slicer::remake(Value value, IRMapping &mapping) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
   Operation *op = value.getDefiningOp();
-  // A tile that nothing has written is an address, and each role has its own.
+  // An unwritten tile is an address, and each role has its own.
   bool isUnwritten = isa_and_nonnull<ub::PoisonOp>(op);
   bool isVisible = op && op->getBlock() == &func.getBody().front();
   if (!op || isTileOp(op) || (isVisible && !isLoopTest(op) && !isUnwritten))
     return value;
   cloneOp(op, mapping);
   Value made = mapping.lookup(value);
-  // The test of a loop is made again after it.
+  // A later use of the test of a loop computes it again.
   if (isVisible)
     mapping.erase(value);
   return made;
@@ -305,7 +307,7 @@ bool hasTwoStages(scf::ForOp loop) {
   return found[0] && found[1];
 }
 
-/// A loop of one stage alone needs no guard:
+/// Removes the guard of a loop with one stage, which needs none:
 ///   %r = scf.if %has { %s = scf.for ... iter_args(%x = %init); yield %s }
 ///        else { yield %init }
 /// ->

@@ -1,4 +1,4 @@
-//===- TileFlow.cpp - Which op makes a tile that another one uses ---------===//
+//===- TileFlow.cpp - Definitions of tiles across control flow ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -96,7 +96,8 @@ void fmha::tile::setPartition(Operation *op, PartitionAttr partition) {
   op->setAttr("tile.partition", partition);
 }
 
-/// Bit s is set if `op` is or holds an op of `role` and stage s.
+/// Returns a mask in which bit s is set if `op` is or contains an op of `role`
+/// and stage s.
 static unsigned stagesOf(Operation *op, StringRef role) {
   unsigned stages = 0;
   op->walk([&](Operation *inner) {

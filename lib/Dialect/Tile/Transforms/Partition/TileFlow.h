@@ -1,4 +1,4 @@
-//===- TileFlow.h - Which op makes a tile that another one uses -*- C++ -*-===//
+//===- TileFlow.h - Definitions of tiles across control flow ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,8 +18,8 @@ namespace fmha::tile {
 /// A result of an op of the tile dialect that may reach a use.
 struct TileSource {
   mlir::Value value;
-  /// Loops whose iteration before the user's, or whose last iteration if the
-  /// user stands after the loop, made it.
+  /// Loops whose previous iteration, as seen from the user, defines the tile;
+  /// and loops before the user whose last iteration does.
   llvm::SmallVector<mlir::scf::ForOp, 2> previous, last;
 
   mlir::Operation *op() const { return value.getDefiningOp(); }
@@ -27,26 +27,26 @@ struct TileSource {
 };
 
 /// Returns the tiles that may reach `value` through loops, branches and slices
-/// of memory; a value without any, as ub.poison, is left out.
+/// of memory. A value that is no tile of an op, such as ub.poison, is omitted.
 llvm::SmallVector<TileSource> sourcesOf(mlir::Value value);
 
-/// Whether `op` takes a part of a tile in memory, where it is.
+/// Whether `op` is a slice of a tile in memory.
 bool isMemorySlice(mlir::Operation *op);
 /// Whether `value` is a tile in shared or tensor memory.
 bool isInMemory(mlir::Value value);
-/// Whether `op` works on tiles: one of the tile dialect that is no view,
-/// channel or role.
+/// Whether `op` is an op on tiles: one of the tile dialect, except views,
+/// channels and roles.
 bool isTileOp(mlir::Operation *op);
 
-/// Whether the stages of `role` overlap in `loop`: its ops are of two stages,
-/// and those in no loop inside of it. A loop around one whose stages overlap
-/// runs as it is written.
+/// Whether the stages of `role` overlap in `loop`: it has ops of two stages,
+/// and no loop inside of it has. A loop around one whose stages overlap keeps
+/// its order.
 bool overlapsStages(mlir::scf::ForOp loop, llvm::StringRef role);
-/// Whether they do in the loop around `op`, of its role, so that `order`
-/// counts.
+/// Whether the stages of the role of `op` overlap in the loop around it, so
+/// that `order` has an effect.
 bool isInRotatedLoop(mlir::Operation *op);
 
-/// The `tile.partition` of `op`; null if it has none.
+/// Returns the `tile.partition` of `op`; null if it has none.
 PartitionAttr partitionOf(mlir::Operation *op);
 void setPartition(mlir::Operation *op, PartitionAttr partition);
 

@@ -1,4 +1,4 @@
-//===- DistributeArithmetic.cpp - Row arithmetic, one row a thread --------===//
+//===- DistributeArithmetic.cpp - Row arithmetic, one row per thread ------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,11 +25,12 @@ static Value broadcast(ImplicitLocOpBuilder &b, Value scalar, Type vector) {
   return vector::BroadcastOp::create(b, vector, scalar);
 }
 
-/// Halves the vector until two elements are left, so that the dependence chain
-/// is logarithmic and sums pair up for packed additions; the order is fixed.
+/// Adds the halves of the vector until two elements are left. The dependence
+/// chain is logarithmic, additions can be packed in pairs, and the order is
+/// fixed.
 static Value sumOfRow(ImplicitLocOpBuilder &b, Value vector) {
   int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
-  // The last element of an odd number of them.
+  // The last element if their number is odd.
   Value rest;
   for (; size > 2; size /= 2) {
     if (size % 2) {
@@ -46,8 +47,8 @@ static Value sumOfRow(ImplicitLocOpBuilder &b, Value vector) {
   return rest ? Value(arith::AddFOp::create(b, sum, rest)) : sum;
 }
 
-/// Four chains of max(max(chain, x), y), which the back end selects as one
-/// three-input maximum each; as a vector op it would become compares and
+/// Emits four chains of max(max(chain, x), y), each of which the back end
+/// selects as a three-input maximum. A vector op would become compares and
 /// selects.
 static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
   constexpr int64_t chains = 4;
@@ -65,7 +66,7 @@ static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
 
 namespace {
 
-/// The thread's columns of each slice, one behind the other.
+/// Concatenates the thread's columns of all slices.
 struct DistributeJoin : public DistributePattern<JoinOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -79,13 +80,13 @@ struct DistributeJoin : public DistributePattern<JoinOp> {
   }
 };
 
-/// The keys that a row sees, counted from a block's first one: [first, end). No
-/// `first` stands for 0.
+/// The keys [first, end) that a row sees, relative to the first key of a block.
+/// A null `first` is 0.
 struct Seen {
   Value first, end;
 };
 
-/// Only blocks at an edge need a mask: the test is the same for the whole CTA.
+/// Only blocks at an edge need a mask; the test is uniform in the CTA.
 ///   [first, end) = keys that this thread's row sees
 ///   if (the first row's end < columns or the last row's first > 0)
 ///     x = select(first <= column < end, x, -inf)
@@ -119,7 +120,8 @@ struct DistributeMask : public DistributePattern<MaskOp> {
   }
 
 private:
-  /// What all rows of the tile see, and what this thread's row does.
+  /// Returns the keys that all rows of the tile see, and those that this
+  /// thread's row sees.
   static std::pair<Seen, Seen> limits(ImplicitLocOpBuilder &b, MaskOp op) {
     auto toI32 = [&](Value v) -> Value {
       return arith::IndexCastOp::create(b, b.getI32Type(), v);
@@ -131,7 +133,7 @@ private:
     Value end =
         arith::SubIOp::create(b, toI32(op.getKeysOp().getLength()), column);
     Seen common{Value(), end}, own = common;
-    // Of the tile's first row, from the block's first key.
+    // The bound of the tile's first row, relative to the block's first key.
     auto place = [&](Value bound) -> Value {
       Value at = arith::AddIOp::create(b, toI32(op.getRow()), toI32(bound));
       return arith::SubIOp::create(b, at, column);
@@ -159,17 +161,17 @@ private:
     return threadQuery(b, op.getType(), op.getQueriesOp().getHeads());
   }
 
-  /// A limit that counts from the block's first column, counted from the first
-  /// one of this thread.
+  /// Returns a limit relative to this thread's first column, from one relative
+  /// to the block's first column.
   static Value fromOwnColumn(ImplicitLocOpBuilder &b, TileType tile,
                              Value limit) {
     Value first = firstOwnColumn(b, tile);
     return first ? Value(arith::SubIOp::create(b, limit, first)) : limit;
   }
 
-  /// Where this thread's columns of a row lie in `tile`, counted from its first
-  /// one: slices lie `columns / slices` apart, and where two threads share a
-  /// row each has only half as many in a row.
+  /// Returns the columns of `tile` that this thread has, relative to its first
+  /// one: slices are `columns / slices` apart, and if two threads share a row,
+  /// each has half of the columns of a slice.
   static Value placesOfColumns(ImplicitLocOpBuilder &b, TileType tile) {
     int64_t columns = ownColumns(tile), slices = slicesOf(tile);
     int64_t inSlice = columns / slices, pitch = tile.getColumns() / slices;
@@ -181,7 +183,7 @@ private:
         b, DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
   }
 
-  /// Selects once for each bound if `perBound`, and for both together if not.
+  /// Emits one select for each bound with `perBound`, otherwise one for both.
   static Value masked(ImplicitLocOpBuilder &b, TileType tile, Value x,
                       const Seen &own, bool perBound) {
     Value indices = placesOfColumns(b, tile);
@@ -206,8 +208,8 @@ private:
 // Layout
 //===----------------------------------------------------------------------===//
 
-/// `own`, of this thread's elements, and what the thread with the other half of
-/// the row has, if there is one.
+/// Combines `own`, of this thread's elements, with the value of the thread that
+/// has the other half of the row, if there is one.
 template <typename OpTy>
 Value ofRow(ImplicitLocOpBuilder &b, TileType tile, Value own) {
   return threadsPerRow(tile) == 2
@@ -215,7 +217,8 @@ Value ofRow(ImplicitLocOpBuilder &b, TileType tile, Value own) {
              : own;
 }
 
-/// Of the two threads that have a row one stores what it has of it.
+/// Returns whether this thread has the left half of a row: of two threads that
+/// share a row, this one stores its number.
 Value isLeftHalf(ImplicitLocOpBuilder &b) {
   Value half = arith::AndIOp::create(b, threadInGroup(b), constantI32(b, 16));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, half,
@@ -238,7 +241,8 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
   }
 };
 
-/// Whether it has seen a key is one answer for the row.
+/// Broadcasts floats; a condition, such as whether the row has seen a key,
+/// stays a scalar.
 Value spreadRow(ImplicitLocOpBuilder &b, Value row, Type elements) {
   return row.getType().isF32() ? broadcast(b, row, elements) : row;
 }

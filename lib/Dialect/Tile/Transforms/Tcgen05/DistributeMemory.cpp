@@ -20,14 +20,14 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-/// A tile may begin inside a panel, where it is a slice of another one: bytes
-/// from the panel's start, below those of a row.
+/// Returns the bytes from the start of a panel row to the tile, which begins
+/// inside a panel if it is a slice of another one.
 static int64_t bytesInPanel(TileType tile) {
   return tile.getSmem().getOffset() % layout::PanelTile::rowBytes;
 }
 
-/// Bytes from the start of row 0 to a run-time column, a multiple of 8, before
-/// the swizzle: PanelTile::chunkConstant of it.
+/// Returns the bytes from the start of row 0 to a run-time column, a multiple
+/// of 8, before the swizzle, like PanelTile::chunkConstant.
 static Value columnOffset(ImplicitLocOpBuilder &b, layout::PanelTile panels,
                           Value column) {
   constexpr int32_t width = layout::PanelTile::panelColumns;
@@ -61,7 +61,7 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
         constantI32(b, inPanel + panels.chunkConstant(column / chunk));
     if (start)
       offset = arith::AddIOp::create(b, start, offset);
-    // The XOR acts on bits 4 to 6, inside a row of the panel.
+    // The XOR changes bits 4 to 6, inside a row of the panel.
     offset = arith::XOrIOp::create(b, rowXor, offset);
     LLVM::StoreOp::create(b, piece, advance(b, base, offset), /*alignment=*/16);
   }
@@ -73,13 +73,13 @@ IntegerAttr fmha::tile::splitOf(ImplicitLocOpBuilder &b, TileType tile,
                                   : IntegerAttr();
 }
 
-/// Columns of `left` that one instruction moves: a power of two.
+/// Returns how many of `left` columns one instruction moves: a power of two.
 static int64_t chunkOf(int64_t left) {
   return std::min<int64_t>(chunkColumns, llvm::bit_floor(uint64_t(left)));
 }
 
-/// Columns of this thread's row of an f32 tile in tensor memory; to be waited
-/// for.
+/// Emits the load of columns of this thread's row of an f32 tile in tensor
+/// memory. The caller emits the wait.
 static Value loadChunk(ImplicitLocOpBuilder &b,
                        const DistributeContext &context, TileType tile,
                        int64_t column, int64_t count) {
@@ -149,8 +149,8 @@ struct DistributeSlot : public DistributePattern<SlotAddressOp> {
   }
 };
 
-/// The address of the first column, as far behind that of the tile as the place
-/// says.
+/// Returns the address of the first column: that of the tile plus the distance
+/// between their places.
 struct DistributeSlice : public DistributePattern<SliceOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -182,8 +182,8 @@ struct DistributeSlice : public DistributePattern<SliceOp> {
   }
 };
 
-/// A finished output of zeros. Where two threads share a row their halves may
-/// begin in the middle of a panel, so that they go piece by piece.
+/// Writes an output of zeros. If two threads share a row, their halves may
+/// begin in the middle of a panel, so they are written in pieces.
 struct FillShared : public DistributePattern<FillOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -237,8 +237,8 @@ struct DistributeMove : public DistributePattern<MoveOp> {
   }
 
 private:
-  /// Threads, not rows, are counted: softmax and correction share them out
-  /// alike.
+  /// Numbers of rows are stored by thread, not by row: softmax and correction
+  /// distribute rows to threads in the same way.
   Value rowAddress(ImplicitLocOpBuilder &b, TileType tile) const {
     Value bytes = arith::MulIOp::create(b, threadInGroup(b), constantI32(b, 4));
     return advance(b, smemAddress(b, tile.getSmem().getOffset()), bytes);
@@ -259,7 +259,7 @@ private:
     return asF32(b, waitForLoads(b, chunks));
   }
 
-  /// Two 16-bit elements a column: the order in which an A operand is read.
+  /// Stores two 16-bit elements per column, as an A operand needs them.
   Value registersToTmem(ImplicitLocOpBuilder &b, Value values,
                         TileType to) const {
     int64_t columns = ownColumns(to) / 2;
@@ -295,11 +295,11 @@ private:
 // Products
 //===----------------------------------------------------------------------===//
 
-/// One tcgen05.mma for each 16 elements of the inner extent, that of A; B may
-/// have more and begin at one of its rows:
+/// Emits one tcgen05.mma for each 16 elements of the inner extent, which is
+/// that of A; B may have more rows, and the product may begin at one of them:
 ///   tile.mma %d, %a0, %b0 accumulate %acc
 ///   tile.mma %d, %a1, %b1 accumulate %true ...
-/// More columns of D than an instruction has are parts next to each other, each
+/// If D has more columns than an instruction, they are computed in parts, each
 /// with its columns of B.
 struct DistributeDot : public DistributePattern<DotOp> {
   using DistributePattern::DistributePattern;
@@ -327,12 +327,12 @@ struct DistributeDot : public DistributePattern<DotOp> {
   }
 
 private:
-  /// Columns of D that one instruction has (PTX ISA 9.7.16.2.1), and elements
-  /// of the inner extent.
+  /// Most columns of D of one instruction (PTX ISA 9.7.16.2.1), and its
+  /// elements of the inner extent.
   static constexpr int64_t mostColumns = 256;
   static constexpr int64_t kPerStep = 16;
 
-  /// Columns [n, n + 256) of the product, or as many as there are.
+  /// Emits columns [n, n + 256) of the product, or as many as there are.
   void issuePart(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
                  int64_t n) const {
     layout::PanelTile panels = panelsOf(op.getB().getType());
@@ -385,7 +385,7 @@ private:
   }
 };
 
-/// An accumulator that the first product overwrites.
+/// Lowers an accumulator that the first product overwrites.
 struct DistributeUnwritten : public DistributePattern<ub::PoisonOp> {
   using DistributePattern::DistributePattern;
   LogicalResult

@@ -1,4 +1,4 @@
-//===- DistributeModify.cpp - Code on scores, one row a thread ------------===//
+//===- DistributeModify.cpp - score_mod, one row per thread ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -31,8 +31,7 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
     TileType tile = op.getType();
     Value x = adaptor.getInput(), first = firstKey(b, op);
     RowCode code(b, op, context.info, RowPlace::ofThread(b, op));
-    // Piece by piece, for the sake of registers; keys of one slice follow each
-    // other.
+    // In pieces, to save registers; the keys of one slice are consecutive.
     int64_t columns = ownColumns(tile), inSlice = columns / slicesOf(tile);
     int64_t pitch = tile.getColumns() / slicesOf(tile);
     bool isLong = code.isLong();
@@ -49,7 +48,7 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
       parts.push_back(apart ? code.applyInBlock(own, key)
                             : code.apply(own, key));
     }
-    // Extended behind each piece's block the row would be copied there.
+    // To extend the row after each piece's block would copy it there.
     rewriter.replaceOp(op, concatenate(b, parts));
     return success();
   }
@@ -61,7 +60,7 @@ private:
     return isLong ? 2 : 4;
   }
 
-  /// The key of this thread's first column.
+  /// Returns the key of this thread's first column.
   static Value firstKey(ImplicitLocOpBuilder &b, ModifyOp op) {
     Value own = firstOwnColumn(b, op.getType());
     return own ? Value(arith::AddIOp::create(b, op.getCol(), toIndex(b, own)))

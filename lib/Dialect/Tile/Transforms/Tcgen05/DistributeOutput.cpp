@@ -19,8 +19,8 @@ using namespace fmha::tile;
 
 namespace {
 
-/// A loop over the thread's columns of a tile in tensor memory, piece by piece,
-/// in a role that has not the registers for all of them:
+/// Emits a loop over pieces of the thread's columns of a tile in tensor memory,
+/// for roles that do not have the registers for all columns:
 ///
 ///   for column = 0 to columns step 16:
 ///     tmem_load; tmem_wait; body(column, address, f32 values)
@@ -38,7 +38,7 @@ void forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
   });
 }
 
-/// Only if some row of the warp has a factor other than 1.
+/// Rescales if a row of the warp has a factor other than 1.
 struct DistributeRescale : public DistributePattern<RescaleOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -81,7 +81,7 @@ Value divided(ImplicitLocOpBuilder &b, const Quotient &rows, Value x) {
   });
 }
 
-/// acc/l in 16 bits into the staging tile.
+/// Writes acc/l in 16 bits to the staging tile.
 struct DistributeNormalize : public DistributePattern<NormalizeOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -103,8 +103,9 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
   }
 };
 
-/// acc/l in f32, from registers to the tensor. The loads of tensor memory are
-/// the whole warp's; only the stores ask whether the row and the columns exist:
+/// Writes acc/l in f32, from registers to the tensor. The whole warp loads from
+/// tensor memory; only the stores depend on whether the row and the columns
+/// exist:
 ///
 ///   for column = 0 to own columns step 16:
 ///     tmem_load; tmem_wait
@@ -143,7 +144,7 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
   }
 
 private:
-  /// The columns that this thread has in registers, piece by piece.
+  /// Stores the columns that this thread has in registers, in pieces.
   static void storeRow(ImplicitLocOpBuilder &b, TileType from, Value row,
                        function_ref<void(Value column, Value values)> store) {
     int64_t columns = ownColumns(from);
@@ -153,7 +154,8 @@ private:
             slice(b, row, n, count));
   }
 
-  /// Head dims come in steps of 8 columns, two stores of 16 bytes.
+  /// Stores a piece in steps of 8 columns, two stores of 16 bytes, because head
+  /// dims are multiples of 8.
   static void storePiece(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
                          Value column, Value values) {
     constexpr int64_t step = 8;

@@ -10,7 +10,7 @@
 //   mma          products, which accumulate in tensor memory
 //   softmax<n>   arithmetic on tiles in registers, a warpgroup for each set of
 //                rows
-//   correction   ops that walk an accumulator in tensor memory
+//   correction   ops on an accumulator in tensor memory
 //   store        TMA stores
 //
 //===----------------------------------------------------------------------===//

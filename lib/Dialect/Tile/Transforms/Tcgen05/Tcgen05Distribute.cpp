@@ -1,4 +1,4 @@
-//===- Tcgen05Distribute.cpp - Give rows to threads -----------------------===//
+//===- Tcgen05Distribute.cpp - Distribute rows to threads -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-/// Registers: a thread's columns of its row, a vector or, for rank 1, a number.
-/// Memory: an address.
+/// Returns the type of a tile: in registers a vector of the thread's columns of
+/// its row, or a scalar for rank 1; in memory an address.
 static Type convertTile(TileType type) {
   MLIRContext *ctx = type.getContext();
   if (type.getSmem())
@@ -30,9 +30,8 @@ static Type convertTile(TileType type) {
   return VectorType::get({ownColumns(type)}, type.getElementType());
 }
 
-/// Whether threads write `tile` to shared memory, of whose rows two threads
-/// have halves, and the second half begins inside of a panel and ends in
-/// another.
+/// Whether two threads have the halves of a row of `tile`, and the second half
+/// begins inside of a panel and ends in another one.
 static bool splitsInPanel(TileType tile) {
   int64_t columns = ownColumns(tile), rest = columns % panelColumns;
   return threadsPerRow(tile) == 2 && rest && rest + columns > panelColumns;

@@ -1,4 +1,4 @@
-//===- Tcgen05Distribute.h - Give rows to threads ---------------*- C++ -*-===//
+//===- Tcgen05Distribute.h - Distribute rows to threads ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,11 +13,12 @@
 
 namespace fmha::tile {
 
-/// A thread has a row of a tile, or shares it with one other.
+/// Returns the layout in which a thread has a row of a tile, or shares one with
+/// one other thread.
 const RowLayout &rowOfThread();
 
-/// KernelFamily::distribute: a thread has a row of a tile, or half of one, and
-/// products go to tensor memory.
+/// Implements KernelFamily::distribute: a thread has a row of a tile, or half
+/// of one, and products accumulate in tensor memory.
 mlir::LogicalResult distributeTcgen05(SpecialiseOp op, const KernelInfo &info);
 
 } // namespace fmha::tile

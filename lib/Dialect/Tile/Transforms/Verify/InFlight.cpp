@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-/// Whether `op` is a product that only begins.
+/// Whether `op` is an asynchronous product.
 static bool begins(Operation *op) {
   auto dot = dyn_cast_or_null<DotOp>(op);
   return isa_and_nonnull<WgmmaOp>(op) || (dot && dot.getType().inFragments());
@@ -28,7 +28,7 @@ static Value accumulatorOf(Operation *product) {
   return cast<DotOp>(product).getAcc();
 }
 
-/// A where it is in registers, else null.
+/// Returns A if it is in registers, otherwise null.
 static Value factorOf(Operation *product) {
   Value a = product->getOperand(0);
   auto tile = dyn_cast<TileType>(a.getType());
@@ -54,9 +54,9 @@ void tile::appendRegisters(Value value, SmallVectorImpl<Value> &registers) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// What `value`, which a product may still write, is used for: to add to, to be
-/// awaited, or to be put next to another part of the same product or taken as
-/// one.
+/// Checks the uses of `value`, which a product may still write: as an
+/// accumulator, in a wait, or in an insertion or extraction of a slice, for
+/// whose result the same holds.
 static LogicalResult checkUses(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
@@ -84,7 +84,8 @@ static LogicalResult checkUses(Value value) {
 // Factors
 //===----------------------------------------------------------------------===//
 
-/// Ops that take `value`, or a part of it, and no part in place of it.
+/// Appends the ops that use `value` or a part of it, without those that extract
+/// or insert parts.
 static void appendUsers(Value value, SmallVectorImpl<Operation *> &users) {
   for (Operation *user : value.getUsers()) {
     if (isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(user))
@@ -94,7 +95,7 @@ static void appendUsers(Value value, SmallVectorImpl<Operation *> &users) {
   }
 }
 
-/// Whether `user` comes behind `op` in an iteration of the loops around both.
+/// Whether `user` comes after `op` in an iteration of the loops around both.
 static bool isBehind(Operation *user, Operation *op) {
   for (; op; op = op->getParentOp())
     if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user))
@@ -102,8 +103,9 @@ static bool isBehind(Operation *user, Operation *op) {
   return false;
 }
 
-/// Checks the ops that take `a`, which `product` reads: until `wait`, which
-/// hands it on, they may be products alone, and none behind that.
+/// Checks the ops that use `a`, which `product` reads: between the product and
+/// `wait`, which returns it, only products and waits may use it, and after the
+/// wait no op may.
 static LogicalResult checkTakers(Value a, Operation *product, Operation *wait,
                                  ArrayRef<Operation *> takers) {
   auto loop = product->getParentOfType<LoopLikeOpInterface>();
@@ -122,7 +124,8 @@ static LogicalResult checkTakers(Value a, Operation *product, Operation *wait,
   return success();
 }
 
-/// The wait hands A on as well, and so keeps it until the product has read it.
+/// Checks that the wait for a product also returns A, and so keeps its
+/// registers until the product has read them.
 static LogicalResult checkFactor(Operation *product) {
   Value a = factorOf(product);
   if (!a)

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which registers a value is in follows from SSA alone, so that these rules are
-// checked on the text of a kernel; whether a wait is late enough depends on the
-// run, and is left to the trace.
+// The registers of a value follow from SSA, so these rules are checked on the
+// IR of a kernel. Whether a wait is late enough depends on the run, and is
+// checked by the trace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,14 @@
 
 namespace fmha::tile {
 
-/// What stands for the registers of `value`: of a chain of products that add up
-/// the first one's result, of a part of a vector that vector, of parts next to
-/// each other each one's.
+/// Appends the values that represent the registers of `value`: for a chain of
+/// products with one accumulator the result of the first one, for a part of a
+/// vector that vector, for concatenated parts those of each part.
 void appendRegisters(mlir::Value value,
                      llvm::SmallVectorImpl<mlir::Value> &registers);
 
-/// Fails with a diagnostic where registers that a product may still use are
-/// touched:
+/// Fails with a diagnostic if an op touches registers that a product may still
+/// use:
 ///
 ///   %s = tile.wgmma ...
 ///   %t = arith.mulf %s, %c         // no tile.wgmma_wait between: Y1

@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Projects a kernel of the specialised or the machine level into programs of
-// Sync/Synchronisation.h. The function is read once, into short steps that
-// keep only control flow, integers and effects; then it is run for chosen
-// lengths, with all threads of a CTA at once: a branch over the warp index
-// splits them.
+// Projects a kernel of the specialised or the machine level to programs of
+// Sync/Synchronisation.h. The function is read once, into short steps that have
+// only control flow, integers and effects. Then it is run for chosen lengths,
+// with all threads of a CTA at once; a branch on the warp index splits them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +24,15 @@
 
 namespace fmha::tile {
 
-/// A value in a run: what is known of it. Addresses count from the start of
-/// their memory, lanes of tensor memory as the hardware does
-/// (layout::tmemAddress); a tile is the stage in which it lies.
+/// The set of possible values of an SSA value in a run. Addresses count from
+/// the start of their memory, with lanes of tensor memory encoded as in
+/// hardware (layout::tmemAddress). The value of a tile is its stage.
 struct Interval {
   int64_t lo, hi;
-  /// A power of two that divides every member, for those that are not exact.
+  /// A power of two that divides every member, if the interval is not exact.
   int64_t unit = 1;
-  /// Of members that are not exact: their column of 128 bytes before the
-  /// swizzle, c of (row % 8 * 16) ^ c; -1 where there is none.
+  /// If the interval is not exact, the column of the members in a row of 128
+  /// bytes before the swizzle, c in (row % 8 * 16) ^ c; -1 if there is none.
   int16_t column = -1;
   bool isExact() const { return lo == hi; }
   int64_t getUnit() const {
@@ -41,7 +40,7 @@ struct Interval {
   }
 };
 
-/// What a step does with integers.
+/// The arithmetic of a step.
 enum class Arithmetic : uint8_t {
   Add,
   Sub,
@@ -61,8 +60,8 @@ enum class Arithmetic : uint8_t {
   Equal
 };
 
-/// Sound for operands that are not exact: the result holds every value that
-/// members of the operands give.
+/// Returns an interval that contains the results of `op` for all members of the
+/// operands.
 Interval apply(Arithmetic op, Interval a, Interval b);
 
 /// Any value at all.
@@ -77,7 +76,7 @@ enum class StepCode : uint8_t {
   Thread,
   Leader,
   QueryLength,
-  /// Of the source that `constant` counts.
+  /// Key length of source number `constant`.
   KeyLength,
   Oracle,
   NextTile,
@@ -90,7 +89,8 @@ enum class StepCode : uint8_t {
   Role
 };
 
-/// Operands and result are numbers of values, bodies numbers of step lists.
+/// A step. Operands and results are numbers of values, and bodies are numbers
+/// of lists of steps.
 struct Step {
   StepCode code;
   Arithmetic arithmetic = Arithmetic::Add;
@@ -100,42 +100,44 @@ struct Step {
   uint32_t source = 0;
 };
 
-/// SyncEffect with values as numbers; `none` where there is none.
+/// A SyncEffect with numbers in place of values; `none` is no value.
 struct TracedEffect {
   static constexpr uint32_t none = ~0u;
   schedule::sync::Event event;
   uint32_t address = none, stage = none, phase = none;
   int64_t offset = 0, extent = 0, stride = 0;
-  /// Of tensor memory: only the half of the lanes that the address is in.
+  /// In tensor memory, an access to the half of the lanes at the address.
   bool halfLanes = false;
-  /// Of shared memory: 32 bytes of each 128-byte row.
+  /// In shared memory, an access to 32 bytes of each 128-byte row.
   bool strip = false;
-  /// Barriers of this effect, `stages` of them.
+  /// Number of barriers of this effect.
   uint32_t stages = 1;
-  /// Message n has phase n / depth in stage n % depth; 0 for stage and parity.
+  /// If not 0, `stage` is a message n, with phase n / depth in stage n % depth;
+  /// otherwise the effect has a stage and a parity.
   uint32_t depth = 0;
   /// Added to the phase of a message.
   int64_t bias = 0;
-  /// Of an MMA; the accumulator's column is the value, or is in `shape`.
+  /// The accumulator of an MMA and its shape; the column is the value of
+  /// `accumulator`, or is in `shape`.
   uint32_t accumulator = none;
   uint64_t shape = 0;
 };
 
-/// What is run: lengths, and what holds where a condition depends on data.
+/// The parameters of a run: lengths, and the value of conditions on data.
 struct Scenario {
   int64_t queryLength = 0, keyLength = 0;
-  /// Trips of a loop whose bounds nobody knows.
+  /// Number of iterations of a loop with unknown bounds.
   int64_t trips = 0;
   bool oracle = true;
-  /// Output tiles that the CTA does if its scheduler gives it several, all
-  /// alike.
+  /// Number of output tiles of the CTA if its scheduler gives it several. All
+  /// have the same lengths.
   int64_t tiles = 2;
-  /// Of a second source of keys.
+  /// Key length of the second source.
   int64_t keyLength2 = 0;
 };
 
-/// Threads that a branch can tell apart: lane 0 of a warp and the others, or a
-/// role.
+/// A set of threads that no branch splits: lane 0 of a warp, its other lanes,
+/// or a role.
 struct Member {
   std::string name;
   unsigned threads = 1;
@@ -145,16 +147,16 @@ struct Member {
   bool leader = true;
 };
 
-/// A kernel as steps.
+/// The steps of a kernel.
 struct TracedKernel {
   const KernelInfo *info = nullptr;
-  /// The first one is the function's.
+  /// Lists of steps, of which the first one is that of the function.
   std::vector<std::vector<Step>> bodies;
   std::vector<TracedEffect> effects;
   std::vector<Member> members;
-  /// The ops of which steps and events come, by their `source`.
+  /// The ops of steps and events, by their `source`.
   std::vector<mlir::Operation *> ops;
-  /// Its barriers and channels.
+  /// The barriers and channels of the kernel.
   schedule::sync::Program declared;
   uint32_t values = 0;
   /// Stages of the deepest ring.
@@ -166,19 +168,21 @@ class KernelTrace {
 public:
   explicit KernelTrace(TracedKernel kernel) : kernel(std::move(kernel)) {}
 
-  /// Reads `func`; fails with a diagnostic at an op that it cannot follow.
+  /// Reads `func`. Fails with a diagnostic at an unsupported op.
   static mlir::FailureOr<KernelTrace> read(mlir::gpu::GPUFuncOp func,
                                            const KernelInfo &info);
-  /// Lengths that take every loop not at all, once, twice, and often enough to
-  /// go round every ring.
+  /// Returns scenarios in which loops have no iteration, one, two, and enough
+  /// to go round every ring.
   std::vector<Scenario> scenarios() const;
-  /// Fails with a diagnostic where a stage, a phase or a place is not known.
+  /// Runs the kernel. Fails with a diagnostic if a stage, a phase or a place is
+  /// unknown.
   mlir::FailureOr<schedule::sync::Program> run(const Scenario &scenario) const;
   mlir::Operation *opOf(uint32_t source) const { return kernel.ops[source]; }
 
 private:
   TracedKernel kernel;
-  /// Values of a run, kept for the next one: each is made before it is used.
+  /// Values of a run. The memory is reused by the next run, which writes each
+  /// value before it reads it.
   mutable std::vector<Interval> frame;
 };
 

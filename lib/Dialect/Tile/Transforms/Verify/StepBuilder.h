@@ -15,21 +15,21 @@ namespace fmha::tile {
 
 using Steps = std::vector<Step>;
 
-/// Whether runs follow values of this type.
+/// Whether runs track values of this type.
 bool isTracked(mlir::Type type);
 
-/// Returns a step that gives the value `result`, perhaps of value `a`.
+/// Returns a step that computes the value `result`, perhaps from value `a`.
 Step valueStep(StepCode code, uint32_t result, uint32_t a = 0);
 
-/// Writes steps: numbers the values that they use, and keeps their effects.
+/// Writes steps, numbers the values that they use, and collects their effects.
 class StepBuilder {
 public:
   explicit StepBuilder(TracedKernel &kernel) : kernel(kernel) {}
 
-  /// Effects from here on are those of `op`.
+  /// Makes `op` the source of the effects that are added after this call.
   void setOp(mlir::Operation *op) { current = op; }
-  /// Returns how many effects there are so far, which shows whether a body has
-  /// some.
+  /// Returns the number of effects so far, by which a caller knows whether a
+  /// body has effects.
   size_t countEffects() const { return effectSteps; }
 
   /// Returns the number of a value that steps use.
@@ -38,7 +38,7 @@ public:
   uint32_t constant(int64_t value, Steps &steps);
   void arithmetic(Arithmetic op, uint32_t result, uint32_t a, uint32_t b,
                   Steps &steps);
-  /// Gives `to` the values of `from`, as far as they are tracked.
+  /// Adds steps that copy the tracked values of `from` to `to`.
   void copy(mlir::ValueRange to, mlir::ValueRange from, Steps &steps);
   void addEffect(TracedEffect effect, Steps &steps);
   void addAction(schedule::sync::Action action, Steps &steps);

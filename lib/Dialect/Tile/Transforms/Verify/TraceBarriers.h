@@ -13,22 +13,22 @@
 
 namespace fmha::tile {
 
-/// Barriers of a channel, by number; `none` where it has no free ones.
+/// Barriers of a channel, by number; `free` is `none` if it has none.
 struct ChannelBarriers {
   uint32_t full, free, depth, index;
   ChannelOp op;
 };
 
-/// Declares barriers and channels, and knows their numbers.
+/// Declares barriers and channels, and stores their numbers.
 class TraceBarriers {
 public:
   explicit TraceBarriers(TracedKernel &kernel) : kernel(kernel) {}
 
   void declare(BarrierOp op);
-  /// Declares the channels of `func`, and the barriers that they will have.
+  /// Declares the channels of `func`, and the barriers that they will become.
   mlir::LogicalResult declareChannels(mlir::gpu::GPUFuncOp func);
 
-  /// Returns the number of the first of several barriers, and their count.
+  /// Returns the number of the first stage's barrier, and the number of stages.
   std::pair<uint32_t, uint32_t> of(mlir::Value barrier) const {
     return barriers.lookup(barrier);
   }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The specialised level as if it were lowered with every fence in its place:
-// what is left to verify there is order.
+// Reads the specialised level as if it were lowered with all fences, so that
+// only the order remains to be verified there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ using schedule::sync::Unit;
 // Channels
 //===----------------------------------------------------------------------===//
 
-/// acquire and receive: wait, and say in which stage the tile lies.
+/// Reads an acquire or receive: a wait, and the stage of the tile.
 void TileReader::readSlot(Operation *op, bool acquire, Steps &steps) {
   const ChannelBarriers &own = barriers.ofChannel(op->getOperand(0));
   uint32_t message = b.id(op->getOperand(1));
@@ -46,7 +46,7 @@ void TileReader::readSlot(Operation *op, bool acquire, Steps &steps) {
   effect.event.action = Action::WaitCount;
   effect.event.barrier = acquire ? own.free : own.full;
   effect.stages = effect.depth = own.depth;
-  // The first round of acquires passes.
+  // Acquires of the first round do not wait.
   effect.bias = acquire ? 0 : 1;
   if (effect.event.barrier != TracedEffect::none) {
     b.addEffect(effect, steps);
@@ -56,7 +56,7 @@ void TileReader::readSlot(Operation *op, bool acquire, Steps &steps) {
                b.constant(own.depth, steps), steps);
 }
 
-/// publish and release: the unit or the threads signal.
+/// Reads a publish or release: a signal of the unit or of the threads.
 void TileReader::readSignal(Operation *op, bool publish, Steps &steps) {
   const ChannelBarriers &own = barriers.ofChannel(op->getOperand(0));
   ChannelOp channel = own.op;
@@ -94,7 +94,8 @@ static uint32_t addressOf(TmemAttr place) {
   return layout::tmemAddress(place.getLane(), place.getColumn());
 }
 
-/// Strips of a panel's rows that a tile takes. TMA writes and reads whole rows.
+/// Returns the strips of a panel's rows that a tile occupies. TMA writes and
+/// reads whole rows.
 static Strips stripsOf(TileType type, Unit unit) {
   bool tma = unit == Unit::TmaLoad || unit == Unit::TmaStore;
   if (tma || type.getShape().size() != 2 ||
@@ -108,8 +109,8 @@ static Strips stripsOf(TileType type, Unit unit) {
   return ((1 << strips) - 1) & ~((1 << first / stripBytes) - 1);
 }
 
-/// The whole tile, by `unit` where it is in shared memory; threads reach tensor
-/// memory by loads and stores.
+/// Adds an access to the whole tile, by `unit` in shared memory; threads access
+/// tensor memory by loads and stores.
 void TileReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
                        Steps &steps) {
   auto type = dyn_cast<TileType>(tile.getType());
@@ -121,7 +122,7 @@ void TileReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
   effect.event.write = write;
   effect.shape = chain;
   if (SmemAttr place = type.getSmem()) {
-    // A slice may begin inside its panel, whose 128-byte rows it shares.
+    // A slice may begin inside a panel, of which it accesses parts of rows.
     effect.offset = place.getOffset() / 128 * 128;
     effect.extent = type.getBytes();
     effect.stride = type.getStagePitch();
@@ -138,8 +139,8 @@ void TileReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
   b.addEffect(effect, steps);
 }
 
-/// A value of one role may not be used by another, nor one from before them
-/// that each thread would need.
+/// Checks that an op of a role uses no tile that is defined outside of the
+/// role.
 static LogicalResult checkCrossing(Operation *op) {
   auto role = op->getParentOfType<RoleOp>();
   for (Value operand : op->getOperands())
@@ -151,7 +152,7 @@ static LogicalResult checkCrossing(Operation *op) {
   return success();
 }
 
-/// The copy is published by the channel whose slot it fills.
+/// Reads a load, which signals the full barrier of the channel of its slot.
 LogicalResult TileReader::readLoad(LoadOp op, Steps &steps) {
   auto acquired =
       op.getInto() ? op.getInto().getDefiningOp<AcquireOp>() : AcquireOp();
@@ -179,7 +180,8 @@ LogicalResult TileReader::readLoad(LoadOp op, Steps &steps) {
   return success();
 }
 
-/// Reads of operands, writes of results, by the unit that carries out the op.
+/// Adds the reads of operands and the writes of results, by the unit that
+/// executes the op.
 void TileReader::readMoves(Operation *op, Steps &steps) {
   auto product = dyn_cast<DotOp>(op);
   Unit unit = product            ? Unit::Mma
@@ -194,7 +196,7 @@ void TileReader::readMoves(Operation *op, Steps &steps) {
   for (Value operand : op->getOperands())
     if (!move || operand == move.getInput())
       touch(operand, false, unit, chain, steps);
-  // What is read in place is in registers before it is written.
+  // Loads are complete before the tile is written in place.
   if (unit == Unit::Threads)
     b.addAction(Action::WaitLoads, steps);
   for (Value result : op->getResults())
@@ -220,7 +222,7 @@ void TileReader::touchRegisters(Value tile, Unit unit, bool write,
   effects.addRegisters(effect, tile, steps);
 }
 
-/// A product of wgmma is a group of its own.
+/// Reads a product of wgmma, which is one group.
 void TileReader::readBegunDot(DotOp op, Steps &steps) {
   for (Value factor : {Value(op.getA()), Value(op.getB())}) {
     touch(factor, false, Unit::Wgmma, /*chain=*/0, steps);
@@ -230,7 +232,8 @@ void TileReader::readBegunDot(DotOp op, Steps &steps) {
   b.addAction(Action::WgmmaCommit, steps);
 }
 
-/// Whoever has the registers from here on may write them.
+/// Reads a wait, which counts as a write of the registers, because ops after it
+/// may write them.
 void TileReader::readWait(WaitDotsOp op, Steps &steps) {
   TracedEffect effect;
   effect.event.action = Action::WgmmaWait;
@@ -243,8 +246,7 @@ void TileReader::readWait(WaitDotsOp op, Steps &steps) {
 LogicalResult TileReader::read(Operation *op, Steps &steps) {
   if (readChannelEnd(op, steps))
     return success();
-  // Nothing moves: a slot lies in the stage that is given, a slice in its
-  // tile's.
+  // A slot has the stage of its operand, a slice that of its tile.
   if (isa<SlotAddressOp, SliceOp>(op)) {
     Step step{StepCode::Copy};
     step.result = b.id(op->getResult(0));
@@ -252,7 +254,7 @@ LogicalResult TileReader::read(Operation *op, Steps &steps) {
     steps.push_back(step);
     return checkCrossing(op);
   }
-  // Where a result lies: in the slot that is given, else in the only stage.
+  // The result has the stage of the slot, if there is one, or else stage 0.
   auto move = dyn_cast<MoveOp>(op);
   auto load = dyn_cast<LoadOp>(op);
   Value slot = move ? move.getInto() : load ? load.getInto() : Value();

@@ -21,7 +21,8 @@ public:
              EffectReader &effects)
       : b(b), barriers(barriers), effects(effects) {}
 
-  /// Fails with a diagnostic where `op` has no slot or a tile of another role.
+  /// Reads `op`. Fails with a diagnostic if `op` has no slot, or uses a tile of
+  /// another role.
   mlir::LogicalResult read(mlir::Operation *op, Steps &steps);
 
 private:

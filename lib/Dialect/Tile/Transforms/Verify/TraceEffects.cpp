@@ -1,4 +1,4 @@
-//===- TraceEffects.cpp - Read what ops do to memory ------------*- C++ -*-===//
+//===- TraceEffects.cpp - Read the effects of ops ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,8 +19,8 @@ using namespace fmha::tile;
 using schedule::sync::Action;
 using schedule::sync::Unit;
 
-/// Boxes as the launch manifest has them: rows of one 128-byte span of q, k, v
-/// or o.
+/// Returns the bytes of a box of `tensor`, q, k, v or o, whose rows are those
+/// in the launch manifest and have 128 bytes.
 int64_t EffectReader::boxBytes(Value tensor) const {
   auto argument = dyn_cast<BlockArgument>(tensor);
   unsigned number =
@@ -76,7 +76,8 @@ void EffectReader::addRegisters(TracedEffect effect, Value value,
   }
 }
 
-/// llvm.load and llvm.store, the only ops of other dialects that touch it.
+/// Reads llvm.load and llvm.store, the only ops of other dialects that access
+/// shared memory.
 void EffectReader::readShared(Value pointer, Type type, bool write,
                               Steps &steps) {
   if (cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() != 3)

@@ -1,4 +1,4 @@
-//===- TraceEffects.h - Read what ops do to memory --------------*- C++ -*-===//
+//===- TraceEffects.h - Read the effects of ops -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,17 +14,17 @@
 
 namespace fmha::tile {
 
-/// Reads what ops of the machine level do to memory and barriers.
+/// Reads the effects of machine ops on memory and barriers.
 class EffectReader {
 public:
   EffectReader(StepBuilder &b, const TraceBarriers &barriers,
                const KernelInfo &info)
       : b(b), barriers(barriers), info(info) {}
 
-  /// Returns whether `op` has effects and nothing else to read.
+  /// Reads the effects of `op`. Returns whether there is nothing else to read.
   bool read(mlir::Operation *op, Steps &steps);
-  /// Adds `effect` for each of the registers that `value` stands for. What
-  /// stands for the same registers has the same number.
+  /// Adds `effect` for each value that represents registers of `value`. Values
+  /// in the same registers have the same number.
   void addRegisters(TracedEffect effect, mlir::Value value, Steps &steps);
 
 private:

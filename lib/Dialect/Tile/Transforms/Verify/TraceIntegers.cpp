@@ -23,7 +23,7 @@ using namespace fmha::tile;
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// The arithmetic that an op of two operands does.
+/// Returns the arithmetic of an op with two operands.
 static std::optional<Arithmetic> arithmeticOf(Operation *op) {
   using A = Arithmetic;
   return llvm::TypeSwitch<Operation *, std::optional<A>>(op)
@@ -45,7 +45,8 @@ static std::optional<Arithmetic> arithmeticOf(Operation *op) {
 }
 
 namespace {
-/// a < b, a <= b or a == b, with operands swapped and the answer negated.
+/// A comparison as a < b, a <= b or a == b, perhaps with swapped operands and a
+/// negated result.
 struct Comparison {
   Arithmetic op;
   bool swapped, negated;
@@ -130,7 +131,7 @@ bool IntegerReader::readArithmetic(Operation *op, Steps &steps) {
 // Operands, lengths and indices
 //===----------------------------------------------------------------------===//
 
-/// The length of the queries, or of the keys of a source.
+/// Returns a step for the length of the queries, or of the keys of a source.
 static Step lengthStep(bool ofQueries, bool ofSecond, uint32_t result) {
   Step step{ofQueries ? StepCode::QueryLength : StepCode::KeyLength};
   step.result = result;
@@ -138,7 +139,8 @@ static Step lengthStep(bool ofQueries, bool ofSecond, uint32_t result) {
   return step;
 }
 
-/// What the ABI calls an operand of the kernel; empty where it has no name.
+/// Returns the name of an operand of the kernel in the ABI; empty if it has
+/// none.
 std::string IntegerReader::nameOf(BlockArgument operand) {
   if (info.isProgram)
     return "";
@@ -153,10 +155,11 @@ bool IntegerReader::isOperand(Value value) {
   return operand && operand.getOwner() == &func.getBody().front();
 }
 
-/// The numbers among a kernel's operands are max_q_len and batch.
+/// Reads a scalar operand; those of a kernel made from an attention op are
+/// max_q_len and batch.
 void IntegerReader::readOperand(BlockArgument operand, uint32_t result,
                                 Steps &steps) {
-  // Numbers of a program count few things.
+  // Scalars of a program are taken to be small numbers.
   if (info.isProgram) {
     uint32_t length = b.fresh();
     steps.push_back(lengthStep(operand.getArgNumber() % 2, false, length));
@@ -170,8 +173,8 @@ void IntegerReader::readOperand(BlockArgument operand, uint32_t result,
   steps.back().constant = isBatch;
 }
 
-/// A run is of sequence 0, the first that is packed and the only one: it begins
-/// at 0, and its end, which entry 1 is, is its length.
+/// Reads an entry of varlen metadata. A run has one sequence, number 0, which
+/// begins at 0; entry 1 is its end, and so its length.
 bool IntegerReader::readListEntry(memref::LoadOp load, Steps &steps) {
   auto list = dyn_cast<BlockArgument>(load.getMemref());
   if (!list || load.getIndices().size() != 1)
@@ -187,8 +190,8 @@ bool IntegerReader::readListEntry(memref::LoadOp load, Steps &steps) {
   return true;
 }
 
-/// Extents of a program are either length of the scenario by turns; those of a
-/// kernel have names.
+/// Reads an extent. Those of a program are alternately the two lengths of the
+/// scenario; those of other kernels have names.
 void IntegerReader::readExtent(memref::DimOp dim, Steps &steps) {
   uint32_t result = b.id(dim);
   auto argument = dyn_cast<BlockArgument>(dim.getSource());
@@ -228,7 +231,7 @@ bool IntegerReader::readLeaf(Operation *op, Steps &steps) {
                        ? StepCode::Thread
                        : StepCode::Constant);
       })
-      // The only CTA of its launch.
+      // A run is of a launch with one CTA.
       .Case<gpu::BlockIdOp>([&](auto) { return add(StepCode::Constant); })
       .Case<gpu::GridDimOp>([&](auto) { return add(StepCode::Constant, 1); })
       .Case<TileCountOp>([&](auto) { return add(StepCode::TileCount); })

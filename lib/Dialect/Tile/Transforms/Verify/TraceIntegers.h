@@ -15,11 +15,11 @@
 
 namespace fmha::tile {
 
-/// Bytes that the address in a matrix descriptor counts.
+/// Unit of the address in a matrix descriptor, in bytes.
 constexpr int64_t descriptorUnit = 16;
 
-/// Reads ops whose results are offsets into a memory. Returns whether `op` is
-/// one with nothing else to read.
+/// Reads `op` if its result is an offset into a memory. Returns whether it is,
+/// and there is nothing else to read.
 bool readAddress(StepBuilder &b, mlir::Operation *op, Steps &steps);
 
 /// Reads ops that compute integers. Its functions return whether `op` is one
@@ -30,9 +30,9 @@ public:
                 const KernelInfo &info)
       : b(b), func(func), info(info) {}
 
-  /// Arithmetic.
+  /// Reads arithmetic.
   bool readArithmetic(mlir::Operation *op, Steps &steps);
-  /// Lengths, indices of thread and block, and what depends on data.
+  /// Reads lengths, thread and block indices, and conditions on data.
   bool readLeaf(mlir::Operation *op, Steps &steps);
 
 private:
@@ -45,7 +45,7 @@ private:
   StepBuilder &b;
   mlir::gpu::GPUFuncOp func;
   const KernelInfo &info;
-  /// Extents that a program asks for, in the order in which it does.
+  /// Numbers of the extents that a program reads, in the order of their use.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> extents;
 };
 

@@ -22,9 +22,9 @@ using namespace fmha::tile;
 // Members
 //===----------------------------------------------------------------------===//
 
-/// Lane 0 of each warp, which elect is taken to choose, and the other lanes;
-/// of 64 rows those apart that have the right half of a row, so that it is
-/// known where that begins.
+/// Adds lane 0 of each warp, which elect is assumed to choose, and the other
+/// lanes. For 64 rows the lanes with the right half of a row are separate
+/// members, so that the start of that half is known.
 static void addWarps(const KernelInfo &info, std::vector<Member> &members) {
   SmallVector<Interval> parts{{0, 0}, {1, layout::tmemWarpLanes - 1}};
   if (info.schedule.qTileRows == 64)
@@ -46,7 +46,8 @@ static void addWarps(const KernelInfo &info, std::vector<Member> &members) {
       }
 }
 
-/// All threads of the role do the same, unless one of each warp is elected.
+/// Adds all threads of a role as one member, or, if one of each warp is
+/// elected, as two.
 static void addMembers(RoleOp of, std::vector<Member> &members) {
   Member member;
   member.name = of.getName().str();
@@ -74,7 +75,7 @@ static void addMembers(RoleOp of, std::vector<Member> &members) {
 
 namespace {
 
-/// Reads the control flow of a kernel, and hands other ops to their readers.
+/// Reads the control flow of a kernel, and passes other ops to their readers.
 class TraceReader {
 public:
   TraceReader(gpu::GPUFuncOp func, const KernelInfo &info)
@@ -122,7 +123,7 @@ uint32_t TraceReader::readBlock(Block &block,
   return body;
 }
 
-/// A branch without effects is left out if no integer comes out of it.
+/// Reads a branch. One without effects and integer results is omitted.
 void TraceReader::readIf(scf::IfOp op, Steps &steps) {
   size_t before = b.countEffects();
   auto yield = [&](Block *from) {
@@ -154,7 +155,7 @@ void TraceReader::readFor(scf::ForOp op, Steps &steps) {
   step.c = b.id(op.getStep());
   step.source = kernel.ops.size();
   kernel.ops.push_back(op);
-  // Over a third set of values, since what is yielded may be an argument.
+  // Copies through the results, since a yielded value may be an argument.
   step.body = readBlock(*op.getBody(), [&](Steps &into) {
     b.copy(op.getResults(), op.getYieldedValues(), into);
     b.copy(op.getRegionIterArgs(), op.getResults(), into);
@@ -170,8 +171,7 @@ void TraceReader::readFor(scf::ForOp op, Steps &steps) {
               : valueStep(StepCode::Copy, b.id(result), b.id(argument)));
 }
 
-/// Unlike those of scf.for, what one part hands to the other are values of
-/// their own.
+/// Reads an scf.while, whose two regions have different arguments.
 void TraceReader::readWhile(scf::WhileOp op, Steps &steps) {
   b.copy(op.getBeforeArguments(), op.getInits(), steps);
   scf::ConditionOp condition = op.getConditionOp();
@@ -204,7 +204,8 @@ void TraceReader::readSpecialise(SpecialiseOp op, Steps &steps) {
 // Driver
 //===----------------------------------------------------------------------===//
 
-/// Returns whether `op` has bodies that it reads, or nothing to read.
+/// Reads control flow. Returns whether `op` is control flow, or has nothing to
+/// read.
 bool TraceReader::readControl(Operation *op, Steps &steps) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](scf::IfOp branch) { return readIf(branch, steps), true; })

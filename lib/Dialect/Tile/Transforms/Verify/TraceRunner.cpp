@@ -43,7 +43,7 @@ static Interval hull(Interval a, Interval b) {
           std::min(a.getUnit(), b.getUnit())};
 }
 
-/// Bits below which the members of `x` differ.
+/// Returns the number of low bits in which the members of `x` may differ.
 static unsigned varyingBits(Interval x) {
   return std::bit_width(uint64_t(x.lo ^ x.hi));
 }
@@ -61,7 +61,8 @@ static Interval bitwise(Interval a, Interval b, Function function) {
           unit};
 }
 
-/// No more than either operand, and without the low bits that one lacks.
+/// Returns the bitwise and: at most either operand, and without the low bits
+/// that are 0 in one of them.
 static Interval mask(Interval a, Interval b) {
   Interval all = bitwise(a, b, std::bit_and<int64_t>());
   all.hi = std::min({all.hi, a.hi, b.hi});
@@ -70,12 +71,13 @@ static Interval mask(Interval a, Interval b) {
   return all;
 }
 
-/// 1 where it always holds, 0 where it never does.
+/// Returns the interval of a condition: 1 if it always holds, 0 if it never
+/// does.
 static Interval decide(bool always, bool never) {
   return always ? Interval{1, 1} : never ? Interval{0, 0} : Interval{0, 1};
 }
 
-/// By a known positive divisor.
+/// Returns the quotient or remainder by a known positive divisor.
 static Interval divide(Arithmetic op, Interval a, Interval b) {
   if (!b.isExact() || b.lo <= 0 || a.lo < 0)
     return unknown;
@@ -106,8 +108,8 @@ static Interval compare(Arithmetic op, Interval a, Interval b) {
                 a.hi < b.lo || b.hi < a.lo);
 }
 
-/// The swizzle's exclusive or keeps the column, and so does the address of a
-/// row that is added to it.
+/// Returns the column of a result. The XOR of the swizzle keeps the column, and
+/// so does the addition of the address of a row.
 static int16_t columnOf(Arithmetic op, Interval a, Interval b) {
   constexpr int64_t chunk = 16, last = stripRowBytes - chunk;
   if (a.isExact())
@@ -176,7 +178,7 @@ static Interval applyTo(Arithmetic op, Interval a, Interval b) {
 
 namespace fmha::tile {
 
-/// Bit m: member m.
+/// A set of members: bit m is member m.
 using Mask = uint64_t;
 
 class TraceRunner {
@@ -206,7 +208,7 @@ private:
   Interval &at(uint32_t value, unsigned member) {
     return frame[size_t(value) * width + member];
   }
-  /// Of all members of `mask`.
+  /// Returns the hull of a value over all members of `mask`.
   Interval over(uint32_t value, Mask mask) {
     Interval all = at(value, std::countr_zero(mask));
     each(mask, [&](unsigned m) { all = hull(all, at(value, m)); });
@@ -233,10 +235,10 @@ private:
   const Scenario &scenario;
   size_t width;
   std::vector<Interval> &frame;
-  /// Of each member, how often it has asked which tile comes next.
+  /// How often each member has requested the next tile.
   std::vector<int64_t> tilesTaken;
   Program program;
-  /// Of each event, who carries it out.
+  /// The members that execute each event.
   std::vector<Mask> masks;
   bool lost = false;
 };
@@ -334,7 +336,7 @@ void TraceRunner::runIf(const Step &step, Mask mask) {
     runBody(step.otherwise, mask & ~taken);
 }
 
-/// for result = a to b step c { body }; what is carried is copied by steps.
+/// for result = a to b step c { body }; steps copy the carried values.
 void TraceRunner::runFor(const Step &step, Mask mask) {
   Interval first = over(step.a, mask), last = over(step.b, mask),
            stride = over(step.c, mask);
@@ -373,7 +375,8 @@ void TraceRunner::push(const Event &event, Mask mask) {
   masks.push_back(mask);
 }
 
-/// A strip of K may begin inside its panel, whose 128-byte rows it shares.
+/// Returns the start of the 128-byte row of a panel; a strip of K may begin
+/// inside a row.
 static int64_t toPanelRow(int64_t offset) {
   return offset / stripRowBytes * stripRowBytes;
 }
@@ -382,14 +385,14 @@ static Strips stripAt(int64_t byte) {
   return 1 << byte % stripRowBytes / stripBytes;
 }
 
-/// The strip of a matrix descriptor's start.
+/// Returns the strip of the start of a matrix descriptor.
 static Strips stripOfOperand(Interval start) {
   bool known = start.isExact() || start.getUnit() % stripRowBytes == 0;
   return known && start.lo % stripBytes == 0 ? stripAt(start.lo) : allStrips;
 }
 
-/// The strip in which threads have 16 bytes: address bits 7 to 9 are swizzled
-/// into bits 4 to 6.
+/// Returns the strip of an access of 16 bytes; the swizzle is an XOR of address
+/// bits 7 to 9 into bits 4 to 6.
 static Strips stripOfChunk(Interval start, int64_t extent) {
   constexpr int64_t chunk = 16;
   if (start.getUnit() % chunk != 0 || extent > chunk)
@@ -399,7 +402,8 @@ static Strips stripOfChunk(Interval start, int64_t extent) {
   return start.column >= 0 ? stripAt(start.column) : allStrips;
 }
 
-/// Columns of one lane address, and the halves of the lanes.
+/// Sets the columns of an access to tensor memory, which must have one lane,
+/// and the halves of the lanes.
 static bool placeColumns(Interval &start, bool halfLanes, Event &event) {
   unsigned lane = layout::tmemLane(start.lo);
   if (lane != layout::tmemLane(start.hi))
@@ -410,7 +414,8 @@ static bool placeColumns(Interval &start, bool halfLanes, Event &event) {
   return true;
 }
 
-/// Strips that the access takes, of the rows from the one on that it begins in.
+/// Sets the strips of an access to shared memory, and moves its start to the
+/// start of a row.
 void TraceRunner::placeStrips(const TracedEffect &effect, Interval &start,
                               Event &event, Mask mask) {
   if (effect.strip)
@@ -426,14 +431,14 @@ void TraceRunner::placeStrips(const TracedEffect &effect, Interval &start,
   });
 }
 
-/// Where the access lies; false where nobody knows.
+/// Sets the place of an access. Returns false if it is unknown.
 bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
   Interval start{effect.offset, effect.offset};
   if (effect.address != TracedEffect::none) {
     Interval address = over(effect.address, mask);
     if (!isKnown(address))
       return false;
-    // A tile: its stage.
+    // The address of a tile is its stage.
     if (effect.stride)
       address = multiply(address, {effect.stride, effect.stride});
     start = {start.lo + address.lo, start.hi + address.hi};
@@ -451,7 +456,8 @@ bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
   return true;
 }
 
-/// Stage and phase of a message, or stage and parity as they are.
+/// Emits events on the barrier with the stage and phase of a message, or with
+/// the given stage and parity.
 void TraceRunner::emitOnBarrier(const TracedEffect &effect, Event event,
                                 Mask mask) {
   Interval stage = effect.stage == TracedEffect::none
@@ -516,7 +522,7 @@ void TraceRunner::emit(const TracedEffect &effect, uint32_t source, Mask mask) {
 // Agents
 //===----------------------------------------------------------------------===//
 
-/// Members that took part in the same events are one agent.
+/// Makes one agent of all members that take part in the same events.
 void TraceRunner::makeAgents() {
   llvm::SmallVector<Mask> classes{width == 64 ? ~Mask(0)
                                               : (Mask(1) << width) - 1};
@@ -544,7 +550,8 @@ void TraceRunner::makeAgents() {
     });
     program.agents.push_back(std::move(agent));
   }
-  // Most events belong to one or two classes, neighbours to the same ones.
+  // Most events belong to one or two classes, and consecutive events to the
+  // same ones.
   llvm::SmallVector<schedule::sync::Agent *> sharers;
   previous = 0;
   for (uint32_t i = 0; i < masks.size(); ++i) {
@@ -587,7 +594,7 @@ std::vector<Scenario> KernelTrace::scenarios() const {
         pairs.push_back(blocks(first * schedule.kvBlock, second, true));
     return pairs;
   }
-  // The last one leaves all query tiles but the first empty.
+  // In the last one all query tiles but the first are empty.
   return {blocks(rows, often, true), blocks(rows, 0, true),
           blocks(rows, 1, false), blocks(rows, 2, false), blocks(1, 3, true)};
 }

@@ -1,4 +1,4 @@
-//===- VerifyResources.cpp - Does a placed kernel fit its target? ---------===//
+//===- VerifyResources.cpp - Check that a placed kernel fits its target ---===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -36,17 +36,18 @@ namespace {
 
 using target::warpThreads;
 
-/// Where a tile lies, one stage or the whole ring; nothing for registers.
+/// Returns the place of a tile, of one stage or of the whole ring; nothing for
+/// registers.
 std::optional<Place> placeOf(TileType type, bool ring) {
   Place place;
   if (SmemAttr smem = type.getSmem()) {
     place.name = "a tile in bytes";
     place.begin = smem.getOffset();
-    // A slice may begin inside its panel, whose 128-byte rows it shares.
+    // A slice may begin inside a panel, of which it occupies parts of rows.
     place.end = place.begin / 128 * 128 + type.getBytes() +
                 (ring ? type.getStagePitch() * (smem.getStages() - 1) : 0);
-    // A K step inside the panel that a slice begins in, or one f32. That a
-    // whole tile begins at a pattern of the swizzle, its type verifies.
+    // The alignment of a K step, at which a slice may begin inside a panel, or
+    // of an f32. The verifier of the type checks that of whole tiles.
     place.alignment = type.getShape().size() == 2 ? 32 : 4;
     return place;
   }
@@ -107,7 +108,7 @@ private:
 
 } // namespace
 
-/// Each type once: it says all of the place.
+/// Adds the places of the tiles of `op`, once for each type.
 void Collector::addTiles(Operation *op) {
   SmallVector<Value> values(op->getResults());
   if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -131,7 +132,7 @@ void Collector::addTiles(Operation *op) {
   }
 }
 
-/// Columns that loads and stores reach from here.
+/// Adds the columns that loads and stores access from this address.
 void Collector::addColumns(TmemAddressOp op) {
   Place place{Memory::Tensor, "columns", op.getColumn(), op.getColumn() + 1u};
   for (Operation *user : op->getUsers())
@@ -186,7 +187,7 @@ void Collector::add(Operation *op) {
                 role.getLastWarp(), role.getRegisters(), 0, op);
       })
       .Case<SetRegistersOp>([&](SetRegistersOp set) {
-        // One for each warpgroup, whichever it is.
+        // The order of the warpgroups does not matter.
         unsigned group = demand.warps.size();
         addRole("set_registers", group * target::warpgroupWarps,
                 (group + 1) * target::warpgroupWarps, set.getCount(),
@@ -200,7 +201,8 @@ void Collector::add(Operation *op) {
       .Default([&](Operation *other) { addTiles(other); });
 }
 
-/// Loads of a loop take the slots of a ring in turn, be it of one stage.
+/// Whether `tile` is in a ring: loads in a loop use its slots in turn, even if
+/// there is only one stage.
 static bool isInRing(Value tile) {
   Operation *maker = tile.getDefiningOp();
   if (auto slice = dyn_cast_or_null<SliceOp>(maker))
@@ -208,15 +210,17 @@ static bool isInRing(Value tile) {
   return isa_and_nonnull<LoadOp>(maker) && maker->getParentOfType<scf::ForOp>();
 }
 
-/// Tiles of 64 rows lie in one half of every warp's lanes, others in both.
+/// Whether two tiles in tensor memory have lanes in common: those of 64 rows
+/// are in one half of every warp's lanes, others in both.
 static bool shareLanes(TileType a, TileType b) {
   return !a.hasHalfLanes() || !b.hasHalfLanes() ||
          a.getTmem().getLane() == b.getTmem().getLane();
 }
 
-/// Bytes [first, second) of the 128-byte rows of shared memory in which a tile
-/// lies. The swizzle moves bytes inside a row alone, by its address, so that
-/// strips of disjoint columns share none. A load of a strip fills whole rows.
+/// Returns the bytes [first, second) of the 128-byte rows of shared memory that
+/// a tile occupies. The swizzle moves bytes only inside a row, depending on its
+/// address, so that strips of disjoint columns do not overlap. A load writes
+/// whole rows.
 static std::pair<int64_t, int64_t> rowBytesOf(Value tile) {
   constexpr int64_t rowBytes = 128;
   auto type = cast<TileType>(tile.getType());
@@ -230,7 +234,8 @@ static std::pair<int64_t, int64_t> rowBytesOf(Value tile) {
                         : std::pair(first, end);
 }
 
-/// Tiles in different columns of one panel are not over each other.
+/// Whether two tiles share bytes of a row; tiles in different columns of one
+/// panel do not.
 static bool shareRowBytes(Value a, Value b) {
   if (!cast<TileType>(a.getType()).getSmem() ||
       !cast<TileType>(b.getType()).getSmem())
@@ -240,8 +245,7 @@ static bool shareRowBytes(Value a, Value b) {
   return firstA < endB && firstB < endA;
 }
 
-/// The op that gives the tile, to those behind it or, round a loop, to its
-/// body.
+/// Returns the op that defines the tile, or, for an argument, the loop.
 static Operation *makerOf(Value tile) {
   if (Operation *maker = tile.getDefiningOp())
     return maker;
@@ -264,8 +268,8 @@ static bool isMadeBefore(Value value, Operation *op) {
   return there && (!maker || maker->isBeforeInBlock(there));
 }
 
-/// A tile that is needed behind the op that writes over its place. Which slot
-/// of a ring a tile takes, the channels decide later.
+/// Reports a tile that is used after the op that overwrites its place. Slots of
+/// a ring are not checked, because the channels assign them later.
 void Collector::findClobbersOf(OpResult written, const Liveness &liveness) {
   Operation *op = written.getOwner();
   auto type = cast<TileType>(written.getType());

@@ -1,4 +1,4 @@
-//===- VerifySync.cpp - Is everything that crosses roles ordered? ---------===//
+//===- VerifySync.cpp - Verify that accesses of roles are ordered ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -38,7 +38,8 @@ void report(const schedule::sync::Complaint &complaint,
         << "the access that it meets";
 }
 
-/// What tcgen05.ld loads is in the registers only behind its wait.
+/// Checks that only a wait uses the result of a tcgen05.ld: the registers are
+/// valid after the wait.
 LogicalResult checkLoadedRegisters(gpu::GPUFuncOp func) {
   WalkResult result = func.walk([](TmemLoadOp load) -> WalkResult {
     for (Operation *user : load->getUsers())
@@ -51,7 +52,7 @@ LogicalResult checkLoadedRegisters(gpu::GPUFuncOp func) {
   return failure(result.wasInterrupted());
 }
 
-/// Channels join roles: without any nobody has their ends.
+/// Checks that a kernel with channels has roles, which are their ends.
 LogicalResult checkRoles(gpu::GPUFuncOp func) {
   auto isRoles = [](SpecialiseOp) { return WalkResult::interrupt(); };
   if (func.walk(isRoles).wasInterrupted())
@@ -64,7 +65,8 @@ LogicalResult checkRoles(gpu::GPUFuncOp func) {
   return failure(result.wasInterrupted());
 }
 
-/// Barriers of which the place is computed stand for several at once.
+/// Checks that no address of a barrier is computed, which would make one op
+/// represent several barriers.
 LogicalResult checkBarriers(gpu::GPUFuncOp func) {
   auto check = [](auto op) -> WalkResult {
     if (!op.getBehind())
@@ -79,7 +81,7 @@ LogicalResult checkBarriers(gpu::GPUFuncOp func) {
       func.walk([&](ArriveNamedOp op) { return check(op); }).wasInterrupted());
 }
 
-/// The first scenario with complaints tells enough.
+/// Verifies `func`, and reports the errors of the first scenario that has some.
 LogicalResult verify(gpu::GPUFuncOp func, const KernelInfo &info) {
   if (failed(checkLoadedRegisters(func)) ||
       failed(checkRegistersInFlight(func)) || failed(checkRoles(func)) ||

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread has elements of two rows, and shares each with three others of its
-// quad. What is a number for each row is a vector of two in all four.
+// A thread has elements of two rows, and shares each row with the three other
+// threads of its quad. One number per row is a vector of two in all four
+// threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@ static int64_t sizeOf(Value vector) {
   return cast<VectorType>(vector.getType()).getDimSize(0);
 }
 
-/// What all four threads of a quad make of `value` together.
+/// Reduces `value` over the four threads of a quad.
 template <typename OpTy>
 static Value overQuad(ImplicitLocOpBuilder &b, Value value) {
   constexpr int32_t warpThreads = fmha::target::warpThreads;
@@ -45,7 +46,7 @@ static Value overQuad(ImplicitLocOpBuilder &b, Value value) {
   return value;
 }
 
-/// In two chains, whose steps the back end makes three-input maxima of where
+/// Reduces the elements in two chains, whose steps become three-input maxima if
 /// the target has them.
 template <typename OpTy>
 static Value overRow(ImplicitLocOpBuilder &b, Value elements) {
@@ -70,7 +71,7 @@ static Value overRows(ImplicitLocOpBuilder &b, Value fragment) {
 
 namespace {
 
-/// Only blocks at an edge need a mask: the test is the same for the whole CTA.
+/// Only blocks at an edge need a mask; the test is uniform in the CTA.
 ///   if (the first row's end < columns or the last row's first > 0)
 ///     x = select(first <= column < end, x, -inf)
 struct MaskFragment : public FragmentPattern<MaskOp> {
@@ -98,8 +99,8 @@ private:
   static Value add(ImplicitLocOpBuilder &b, Value v, int64_t n) {
     return arith::AddIOp::create(b, v, constantI32(b, n));
   }
-  /// Keys that the block has, and the key of the tile's first row plus `bound`,
-  /// counted from the block's first one.
+  /// Return the end of the keys, and the key of the tile's first row plus
+  /// `bound`, relative to the block's first key.
   static Value keys(ImplicitLocOpBuilder &b, MaskOp op) {
     return arith::SubIOp::create(b, toI32(b, op.getKeysOp().getLength()),
                                  toI32(b, op.getCol()));
@@ -131,8 +132,8 @@ private:
     return arith::OrIOp::create(b, edge, hides);
   }
 
-  /// What keys a thread's two rows see, [first, end), counted from its first
-  /// column.
+  /// Return the bounds of the keys [first, end) that a thread's two rows see,
+  /// relative to its first column.
   static Value ends(ImplicitLocOpBuilder &b, MaskOp op) {
     Value all = keys(b, op), own[fragmentRows];
     for (int64_t row = 0; row < fragmentRows; ++row) {
@@ -177,7 +178,7 @@ private:
   }
 };
 
-/// The wait for the accumulator has rescaled it.
+/// Replaces the rescale of an accumulator that its wait has rescaled already.
 struct RescaledByWait : public FragmentPattern<RescaleOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
@@ -225,7 +226,7 @@ void fmha::tile::populateWgmmaArithmetic(RewritePatternSet &patterns,
                                          const KernelInfo &info) {
   populateRowPatterns(patterns, converter, info, rowsOfQuad());
   patterns.add<MaskFragment>(converter, info, patterns.getContext());
-  // Goes before the pattern that multiplies.
+  // Has priority over the pattern that multiplies.
   patterns.add<RescaledByWait>(converter, info, patterns.getContext(),
                                /*benefit=*/2);
 }

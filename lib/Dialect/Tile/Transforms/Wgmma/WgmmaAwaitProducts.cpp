@@ -1,4 +1,4 @@
-//===- WgmmaAwaitProducts.cpp - Waits for products that have begun --------===//
+//===- WgmmaAwaitProducts.cpp - Insert waits for products -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -39,14 +39,14 @@ constexpr unsigned groupThreads = 128;
 // Factors in registers
 //===----------------------------------------------------------------------===//
 
-/// Returns the tile whose registers `value` has, where it is a slice of one.
+/// Returns the tile that `value` is a slice of, or `value`.
 Value wholeOf(Value value) {
   while (auto slice = value.getDefiningOp<SliceOp>())
     value = slice.getInput();
   return value;
 }
 
-/// Replaces the uses of `value` behind `op`, in its block, by `result`.
+/// Replaces the uses of `value` after `op`, in its block, by `result`.
 void replaceBehind(Operation *op, Value value, Value result) {
   value.replaceUsesWithIf(result, [&](OpOperand &use) {
     Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
@@ -54,7 +54,7 @@ void replaceBehind(Operation *op, Value value, Value result) {
   });
 }
 
-/// Whether `a` and `b` are computed alike from the same values.
+/// Whether `a` and `b` are computed from the same values by equal ops.
 bool isSame(Value a, Value b) {
   if (a == b)
     return true;
@@ -65,10 +65,11 @@ bool isSame(Value a, Value b) {
          llvm::all_of_zip(left->getOperands(), right->getOperands(), isSame);
 }
 
-/// Products read some tiles of a role from registers. Where such a tile is made
-/// outside of the loop or branch that the product stands in, what the wait
-/// hands on goes to the next iteration and to what follows: they would else
-/// need a copy of the tile, and that would be made while the product reads it.
+/// Carries first factors in registers through loops and branches. If such a
+/// tile is defined outside of the loop or branch of the product, the result of
+/// the wait is passed to the next iteration and to later ops. Otherwise these
+/// would need a copy of the tile, which would be made while the product reads
+/// it.
 ///   scf.for ... { tile.dot %p, ... }
 /// ->
 ///   %r = scf.for ... iter_args(%x = %p) { tile.dot %x, ...; yield %x }
@@ -88,8 +89,8 @@ private:
   IRRewriter b;
 };
 
-/// Of factors that are computed alike one is left: later passes would merge
-/// them, and so give a loop what is made before it.
+/// Merges factors that are computed by equal ops. Otherwise later passes would
+/// do so, and a loop could then use a factor from outside.
 void FactorCarrier::merge(ArrayRef<DotOp> products) {
   bool hasSame = false;
   for (DotOp left : products)
@@ -101,7 +102,8 @@ void FactorCarrier::merge(ArrayRef<DotOp> products) {
     eliminateCommonSubExpressions(b, dominance, role);
 }
 
-/// A slice of registers costs nothing: it stands where the whole tile is made.
+/// Moves a slice of registers, which costs nothing, to the definition of the
+/// tile.
 Value FactorCarrier::placeSlice(Value factor) {
   auto slice = factor.getDefiningOp<SliceOp>();
   if (!slice)
@@ -208,7 +210,7 @@ private:
 
   Consumer consumer;
   ImplicitLocOpBuilder b;
-  /// Products that have begun in the block at hand and are not awaited.
+  /// Products in flight in the current block.
   SmallVector<DotOp> begun;
 };
 
@@ -216,10 +218,11 @@ private:
 // Turns
 //===----------------------------------------------------------------------===//
 
-/// Consumer n may begin its products when the one before has begun its own. The
-/// first one needs no leave for its first turn; for its last product it takes
-/// the one that the last consumer passes on, so that every arrival is met. A
-/// branch on a constant lets all consumers look the same and share their code.
+/// Emits the wait for the turn of a consumer: consumer n may issue its products
+/// when the previous consumer has issued its own. The first consumer does not
+/// wait for its first turn; before its last product it waits for the arrival of
+/// the last consumer, so that every arrival has a wait. A branch on a constant
+/// makes the code of all consumers equal, so that they can share it.
 void Awaiter::takeTurn(DotOp first, std::optional<bool> condition) {
   Operation *factor = first.getB().getDefiningOp();
   b.setInsertionPoint(factor && factor->getBlock() == first->getBlock()
@@ -239,7 +242,7 @@ void Awaiter::passTurn(DotOp last) {
                         2 * groupThreads, Value());
 }
 
-/// Products of a rotated loop, of its first and of its last iteration.
+/// Products of a rotated loop, before, inside and after it.
 struct RotatedProducts {
   SmallVector<DotOp> before, inside, after;
 
@@ -256,7 +259,7 @@ struct RotatedProducts {
   }
 };
 
-/// The loops of a role whose products take turns.
+/// Returns the loops of a role whose products take turns.
 SmallVector<scf::ForOp> rotatedLoops(RoleOp role) {
   SmallVector<scf::ForOp> loops;
   role.walk([&](scf::ForOp loop) {
@@ -267,7 +270,7 @@ SmallVector<scf::ForOp> rotatedLoops(RoleOp role) {
 }
 
 /// Whether all of `roles` have one rotated loop, with the same bounds, so that
-/// every arrival at a named barrier is met.
+/// every arrival at a named barrier has a wait.
 bool canTakeTurns(ArrayRef<RoleOp> roles) {
   scf::ForOp first;
   for (RoleOp role : roles) {
@@ -299,9 +302,8 @@ void Awaiter::takeTurns(scf::ForOp loop) {
 // Waits
 //===----------------------------------------------------------------------===//
 
-/// Whether `product` has to be complete for `op`: it takes the result, writes
-/// what the product reads from shared memory, or takes the registers that it
-/// reads.
+/// Whether `product` has to be complete before `op`, which uses the result,
+/// overwrites a factor in shared memory, or uses the registers of a factor.
 bool Awaiter::needs(Operation *op, DotOp product) {
   TypedValue<TileType> a = product.getA();
   if (auto dot = dyn_cast<DotOp>(op);
@@ -318,9 +320,9 @@ bool Awaiter::needs(Operation *op, DotOp product) {
          llvm::is_contained(op->getOperands(), product.getResult());
 }
 
-/// Awaits the first `count` products that have begun; later ones may run on. A
-/// chain is its last product, and the registers that a product reads are left
-/// alone until then: what uses either afterwards takes it from the wait.
+/// Emits a wait for the first `count` products in flight. Its operands are the
+/// last product of each chain and the factors in registers; later ops use the
+/// results of the wait in their place.
 void Awaiter::await(size_t count) {
   SetVector<Value> values;
   for (DotOp product : ArrayRef(begun).take_front(count)) {
@@ -344,8 +346,9 @@ void Awaiter::await(size_t count) {
   begun.erase(begun.begin(), begun.begin() + count);
 }
 
-/// Whether `op` stands between a release and the op that takes the result of
-/// the product that has read the message: arithmetic on indices, and views.
+/// Whether `op` may be between a release and the op that uses the result of the
+/// product that has read the message: arithmetic on indices, a view, or another
+/// release.
 static bool isBetween(Operation *op) {
   auto isTile = [](Type type) { return isa<TileType>(type); };
   return isa<ReleaseOp>(op) ||
@@ -354,8 +357,7 @@ static bool isBetween(Operation *op) {
           llvm::none_of(op->getResultTypes(), isTile));
 }
 
-/// Whether `product` reads the message that `release` frees: the same number
-/// of its channel, or a part of it.
+/// Whether `product` reads the message that `release` frees, or a slice of it.
 static bool reads(DotOp product, ReleaseOp release) {
   return llvm::any_of(product->getOperands(), [&](Value operand) {
     while (auto slice = operand.getDefiningOp<SliceOp>())
@@ -367,7 +369,7 @@ static bool reads(DotOp product, ReleaseOp release) {
 }
 
 void Awaiter::visit(Operation *op) {
-  // What a release frees has been read when the next op may take the result.
+  // A product has read the message when the next op may use its result.
   Operation *taker = op;
   while (taker && isBetween(taker))
     taker = taker->getNextNode();
@@ -417,8 +419,8 @@ static bool writesForProduct(Operation *op) {
          });
 }
 
-/// wgmma reads shared memory by the asynchronous proxy, and each row of a tile
-/// by any warp of the group.
+/// Emits a fence and a barrier of the warpgroup after `op`: wgmma reads shared
+/// memory by the asynchronous proxy, and any warp may read any row.
 void Awaiter::shareWithProducts(Operation *op) {
   b.setInsertionPointAfter(op);
   FenceOp::create(b, FenceKind::ProxyAsync);
@@ -426,8 +428,9 @@ void Awaiter::shareWithProducts(Operation *op) {
                       Value());
 }
 
-/// One thread of each warp signals. A wait for products has stopped all threads
-/// of the warp; without one they wait for each other.
+/// Makes one thread of each warp signal. All threads of the warp have to be
+/// done with the message: after a wait for products they are; otherwise a
+/// barrier of the warp is needed.
 void Awaiter::electRelease(ReleaseOp release) {
   b.setInsertionPoint(release);
   bool hasWaited = false;
@@ -460,7 +463,7 @@ void Awaiter::run() {
     electRelease(release);
 }
 
-/// Waits that are there already would be doubled.
+/// Checks that the kernel has no waits, which would be inserted a second time.
 LogicalResult expectNoWaits(gpu::GPUFuncOp func) {
   WalkResult walked = func.walk([](WaitDotsOp wait) {
     wait.emitOpError() << "stands in the kernel already: "

@@ -1,4 +1,4 @@
-//===- WgmmaDistribute.cpp - Give fragments to threads, and roles to warps ===//
+//===- WgmmaDistribute.cpp - Distribute fragments and roles ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -31,8 +31,8 @@ int64_t tile::fragmentSize(TileType tile) {
   return tile.getElementType().isF32() ? elements : elements / 2;
 }
 
-/// Bits 5 and 6 of the thread, the warp, are bits 4 and 5 of the row; bits 2 to
-/// 4 are its lower ones.
+/// Bits 5 and 6 of the thread, which are the warp, are bits 4 and 5 of the row;
+/// bits 2 to 4 are its bits 0 to 2.
 Value tile::fragmentRow(ImplicitLocOpBuilder &b, int64_t row) {
   Value thread = threadInGroup(b);
   auto bits = [&](int32_t shift, int32_t mask) {
@@ -87,7 +87,7 @@ Value tile::bothRows(ImplicitLocOpBuilder &b, Value first, Value second) {
       ValueRange{first, second});
 }
 
-/// Pair by pair, which one conversion rounds and packs.
+/// One conversion rounds and packs a pair of elements.
 Value tile::roundToWords(ImplicitLocOpBuilder &b, Value fragment,
                          Type element) {
   int64_t size = cast<VectorType>(fragment.getType()).getDimSize(0);
@@ -107,7 +107,8 @@ Value tile::roundToWords(ImplicitLocOpBuilder &b, Value fragment,
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Fragments: a vector. Shared memory: an address.
+/// Returns the type of a tile: a vector for a fragment, an address for a tile
+/// in shared memory.
 static Type convertTile(TileType type) {
   MLIRContext *ctx = type.getContext();
   if (type.getSmem())

@@ -1,4 +1,4 @@
-//===- WgmmaDistribute.h - Patterns that give fragments to threads -------===//
+//===- WgmmaDistribute.h - Patterns that distribute fragments ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,11 +13,11 @@
 
 namespace fmha::tile {
 
-/// Elements of the accumulator that a thread has of every 8 columns, two of
-/// each of its two rows, one row behind the other.
+/// Rows of a thread, and its elements of every 8 columns of the accumulator:
+/// two of the first row, then two of the second row.
 constexpr int64_t fragmentRows = 2, fragmentStep = 4;
-/// Columns of A that one wgmma takes, and what a thread has of them: words of
-/// two elements.
+/// Columns of A of one K step, and the words of two elements that a thread has
+/// of them.
 constexpr int64_t wgmmaDepth = 16, wordsOfA = 4;
 
 template <typename OpTy>
@@ -32,48 +32,53 @@ protected:
   const KernelInfo &info;
 };
 
-/// Elements of an f32 tile, or words of a 16-bit one, that a thread has.
+/// Returns the number of elements of an f32 tile, or of words of a 16-bit tile,
+/// that a thread has.
 int64_t fragmentSize(TileType tile);
 
 //===----------------------------------------------------------------------===//
 // Small builders
 //===----------------------------------------------------------------------===//
 
-/// The first of this thread's rows of a tile, or the second, 8 rows on; i32.
+/// Returns the first of this thread's rows of a tile, or the second one, which
+/// is 8 rows further down; i32.
 mlir::Value fragmentRow(mlir::ImplicitLocOpBuilder &b, int64_t row);
-/// As threadQuery() and threadHead() of Distribute.h, for that row.
+/// Like threadQuery() and threadHead() of Distribute.h, for that row.
 mlir::Value fragmentQuery(mlir::ImplicitLocOpBuilder &b, int64_t row,
                           std::optional<uint32_t> heads);
 mlir::Value fragmentHead(mlir::ImplicitLocOpBuilder &b, int64_t row,
                          uint32_t heads);
-/// The first of this thread's columns of every 8: 2·(thread mod 4), i32.
+/// Returns the first of this thread's columns of every 8: 2·(thread mod 4),
+/// i32.
 mlir::Value fragmentColumn(mlir::ImplicitLocOpBuilder &b);
-/// The sum of the row whose accumulator `op` multiplies, where `op` is done by
-/// the wait for that accumulator (WgmmaMemory.cpp); else null.
+/// Returns the row sum for the accumulator that `op` multiplies, if the wait
+/// for that accumulator does so in place of `op` (WgmmaMemory.cpp); otherwise
+/// null.
 RowSumOp sumAheadOf(RescaleOp op);
-/// A number a row, as often as `count` elements of the fragment need it.
+/// Broadcasts one number per row to `count` elements of the fragment.
 mlir::Value spreadRows(mlir::ImplicitLocOpBuilder &b, mlir::Value rows,
                        int64_t count);
-/// The elements of row `row`, in the order of columns.
+/// Returns the elements of row `row`, in the order of columns.
 mlir::Value elementsOfRow(mlir::ImplicitLocOpBuilder &b, mlir::Value fragment,
                           int64_t row);
-/// A vector of the numbers of both rows.
+/// Returns a vector of the numbers of both rows.
 mlir::Value bothRows(mlir::ImplicitLocOpBuilder &b, mlir::Value first,
                      mlir::Value second);
-/// f32 elements as words of two elements of 16 bits.
+/// Rounds f32 elements to 16 bits, and returns words of two elements.
 mlir::Value roundToWords(mlir::ImplicitLocOpBuilder &b, mlir::Value fragment,
                          mlir::Type element);
 
-/// Words of a 16-bit fragment into its tile in shared memory, by stmatrix: a
-/// warp has 16 rows, and of each 16 columns the four matrices in the order of
+/// Stores words of a 16-bit fragment to its tile in shared memory by stmatrix.
+/// A warp has 16 rows, and for each 16 columns four matrices in the order of
 /// its registers. Lane l addresses row l mod 16 of the warp, and the upper 8
-/// columns if it is above 15; the swizzle is an XOR with the row inside its 128
+/// columns if l is above 15; the swizzle is an XOR with the row inside its 128
 /// bytes.
 void storeFragment(mlir::ImplicitLocOpBuilder &b, TileType to,
                    mlir::Value words);
 
-/// A thread has elements of two rows, and shares each with the others of its
-/// quad: a number for each row is a vector of two in all four.
+/// Returns the layout in which a thread has elements of two rows, and shares
+/// each with its quad. One number per row is a vector of two in all four
+/// threads.
 const RowLayout &rowsOfQuad();
 
 void populateWgmmaArithmetic(mlir::RewritePatternSet &patterns,
@@ -89,8 +94,8 @@ void populateWgmmaOutput(mlir::RewritePatternSet &patterns,
                          const mlir::TypeConverter &converter,
                          const KernelInfo &info);
 
-/// KernelFamily::distribute: a warpgroup has the fragments of its tiles, and
-/// products add to them.
+/// Implements KernelFamily::distribute: a warpgroup has the fragments of its
+/// tiles, and products accumulate in them.
 mlir::LogicalResult distributeWgmma(SpecialiseOp op, const KernelInfo &info);
 
 } // namespace fmha::tile

@@ -12,7 +12,7 @@
 using namespace fmha;
 using namespace fmha::tile;
 
-/// wgmma.m64nNk16.
+/// M of wgmma.m64nNk16.
 static constexpr int64_t productRows[] = {64};
 
 const KernelFamily &tile::wgmmaFamily() {

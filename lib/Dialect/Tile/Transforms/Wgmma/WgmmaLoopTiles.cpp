@@ -1,4 +1,4 @@
-//===- WgmmaLoopTiles.cpp - Several tiles in one flow of messages ---------===//
+//===- WgmmaLoopTiles.cpp - Loop over tiles without resetting channels ----===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,9 +13,9 @@
 //                                   yield next, %ring + 2 blocks, %n + 1
 //                                 }
 //
-// No barrier is initialized again between tiles and no role waits for another
-// one there: rings go on, so that a tile's keys are loaded while the one before
-// it is multiplied, and written while the next one is.
+// No barrier is initialised again between tiles, and no role waits for another
+// one there. Rings continue, so that the keys of a tile are loaded while the
+// previous tile is multiplied, and its output is written while the next one is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,10 +47,10 @@ using namespace fmha::tile;
 
 namespace {
 
-/// The tiles of a CTA, by number. Behind a right bound the kernel numbers row
-/// blocks so that two neighbours, a long and a short one, have as many keys as
-/// any other two; a CTA does two neighbours and goes on from there. If there is
-/// a CTA for each tile, it does one.
+/// The order of the tiles of a CTA, by number. If the mask has a right bound,
+/// the kernel numbers row blocks so that each pair of neighbors, a long and a
+/// short one, has the same number of keys; a CTA computes whole pairs. If there
+/// is a CTA for each tile, it computes one tile.
 class TileOrder {
 public:
   TileOrder(ImplicitLocOpBuilder &b, bool pairs) : b(b), pairs(pairs) {
@@ -71,7 +71,8 @@ public:
   Value isThere(Value tile) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, count);
   }
-  /// tile + 1 after an even one, tile + 2 grid - 1 after an odd one.
+  /// Returns the tile after `tile`; in pairs it is tile + 1 after an even one,
+  /// and tile + 2·grid - 1 after an odd one.
   Value next(Value tile) {
     if (!pairs)
       return arith::AddIOp::create(b, tile, grid);
@@ -95,7 +96,8 @@ private:
   Value count, grid, several;
 };
 
-/// Computes again, at the start of `body`, what `role` uses of a tile's number.
+/// Computes again, at the start of `body`, the values that `role` uses and that
+/// depend on the tile's number.
 void placeRole(ImplicitLocOpBuilder &b, RoleOp role, Block *body) {
   Block &entry = role->getParentOp()->getBlock()->getParent()->front();
   OpBuilder::InsertionGuard guard(b);
@@ -107,8 +109,9 @@ void placeRole(ImplicitLocOpBuilder &b, RoleOp role, Block *body) {
 // Messages
 //===----------------------------------------------------------------------===//
 
-/// Messages that one output tile sends through a channel: `known`, and
-/// `perIteration` for each iteration of a loop that ends at `end`.
+/// The number of messages that one output tile sends through a channel:
+/// `known`, plus `perIteration` for each iteration of a loop that ends at
+/// `end`.
 struct MessageCount {
   Value end;
   int64_t perIteration = 0, known = 0;
@@ -128,8 +131,8 @@ struct MessageCount {
 
 using MessageCounts = llvm::MapVector<Value, MessageCount>;
 
-/// Counts the messages of each channel where they are published. Fails at one
-/// inside of two loops, or of one that does not count from 0 by 1.
+/// Counts the messages that each channel publishes. Fails at a publish inside
+/// of two loops, or of a loop that does not count from 0 by 1.
 FailureOr<MessageCounts> countMessages(SpecialiseOp roles) {
   MessageCounts counts;
   WalkResult walked =
@@ -160,7 +163,7 @@ FailureOr<MessageCounts> countMessages(SpecialiseOp roles) {
   return counts;
 }
 
-/// The message of an op at an end of a channel; null of other ops.
+/// Returns the message of an op at an end of a channel; null for other ops.
 OpOperand *messageOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, OpOperand *>(op)
       .Case<AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(
@@ -168,8 +171,8 @@ OpOperand *messageOf(Operation *op) {
       .Default([](Operation *) { return nullptr; });
 }
 
-/// base + message. A constant is added last, so that LLVM sees which messages
-/// are even: (base + 2·i) + 1.
+/// Returns base + message. A constant is added last, so that LLVM knows which
+/// messages are even: (base + 2·i) + 1.
 Value countFrom(ImplicitLocOpBuilder &b, Value base, Value message) {
   if (isConstantIntValue(message, 0))
     return base;
@@ -195,12 +198,12 @@ private:
   const KernelInfo &info;
   const MessageCounts &counts;
   ImplicitLocOpBuilder b;
-  /// Counts that differ, each with a number that the loop carries.
+  /// Different counts, for each of which the loop carries a number.
   SmallVector<MessageCount> carried;
 };
 
-/// The first iteration of a loop of loads before the loads before the loop,
-/// which wait until the tile before leaves their place:
+/// Moves the first iteration of a loop of loads before the loads that precede
+/// the loop, since those wait until the previous tile has freed their place:
 ///   load q; for 0..n { load k }  ->  if 0 < n { load k }; load q; for 1..n ...
 void TileLooper::loadFirst() {
   Block &block = role.getBody().front();
@@ -223,7 +226,8 @@ void TileLooper::loadFirst() {
   loop.setLowerBound(arith::ConstantIndexOp::create(b, 1));
 }
 
-/// Counts the messages in `body` from those `before`, of the carried counts.
+/// Adds to the messages in `body` the carried counts `before`, of earlier
+/// tiles.
 void TileLooper::rebase(Block *body, ValueRange before) {
   SmallVector<OpOperand *> messages;
   body->walk([&](Operation *op) {

@@ -24,8 +24,8 @@ void tile::storeFragment(ImplicitLocOpBuilder &b, TileType to, Value words) {
     Value some = arith::AndIOp::create(b, thread, constantI32(b, mask));
     return arith::ShLIOp::create(b, some, constantI32(b, shift));
   };
-  // Row 16·warp + lane mod 16 of 128 bytes; 16·(lane / 16), which the XOR with
-  // 16·(row mod 8) acts on as well.
+  // Row 16·warp + lane mod 16, of 128 bytes, and column byte 16·(lane / 16),
+  // which the swizzle changes by an XOR with 16·(row mod 8).
   Value row = arith::OrIOp::create(b, bits(0x60, 6), bits(0xF, 7));
   Value swizzled = arith::XOrIOp::create(b, bits(0x10, 0), bits(7, 4));
   Value base = advance(b, smemAddress(b, to.getSmem().getOffset()), row);
@@ -41,7 +41,7 @@ void tile::storeFragment(ImplicitLocOpBuilder &b, TileType to, Value words) {
 
 namespace {
 
-/// P, where it is multiplied from shared memory.
+/// Moves P to shared memory, if it is multiplied from there.
 struct MoveFragment : public FragmentPattern<MoveOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
@@ -71,7 +71,7 @@ struct SlotFragment : public FragmentPattern<SlotAddressOp> {
   }
 };
 
-/// The address of the first column, or the registers of those columns.
+/// Returns the address of the first column, or the registers of the columns.
 struct SliceFragment : public FragmentPattern<SliceOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
@@ -101,11 +101,11 @@ struct SliceFragment : public FragmentPattern<SliceOp> {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// A K step for each 16 elements of the inner extent, which A has; B may have
-/// more and begin at one of its rows:
+/// Emits a K step for each 16 elements of the inner extent, which is that of A;
+/// B may have more rows, and the product may begin at one of them:
 ///   %d = tile.wgmma %a steps [...], %b steps [...] plus %acc
 ///   tile.wgmma_commit
-/// More columns of D than an instruction has are parts next to each other, each
+/// If D has more columns than an instruction, they are computed in parts, each
 /// with its columns of B.
 struct DotFragment : public FragmentPattern<DotOp> {
   using FragmentPattern::FragmentPattern;
@@ -132,10 +132,10 @@ struct DotFragment : public FragmentPattern<DotOp> {
   }
 
 private:
-  /// Columns of D that one instruction has (PTX ISA 9.7.15.2).
+  /// Most columns of D of one instruction (PTX ISA 9.7.15.2).
   static constexpr int64_t mostColumns = 256;
 
-  /// The accumulator, or null; A, its registers or a descriptor; B.
+  /// The accumulator, or null; A, in registers or a descriptor; and B.
   struct Factors {
     Value acc, a, b;
   };
@@ -145,7 +145,7 @@ private:
     return op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
   }
 
-  /// Columns [n, n + 256) of the product, or as many as there are.
+  /// Emits columns [n, n + 256) of the product, or as many as there are.
   static Value issuePart(ImplicitLocOpBuilder &b, DotOp op,
                          const Factors &factors, int64_t n) {
     layout::SmemTile tile = tileOfB(op);
@@ -178,9 +178,9 @@ private:
     return b.getDenseI32ArrayAttr(offsets);
   }
 
-  /// That of wgmma lacks the version of tcgen05's, bit 46; the codes of the
-  /// swizzle, 61 to 63 there and 62 to 63 here, are the same bits (PTX ISA
-  /// 9.7.15.5.1.2).
+  /// Emits a descriptor. That of wgmma does not have the version of tcgen05's,
+  /// bit 46. The codes of the swizzle, in bits 61 to 63 of tcgen05's and 62 to
+  /// 63 of wgmma's, are the same bits (PTX ISA 9.7.15.5.1.2).
   static Value descriptor(ImplicitLocOpBuilder &b, Value base,
                           const layout::SmemTile &tile) {
     constexpr uint64_t version = uint64_t(1) << 46;
@@ -189,16 +189,16 @@ private:
   }
 };
 
-/// Of what is handed on only registers need to be. Behind softmax the wait
-/// stands in a branch of its own:
+/// Lowers a wait, whose results in shared memory are its operands. After
+/// softmax the wait is inside a branch:
 ///   if (any row's factor is not 1, or its sum is no number)
 ///     acc = wait(acc) * factor
 ///   else
 ///     acc = wait(acc)
-/// Mostly no row needs its factor. And ptxas moves a wait ahead of all that
-/// does not use what it waits for, but not out of a branch: without it softmax
-/// would begin where the product ends, and not run beside it. So the condition
-/// asks for the sums, which all exponentials are in.
+/// Usually all factors are 1. The branch also keeps the wait in place: ptxas
+/// moves a wait before all ops that do not use its results, but not out of a
+/// branch, and softmax would then begin after the product and not overlap it.
+/// The condition uses the sums, which depend on all exponentials.
 struct WaitFragment : public FragmentPattern<WaitDotsOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult

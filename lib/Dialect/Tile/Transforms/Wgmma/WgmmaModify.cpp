@@ -1,4 +1,4 @@
-//===- WgmmaModify.cpp - Code on scores, on fragments -----------*- C++ -*-===//
+//===- WgmmaModify.cpp - score_mod on fragments -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,8 +14,9 @@ using namespace fmha::tile;
 
 namespace {
 
-/// The two neighbours that a thread has of every 8 keys, of one row and of the
-/// other: what both need of a key is then needed nowhere else.
+/// Applies the region to the two keys that a thread has of every 8, for one row
+/// and then the other, so that the values that both rows need of a key are used
+/// nowhere else.
 struct ModifyFragment : public FragmentPattern<ModifyOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult

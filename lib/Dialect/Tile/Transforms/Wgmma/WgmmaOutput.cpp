@@ -20,7 +20,7 @@ using namespace fmha::tile;
 
 namespace {
 
-/// acc/l in f32, from registers to the tensor, two columns at a time.
+/// Writes acc/l in f32, from registers to the tensor, two columns at a time.
 struct WriteFragment : public FragmentPattern<WriteOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
@@ -42,7 +42,8 @@ struct WriteFragment : public FragmentPattern<WriteOp> {
   }
 
 private:
-  /// Head dims come in steps of 8 columns, of which a thread has two.
+  /// Stores the two columns that the thread has of every 8; head dims are
+  /// multiples of 8.
   static void storeRow(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
                        Value elements) {
     constexpr int64_t step = 8, width = 2;
