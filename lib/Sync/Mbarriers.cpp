@@ -27,7 +27,7 @@ std::string Mbarriers::stateOf(uint32_t barrier) const {
   return text;
 }
 
-/// Checks Y5. The initialising thread itself needs the fence but no hand-off.
+/// Checks Y5. The initializing thread itself needs the fence but no hand-off.
 void Mbarriers::checkReady(uint32_t agent, const Event &event) {
   BarrierState &state = run.barriers[event.barrier];
   if (run.program.barriers[event.barrier].ready || state.misused)

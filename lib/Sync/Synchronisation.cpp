@@ -113,7 +113,7 @@ uint64_t Execution::warpsTogether(uint32_t agent) const {
   return warps;
 }
 
-/// Returns whether both agents are at the same synchronisation: threads of a
+/// Returns whether both agents are at the same synchronization: threads of a
 /// warp at one event, warps of a CTA each at a separate event.
 bool Execution::standsWith(uint32_t agent, uint32_t other) const {
   const Event *event = state.nextEvent(agent), *others = state.nextEvent(other);
@@ -129,7 +129,7 @@ static bool isMeeting(const Event &event) {
          event.action == Action::WgmmaWait;
 }
 
-/// Releases all agents at the same synchronisation, if none is missing.
+/// Releases all agents at the same synchronization, if none is missing.
 bool Execution::passSync(uint32_t agent) {
   const Event *event = state.nextEvent(agent);
   if (!event || !isMeeting(*event))

@@ -74,12 +74,12 @@ enum class Action : uint8_t {
   WaitStores,
   WaitBulk,
   /// Fences: before and after a hand-off of tensor memory, from the generic to
-  /// the asynchronous proxy, and of initialised barriers.
+  /// the asynchronous proxy, and of initialized barriers.
   FenceBefore,
   FenceAfter,
   FenceProxy,
   FenceInit,
-  /// Synchronises the agents of one warp that execute this same event; all
+  /// Synchronizes the agents of one warp that execute this same event; all
   /// agents of the CTA, where each warp has a separate event.
   SyncWarp,
   SyncCta,
@@ -90,7 +90,7 @@ enum class Action : uint8_t {
   /// until all of its groups but the newest `amount` are complete.
   WgmmaCommit,
   WgmmaWait,
-  /// Synchronises `amount` threads at the named barrier `barrier`; those that
+  /// Synchronizes `amount` threads at the named barrier `barrier`; those that
   /// only arrive do not wait.
   SyncNamed,
   ArriveNamed
@@ -141,7 +141,7 @@ struct Event {
 struct Barrier {
   std::string name;
   unsigned arrivals = 1;
-  /// The barrier needs no initialisation (before channels are lowered).
+  /// The barrier needs no initialization (before channels are lowered).
   bool ready = false;
 };
 
@@ -189,10 +189,10 @@ using Complaint = Violation;
 ///   Y3  no phase gets more arrivals than it expects, and no arrival can count
 ///       for the previous phase
 ///   Y4  no agent can miss a phase that it waits for
-///   Y5  barriers are initialised, with a fence and a synchronisation between
+///   Y5  barriers are initialized, with a fence and a synchronization between
 ///   Y6  no operation is in flight when the CTA exits
 ///   Y7  messages of a channel go in order: acquire, publish, receive, release
-///   Y8  a barrier is invalidated, to be reinitialised, after all uses of it
+///   Y8  a barrier is invalidated, to be reinitialized, after all uses of it
 ///   Y9  whole warpgroups execute a wgmma, its commit and its wait
 std::vector<Violation> verify(const Program &program);
 

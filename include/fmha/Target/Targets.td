@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What the compiler knows of each GPU. A capacity is a promise of the PTX ISA or
-// the CUDA programming guide; a rate is what was measured or modelled in public
+// the CUDA programming guide; a rate is what was measured or modeled in public
 // and serves ranking only, never correctness. Each odd number has its source.
 //
 // Rows become fmha::target::Target (Target.h) by -gen-searchable-tables.

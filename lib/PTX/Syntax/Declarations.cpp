@@ -1,4 +1,4 @@
-//===- Declarations.cpp - Variables and initialisers ----------------------===//
+//===- Declarations.cpp - Variables and initializers ----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

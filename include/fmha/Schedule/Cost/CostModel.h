@@ -174,7 +174,7 @@ Cost modelCost(const Problem &problem, const Schedule &schedule,
 /// critical path, the turns or the loads are the bound.
 std::string boundBy(const Cost &cost);
 
-/// Returns "exp-bound (modelled; MMA and SMEM within 5 %): per KV block of 2
+/// Returns "exp-bound (modeled; MMA and SMEM within 5 %): per KV block of 2
 /// query tiles 2064 clk exp, 2048 clk MMA, ...".
 std::string describe(const Cost &cost, const Schedule &schedule);
 

@@ -43,7 +43,7 @@ std::string listByRequest(const Problem &problem, const Plan &plan);
 std::string listRunnersUp(const Problem &problem, const Plan &plan);
 std::string listRejected(const Problem &problem, const Plan &plan);
 
-/// Returns why runner-up `other` was not chosen: "q_tiles = 1, ...: modelled
+/// Returns why runner-up `other` was not chosen: "q_tiles = 1, ...: modeled
 /// 19.70 clk per row and 128 keys, the choice takes 9.31; it is ...".
 std::string whySlower(const Problem &problem, const Plan &plan,
                       const Schedule &other);

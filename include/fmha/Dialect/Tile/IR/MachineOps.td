@@ -12,7 +12,7 @@
 include "fmha/Dialect/Tile/IR/ChannelOps.td"
 include "fmha/Dialect/Tile/IR/TileInterfaces.td"
 
-/// Every machine op acts on memory or on synchronisation that SSA does not show.
+/// Every machine op acts on memory or on synchronization that SSA does not show.
 class Tile_MachineOp<string mnemonic, list<Trait> traits = []>
     : Tile_Op<mnemonic, !listconcat([MemoryEffects<[MemRead, MemWrite]>,
                                      DeclareOpInterfaceMethods<Tile_SyncOpInterface>], traits)>;

@@ -1,4 +1,4 @@
-//===- SyncEffects.h - Synchronisation effects of ops -----------*- C++ -*-===//
+//===- SyncEffects.h - Synchronization effects of ops -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TileInterfaces.td - Synchronisation effects of ops ---*- tablegen -*-===//
+//===- TileInterfaces.td - Synchronization effects of ops ---*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

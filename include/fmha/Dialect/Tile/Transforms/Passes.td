@@ -265,7 +265,7 @@ def TileDistribute : Tile_Pass<"tile-distribute"> {
     the tile replaces `gpu.block_id`:
     ```mlir
     scf.while (%tile = %block) {
-      // the role, for this tile; then a barrier of the CTA, initialisation of the mbarriers, and another barrier of the CTA
+      // the role, for this tile; then a barrier of the CTA, initialization of the mbarriers, and another barrier of the CTA
       %next = tile.next_tile at 231464
       ...
     }

@@ -426,7 +426,7 @@ static bool accessesNoTensorMemory(Operation &op) {
 }
 
 /// tcgen05.fence::after_thread_sync orders the tcgen05 operations after it
-/// after all synchronisation before it (PTX ISA 9.7.16.6.3). Of several
+/// after all synchronization before it (PTX ISA 9.7.16.6.3). Of several
 /// consecutive waits only the last one needs it:
 ///   tile.wait %v            ->  tile.wait %v
 ///   tile.fence tcgen05_after    tile.wait %p

@@ -10,7 +10,7 @@
 //   role { g(%row) }           ->        %row = f(%tile)
 //                                        g(%row)
 //                                        one CTA barrier; the load role alone:
-//                                          set_next_tile; reinitialise barriers
+//                                          set_next_tile; reinitialize barriers
 //                                        one CTA barrier
 //                                        %next = next_tile
 //                                      } while (%next != -1)
@@ -93,7 +93,7 @@ Value TileLoop::chooseNext(Value tile) {
   return arith::SelectOp::create(b, more, next, constantI32(b, -1));
 }
 
-/// Emits the reinitialisation of all barriers, because the messages of each
+/// Emits the reinitialization of all barriers, because the messages of each
 /// tile are counted from 0.
 void TileLoop::renewBarriers() {
   for (BarrierOp barrier : barriers)

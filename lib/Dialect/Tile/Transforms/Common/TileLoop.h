@@ -37,7 +37,7 @@ public:
            !partitionFamilyOf(info.schedule).keepsBarriers;
   }
   /// Reads `entry`, the block of the roles, and emits the ops that the loops
-  /// need before the initialisation of barriers.
+  /// need before the initialization of barriers.
   void prepare(mlir::Block &entry);
   /// Emits the loop of `role` around the ops that `body` builds. `leader` is
   /// the condition of the thread that executes the role, null if all threads
@@ -46,7 +46,7 @@ public:
   /// Erases the ops whose results no loop uses any more.
   void finish() { ofTile.eraseDead(); }
 
-  /// Whether `role` chooses the next tile and reinitialises barriers.
+  /// Whether `role` chooses the next tile and reinitializes barriers.
   static bool isKeeper(RoleOp role) { return role.getName() == "load"; }
 
 private:

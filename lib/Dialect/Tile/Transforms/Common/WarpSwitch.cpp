@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 //
-//   prologue: allocate tensor memory, initialise barriers, one CTA barrier
+//   prologue: allocate tensor memory, initialize barriers, one CTA barrier
 //   if (warp < 4) { setmaxnreg; softmax0 }
 //   else if (warp < 8) { ... }
 //   else { setmaxnreg; if (warp == 12) { if (elected) load } else ... }

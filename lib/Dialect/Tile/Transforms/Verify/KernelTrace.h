@@ -1,4 +1,4 @@
-//===- KernelTrace.h - Runs of a kernel's synchronisation -------*- C++ -*-===//
+//===- KernelTrace.h - Runs of a kernel's synchronization -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TraceRunner.cpp - Run a kernel's synchronisation ---------*- C++ -*-===//
+//===- TraceRunner.cpp - Run a kernel's synchronization ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -13,7 +13,7 @@
 //                                   yield next, %ring + 2 blocks, %n + 1
 //                                 }
 //
-// No barrier is initialised again between tiles, and no role waits for another
+// No barrier is initialized again between tiles, and no role waits for another
 // one there. Rings continue, so that the keys of a tile are loaded while the
 // previous tile is multiplied, and its output is written while the next one is.
 //
