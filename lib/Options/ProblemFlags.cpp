@@ -97,8 +97,11 @@ void ProblemFlags::add(FlagTable &table) {
 }
 
 ScoreSpec scoreOf(const ProblemFlags &flags) {
-  return {flags.softcap, flags.alibi.has_value(), flags.bias.has_value(),
-          flags.maskFile.has_value(), flags.softcapApprox};
+  return {.softcap = flags.softcap,
+          .alibi = flags.alibi.has_value(),
+          .bias = flags.bias.has_value(),
+          .mask = flags.maskFile.has_value(),
+          .softcapApprox = flags.softcapApprox};
 }
 
 /// The error of tanh is up to 2^-20, and the cap multiplies it.

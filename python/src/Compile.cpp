@@ -111,7 +111,11 @@ build(const std::string &dtype, unsigned headDim, unsigned headDimV,
       const std::string &scheduleText, const std::string &source2Mask) {
   KernelSpec spec;
   spec.problem.mask2 = parseMask(source2Mask, std::nullopt, std::nullopt);
-  spec.score = {softcap, alibi, bias, attnMask, softcapApprox};
+  spec.score = {.softcap = softcap,
+                .alibi = alibi,
+                .bias = bias,
+                .mask = attnMask,
+                .softcapApprox = softcapApprox};
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
   spec.problem.headDimV = headDimV;

@@ -107,6 +107,43 @@ func.func @negative(%q: memref<1x256x2x128xf16>, %k: memref<1x256x2x128xf16>, %o
   return
 }
 
+// The constant may be on either side.
+
+// CHECK: gpu.func @fmha_fwd
+// CHECK: %[[BENT:.*]] = math.tanh
+// CHECK-NEXT: tile.yield %[[BENT]]
+// CHECK: tile.exp2 %{{.*}} scale 46.1662
+func.func @left(%q: memref<1x256x2x128xf16>, %k: memref<1x256x2x128xf16>, %o: memref<1x256x2x128xf16>) {
+  fmha.attention ins(%q, %k, %k : memref<1x256x2x128xf16>, memref<1x256x2x128xf16>, memref<1x256x2x128xf16>)
+      outs(%o : memref<1x256x2x128xf16>)
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+        %cap = arith.constant 32.0 : f32
+        %t = math.tanh %s : f32
+        %y = arith.mulf %cap, %t fastmath<reassoc> : f32
+        fmha.yield %y : f32
+      }
+  return
+}
+
+// One that makes the scale overflow stays.
+
+// CHECK: gpu.func @fmha_fwd
+// CHECK: math.tanh
+// CHECK: %[[HUGE:.*]] = arith.mulf %{{.*}}, %{{.*}} fastmath<reassoc> : f32
+// CHECK-NEXT: tile.yield %[[HUGE]]
+// CHECK: tile.exp2 %{{.*}} scale 1.44269502
+func.func @huge(%q: memref<1x256x2x128xf16>, %k: memref<1x256x2x128xf16>, %o: memref<1x256x2x128xf16>) {
+  fmha.attention ins(%q, %k, %k : memref<1x256x2x128xf16>, memref<1x256x2x128xf16>, memref<1x256x2x128xf16>)
+      outs(%o : memref<1x256x2x128xf16>)
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+        %cap = arith.constant 3.0e38 : f32
+        %t = math.tanh %s : f32
+        %y = arith.mulf %t, %cap fastmath<reassoc> : f32
+        fmha.yield %y : f32
+      }
+  return
+}
+
 // What arithmetic makes of constants may stand outside, where CSE or a person put it.
 
 // CHECK: gpu.func @fmha_fwd

@@ -57,17 +57,31 @@ static Value valueIn(ImplicitLocOpBuilder &b, IRMapping &mapping, Value value) {
   return mapping.lookup(value);
 }
 
+/// Returns the value of `constant` if the scale of a softmax may take it: with
+/// a factor of another size the scale, or a difference of scores before it is
+/// scaled, might overflow or become 0.
+static std::optional<float> factorOf(Value constant) {
+  APFloat factor(0.0f);
+  if (!matchPattern(constant, m_ConstantFloat(&factor)))
+    return std::nullopt;
+  float value = factor.convertToFloat();
+  return value >= 0x1p-64f && value <= 0x1p64f ? std::optional(value)
+                                               : std::nullopt;
+}
+
 FactoredScore fmha::factorScore(AttentionOp op) {
   Value yielded = op.getScore()->front().getTerminator()->getOperand(0);
   auto product = yielded.getDefiningOp<arith::MulFOp>();
-  APFloat factor(0.0f);
-  if (!product || !product->hasOneUse() ||
-      !bitEnumContainsAny(product.getFastmath(),
-                          arith::FastMathFlags::reassoc) ||
-      !matchPattern(product.getRhs(), m_ConstantFloat(&factor)) ||
-      factor.isNegative() || !factor.isNormal())
+  if (!product || product->getParentRegion() != op.getScore() ||
+      !product->hasOneUse() ||
+      !bitEnumContainsAny(product.getFastmath(), arith::FastMathFlags::reassoc))
     return {yielded};
-  return {product.getLhs(), factor.convertToFloat()};
+  Value left = product.getLhs(), right = product.getRhs();
+  if (std::optional<float> factor = factorOf(right))
+    return {left, *factor};
+  if (std::optional<float> factor = factorOf(left))
+    return {right, *factor};
+  return {yielded};
 }
 
 /// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }

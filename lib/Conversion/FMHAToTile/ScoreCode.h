@@ -32,9 +32,9 @@ tile::ModifyOp buildScoreCode(mlir::ImplicitLocOpBuilder &b, AttentionOp op,
                               mlir::ValueRange captures);
 
 /// The value of a score region that exponentials are of, and a positive
-/// constant by which they multiply it. If the region ends in a product with
-/// such a constant, which may be reassociated, the softmax takes it into its
-/// own scale:
+/// constant, of 2^-64 to 2^64, by which they multiply it. If the region ends in
+/// a product with such a constant, which may be reassociated, the softmax takes
+/// it into its own scale:
 ///   %t = ...; %c = 50.0; yield %t *<reassoc> %c   ->   {%t, 50}
 struct FactoredScore {
   mlir::Value value;
