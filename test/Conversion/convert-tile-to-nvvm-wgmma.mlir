@@ -24,6 +24,8 @@ gpu.module @m {
     // D is added to: it is $0 to $3 and $4 to $7. -A.
     // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{ .reg .pred p; .reg .b64 a, b;\0A\09setp.ne.b32 p, 1, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, -1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l"
     %t = tile.wgmma %a, %a negate plus %s : vector<4xf32> of f16 : i64, i64 -> vector<4xf32>
+    // Registers of A that a wait names are the wgmma's own: elements of A may be equal.
+    // CHECK: llvm.inline_asm has_side_effects "", "=r,=r,=r,=r,0,1,2,3"
     // A in registers has no transposition.
     // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{ .reg .pred p; .reg .b64 a, b;\0A\09setp.ne.b32 p, 1, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 1; }", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l"
     %u = tile.wgmma %p, %a transpose_b plus %t : vector<4xf32> of bf16 : vector<4xi32>, i64 -> vector<4xf32>

@@ -24,6 +24,13 @@ constexpr llvm::StringLiteral sharedMemorySymbol = "fmha_shared_memory";
 std::vector<KernelParameter> parametersOf(mlir::Operation *op);
 mlir::Value parameterOf(mlir::Operation *op, const std::string &name);
 
+/// Gives each wgmma that a wait passes A's registers on from, registers of its
+/// own. Elements of A may be equal and then share a register, and LLVM would
+/// copy it for the wait while the wgmma reads it:
+///   %d = wgmma %a, ...; wgmma_wait of %d, %a
+///   -> %own = asm "" (%a); %d = wgmma %own, ...; wgmma_wait of %d, %own
+void separateRegistersOfA(mlir::Operation *root);
+
 void populateScorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
 void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,

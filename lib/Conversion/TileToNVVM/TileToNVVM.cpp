@@ -415,6 +415,7 @@ struct ConvertTileToNVVMPass
     if (failed(checkKernels()))
       return signalPassFailure();
     declareSharedMemory();
+    separateRegistersOfA(getOperation());
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });
     converter.addConversion(

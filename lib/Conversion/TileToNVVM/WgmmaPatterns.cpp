@@ -285,6 +285,23 @@ struct LowerNamedBarrier : public OpConversionPattern<OpTy> {
 
 } // namespace
 
+void fmha::separateRegistersOfA(Operation *root) {
+  root->walk([](WgmmaOp op) {
+    Value a = op.getA();
+    auto passesOn = [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      return isa<WgmmaWaitOp>(user) && user->getBlock() == op->getBlock() &&
+             op->isBeforeInBlock(user);
+    };
+    if (!op.hasRegistersOfA() || llvm::none_of(a.getUses(), passesOn))
+      return;
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    Value own = passThrough(b, a, "").front();
+    a.replaceUsesWithIf(own, passesOn);
+    op.getAMutable().assign(own);
+  });
+}
+
 void fmha::populateWgmmaPatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter) {
   patterns

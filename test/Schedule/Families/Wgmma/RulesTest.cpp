@@ -282,10 +282,10 @@ TEST(Wgmma, C2ReadsBesideOthers) {
     p.captures.push_back({"f32", 2});
     s.scheduler = Scheduler::Static;
   };
-  for (Change change : {two, loops}) {
-    EXPECT_EQ(with(96, 1, 80, change), "");
-    EXPECT_THAT(with(96, 1, 96, change), HasSubstr("190 are available"));
-  }
+  EXPECT_EQ(with(96, 1, 80, two), "");
+  EXPECT_THAT(with(96, 1, 96, two), HasSubstr("190 are available"));
+  EXPECT_THAT(with(96, 1, 80, loops), HasSubstr("180 are available"));
+  EXPECT_EQ(with(96, 1, 64, loops), "");
   // S 40, O 32, P 20 and 80 of two matrices: 172. ALiBi besides holds half of
   // S in a loop.
   Change three = [](Problem &p, Schedule &s) {
@@ -294,7 +294,7 @@ TEST(Wgmma, C2ReadsBesideOthers) {
   };
   EXPECT_EQ(with(64, 1, 80, loops), "");
   EXPECT_THAT(with(64, 1, 80, three), AllOf(HasSubstr("needs 192 registers"),
-                                            HasSubstr("190 are available")));
+                                            HasSubstr("180 are available")));
   EXPECT_EQ(with(64, 1, 64, three), "");
   EXPECT_EQ(with(64, 1, 80,
                  [](Problem &p, Schedule &) {
