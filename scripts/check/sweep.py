@@ -254,13 +254,19 @@ def kernel_words(case, known):
     return words({name: value for name, value in given.items() if "--" + name.replace("_", "-") in known})
 
 
-def numbers_of(arguments, case, compiler, known, folder, name):
-    """The bytes that the kernel of `compiler` writes under exact sums, None if it refuses the case."""
-    ptx = os.path.join(folder, name + ".ptx")
+def kernel_of(case, compiler, known, ptx):
+    """The schedule of the kernel that `compiler` writes to `ptx`, None if it refuses the case."""
     environment = dict(os.environ, FMHA_PTXAS="/no/ptxas/wanted")
     made = subprocess.run([compiler, *kernel_words(case, known), "-o", ptx], capture_output=True, text=True, env=environment)
     if made.returncode:
         return None
+    return next(line for line in pathlib.Path(ptx).read_text().splitlines() if line.startswith("// schedule:"))
+
+
+def numbers_of(arguments, case, folder, name):
+    """The bytes that the kernel `name` writes under exact sums."""
+    environment = dict(os.environ, FMHA_PTXAS="/no/ptxas/wanted")
+    ptx = os.path.join(folder, name + ".ptx")
     outputs = {"out": "out", "lse": "lse_out", "row_max": "row_max_out", "row_sum": "row_sum_out"}
     written = {flag: os.path.join(folder, f"{name}.{flag}.npy") for of, flag in outputs.items() if of == "out" or case.get(of)}
     command = [arguments.fmha_run, "--mma=exact", f"--ptx={ptx}", *words(case | written)]
@@ -271,17 +277,19 @@ def numbers_of(arguments, case, compiler, known, folder, name):
 
 
 def compare(arguments, case, folder):
-    """"same", "refused" by both, or what differs."""
+    """"same", "refused" by both, "other schedule" (or one refuses it), or what differs."""
     case = supported(arguments, case)
     os.makedirs(folder, exist_ok=True)
+    names = ("old", "new")
+    old, new = (kernel_of(case, *build, os.path.join(folder, name + ".ptx")) for build, name in zip(arguments.builds, names))
     try:
-        old, new = (numbers_of(arguments, case, *build, folder, name) for build, name in zip(arguments.builds, ("old", "new")))
+        same = old == new and (old is None or numbers_of(arguments, case, folder, "old") == numbers_of(arguments, case, folder, "new"))
     except RuntimeError as error:
         return str(error)
-    if old != new:
+    if old == new and not same:
         return f"numbers differ: {shlex.join(words(case))}; files in {folder}"
     shutil.rmtree(folder, ignore_errors=True)
-    return "same" if new else "refused"
+    return "other schedule" if not same else "same" if new else "refused"
 
 
 def same(arguments):
@@ -291,7 +299,7 @@ def same(arguments):
     arguments.builds = list(zip(compilers, helps))
     dice = random.Random(arguments.seed)
     folder = tempfile.mkdtemp(prefix=f"same-{arguments.seed}-")
-    counts = dict(same=0, refused=0, differ=0)
+    counts = {"same": 0, "refused": 0, "differ": 0, "other schedule": 0}
     print(f"seed {arguments.seed}, until {arguments.count} cases have been compared", flush=True)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         numbers = itertools.count()
@@ -306,7 +314,8 @@ def same(arguments):
                 counts[outcome if outcome in counts else "differ"] += 1
                 if outcome not in counts:
                     print(f"DIFFER  {outcome}", flush=True)
-    print(f"{counts['same']} cases with the same numbers, {counts['differ']} differ, {counts['refused']} cannot be had; seed {arguments.seed}")
+    print(f"{counts['same']} cases with the same numbers, {counts['differ']} differ, {counts['other schedule']} have another schedule, "
+          f"{counts['refused']} cannot be had; seed {arguments.seed}")
     return counts["differ"] == 0
 
 
