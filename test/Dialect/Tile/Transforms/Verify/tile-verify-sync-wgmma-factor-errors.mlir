@@ -168,3 +168,68 @@ gpu.module @factor_stale {
     gpu.return
   }
 }
+
+// -----
+
+// A later wait for the same registers is of other products: after the branch they are not those that its own wait hands on.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_stages = 3, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 248>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 248>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 248>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 248>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @factor_of_way {
+  gpu.func @factor_of_way(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %thread = gpu.thread_id x
+    %consumer = arith.cmpi uge, %thread, %c128 : index
+    %p = tile.smem_address 0 : !llvm.ptr<3>
+    %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
+    %a = arith.constant dense<0> : vector<4xi32>
+    %n = memref.dim %q, %c0 : !t
+    %some = arith.cmpi ne, %n, %c0 : index
+    scf.if %consumer {
+      %b = scf.if %some -> (vector<4xi32>) {
+        scf.yield %a : vector<4xi32>
+      } else {
+        %s = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
+        tile.wgmma_commit
+        %w:2 = tile.wgmma_wait 0 of %s, %a : vector<16xf32>, vector<4xi32>
+        scf.yield %w#1 : vector<4xi32>
+      }
+      %t = tile.wgmma %b, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
+      %u = tile.wgmma %a, %d plus %t : vector<16xf32> of bf16 : vector<4xi32>, i64 -> vector<16xf32>
+      tile.wgmma_commit
+      // expected-error@+1 {{Y1: uses registers that a product may still read: expected what the wait for the product hands on}}
+      %x:3 = tile.wgmma_wait 0 of %u, %b, %a : vector<16xf32>, vector<4xi32>, vector<4xi32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Where a branch has the wait, each way needs one.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_stages = 3, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 248>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 248>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 248>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 248>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @wait_of_branch {
+  gpu.func @wait_of_branch(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %thread = gpu.thread_id x
+    %consumer = arith.cmpi uge, %thread, %c128 : index
+    %p = tile.smem_address 0 : !llvm.ptr<3>
+    %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
+    %a = arith.constant dense<0> : vector<4xi32>
+    scf.if %consumer {
+      // expected-error@+1 {{Y1: reads A from registers that no wait hands on: expected the wait for this product to name them}}
+      %s = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
+      tile.wgmma_commit
+      scf.if %consumer {
+        %w:2 = tile.wgmma_wait 0 of %s, %a : vector<16xf32>, vector<4xi32>
+      }
+    }
+    gpu.return
+  }
+}
