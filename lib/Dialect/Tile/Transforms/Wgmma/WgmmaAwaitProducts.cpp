@@ -54,15 +54,38 @@ void replaceBehind(Operation *op, Value value, Value result) {
   });
 }
 
-/// Whether `a` and `b` are computed from the same values by equal ops.
-bool isSame(Value a, Value b) {
-  if (a == b)
+/// Decides whether values are computed from the same values by equal ops, each
+/// pair of ops once.
+class Sameness {
+public:
+  static bool holds(Value a, Value b) { return Sameness().compare(a, b); }
+
+private:
+  bool compare(Value a, Value b);
+  bool compareAll(ValueRange left, ValueRange right) {
+    return llvm::all_of_zip(left, right,
+                            [this](Value a, Value b) { return compare(a, b); });
+  }
+
+  /// Pairs that are equal if all pairs are. The first unequal pair ends the
+  /// comparison.
+  DenseSet<std::pair<Value, Value>> assumed;
+};
+
+bool Sameness::compare(Value a, Value b) {
+  if (a == b || assumed.contains({a, b}))
     return true;
-  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
-  return left && right && left->getName() == right->getName() &&
-         left->getAttrDictionary() == right->getAttrDictionary() &&
-         left->getNumOperands() == right->getNumOperands() &&
-         llvm::all_of_zip(left->getOperands(), right->getOperands(), isSame);
+  auto left = dyn_cast<OpResult>(a), right = dyn_cast<OpResult>(b);
+  if (!left || !right || left.getResultNumber() != right.getResultNumber() ||
+      !isMemoryEffectFree(left.getOwner()))
+    return false;
+  assumed.insert({a, b});
+  return OperationEquivalence::isEquivalentTo(
+      left.getOwner(), right.getOwner(),
+      [&](Value x, Value y) { return success(compare(x, y)); },
+      [&](Value x, Value y) { assumed.insert({x, y}); },
+      OperationEquivalence::IgnoreLocations,
+      [&](ValueRange x, ValueRange y) { return success(compareAll(x, y)); });
 }
 
 /// Carries first factors in registers through loops and branches. If such a
@@ -80,10 +103,11 @@ public:
 
 private:
   void merge(ArrayRef<DotOp> products);
-  Value placeSlice(Value factor);
-  void carry(DotOp product);
-  Value carry(scf::ForOp loop, Value factor);
-  void carry(scf::IfOp branch, Value factor);
+  void placeSlice(Value factor);
+  void carry(Block &block);
+  Operation *carry(Operation *op, Value factor);
+  Operation *carry(scf::ForOp loop, Value factor);
+  Operation *carry(scf::IfOp branch, Value factor);
 
   RoleOp role;
   IRRewriter b;
@@ -95,8 +119,8 @@ void FactorCarrier::merge(ArrayRef<DotOp> products) {
   bool hasSame = false;
   for (DotOp left : products)
     for (DotOp right : products)
-      hasSame |=
-          left.getA() != right.getA() && isSame(left.getA(), right.getA());
+      hasSame |= left.getA() != right.getA() &&
+                 Sameness::holds(left.getA(), right.getA());
   DominanceInfo dominance(role);
   if (hasSame)
     eliminateCommonSubExpressions(b, dominance, role);
@@ -104,67 +128,83 @@ void FactorCarrier::merge(ArrayRef<DotOp> products) {
 
 /// Moves a slice of registers, which costs nothing, to the definition of the
 /// tile.
-Value FactorCarrier::placeSlice(Value factor) {
+void FactorCarrier::placeSlice(Value factor) {
   auto slice = factor.getDefiningOp<SliceOp>();
   if (!slice)
-    return factor;
-  Value whole = placeSlice(slice.getInput());
+    return;
+  Value whole = slice.getInput();
+  placeSlice(whole);
   if (whole.getParentRegion() != factor.getParentRegion()) {
     b.setInsertionPointAfterValue(whole);
     slice->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   }
-  return factor;
 }
 
-/// Returns the factor inside of the loop.
-Value FactorCarrier::carry(scf::ForOp loop, Value factor) {
+/// Returns the loop that replaces `loop` and carries the factor.
+Operation *FactorCarrier::carry(scf::ForOp loop, Value factor) {
   b.setInsertionPoint(loop);
-  auto made = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+  return *loop.replaceWithAdditionalYields(
       b, factor, /*replaceInitOperandUsesInLoop=*/true,
       [](OpBuilder &, Location, ArrayRef<BlockArgument> args) {
         return SmallVector<Value>(args);
-      }));
-  replaceBehind(made, factor, made.getResults().back());
-  return made.getRegionIterArgs().back();
+      });
 }
 
-void FactorCarrier::carry(scf::IfOp branch, Value factor) {
-  if (branch.getNumResults() &&
-      llvm::is_contained(branch.thenYield().getOperands(), factor))
-    return;
+/// Returns the branch that replaces `branch` and yields the factor on both
+/// ways.
+Operation *FactorCarrier::carry(scf::IfOp branch, Value factor) {
   b.setInsertionPoint(branch);
   SmallVector<Type> types(branch.getResultTypes());
   types.push_back(factor.getType());
   auto made =
       scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(),
-                        /*withElseRegion=*/true);
-  auto fill = [&](Block *from, Block *to) {
-    if (from)
-      b.mergeBlocks(from, to);
-    if (to->mightHaveTerminator())
-      return to->getTerminator()->insertOperands(branch.getNumResults(),
-                                                 factor);
-    b.setInsertionPointToEnd(to);
-    scf::YieldOp::create(b, branch.getLoc(), factor);
-  };
-  fill(branch.thenBlock(), made.thenBlock());
-  fill(branch.elseBlock(), made.elseBlock());
+                        /*addThenBlock=*/false, /*addElseBlock=*/false);
+  for (auto [from, to] : llvm::zip(branch->getRegions(), made->getRegions())) {
+    to.takeBody(from);
+    if (to.empty()) {
+      b.createBlock(&to);
+      scf::YieldOp::create(b, branch.getLoc());
+    }
+    to.front().getTerminator()->insertOperands(branch.getNumResults(), factor);
+  }
   b.replaceOp(branch, made.getResults().drop_back());
-  replaceBehind(made, factor, made.getResults().back());
+  return made;
 }
 
-void FactorCarrier::carry(DotOp product) {
-  Value factor = placeSlice(product.getA());
-  SmallVector<Operation *> around;
-  for (Operation *op = product->getParentOp();
-       op != role && !op->isAncestor(factor.getParentRegion()->getParentOp());
-       op = op->getParentOp())
-    around.push_back(op);
-  for (Operation *op : llvm::reverse(around)) {
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      factor = carry(loop, factor);
-    else
-      carry(cast<scf::IfOp>(op), factor);
+/// Returns the op that replaces `op` and has the factor as its last result,
+/// which later ops use.
+Operation *FactorCarrier::carry(Operation *op, Value factor) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  Operation *made =
+      loop ? carry(loop, factor) : carry(cast<scf::IfOp>(op), factor);
+  replaceBehind(made, factor, made->getResults().back());
+  return made;
+}
+
+/// Returns the factors in registers of products in `op` that are from outside.
+static SetVector<Value> factorsFromOutside(Operation *op) {
+  SetVector<Value> factors;
+  op->walk([&](DotOp product) {
+    TypedValue<TileType> a = product.getA();
+    if (a.getType().inFragments() &&
+        !op->isAncestor(a.getParentRegion()->getParentOp()))
+      factors.insert(a);
+  });
+  return factors;
+}
+
+/// Carries factors through the ops of `block`, from the outside to the inside,
+/// so that each loop or branch gets each factor once.
+void FactorCarrier::carry(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<scf::ForOp, scf::IfOp>(op))
+      continue;
+    Operation *made = &op;
+    for (Value factor : factorsFromOutside(&op))
+      made = carry(made, factor);
+    for (Region &region : made->getRegions())
+      if (!region.empty())
+        carry(region.front());
   }
 }
 
@@ -176,7 +216,8 @@ void FactorCarrier::run() {
   });
   merge(products);
   for (DotOp product : products)
-    carry(product);
+    placeSlice(product.getA());
+  carry(role.getBody().front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -280,8 +321,8 @@ bool canTakeTurns(ArrayRef<RoleOp> roles) {
     scf::ForOp loop = loops.front();
     if (!first)
       first = loop;
-    if (!isSame(loop.getLowerBound(), first.getLowerBound()) ||
-        !isSame(loop.getUpperBound(), first.getUpperBound()) ||
+    if (!Sameness::holds(loop.getLowerBound(), first.getLowerBound()) ||
+        !Sameness::holds(loop.getUpperBound(), first.getUpperBound()) ||
         RotatedProducts::of(loop).inside.size() !=
             RotatedProducts::of(first).inside.size())
       return false;
