@@ -487,21 +487,29 @@ def factor_in_branch_of_branch(x, rows, flag):
     return simple(x, kernel("abo", FACTOR + loop(body) + store(), "%flag: i32"), a, b, expected, i32(flag))
 
 
-@case((0,), (1,), targets=("sm_90a",))
-def factor_and_slice_in_branches(x, rows, flag):
-    """One branch multiplies a factor, the other half of its columns, and so on in a loop."""
-    a, b = a_and_b(x, rows, 192)
-    half = """
+HALF = """
         %l = tile.slice %p from 32 : !x -> !tile.tile<ROWSx32xTYPE>
         %m = tile.dot %l, %tb rows 32 plus %acc as !acc : !tile.tile<ROWSx32xTYPE>, !y -> !acc
         scf.yield %m : !acc
 """
-    added = f"""%d = scf.if %some -> (!acc) {{{multiplied("%p")}      }} else {{{half}      }}"""
-    body = FACTOR + loop(added) + "\n    %e = tile.dot %p, %t0 plus %s as !acc : !x, !y -> !acc" + store("%e")
-    first = 0 if flag else 32
+WAYS = {"whole": (multiplied("%p"), 0), "half": (HALF, 32)}
+
+
+@case(*((*ways, flag) for ways in (("whole", "half"), ("half", "whole")) for flag in (0, 1)), targets=("sm_90a",))
+def factor_and_slice_in_branches(x, rows, then, other, flag):
+    """One branch multiplies a factor and the other half of its columns, in a loop and after it."""
+    a, b = a_and_b(x, rows, 192)
+    added = f"""%d = scf.if %some -> (!acc) {{{WAYS[then][0]}      }} else {{{WAYS[other][0]}      }}"""
+    after = added.replace("%d", "%f").replace("%acc", "%e").replace("%tb", "%t0")
+    body = f"""{FACTOR}{loop(added)}
+    %e = tile.dot %p, %t0 plus %s as !acc : !x, !y -> !acc
+    {after}
+    %g = tile.dot %p, %t0 plus %f as !acc : !x, !y -> !acc
+"""
+    first = WAYS[then if flag else other][1]
     p, blocks = factor_of(x, a, b), blocks_of(matrix(b))
-    expected = p @ blocks[0] + sum(p[:, first:] @ block[first:] for block in blocks)
-    return simple(x, kernel("abo", body, "%flag: i32"), a, b, expected, i32(flag))
+    expected = 2 * p @ blocks[0] + sum(p[:, first:] @ block[first:] for block in [*blocks, blocks[0]])
+    return simple(x, kernel("abo", body + store("%g"), "%flag: i32"), a, b, expected, i32(flag))
 
 
 def exponentials(name, count):

@@ -41,8 +41,8 @@ void tile::appendRegisters(Value value, SmallVectorImpl<Value> &registers) {
   Value acc = begins(op) ? accumulatorOf(op) : Value();
   if (acc && begins(acc.getDefiningOp()))
     return appendRegisters(acc, registers);
-  if (auto part = dyn_cast_or_null<vector::ExtractStridedSliceOp>(op))
-    return appendRegisters(part.getSource(), registers);
+  if (isa_and_nonnull<vector::ExtractStridedSliceOp, SliceOp>(op))
+    return appendRegisters(op->getOperand(0), registers);
   if (auto joined = dyn_cast_or_null<vector::InsertStridedSliceOp>(op)) {
     appendRegisters(joined.getValueToStore(), registers);
     return appendRegisters(joined.getDest(), registers);
@@ -88,7 +88,8 @@ static LogicalResult checkUses(Value value) {
 /// or insert parts.
 static void appendUsers(Value value, SmallVectorImpl<Operation *> &users) {
   for (Operation *user : value.getUsers()) {
-    if (isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(user))
+    if (isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp,
+            SliceOp>(user))
       appendUsers(user->getResult(0), users);
     else
       users.push_back(user);

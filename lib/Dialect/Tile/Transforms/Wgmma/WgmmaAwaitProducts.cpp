@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
@@ -103,7 +104,8 @@ public:
 
 private:
   void merge(ArrayRef<DotOp> products);
-  void placeSlice(Value factor);
+  Value cloneSlice(Value value);
+  void placeSlices(const DenseSet<Value> &factors);
   void carry(Block &block);
   Operation *carry(Operation *op, Value factor);
   Operation *carry(scf::ForOp loop, Value factor);
@@ -126,18 +128,32 @@ void FactorCarrier::merge(ArrayRef<DotOp> products) {
     eliminateCommonSubExpressions(b, dominance, role);
 }
 
-/// Moves a slice of registers, which costs nothing, to the definition of the
-/// tile.
-void FactorCarrier::placeSlice(Value factor) {
-  auto slice = factor.getDefiningOp<SliceOp>();
+/// Computes a slice of a tile again, at the insertion point.
+Value FactorCarrier::cloneSlice(Value value) {
+  auto slice = value.getDefiningOp<SliceOp>();
   if (!slice)
-    return;
-  Value whole = slice.getInput();
-  placeSlice(whole);
-  if (whole.getParentRegion() != factor.getParentRegion()) {
-    b.setInsertionPointAfterValue(whole);
-    slice->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
-  }
+    return value;
+  IRMapping inputs;
+  inputs.map(slice.getInput(), cloneSlice(slice.getInput()));
+  return b.clone(*slice, inputs)->getResult(0);
+}
+
+/// Computes slices of factors, which are registers and cost nothing, at each
+/// use, so that only whole tiles are carried and awaited.
+void FactorCarrier::placeSlices(const DenseSet<Value> &factors) {
+  SmallVector<SliceOp> slices;
+  role.walk([&](SliceOp slice) {
+    if (factors.contains(wholeOf(slice)))
+      slices.push_back(slice);
+  });
+  for (SliceOp slice : slices)
+    for (OpOperand &use : llvm::make_early_inc_range(slice->getUses()))
+      if (!isa<SliceOp>(use.getOwner())) {
+        b.setInsertionPoint(use.getOwner());
+        use.set(cloneSlice(slice));
+      }
+  for (SliceOp slice : llvm::reverse(slices))
+    b.eraseOp(slice);
 }
 
 /// Returns the loop that replaces `loop` and carries the factor.
@@ -185,10 +201,10 @@ Operation *FactorCarrier::carry(Operation *op, Value factor) {
 static SetVector<Value> factorsFromOutside(Operation *op) {
   SetVector<Value> factors;
   op->walk([&](DotOp product) {
-    TypedValue<TileType> a = product.getA();
-    if (a.getType().inFragments() &&
-        !op->isAncestor(a.getParentRegion()->getParentOp()))
-      factors.insert(a);
+    Value factor = wholeOf(product.getA());
+    if (product.getA().getType().inFragments() &&
+        !op->isAncestor(factor.getParentRegion()->getParentOp()))
+      factors.insert(factor);
   });
   return factors;
 }
@@ -215,8 +231,10 @@ void FactorCarrier::run() {
       products.push_back(product);
   });
   merge(products);
+  DenseSet<Value> factors;
   for (DotOp product : products)
-    placeSlice(product.getA());
+    factors.insert(wholeOf(product.getA()));
+  placeSlices(factors);
   carry(role.getBody().front());
 }
 
@@ -343,6 +361,12 @@ void Awaiter::takeTurns(scf::ForOp loop) {
 // Waits
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` is a product, or a slice that only products use.
+bool isOfProduct(Operation *op) {
+  return isa<DotOp>(op) ||
+         (isa<SliceOp>(op) && llvm::all_of(op->getUsers(), isOfProduct));
+}
+
 /// Whether `product` has to be complete before `op`, which uses the result,
 /// overwrites a factor in shared memory, or uses the registers of a factor.
 bool Awaiter::needs(Operation *op, DotOp product) {
@@ -354,7 +378,7 @@ bool Awaiter::needs(Operation *op, DotOp product) {
                     cast<TileType>(op->getResult(0).getType()).getSmem() &&
                     op->getResult(0).getType() == a.getType();
   bool takesFactor =
-      a.getType().inFragments() && !isa<DotOp, SliceOp>(op) &&
+      a.getType().inFragments() && !isOfProduct(op) &&
       llvm::is_contained(llvm::map_range(op->getOperands(), wholeOf),
                          wholeOf(a));
   return overwrites || takesFactor ||
@@ -377,7 +401,7 @@ void Awaiter::await(size_t count) {
           return wholeOf(later.getA()) == wholeOf(product.getA());
         });
     if (product.getA().getType().inFragments() && !isReadLater)
-      values.insert(product.getA());
+      values.insert(wholeOf(product.getA()));
   }
   ValueRange awaited = values.getArrayRef();
   auto wait =
