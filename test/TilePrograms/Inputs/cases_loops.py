@@ -416,3 +416,126 @@ def products_of_a_loop_under_a_condition(x, rows):
 def no_products_of_a_loop_under_a_condition(x, rows):
     """An operand says that a loop adds no products."""
     return loop_under_a_condition(x, rows, 0)
+
+
+@case((0,), (1,))
+def products_in_both_branches(x, rows, flag):
+    """Both branches multiply into one region of memory."""
+    a, b = a_and_b(x, rows, 128)
+    product = """
+      %m = tile.dot %ta, BLOCK transpose_b {tile.region = #tile.region<name = "D">} : !x, !y -> !acc
+      scf.yield %m : !acc
+"""
+    body = f"""{LOAD_A}{LOAD_B}
+    %tc = tile.load %vb[%c64] : !v -> !y{FLAG}
+    %d = scf.if %some -> (!acc) {{{product.replace("BLOCK", "%tc")}    }} else {{{product.replace("BLOCK", "%tb")}    }}
+"""
+    expected = matrix(a) @ blocks_of(matrix(b))[flag].T
+    return simple(x, kernel("abo", body + store("%d"), "%flag: i32"), a, b, expected, i32(flag))
+
+
+# p = cast(a·b0ᵀ), which the products of the cases below have in registers on Hopper.
+FACTOR = PRODUCT.replace("%tb", "%t0").replace("%s ", "%s0 ") + "\n    %p = tile.cast %s0 : !acc to !x" + FLAG
+
+
+def factor_of(x, a, b):
+    return round_to(x.dtype, matrix(a) @ matrix(b)[:64].T)
+
+
+@case((0,), (1,), targets=("sm_90a",))
+def factor_that_a_branch_chooses(x, rows, flag):
+    """One branch yields a factor, the other multiplies it, and a later product takes it, too."""
+    a, b = a_and_b(x, rows, 128)
+    body = """
+    %tc = tile.load %vb[%c64] : !v -> !y
+    %q = scf.if %some -> (!x) {
+      scf.yield %p : !x
+    } else {
+      %m = tile.dot %p, %tc transpose_b : !x, !y -> !acc
+      %h = tile.cast %m : !acc to !x
+      scf.yield %h : !x
+    }
+    %e = tile.dot %q, %t0 : !x, !y -> !acc
+    %f = tile.dot %p, %t0 plus %e as !acc : !x, !y -> !acc
+"""
+    first, second = blocks_of(matrix(b))
+    p = factor_of(x, a, b)
+    q = p if flag else round_to(x.dtype, p @ second.T)
+    return simple(x, kernel("abo", FACTOR + body + store("%f"), "%flag: i32"), a, b, (p + q) @ first, i32(flag))
+
+
+def multiplied(left, options=""):
+    """A branch that adds a product with %tb to %acc."""
+    return f"""
+        %m = tile.dot {left}, %tb {options} plus %acc as !acc : !x, !y -> !acc
+        scf.yield %m : !acc
+"""
+
+
+@case((0,), (1,), targets=("sm_90a",))
+def factor_in_branch_of_branch(x, rows, flag):
+    """A branch of a branch and the other branch multiply one factor."""
+    a, b = a_and_b(x, rows, 192)
+    inner = f"""
+      %inner = scf.if %some -> (!acc) {{{multiplied("%p")}      }} else {{
+        scf.yield %acc : !acc
+      }}
+      scf.yield %inner : !acc
+"""
+    body = f"""%d = scf.if %some -> (!acc) {{{inner}      }} else {{{multiplied("%p", "negate")}      }}"""
+    expected = (1 if flag else -1) * sum(factor_of(x, a, b) @ block for block in blocks_of(matrix(b)))
+    return simple(x, kernel("abo", FACTOR + loop(body) + store(), "%flag: i32"), a, b, expected, i32(flag))
+
+
+HALF = """
+        %l = tile.slice %p from 32 : !x -> !tile.tile<ROWSx32xTYPE>
+        %m = tile.dot %l, %tb rows 32 plus %acc as !acc : !tile.tile<ROWSx32xTYPE>, !y -> !acc
+        scf.yield %m : !acc
+"""
+WAYS = {"whole": (multiplied("%p"), 0), "half": (HALF, 32)}
+
+
+@case(*((*ways, flag) for ways in (("whole", "half"), ("half", "whole")) for flag in (0, 1)), targets=("sm_90a",))
+def factor_and_slice_in_branches(x, rows, then, other, flag):
+    """One branch multiplies a factor and the other half of its columns, in a loop and after it."""
+    a, b = a_and_b(x, rows, 192)
+    added = f"""%d = scf.if %some -> (!acc) {{{WAYS[then][0]}      }} else {{{WAYS[other][0]}      }}"""
+    after = added.replace("%d", "%f").replace("%acc", "%e").replace("%tb", "%t0")
+    body = f"""{FACTOR}{loop(added)}
+    %e = tile.dot %p, %t0 plus %s as !acc : !x, !y -> !acc
+    {after}
+    %g = tile.dot %p, %t0 plus %f as !acc : !x, !y -> !acc
+"""
+    first = WAYS[then if flag else other][1]
+    p, blocks = factor_of(x, a, b), blocks_of(matrix(b))
+    expected = 2 * p @ blocks[0] + sum(p[:, first:] @ block[first:] for block in [*blocks, blocks[0]])
+    return simple(x, kernel("abo", body + store("%g"), "%flag: i32"), a, b, expected, i32(flag))
+
+
+def exponentials(name, count):
+    """exp2(x - max(0, its row's maximum)) of %s, `count` times, cast to %p_<name>."""
+    steps = ["%s"]
+    text = ""
+    for n in range(count):
+        text += f"""
+    %m_{name}{n}, %alpha_{name}{n} = tile.row_max {steps[-1]}, %low scale 1.0 threshold 0.0 : !acc, !row
+    %x_{name}{n} = tile.exp2 {steps[-1]}, %m_{name}{n} scale 1.0 : !acc, !row"""
+        steps.append(f"%x_{name}{n}")
+    return f"{text}\n    %p_{name} = tile.cast {steps[-1]} : !acc to !x\n"
+
+
+@case(targets=("sm_90a",))
+def factor_computed_twice(x, rows):
+    """Two factors come from one tile by the same ops, each of which uses the last value twice."""
+    a, b = a_and_b(x, rows)
+    count = 32
+    body = f"""{PRODUCT}
+    %low = tile.fill 0.0 : !row{exponentials("a", count)}{exponentials("b", count)}
+    %e = tile.dot %p_a, %tb : !x, !y -> !acc
+    %f = tile.dot %p_b, %tb plus %e as !acc : !x, !y -> !acc
+"""
+    p = matrix(a) @ matrix(b).T
+    for _ in range(count):
+        p = np.exp2(p - np.maximum(p.max(-1, keepdims=True), 0))
+    expected = 2 * round_to(x.dtype, p) @ matrix(b)
+    return simple(x, kernel("abo", body + store("%f")), a, b, expected)

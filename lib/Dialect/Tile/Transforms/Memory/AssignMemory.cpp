@@ -452,7 +452,9 @@ static LogicalResult expectOnePlace(Operation *op, Value left, Value right) {
   if (left.getType() == right.getType())
     return success();
   return op->emitOpError() << "expected a tile in one place on all ways, got "
-                           << left.getType() << " and " << right.getType();
+                           << left.getType() << " and " << right.getType()
+                           << "; let products with one tile.region make both, "
+                              "or store each where it is made";
 }
 
 /// A tile that a loop carries has the place of its initial value.

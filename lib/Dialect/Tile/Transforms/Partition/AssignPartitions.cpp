@@ -76,7 +76,7 @@ private:
   SmallVector<Edge> edges;
   llvm::DenseMap<Operation *, SmallVector<unsigned>> edgesOf;
   llvm::DenseMap<Operation *, const RoleRule *> rules;
-  llvm::DenseMap<Operation *, unsigned> instances, rounds;
+  llvm::DenseMap<Operation *, unsigned> instances, rounds, ordersBehind;
   llvm::DenseMap<Operation *, std::pair<unsigned, unsigned>> stageAndOrder;
 };
 
@@ -201,11 +201,14 @@ unsigned Assigner::roundsOf(Operation *op) {
 unsigned Assigner::orderBehindProducts(Operation *op) {
   if (isa<DotOp>(op))
     return stageAndOrder.lookup(op).second;
+  auto [known, isNew] = ordersBehind.try_emplace(op, 0);
+  if (!isNew)
+    return known->second;
   unsigned last = 0;
   for (unsigned number : edgesOf[op])
     if (isFedBy(op, edges[number]))
       last = std::max(last, orderBehindProducts(edges[number].source.op()));
-  return last;
+  return ordersBehind[op] = last;
 }
 
 /// Orders the ops of the role that `op` depends on, except products, before the

@@ -41,8 +41,8 @@ void tile::appendRegisters(Value value, SmallVectorImpl<Value> &registers) {
   Value acc = begins(op) ? accumulatorOf(op) : Value();
   if (acc && begins(acc.getDefiningOp()))
     return appendRegisters(acc, registers);
-  if (auto part = dyn_cast_or_null<vector::ExtractStridedSliceOp>(op))
-    return appendRegisters(part.getSource(), registers);
+  if (isa_and_nonnull<vector::ExtractStridedSliceOp, SliceOp>(op))
+    return appendRegisters(op->getOperand(0), registers);
   if (auto joined = dyn_cast_or_null<vector::InsertStridedSliceOp>(op)) {
     appendRegisters(joined.getValueToStore(), registers);
     return appendRegisters(joined.getDest(), registers);
@@ -88,7 +88,8 @@ static LogicalResult checkUses(Value value) {
 /// or insert parts.
 static void appendUsers(Value value, SmallVectorImpl<Operation *> &users) {
   for (Operation *user : value.getUsers()) {
-    if (isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(user))
+    if (isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp,
+            SliceOp>(user))
       appendUsers(user->getResult(0), users);
     else
       users.push_back(user);
@@ -104,9 +105,10 @@ static bool isBehind(Operation *user, Operation *op) {
 }
 
 /// Checks the ops that use `a`, which `product` reads: between the product and
-/// `wait`, which returns it, only products and waits may use it, and after the
-/// wait no op may.
-static LogicalResult checkTakers(Value a, Operation *product, Operation *wait,
+/// `waits`, one on each way, which return it, only products and waits may use
+/// it, and after these no op may.
+static LogicalResult checkTakers(Value a, Operation *product,
+                                 ArrayRef<Operation *> waits,
                                  ArrayRef<Operation *> takers) {
   auto loop = product->getParentOfType<LoopLikeOpInterface>();
   if (loop && loop.isDefinedOutsideOfLoop(a))
@@ -116,12 +118,41 @@ static LogicalResult checkTakers(Value a, Operation *product, Operation *wait,
               "to carry what the wait for this product hands on";
   for (Operation *taker : takers) {
     bool isTogether = begins(taker) || isa<WgmmaWaitOp, WaitDotsOp>(taker);
-    if (isBehind(taker, isTogether ? wait : product))
+    if (llvm::any_of(isTogether ? waits : ArrayRef(product),
+                     [&](Operation *op) { return isBehind(taker, op); }))
       return taker->emitError()
              << "Y1: uses registers that a product may still read: expected "
                 "what the wait for the product hands on";
   }
   return success();
+}
+
+/// Returns the waits for `product` among `takers`: the first one after it in
+/// its block, or one in each branch of an op there; none if a way has none.
+static SmallVector<Operation *> waitsFor(Operation *product,
+                                         ArrayRef<Operation *> takers) {
+  Operation *first = nullptr;
+  SmallVector<Operation *> waits;
+  for (Operation *taker : takers) {
+    Operation *at = product->getBlock()->findAncestorOpInBlock(*taker);
+    if (!isa<WgmmaWaitOp, WaitDotsOp>(taker) || !at ||
+        !product->isBeforeInBlock(at))
+      continue;
+    if (!first || at->isBeforeInBlock(first)) {
+      first = at;
+      waits.clear();
+    }
+    if (at == first)
+      waits.push_back(taker);
+  }
+  auto waitsIn = [&](Region &way) {
+    return llvm::any_of(waits, [&](Operation *wait) {
+      return way.isAncestor(wait->getParentRegion());
+    });
+  };
+  if (first && !llvm::all_of(first->getRegions(), waitsIn))
+    waits.clear();
+  return waits;
 }
 
 /// Checks that the wait for a product also returns A, and so keeps its
@@ -135,13 +166,13 @@ static LogicalResult checkFactor(Operation *product) {
   for (Value value : registers) {
     SmallVector<Operation *> takers;
     appendUsers(value, takers);
-    auto wait = llvm::find_if(takers, llvm::IsaPred<WgmmaWaitOp, WaitDotsOp>);
-    if (wait == takers.end())
+    SmallVector<Operation *> waits = waitsFor(product, takers);
+    if (waits.empty())
       return product->emitError()
              << "Y1: reads A from registers that no wait hands on: expected "
                 "the wait for this product to name them, so that nothing is "
                 "written there before";
-    if (failed(checkTakers(value, product, *wait, takers)))
+    if (failed(checkTakers(value, product, waits, takers)))
       return failure();
   }
   return success();

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
@@ -54,15 +55,38 @@ void replaceBehind(Operation *op, Value value, Value result) {
   });
 }
 
-/// Whether `a` and `b` are computed from the same values by equal ops.
-bool isSame(Value a, Value b) {
-  if (a == b)
+/// Decides whether values are computed from the same values by equal ops, each
+/// pair of ops once.
+class Sameness {
+public:
+  static bool holds(Value a, Value b) { return Sameness().compare(a, b); }
+
+private:
+  bool compare(Value a, Value b);
+  bool compareAll(ValueRange left, ValueRange right) {
+    return llvm::all_of_zip(left, right,
+                            [this](Value a, Value b) { return compare(a, b); });
+  }
+
+  /// Pairs that are equal if all pairs are. The first unequal pair ends the
+  /// comparison.
+  DenseSet<std::pair<Value, Value>> assumed;
+};
+
+bool Sameness::compare(Value a, Value b) {
+  if (a == b || assumed.contains({a, b}))
     return true;
-  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
-  return left && right && left->getName() == right->getName() &&
-         left->getAttrDictionary() == right->getAttrDictionary() &&
-         left->getNumOperands() == right->getNumOperands() &&
-         llvm::all_of_zip(left->getOperands(), right->getOperands(), isSame);
+  auto left = dyn_cast<OpResult>(a), right = dyn_cast<OpResult>(b);
+  if (!left || !right || left.getResultNumber() != right.getResultNumber() ||
+      !isMemoryEffectFree(left.getOwner()))
+    return false;
+  assumed.insert({a, b});
+  return OperationEquivalence::isEquivalentTo(
+      left.getOwner(), right.getOwner(),
+      [&](Value x, Value y) { return success(compare(x, y)); },
+      [&](Value x, Value y) { assumed.insert({x, y}); },
+      OperationEquivalence::IgnoreLocations,
+      [&](ValueRange x, ValueRange y) { return success(compareAll(x, y)); });
 }
 
 /// Carries first factors in registers through loops and branches. If such a
@@ -80,10 +104,12 @@ public:
 
 private:
   void merge(ArrayRef<DotOp> products);
-  Value placeSlice(Value factor);
-  void carry(DotOp product);
-  Value carry(scf::ForOp loop, Value factor);
-  void carry(scf::IfOp branch, Value factor);
+  Value cloneSlice(Value value);
+  void placeSlices(const DenseSet<Value> &factors);
+  void carry(Block &block);
+  Operation *carry(Operation *op, Value factor);
+  Operation *carry(scf::ForOp loop, Value factor);
+  Operation *carry(scf::IfOp branch, Value factor);
 
   RoleOp role;
   IRRewriter b;
@@ -95,76 +121,106 @@ void FactorCarrier::merge(ArrayRef<DotOp> products) {
   bool hasSame = false;
   for (DotOp left : products)
     for (DotOp right : products)
-      hasSame |=
-          left.getA() != right.getA() && isSame(left.getA(), right.getA());
+      hasSame |= left.getA() != right.getA() &&
+                 Sameness::holds(left.getA(), right.getA());
   DominanceInfo dominance(role);
   if (hasSame)
     eliminateCommonSubExpressions(b, dominance, role);
 }
 
-/// Moves a slice of registers, which costs nothing, to the definition of the
-/// tile.
-Value FactorCarrier::placeSlice(Value factor) {
-  auto slice = factor.getDefiningOp<SliceOp>();
+/// Computes a slice of a tile again, at the insertion point.
+Value FactorCarrier::cloneSlice(Value value) {
+  auto slice = value.getDefiningOp<SliceOp>();
   if (!slice)
-    return factor;
-  Value whole = placeSlice(slice.getInput());
-  if (whole.getParentRegion() != factor.getParentRegion()) {
-    b.setInsertionPointAfterValue(whole);
-    slice->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
-  }
-  return factor;
+    return value;
+  IRMapping inputs;
+  inputs.map(slice.getInput(), cloneSlice(slice.getInput()));
+  return b.clone(*slice, inputs)->getResult(0);
 }
 
-/// Returns the factor inside of the loop.
-Value FactorCarrier::carry(scf::ForOp loop, Value factor) {
+/// Computes slices of factors, which are registers and cost nothing, at each
+/// use, so that only whole tiles are carried and awaited.
+void FactorCarrier::placeSlices(const DenseSet<Value> &factors) {
+  SmallVector<SliceOp> slices;
+  role.walk([&](SliceOp slice) {
+    if (factors.contains(wholeOf(slice)))
+      slices.push_back(slice);
+  });
+  for (SliceOp slice : slices)
+    for (OpOperand &use : llvm::make_early_inc_range(slice->getUses()))
+      if (!isa<SliceOp>(use.getOwner())) {
+        b.setInsertionPoint(use.getOwner());
+        use.set(cloneSlice(slice));
+      }
+  for (SliceOp slice : llvm::reverse(slices))
+    b.eraseOp(slice);
+}
+
+/// Returns the loop that replaces `loop` and carries the factor.
+Operation *FactorCarrier::carry(scf::ForOp loop, Value factor) {
   b.setInsertionPoint(loop);
-  auto made = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+  return *loop.replaceWithAdditionalYields(
       b, factor, /*replaceInitOperandUsesInLoop=*/true,
       [](OpBuilder &, Location, ArrayRef<BlockArgument> args) {
         return SmallVector<Value>(args);
-      }));
-  replaceBehind(made, factor, made.getResults().back());
-  return made.getRegionIterArgs().back();
+      });
 }
 
-void FactorCarrier::carry(scf::IfOp branch, Value factor) {
-  if (branch.getNumResults() &&
-      llvm::is_contained(branch.thenYield().getOperands(), factor))
-    return;
+/// Returns the branch that replaces `branch` and yields the factor on both
+/// ways.
+Operation *FactorCarrier::carry(scf::IfOp branch, Value factor) {
   b.setInsertionPoint(branch);
   SmallVector<Type> types(branch.getResultTypes());
   types.push_back(factor.getType());
   auto made =
       scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(),
-                        /*withElseRegion=*/true);
-  auto fill = [&](Block *from, Block *to) {
-    if (from)
-      b.mergeBlocks(from, to);
-    if (to->mightHaveTerminator())
-      return to->getTerminator()->insertOperands(branch.getNumResults(),
-                                                 factor);
-    b.setInsertionPointToEnd(to);
-    scf::YieldOp::create(b, branch.getLoc(), factor);
-  };
-  fill(branch.thenBlock(), made.thenBlock());
-  fill(branch.elseBlock(), made.elseBlock());
+                        /*addThenBlock=*/false, /*addElseBlock=*/false);
+  for (auto [from, to] : llvm::zip(branch->getRegions(), made->getRegions())) {
+    to.takeBody(from);
+    if (to.empty()) {
+      b.createBlock(&to);
+      scf::YieldOp::create(b, branch.getLoc());
+    }
+    to.front().getTerminator()->insertOperands(branch.getNumResults(), factor);
+  }
   b.replaceOp(branch, made.getResults().drop_back());
-  replaceBehind(made, factor, made.getResults().back());
+  return made;
 }
 
-void FactorCarrier::carry(DotOp product) {
-  Value factor = placeSlice(product.getA());
-  SmallVector<Operation *> around;
-  for (Operation *op = product->getParentOp();
-       op != role && !op->isAncestor(factor.getParentRegion()->getParentOp());
-       op = op->getParentOp())
-    around.push_back(op);
-  for (Operation *op : llvm::reverse(around)) {
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      factor = carry(loop, factor);
-    else
-      carry(cast<scf::IfOp>(op), factor);
+/// Returns the op that replaces `op` and has the factor as its last result,
+/// which later ops use.
+Operation *FactorCarrier::carry(Operation *op, Value factor) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  Operation *made =
+      loop ? carry(loop, factor) : carry(cast<scf::IfOp>(op), factor);
+  replaceBehind(made, factor, made->getResults().back());
+  return made;
+}
+
+/// Returns the factors in registers of products in `op` that are from outside.
+static SetVector<Value> factorsFromOutside(Operation *op) {
+  SetVector<Value> factors;
+  op->walk([&](DotOp product) {
+    Value factor = wholeOf(product.getA());
+    if (product.getA().getType().inFragments() &&
+        !op->isAncestor(factor.getParentRegion()->getParentOp()))
+      factors.insert(factor);
+  });
+  return factors;
+}
+
+/// Carries factors through the ops of `block`, from the outside to the inside,
+/// so that each loop or branch gets each factor once.
+void FactorCarrier::carry(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<scf::ForOp, scf::IfOp>(op))
+      continue;
+    Operation *made = &op;
+    for (Value factor : factorsFromOutside(&op))
+      made = carry(made, factor);
+    for (Region &region : made->getRegions())
+      if (!region.empty())
+        carry(region.front());
   }
 }
 
@@ -175,8 +231,11 @@ void FactorCarrier::run() {
       products.push_back(product);
   });
   merge(products);
+  DenseSet<Value> factors;
   for (DotOp product : products)
-    carry(product);
+    factors.insert(wholeOf(product.getA()));
+  placeSlices(factors);
+  carry(role.getBody().front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -280,8 +339,8 @@ bool canTakeTurns(ArrayRef<RoleOp> roles) {
     scf::ForOp loop = loops.front();
     if (!first)
       first = loop;
-    if (!isSame(loop.getLowerBound(), first.getLowerBound()) ||
-        !isSame(loop.getUpperBound(), first.getUpperBound()) ||
+    if (!Sameness::holds(loop.getLowerBound(), first.getLowerBound()) ||
+        !Sameness::holds(loop.getUpperBound(), first.getUpperBound()) ||
         RotatedProducts::of(loop).inside.size() !=
             RotatedProducts::of(first).inside.size())
       return false;
@@ -302,6 +361,12 @@ void Awaiter::takeTurns(scf::ForOp loop) {
 // Waits
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` is a product, or a slice that only products use.
+bool isOfProduct(Operation *op) {
+  return isa<DotOp>(op) ||
+         (isa<SliceOp>(op) && llvm::all_of(op->getUsers(), isOfProduct));
+}
+
 /// Whether `product` has to be complete before `op`, which uses the result,
 /// overwrites a factor in shared memory, or uses the registers of a factor.
 bool Awaiter::needs(Operation *op, DotOp product) {
@@ -313,7 +378,7 @@ bool Awaiter::needs(Operation *op, DotOp product) {
                     cast<TileType>(op->getResult(0).getType()).getSmem() &&
                     op->getResult(0).getType() == a.getType();
   bool takesFactor =
-      a.getType().inFragments() && !isa<DotOp, SliceOp>(op) &&
+      a.getType().inFragments() && !isOfProduct(op) &&
       llvm::is_contained(llvm::map_range(op->getOperands(), wholeOf),
                          wholeOf(a));
   return overwrites || takesFactor ||
@@ -336,7 +401,7 @@ void Awaiter::await(size_t count) {
           return wholeOf(later.getA()) == wholeOf(product.getA());
         });
     if (product.getA().getType().inFragments() && !isReadLater)
-      values.insert(product.getA());
+      values.insert(wholeOf(product.getA()));
   }
   ValueRange awaited = values.getArrayRef();
   auto wait =

@@ -74,7 +74,7 @@ gpu.module @carried {
     %n = memref.dim %a, %c1 : !t
     %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
     %first = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <128x64xbf16>
-    // expected-error@+1 {{expected a tile in one place on all ways, got '!tile.tile<128x64xbf16, #tile.smem<offset = 0>>' and '!tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>'}}
+    // expected-error@+1 {{expected a tile in one place on all ways, got '!tile.tile<128x64xbf16, #tile.smem<offset = 0>>' and '!tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>'; let products with one tile.region make both, or store each where it is made}}
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %first) -> (!tile.tile<128x64xbf16>) {
       %next = tile.load %as[%i] : !tile.view<?x64xbf16> -> <128x64xbf16>
       scf.yield %next : !tile.tile<128x64xbf16>
@@ -93,7 +93,7 @@ gpu.module @branch {
     %n = memref.dim %a, %c1 : !t
     %some = arith.cmpi ne, %n, %c0 : index
     %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
-    // expected-error@+1 {{expected a tile in one place on all ways, got '!tile.tile<64x64xbf16, #tile.smem<offset = 0>>' and '!tile.tile<64x64xbf16, #tile.fragment>'}}
+    // expected-error@+1 {{expected a tile in one place on all ways, got '!tile.tile<64x64xbf16, #tile.smem<offset = 0>>' and '!tile.tile<64x64xbf16, #tile.fragment>'; let products with one tile.region make both, or store each where it is made}}
     %r = scf.if %some -> (!tile.tile<64x64xbf16>) {
       %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
       scf.yield %x : !tile.tile<64x64xbf16>
