@@ -31,8 +31,8 @@ tile::ModifyOp buildScoreCode(mlir::ImplicitLocOpBuilder &b, AttentionOp op,
                               mlir::Value scores, const ScorePlace &place,
                               mlir::ValueRange captures);
 
-/// The value of a score region that exponentials are of, and a positive
-/// constant, of 2^-64 to 2^64, by which they multiply it. If the region ends in
+/// The score that a kernel computes, and the positive constant, from 2^-64 to
+/// 2^64, by which the softmax multiplies it. If the region ends in
 /// a product with such a constant, which may be reassociated, the softmax takes
 /// it into its own scale:
 ///   %t = ...; %c = 50.0; yield %t *<reassoc> %c   ->   {%t, 50}

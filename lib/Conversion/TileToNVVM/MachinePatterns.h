@@ -24,9 +24,9 @@ constexpr llvm::StringLiteral sharedMemorySymbol = "fmha_shared_memory";
 std::vector<KernelParameter> parametersOf(mlir::Operation *op);
 mlir::Value parameterOf(mlir::Operation *op, const std::string &name);
 
-/// Gives each wgmma that a wait passes A's registers on from, registers of its
-/// own. Elements of A may be equal and then share a register, and LLVM would
-/// copy it for the wait while the wgmma reads it:
+/// Copies A of each wgmma to separate registers, if a wait returns A. Equal
+/// elements of A would share a register otherwise, which LLVM would copy for
+/// the wait while the wgmma reads it:
 ///   %d = wgmma %a, ...; wgmma_wait of %d, %a
 ///   -> %own = asm "" (%a); %d = wgmma %own, ...; wgmma_wait of %d, %own
 void separateRegistersOfA(mlir::Operation *root);
