@@ -70,7 +70,7 @@ def compiled(tool, flags):
 
 def modelled_clocks(tool, flags):
     text = subprocess.run([tool, *flags, "--explain"], capture_output=True, text=True, check=True).stdout
-    found = re.search(r"^launch:.*?modelled\s+(\d+)\s+clk", text, re.S | re.M)
+    found = re.search(r"^launch:.*?model+ed\s+(\d+)\s+clk", text, re.S | re.M)
     return int(found[1]) if found else None
 
 

@@ -1,6 +1,6 @@
 """Draws what benchmark/hopper.py measured: a panel a head dim and mask, TFLOP/s over lengths, one line a candidate."""
 
-COLOURS = {"fmha": "#1b6ca8", "cudnn": "#3a8f3a", "triton": "#b0682c"}
+COLORS = {"fmha": "#1b6ca8", "cudnn": "#3a8f3a", "triton": "#b0682c"}
 NAMES = {"fmha": "fmha", "cudnn": "cuDNN", "triton": "Triton"}
 WIDTH, HEIGHT, LEFT, TOP, STEP_X, STEP_Y = 250, 170, 46, 54, 310, 240
 
@@ -24,7 +24,7 @@ def panel(cells, place, most):
     for n, length in enumerate(lengths):
         label = f"{length // 1024}k" if length >= 1024 else length
         parts.append(f'<text x="{across(n):.1f}" y="{y0 + HEIGHT + 16}" text-anchor="middle">{label}</text>')
-    for who, colour in COLOURS.items():
+    for who, color in COLORS.items():
         points = [
             (across(n), up(flops(entry["cell"]) / entry["measured"][who]["us"] * 1e-6))
             for n, entry in enumerate(cells)
@@ -32,8 +32,8 @@ def panel(cells, place, most):
         ]
         if points:
             line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-            parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
+            parts.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2"/>')
+            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color}"/>' for x, y in points]
     return parts
 
 
@@ -48,9 +48,9 @@ def draw(results):
     parts.append(f'<rect width="{wide}" height="{high}" fill="white"/>')
     machine = results["machine"]
     parts.append(f'<text x="{LEFT}" y="18">TFLOP/s over length, bf16, 16k tokens; {machine["gpu"]}, {results["date"]}</text>')
-    for n, (who, colour) in enumerate(COLOURS.items()):
+    for n, (who, color) in enumerate(COLORS.items()):
         if any(who in entry["measured"] for entry in results["cells"]):
-            parts.append(f'<rect x="{wide - 230 + 75 * n}" y="8" width="12" height="12" fill="{colour}"/>')
+            parts.append(f'<rect x="{wide - 230 + 75 * n}" y="8" width="12" height="12" fill="{color}"/>')
             parts.append(f'<text x="{wide - 214 + 75 * n}" y="18">{NAMES[who]}</text>')
     for place, cells in enumerate(columns.values()):
         parts += panel(cells, place, most)

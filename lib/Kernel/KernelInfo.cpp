@@ -241,7 +241,7 @@ struct StageText {
 constexpr StageText stageTexts[] = {{"tiled", "convert-fmha-to-tile"},
                                     {"placed", "tile-assign-memory"},
                                     {"specialised", "tile-warp-specialize"},
-                                    {"synchronised", "tile-lower-channels"},
+                                    {"synchronized", "tile-lower-channels"},
                                     {"machine", "tile-distribute"}};
 
 const StageText &textOf(KernelStage stage) {
@@ -254,7 +254,7 @@ struct Evidence {
        instructions = false;
 
   void add(Operation *op) {
-    roles |= isa<SpecialiseOp>(op);
+    roles |= isa<WarpSpecializeOp>(op);
     channels |= isa<ChannelOp>(op);
     bool isTile = isa_and_nonnull<TileDialect>(op->getDialect());
     bool onTiles = false;
@@ -267,7 +267,7 @@ struct Evidence {
         }
     tiles |= onTiles;
     instructions |=
-        isTile && !onTiles && !isa<ViewOp, SpecialiseOp, RoleOp>(op);
+        isTile && !onTiles && !isa<ViewOp, WarpSpecializeOp, RoleOp>(op);
   }
 };
 } // namespace
@@ -276,9 +276,9 @@ std::optional<KernelStage> tile::stageOf(gpu::GPUFuncOp func) {
   Evidence there;
   func.walk([&](Operation *op) { there.add(op); });
   if (there.channels)
-    return KernelStage::Specialised;
+    return KernelStage::Specialized;
   if (there.roles)
-    return KernelStage::Synchronised;
+    return KernelStage::Synchronized;
   if (there.places)
     return KernelStage::Placed;
   if (there.tiles)

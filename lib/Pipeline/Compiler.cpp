@@ -44,7 +44,7 @@ using namespace fmha;
 
 static constexpr std::pair<Level, llvm::StringLiteral> levelNames[] = {
     {Level::Attention, "attention"}, {Level::Tiled, "tiled"},
-    {Level::Placed, "placed"},       {Level::Specialised, "specialised"},
+    {Level::Placed, "placed"},       {Level::Specialized, "specialised"},
     {Level::Machine, "machine"},     {Level::NVVM, "nvvm"}};
 
 std::optional<Level> fmha::parseLevel(std::string_view name) {

@@ -38,7 +38,7 @@ private:
 
 } // namespace
 
-static void optimise(llvm::Module &module, llvm::TargetMachine *machine) {
+static void optimize(llvm::Module &module, llvm::TargetMachine *machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;
@@ -86,7 +86,7 @@ LogicalResult KernelSerializer::optimizeModule(llvm::Module &module,
     return failure();
   (*machine)->setOptLevel(llvm::CodeGenOptLevel(level));
   if (level > 0)
-    optimise(module, *machine);
+    optimize(module, *machine);
   widenComparisons(module);
   return success();
 }

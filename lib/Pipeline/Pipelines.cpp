@@ -62,7 +62,7 @@ void fmha::buildWarpSpecializePipeline(OpPassManager &kernel) {
   kernel.addPass(tile::createTileWgmmaLoopTiles());
 }
 
-static void addSpecialised(OpPassManager &pm, const PipelineOptions &options) {
+static void addSpecialized(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
   buildWarpSpecializePipeline(kernel);
   addVerifiers(kernel, options);
@@ -95,8 +95,8 @@ void fmha::addPhase(OpPassManager &pm, Level level,
     return addTiled(pm, options);
   case Level::Placed:
     return addPlaced(pm, options);
-  case Level::Specialised:
-    return addSpecialised(pm, options);
+  case Level::Specialized:
+    return addSpecialized(pm, options);
   case Level::Machine:
     return addMachine(pm, options);
   case Level::NVVM:
@@ -109,7 +109,7 @@ void fmha::addPtxPhase(OpPassManager &pm) {
 }
 
 static void addAllPhases(OpPassManager &pm, const PipelineOptions &options) {
-  for (Level level : {Level::Tiled, Level::Placed, Level::Specialised,
+  for (Level level : {Level::Tiled, Level::Placed, Level::Specialized,
                       Level::Machine, Level::NVVM})
     addPhase(pm, level, options);
   addPtxPhase(pm);

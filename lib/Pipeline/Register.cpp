@@ -101,7 +101,7 @@ constexpr Renaming renamings[] = {
     {"tile-wgmma-place", "tile-assign-memory", tile::KernelStage::Tiled,
      tile::createTileAssignMemory},
     {"tile-wgmma-distribute", "tile-distribute",
-     tile::KernelStage::Synchronised, tile::createTileDistribute}};
+     tile::KernelStage::Synchronized, tile::createTileDistribute}};
 
 void registerRenamedPasses() {
   for (const Renaming &one : renamings)

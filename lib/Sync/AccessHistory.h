@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_SYNC_ACCESSHISTORY_H
 #define FMHA_LIB_SYNC_ACCESSHISTORY_H
 
-#include "fmha/Sync/Synchronisation.h"
+#include "fmha/Sync/Synchronization.h"
 
 #include <array>
 #include <utility>

@@ -22,19 +22,19 @@ void Mbarriers::use(uint32_t agent, const Event &event) {
 void Mbarriers::init(uint32_t agent, const Event &event) {
   AgentState &self = run.agents[agent];
   BarrierState &state = run.barriers[event.barrier];
-  if (state.initialised)
+  if (state.initialized)
     run.report(event.source, std::nullopt,
-               "Y5: initialises barrier " + run.quote(event.barrier) +
+               "Y5: initializes barrier " + run.quote(event.barrier) +
                    " a second time; init_barrier belongs in the prologue");
   if (event.amount != run.program.barriers[event.barrier].arrivals)
     run.report(
         event.source, std::nullopt,
-        "Y3: initialises barrier " + run.quote(event.barrier) + " with " +
+        "Y3: initializes barrier " + run.quote(event.barrier) + " with " +
             std::to_string(event.amount) +
             " arrivals, but it is declared with " +
             std::to_string(run.program.barriers[event.barrier].arrivals));
   self.now.raise(laneOf(agent, Issue), ++self.tick);
-  state.initialised = true;
+  state.initialized = true;
   state.initAgent = agent;
   state.initTick = self.tick;
   state.pending = run.program.barriers[event.barrier].arrivals;
@@ -58,7 +58,7 @@ void Mbarriers::invalidate(uint32_t agent, const Event &event) {
       run.report(event.source, std::nullopt,
                  "Y8: invalidates barrier " + run.quote(event.barrier) +
                      ", which " + run.program.agents[other].name +
-                     " may still use: expected a synchronisation of the CTA "
+                     " may still use: expected a synchronization of the CTA "
                      "between");
   Tick seen = std::max(now[run.barrierLane(event.barrier)],
                        signalledBefore(now)[event.barrier]);
@@ -67,6 +67,6 @@ void Mbarriers::invalidate(uint32_t agent, const Event &event) {
         event.source, state.asyncSource,
         "Y8: invalidates barrier " + run.quote(event.barrier) +
             ", which may still be signalled: expected a thread that waits "
-            "for that phase before the synchronisation of the CTA");
-  state.initialised = false;
+            "for that phase before the synchronization of the CTA");
+  state.initialized = false;
 }

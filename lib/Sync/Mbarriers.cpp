@@ -34,10 +34,10 @@ void Mbarriers::checkReady(uint32_t agent, const Event &event) {
     return;
   const Clock &now = run.agents[agent].now;
   std::string missing;
-  if (!state.initialised)
+  if (!state.initialized)
     missing = "init_barrier";
   else if (now[laneOf(state.initAgent, Issue)] < state.initTick)
-    missing = "a synchronisation of the CTA after its init_barrier";
+    missing = "a synchronization of the CTA after its init_barrier";
   else if (now[laneOf(state.initAgent, InitFenced)] < state.initTick)
     missing = "a fence mbarrier_init after its init_barrier";
   if (missing.empty())

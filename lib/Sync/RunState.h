@@ -80,7 +80,7 @@ struct BarrierState {
   Tick count = 0, before = 0;
   /// Waiters for the last complete phase.
   std::vector<Waiter> waiters = {};
-  bool initialised = false, misused = false;
+  bool initialized = false, misused = false;
   uint32_t initAgent = 0;
   Tick initTick = 0;
   /// The last phase that a unit signals, and the op that requests the signal.
@@ -128,7 +128,7 @@ public:
   uint32_t groupLane(uint32_t agent) const;
   /// Returns the agent's next event, or null at the end of its order.
   const Event *nextEvent(uint32_t agent) const;
-  /// Records that the agent's own warps synchronise. They must do so before a
+  /// Records that the agent's own warps synchronize. They must do so before a
   /// wgmma reads what each of them has written.
   void meet(uint32_t agent, const Clock &others);
   void report(uint32_t source, std::optional<uint32_t> other, std::string text);

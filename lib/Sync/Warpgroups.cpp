@@ -98,7 +98,7 @@ void Warpgroups::arriveNamed(uint32_t agent, const Event &event) {
     run.report(event.source, std::nullopt,
                "Y3: may come to " + name +
                    " before those of the time before are through, and so count "
-                   "with them: expected a synchronisation that follows from "
+                   "with them: expected a synchronization that follows from "
                    "them");
   if (state.pending == 0) {
     state.threads = state.pending = unsigned(event.amount);

@@ -208,7 +208,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     how many CTAs an SM has at once. schedule is all of
     it, as an attribute
     '#fmha.schedule<...>', which a module has on its op instead; if it names no target
-    it is for `target`. verify_kernels verifies capacities and synchronisation at each
+    it is for `target`. verify_kernels verifies capacities and synchronization at each
     level. Raises CompileError.
     """
     if schedule is not None and module is not None:

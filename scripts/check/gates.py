@@ -223,11 +223,11 @@ def gate_words(root, limits=LINES_OF_AVOIDED_WORDS):
     return violations
 
 
-def gate_licence(root):
-    """A C++ file begins with the licence header."""
+def gate_license(root):
+    """A C++ file begins with the license header."""
     wanted = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
     return [
-        f"{relative(root, path)}:1: no licence header (see include/fmha/PTX/Sim/Simulator.h)"
+        f"{relative(root, path)}:1: no license header (see include/fmha/PTX/Sim/Simulator.h)"
         for path in tracked(root, CXX, ("include", "lib", "tools", "python"))
         if wanted not in "\n".join(lines_of(path)[:12])
     ]

@@ -186,7 +186,7 @@ def window(random, a, b, c, k):
 
 
 def cancel(random, a, b, c, k):
-    """Neighbouring products cancel, all but their last bits."""
+    """Neighboring products cancel, all but their last bits."""
     left, right = a.near((M, k), 0, 6), b.near((N, k), 0, 6)
     sign = a.build(1, 0, 0)
     left[:, 1::2] = left[:, 0::2] ^ sign

@@ -55,7 +55,7 @@ elseif(FMHA_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=function>
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
-  # GCC's guess at uninitialised values misfires in instrumented code, as its
+  # GCC's guess at uninitialized values misfires in instrumented code, as its
   # manual says; AddressSanitizer's build is not the one that looks for them.
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=address,undefined)

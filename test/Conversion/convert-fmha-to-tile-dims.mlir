@@ -29,7 +29,7 @@
 // CHECK: gpu.module @fmha_fwd_kernel_1 {
 // CHECK: tile.dot {{.*}} -> <128x256xf32>
 
-// 512 columns of O are two passes of 256, neighbours in the grid; only the first, whose
+// 512 columns of O are two passes of 256, neighbors in the grid; only the first, whose
 // column is 0, has rows of LSE to write.
 // CHECK: gpu.module @fmha_fwd_kernel_2 {
 // CHECK: %[[LENGTH:.*]] = memref.dim %arg0, %c1

@@ -1,6 +1,6 @@
 // RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1 splits=3' --convert-fmha-to-tile | FileCheck %s
 
-// Part p of n blocks begins with block min(p * ceil(n / 3), n). Parts of a row block are neighbours in the grid; what they write
+// Part p of n blocks begins with block min(p * ceil(n / 3), n). Parts of a row block are neighbors in the grid; what they write
 // lies part behind part. The sink and the LSE are the second kernel's.
 
 // CHECK-LABEL: gpu.func @fmha_fwd(

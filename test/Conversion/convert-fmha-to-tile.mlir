@@ -30,7 +30,7 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l) {
 // CHECK: %[[REST:.*]] = arith.divui %[[ID]], %[[ROWBLOCKS]]
 // CHECK: %[[HEAD:.*]] = arith.remui %[[REST]], %[[HEADS]]
 // CHECK: %[[BATCH:.*]] = arith.divui %[[REST]], %[[HEADS]]
-// Query heads share a KV head in groups of neighbours.
+// Query heads share a KV head in groups of neighbors.
 // CHECK: %[[GROUP:.*]] = arith.divui %[[HEADS]], %[[KVHEADS]]
 // CHECK: %[[KVHEAD:.*]] = arith.divui %[[HEAD]], %[[GROUP]]
 // CHECK: %[[FIRST:.*]] = arith.muli %[[ROWBLOCK]], %c128

@@ -1,4 +1,4 @@
-// wgmma and its neighbours as statements: what they hand on goes in and comes out in one register.
+// wgmma and its neighbors as statements: what they hand on goes in and comes out in one register.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tile-to-nvvm))' | FileCheck %s
 

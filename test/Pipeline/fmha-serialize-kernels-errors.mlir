@@ -1,4 +1,4 @@
-// Ops without a kernel that could be serialised.
+// Ops without a kernel that could be serialized.
 
 // RUN: fmha-opt %s --fmha-serialize-kernels --split-input-file --verify-diagnostics
 

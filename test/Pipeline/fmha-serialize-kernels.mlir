@@ -1,4 +1,4 @@
-// Serialising takes what an op names as its kernel, and leaves a binary as it is.
+// Serializing takes what an op names as its kernel, and leaves a binary as it is.
 
 // RUN: fmha-opt %s --fmha-serialize-kernels | FileCheck %s
 

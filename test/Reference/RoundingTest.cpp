@@ -52,7 +52,7 @@ TEST(Rounding, EveryPatternComesBack) {
     }
 }
 
-/// The neighbours of `value` are the pattern and the one before or after it;
+/// The neighbors of `value` are the pattern and the one before or after it;
 /// the result must be the nearer, or the even one.
 static void expectNearest(Element type, float value) {
   unsigned got = toBits(type, value);
@@ -86,7 +86,7 @@ TEST(Rounding, TakesTheNearestAndEvenAtTies) {
       expectNearest(type,
                     std::ldexp(float(random()) - 0x1p31f, -int(random() % 60)));
     }
-    // Exact ties between all neighbours.
+    // Exact ties between all neighbors.
     for (unsigned bits = 0; bits < 0x7F00; ++bits)
       if (!isNan(type, bits + 1) && !std::isinf(valueOf(type, bits + 1)))
         expectNearest(

@@ -8,12 +8,12 @@
 //
 // A keeper and a worker process two tiles: in each the keeper signals the
 // worker, and an MMA of the worker signals the keeper, by barriers that the
-// keeper reinitialises in between. The worker waits for the first one again.
+// keeper reinitializes in between. The worker waits for the first one again.
 // The program is sound; every test removes something.
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Sync/Synchronisation.h"
+#include "fmha/Sync/Synchronization.h"
 
 #include <gtest/gtest.h>
 
@@ -116,17 +116,17 @@ TEST(BarrierReinit, NothingUnderWayMaySignal) {
   EXPECT_NE(text.find("may still be signalled"), std::string::npos);
 }
 
-TEST(BarrierReinit, BarriersAreInvalidatedInitialisedFencedAndHandedOver) {
-  EXPECT_NE(without({{0, Invals}}).find("Y5: initialises barrier"),
+TEST(BarrierReinit, BarriersAreInvalidatedInitializedFencedAndHandedOver) {
+  EXPECT_NE(without({{0, Invals}}).find("Y5: initializes barrier"),
             std::string::npos);
   EXPECT_EQ(without({{1, Inits}}).substr(0, 2), "Y5");
   EXPECT_EQ(without({{1, InitFence}}).substr(0, 2), "Y5");
-  // The worker may come to a barrier before it is reinitialised, or ready.
+  // The worker may come to a barrier before it is reinitialized, or ready.
   EXPECT_NE(without({{1, Ready}}), "sound");
 }
 
 TEST(BarrierReinit, BarriersAreNotUsedInBetween) {
-  // Neither invalidated nor reinitialised: the second tile's parities are
+  // Neither invalidated nor reinitialized: the second tile's parities are
   // wrong.
   EXPECT_NE(without({{0, Invals}, {1, Inits}}), "sound");
 }

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Sync/Synchronisation.h"
+#include "fmha/Sync/Synchronization.h"
 
 #include <gtest/gtest.h>
 

@@ -132,10 +132,10 @@ def test_avoided_words_of_a_folder_have_its_limit(tree, limit, violations):
     assert all("2 lines" in text and "at most 1" in text for text in found)
 
 
-def test_licence_header_is_wanted(tree):
+def test_license_header_is_wanted(tree):
     tree("lib/A.cpp", HEADER)
     tree("lib/B.cpp", "int x;\n")
-    (violation,) = gates.gate_licence(tree.root)
+    (violation,) = gates.gate_license(tree.root)
     assert violation.startswith("lib/B.cpp")
 
 

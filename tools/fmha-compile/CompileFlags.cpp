@@ -44,7 +44,7 @@ void CompileFlags::add(FlagTable &table) {
   table.addText("dump-phases-to", "DIR",
                 "write every level to DIR/NN-LEVEL.mlir", dumpTo);
   table.addSwitch("verify-kernels",
-                  "verify capacities and synchronisation at each level "
+                  "verify capacities and synchronization at each level "
                   "(default); =false leaves it out",
                   [this](bool on) { verifyKernels = on; });
   table.addSwitch("verify-registers",

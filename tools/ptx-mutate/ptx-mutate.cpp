@@ -28,7 +28,7 @@ namespace {
 constexpr int schemaVersion = 1;
 
 const char *const description =
-    R"(Breaks the synchronisation of a PTX kernel in one place.
+    R"(Breaks the synchronization of a PTX kernel in one place.
 
 Without --id it lists every mutant as JSON: fences, waits and barriers deleted,
 arrives doubled, parities flipped, counts changed, stages moved. With --id it

@@ -19,7 +19,7 @@ def percentages(counts):
     return counts
 
 
-def summarise(rows):
+def summarize(rows):
     """Counts of verdicts: of all, by class, by kernel."""
     summary = {"all": collections.Counter(), "class": {}, "kernel": {}}
     for row in rows:
@@ -105,7 +105,7 @@ def argument_of(row):
 
 
 def markdown(facts, rows, arguments):
-    summary = summarise(rows)
+    summary = summarize(rows)
     used = {i for r in rows if r["verdict"] == "harmless" for i in r["by"]}
     lines = ["# How many broken kernels the simulator notices", "", headline(summary["all"]) + ".", ""]
     shares = ", ".join(f"{share} % {name}" for name, share in by_sites(summary, facts["sites_by_class"]).items())
@@ -123,7 +123,7 @@ def markdown(facts, rows, arguments):
 
 
 def write(path, facts, rows, arguments):
-    data = dict(schema_version=1, **facts, score=summarise(rows), percent_by_sites=by_sites(summarise(rows), facts["sites_by_class"]), mutants_run=rows)
+    data = dict(schema_version=1, **facts, score=summarize(rows), percent_by_sites=by_sites(summarize(rows), facts["sites_by_class"]), mutants_run=rows)
     # One mutant a line keeps a new report's difference readable.
     text = json.dumps(data | {"mutants_run": 0}, indent=1)
     body = ",\n".join("  " + json.dumps(row) for row in rows)

@@ -271,7 +271,7 @@ def main():
         todo, rows = run_all(options, sound, folder)
     harmless.mark(rows, named)
     harmless.mark_missing(rows, missing)
-    summary = report.summarise(rows)
+    summary = report.summarize(rows)
     if options.output:
         report.write(pathlib.Path(options.output), report.facts_of(options, sound, todo), rows, arguments)
     print(report.headline(summary["all"]))

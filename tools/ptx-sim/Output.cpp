@@ -270,14 +270,14 @@ std::string jsonError(const std::string &message, unsigned ptxLine) {
   return dump(json);
 }
 
-std::string textReport(const Summary &summary, Colour colour) {
+std::string textReport(const Summary &summary, Color color) {
   const LaunchResult &result = summary.comparison.first.result;
   const std::vector<Finding> &findings = summary.comparison.findings;
   std::string report;
   const DeadlockReport *deadlock = summary.comparison.deadlock();
   for (const Finding &finding : findings)
     report += describe(deadlock ? withoutWaitList(finding) : finding,
-                       summary.line.kernel, summary.text, colour);
+                       summary.line.kernel, summary.text, color);
   if (deadlock)
     report += describe(*deadlock);
   // Below the limit, only findings with the same id and line are dropped.

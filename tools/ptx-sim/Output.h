@@ -28,7 +28,7 @@ struct Summary {
 std::string jsonReport(const Summary &summary);
 /// Returns the same object if nothing ran: status "error".
 std::string jsonError(const std::string &message, unsigned ptxLine);
-std::string textReport(const Summary &summary, Colour colour);
+std::string textReport(const Summary &summary, Color color);
 std::string listEntries(const Module &module, bool json);
 
 } // namespace ptxsim::tool

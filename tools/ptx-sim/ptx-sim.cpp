@@ -88,10 +88,10 @@ void store(const Arguments &arguments, const Outcome &outcome) {
 }
 
 /// Enables colors only on a terminal (https://no-color.org).
-Colour colourOf(std::FILE *stream) {
+Color colorOf(std::FILE *stream) {
   const char *off = std::getenv("NO_COLOR");
   bool wanted = isatty(fileno(stream)) && !(off && *off);
-  return wanted ? Colour::Always : Colour::Never;
+  return wanted ? Color::Always : Color::Never;
 }
 
 int simulate(const Job &job) {
@@ -109,7 +109,7 @@ int simulate(const Job &job) {
     if (auto wrong = writeWhole(line.sarif, sarifLog(summary)))
       throw BadInput(*wrong);
   std::fputs(
-      (line.json ? jsonReport(summary) : textReport(summary, colourOf(stdout)))
+      (line.json ? jsonReport(summary) : textReport(summary, colorOf(stdout)))
           .c_str(),
       stdout);
   return codeOf(comparison.status);

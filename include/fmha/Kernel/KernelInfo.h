@@ -66,7 +66,7 @@ schedule::Schedule scheduleOf(mlir::Operation *func);
 schedule::Problem readOptionalOperands(mlir::Operation *func);
 
 /// The stage of a kernel in the order of the passes, according to its ops.
-enum class KernelStage { Tiled, Placed, Specialised, Synchronised, Machine };
+enum class KernelStage { Tiled, Placed, Specialized, Synchronized, Machine };
 
 /// Returns the stage of a kernel; nothing if it has no tile ops.
 std::optional<KernelStage> stageOf(mlir::gpu::GPUFuncOp func);

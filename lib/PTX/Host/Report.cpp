@@ -53,8 +53,8 @@ Json orNull(const std::string &text) {
 Json orNull(int number) { return number < 0 ? Json(nullptr) : Json(number); }
 
 /// Returns "\033[1;31mtext\033[0m" if colors are enabled.
-std::string painted(Colour colour, const char *code, const std::string &text) {
-  if (colour == Colour::Never)
+std::string painted(Color color, const char *code, const std::string &text) {
+  if (color == Color::Never)
     return text;
   return std::string("\033[") + code + "m" + text + "\033[0m";
 }
@@ -65,7 +65,7 @@ constexpr const char *bold = "1", *red = "1;31", *yellow = "1;33",
 /// Returns the line and a mark under `width` of its characters from `column`
 /// on; column 0 marks the first word.
 std::string excerpt(std::string_view text, unsigned line, unsigned column,
-                    unsigned width, Colour colour) {
+                    unsigned width, Color color) {
   std::string_view source = line ? lineOf(text, line) : std::string_view();
   size_t indent = source.find_first_not_of(" \t");
   if (indent == source.npos)
@@ -81,7 +81,7 @@ std::string excerpt(std::string_view text, unsigned line, unsigned column,
   size_t tail = std::min<size_t>(width ? width - 1 : 0, source.size() - at - 1);
   return " " + number + " | " + std::string(source) + "\n" +
          std::string(number.size() + 1, ' ') + " | " + before +
-         painted(colour, green, "^" + std::string(tail, '~')) + "\n";
+         painted(color, green, "^" + std::string(tail, '~')) + "\n";
 }
 
 std::string place(std::string_view file, unsigned line, unsigned column = 0) {
@@ -126,7 +126,7 @@ std::string circumstances(const Finding &finding) {
 
 /// Returns the description of the other side, its line and its party.
 std::string otherText(const Finding &finding, std::string_view text,
-                      Colour colour) {
+                      Color color) {
   if (finding.other.empty())
     return "";
   std::string result = "  other: " + finding.other + "\n";
@@ -134,7 +134,7 @@ std::string otherText(const Finding &finding, std::string_view text,
     return result;
   const Party &party = *finding.otherParty;
   result +=
-      excerpt(text, party.ptxLine, party.ptxColumn, party.ptxWidth, colour);
+      excerpt(text, party.ptxLine, party.ptxColumn, party.ptxWidth, color);
   return result + "  by " + whoseText(party) + "\n";
 }
 
@@ -194,21 +194,21 @@ Json toJson(const std::vector<Finding> &findings) {
 }
 
 std::string describe(const Finding &finding, std::string_view file,
-                     std::string_view text, Colour colour) {
+                     std::string_view text, Color color) {
   bool isError = finding.severity == Severity::Error;
   std::string result =
-      painted(colour, bold, place(file, finding.ptxLine, finding.ptxColumn)) +
-      painted(colour, isError ? red : yellow,
+      painted(color, bold, place(file, finding.ptxLine, finding.ptxColumn)) +
+      painted(color, isError ? red : yellow,
               std::string(nameOf(finding.severity)) + " [" + finding.id +
                   "]: ") +
       finding.message + "\n" +
       excerpt(text, finding.ptxLine, finding.ptxColumn, finding.ptxWidth,
-              colour);
+              color);
   if (std::string who = circumstances(finding); !who.empty())
     result += "  at " + who + "\n";
-  result += otherText(finding, text, colour);
+  result += otherText(finding, text, color);
   if (!finding.fix.empty())
-    result += painted(colour, cyan, "  fix: ") + finding.fix + "\n";
+    result += painted(color, cyan, "  fix: ") + finding.fix + "\n";
   return result;
 }
 
@@ -222,7 +222,7 @@ std::string describe(const Error &error, std::string_view file,
     if (message.starts_with(known))
       message.remove_prefix(known.size());
   return where + "error: " + std::string(message) + "\n" +
-         excerpt(text, error.line, 0, 0, Colour::Never);
+         excerpt(text, error.line, 0, 0, Color::Never);
 }
 
 std::optional<std::string> writeWhole(const std::string &path,

@@ -101,14 +101,14 @@ void DeclarationParser::parseDeclarator(Variable &variable) {
     expect(']', "after an array size");
   }
   if (accept('='))
-    parseInitialiser(variable);
+    parseInitializer(variable);
   if (!variable.dimensions.empty() && variable.dimensions[0] == 0 &&
-      !variable.initialiser.empty()) {
+      !variable.initializer.empty()) {
     uint64_t inner = 1;
     for (size_t i = 1; i < variable.dimensions.size(); ++i)
       inner *= std::max<uint64_t>(variable.dimensions[i], 1);
     inner = std::max<uint64_t>(inner, 1);
-    variable.dimensions[0] = (variable.initialiser.size() + inner - 1) / inner;
+    variable.dimensions[0] = (variable.initializer.size() + inner - 1) / inner;
   }
   checkSize(variable);
 }
@@ -172,7 +172,7 @@ std::vector<Variable> DeclarationParser::parseVariables(Variable prototype) {
   return variables;
 }
 
-Operand DeclarationParser::parseInitialiserElement() {
+Operand DeclarationParser::parseInitializerElement() {
   Nesting nesting(*this);
   if (startsConstant()) {
     Operand constant = parseConstant();
@@ -180,7 +180,7 @@ Operand DeclarationParser::parseInitialiserElement() {
     if (!token.is('('))
       return constant;
     advance();
-    Operand element = parseInitialiserElement();
+    Operand element = parseInitializerElement();
     expect(')', "after a masked address");
     element.bits = constant.bits;
     return element;
@@ -197,19 +197,19 @@ Operand DeclarationParser::parseInitialiserElement() {
   return parseNameOperand();
 }
 
-void DeclarationParser::parseInitialiser(Variable &variable) {
+void DeclarationParser::parseInitializer(Variable &variable) {
   Nesting nesting(*this);
   if (!accept('{')) {
-    variable.initialiser.push_back(parseInitialiserElement());
+    variable.initializer.push_back(parseInitializerElement());
     return;
   }
   while (!token.is('}')) {
     if (token.is('{'))
-      parseInitialiser(variable);
+      parseInitializer(variable);
     else
-      variable.initialiser.push_back(parseInitialiserElement());
+      variable.initializer.push_back(parseInitializerElement());
     if (!accept(','))
       break;
   }
-  expect('}', "after an initialiser");
+  expect('}', "after an initializer");
 }

@@ -168,7 +168,7 @@ void NameChecker::run() {
     scopes[0].names.insert(function.name);
   }
   for (const Variable &variable : module.variables)
-    for (const Operand &element : variable.initialiser)
+    for (const Operand &element : variable.initializer)
       checkOperand(element);
   for (const Function &function : module.functions) {
     scopes.emplace_back();

@@ -88,8 +88,8 @@ protected:
 
 private:
   void checkSize(const Variable &variable) const;
-  void parseInitialiser(Variable &variable);
-  Operand parseInitialiserElement();
+  void parseInitializer(Variable &variable);
+  Operand parseInitializerElement();
 };
 
 /// Functions, their directives (Directives.cpp) and their statements.

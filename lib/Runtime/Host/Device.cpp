@@ -87,7 +87,7 @@ llvm::Error Device::start(const DeviceOptions &options) {
                                         {"on-finding", "report"},
                                         {"messages", "off"}}))
       return error;
-  if (llvm::Error error = calls.check(calls.init(0), "initialising the driver"))
+  if (llvm::Error error = calls.check(calls.init(0), "initializing the driver"))
     return error;
   int count = 0;
   if (llvm::Error error =

@@ -327,10 +327,10 @@ std::string fmha::schedule::boundBy(const Cost &cost) {
     what = "the turns of softmax, which waits for each slice of P";
     clocks = cost.turns;
   } else {
-    return busiestUnits(cost, "- and ") + "-bound (modelled" +
-           closeUnits(cost) + ")";
+    return busiestUnits(cost, "- and ") + "-bound (modeled" + closeUnits(cost) +
+           ")";
   }
-  return "bound by " + what + " (modelled, " + rounded(clocks) +
+  return "bound by " + what + " (modeled, " + rounded(clocks) +
          " clk; the busiest unit is " + busiestUnits(cost, " and ") +
          closeUnits(cost) + ")";
 }

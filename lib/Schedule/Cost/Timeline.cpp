@@ -126,7 +126,7 @@ void Play::multiplyOutput(Tile &tile, unsigned block) {
 }
 
 void Play::readOutput(Tile &tile, unsigned block) {
-  add("O" + tile.name, "correction", "read O, normalise", block,
+  add("O" + tile.name, "correction", "read O, normalize", block,
       tile.outputReady,
       tile.outputReady + gpu.scoreLatency + cost.rescaleClocks / 2);
 }

@@ -147,7 +147,7 @@ static void splitWhereWorthIt(const Problem &problem, std::string_view target,
       reason = "splits = " + std::to_string(plan.schedule.splits) + ": " +
                describeLaunchSize(problem, plan.schedule) + "; " +
                rounded(clocks) + " clk with the merge kernel, " +
-               rounded(whole) + " the best without splits (modelled)";
+               rounded(whole) + " the best without splits (modeled)";
     }
   }
   plan.reason += "; " + reason;

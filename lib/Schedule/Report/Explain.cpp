@@ -135,7 +135,7 @@ static std::string describeScheduler(const Schedule &s) {
     return std::string("single: one tile per CTA") +
            (familyServing(s.target).cost.measured
                 ? ""
-                : " (others are only modelled)");
+                : " (others are only modeled)");
   case Scheduler::Static:
     return "static: at most " + str(gpu ? gpu->sms * s.ctasPerSm : 0) +
            " CTAs, " + (s.ctasPerSm == 1 ? "one" : str(s.ctasPerSm)) +

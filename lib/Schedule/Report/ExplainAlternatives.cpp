@@ -28,7 +28,7 @@ std::string fmha::schedule::listSplits(const Problem &problem,
   std::vector<SplitClocks> all = clocksOfSplits(problem, plan.schedule);
   if (all.size() < 2)
     return "";
-  std::string text = "splits of the choice, modelled clk of launch and merge:";
+  std::string text = "splits of the choice, modeled clk of launch and merge:";
   for (const SplitClocks &one : all)
     text += std::string(&one == &all.front() ? " " : ", ") + str(one.splits) +
             (one.splits == 1 ? " part " : " parts ") + rounded(one.clocks) +
@@ -58,7 +58,7 @@ static constexpr ByRequest byRequest[] = {
     {"scheduler", unsigned(Scheduler::Static)},
     {"scheduler", unsigned(Scheduler::Dynamic)}};
 
-/// Returns "exp2_emulated = 25: modelled 6.41 ..., the choice takes 7.20", or
+/// Returns "exp2_emulated = 25: modeled 6.41 ..., the choice takes 7.20", or
 /// nothing if the choice cannot have it, has it, or is no slower.
 static std::string faster(const Problem &problem, const Plan &plan,
                           const ByRequest &request) {
@@ -80,7 +80,7 @@ static std::string faster(const Problem &problem, const Plan &plan,
       return launch ? rounded(clocks) : twoDigits(clocks);
     };
     return std::string(field.name) + " = " + field.print(request.value) +
-           ": modelled " + print(mine) +
+           ": modeled " + print(mine) +
            (launch ? " clk of the launch" : " clk per row and 128 keys") +
            ", the choice takes " + print(its);
   }

@@ -48,7 +48,7 @@ static std::string slower(const Cost &other, const Cost &best) {
 std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,
                                       const Schedule &other) {
   Cost cost = modelCost(problem, other);
-  return title(other) + ": modelled " +
+  return title(other) + ": modeled " +
          slower(cost, modelCost(problem, plan.schedule)) + "; it is " +
          boundBy(cost);
 }
@@ -178,7 +178,7 @@ static std::string trafficLine(const Traffic &t) {
 std::string fmha::schedule::tabulateLoads(const Problem &problem,
                                           const Plan &plan) {
   Cost best = modelCost(problem, plan.schedule);
-  std::string text = "unit loads: modelled clocks of one KV block; ";
+  std::string text = "unit loads: modeled clocks of one KV block; ";
   text += best.measured ? "block is fitted to launches on an H200\n     "
                         : "the largest bounds it\n     ";
   for (unsigned i = 0; i < unitCount; ++i)
@@ -235,8 +235,8 @@ static std::string whyNoLaunch(const Problem &problem) {
   if (known == 0)
     return "";
   if (missing.empty())
-    return "launch: not modelled, larger than any GPU holds\n";
-  return wrap("launch: not modelled without " + missing +
+    return "launch: not modeled, larger than any GPU holds\n";
+  return wrap("launch: not modeled without " + missing +
                   ", so splits are not considered",
               4);
 }
@@ -257,7 +257,7 @@ std::string fmha::schedule::describeLaunch(const Problem &problem,
   std::string text =
       "launch: " + str(whole.ctas) + " CTAs on " + str(gpu->sms) + " SMs, " +
       times + rounded(100 * whole.occupancy) +
-      " % of SM time has work; modelled " + rounded(whole.clocks) + " clk";
+      " % of SM time has work; modeled " + rounded(whole.clocks) + " clk";
   if (kernel.splits > 1)
     text += ", " + rounded(whole.combineClocks) + " of them the merge kernel";
   return wrap(text + (whole.memoryBound ? ", bound by device memory" : ""), 4);

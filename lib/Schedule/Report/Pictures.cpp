@@ -24,7 +24,7 @@ using namespace fmha::schedule;
 namespace {
 
 /// Returns the color of mma, of softmax of either tile, or of correction.
-unsigned colourOf(const std::string &role) {
+unsigned colorOf(const std::string &role) {
   if (role == "mma")
     return 0;
   if (role == "softmax0")
@@ -48,7 +48,7 @@ public:
       : map(plan.map), spans(playOut(problem, plan.schedule, blocks)),
         svg(left + width + 30, top + height() + 90,
             "Tensor memory over " + str(blocks) +
-                " KV blocks (modelled clocks): owners of columns") {
+                " KV blocks (modeled clocks): owners of columns") {
     for (const Span &span : spans)
       clocks = std::max(clocks, span.end);
   }
@@ -136,7 +136,7 @@ void TmemPicture::drawSpan(const Span &span, bool aliases) {
   std::string text = span.region + ": " + span.role + ", " + span.what +
                      ", block " + str(span.block) + ", clocks " +
                      rounded(span.begin) + " to " + rounded(span.end);
-  svg.box(x, y, wide, tall, colour(colourOf(span.role)), text);
+  svg.box(x, y, wide, tall, color(colorOf(span.role)), text);
   // The upper half of S shows through above P.
   bool covered = !aliases && span.region[0] == 'S' &&
                  map.findTmem("P" + span.region.substr(1));
@@ -152,11 +152,11 @@ void TmemPicture::drawLegend() {
     auto mine = [&](const Span &span) { return span.role == role; };
     if (std::none_of(spans.begin(), spans.end(), mine))
       continue;
-    svg.box(x, y, 16, 16, colour(colourOf(role)));
+    svg.box(x, y, 16, 16, color(colorOf(role)));
     svg.words(x + 22, y + 13, role);
     x += 130;
   }
-  svg.words(x, y + 13, "(n): KV block n; dark grey: unused until the next");
+  svg.words(x, y + 13, "(n): KV block n; dark gray: unused until the next");
 }
 
 /// Draws shared memory as a bar with labels next to it.
@@ -216,7 +216,7 @@ void SmemPicture::drawRegion(const SmemRegion &region, unsigned place) {
     std::string text = region.name;
     if (region.stages > 1)
       text += " stage " + str(stage);
-    svg.box(left, at(offset), width, tall, colour(place), text);
+    svg.box(left, at(offset), width, tall, color(place), text);
     svg.label(left, at(offset), width, tall, text, 12);
   }
   std::string all = region.name;
@@ -267,7 +267,7 @@ void SwizzlePicture::drawGrid(double x, std::string_view title, bool swizzled) {
       uint32_t byte = swizzled ? panel.chunkOffset(row, chunk) : linear;
       unsigned place =
           byte % layout::PanelTile::rowBytes / layout::PanelTile::chunkBytes;
-      svg.box(x + place * cell, y, cell, cell, colour(chunk),
+      svg.box(x + place * cell, y, cell, cell, color(chunk),
               "row " + str(row) + ", columns " + str(chunk * 8) + " to " +
                   str(chunk * 8 + 7) + ": byte " + str(byte));
       svg.label(x + place * cell, y, cell, cell, str(chunk), 15);

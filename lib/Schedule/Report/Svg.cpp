@@ -97,9 +97,9 @@ bool Svg::label(double x, double y, double width, double height,
   return true;
 }
 
-std::string_view fmha::schedule::colour(unsigned place) {
-  static constexpr std::string_view colours[] = {
-      "#8fc4e8", "#f5c26b", "#7fd1b0", "#f3ec8c",
-      "#e39a6f", "#dba8c8", "#c9c9c9", "#9fb0d8"};
-  return colours[place % std::size(colours)];
+std::string_view fmha::schedule::color(unsigned place) {
+  static constexpr std::string_view colors[] = {"#8fc4e8", "#f5c26b", "#7fd1b0",
+                                                "#f3ec8c", "#e39a6f", "#dba8c8",
+                                                "#c9c9c9", "#9fb0d8"};
+  return colors[place % std::size(colors)];
 }

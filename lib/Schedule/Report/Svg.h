@@ -42,7 +42,7 @@ private:
 
 /// Returns one of the colors that remain distinct in print and for color-blind
 /// readers (Okabe and Ito, 2008, lightened).
-std::string_view colour(unsigned place);
+std::string_view color(unsigned place);
 
 } // namespace fmha::schedule
 

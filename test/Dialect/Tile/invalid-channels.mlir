@@ -3,8 +3,8 @@
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
 func.func @only_roles() {
-  tile.specialise {
-    // expected-error@+1 {{only tile.role may stand in tile.specialise}}
+  tile.warp_specialize {
+    // expected-error@+1 {{only tile.role may stand in tile.warp_specialize}}
     tile.sync_warp
   }
   return
@@ -13,7 +13,7 @@ func.func @only_roles() {
 // -----
 
 func.func @one_role_per_warp() {
-  tile.specialise {
+  tile.warp_specialize {
     tile.role "a" warps 0 to 2 registers 48 { tile.sync_warp }
     // expected-error@+1 {{warp 1 already belongs to role "a"}}
     tile.role "b" warps 1 to 3 registers 48 { tile.sync_warp }
@@ -25,7 +25,7 @@ func.func @one_role_per_warp() {
 
 // Warps 5 and 6 belong to warpgroup 1: setmaxnreg is one instruction for all four of its warps.
 func.func @registers_of_a_warpgroup() {
-  tile.specialise {
+  tile.warp_specialize {
     tile.role "a" warps 4 to 6 registers 48 { tile.sync_warp }
     // expected-error@+1 {{setmaxnreg acts on a whole warpgroup: expected 48 registers as role "a", got 56}}
     tile.role "b" warps 6 to 8 registers 56 { tile.sync_warp }
@@ -36,7 +36,7 @@ func.func @registers_of_a_warpgroup() {
 // -----
 
 func.func @role_outside() {
-  // expected-error@+1 {{expects parent op 'tile.specialise'}}
+  // expected-error@+1 {{expects parent op 'tile.warp_specialize'}}
   tile.role "a" warps 0 to 4 registers 48 { tile.sync_warp }
   return
 }
@@ -44,7 +44,7 @@ func.func @role_outside() {
 // -----
 
 func.func @no_warps() {
-  tile.specialise {
+  tile.warp_specialize {
     // expected-error@+1 {{expected warps inside [0, 32), got 4 to 4}}
     tile.role "a" warps 4 to 4 registers 48 { tile.sync_warp }
   }
@@ -54,7 +54,7 @@ func.func @no_warps() {
 // -----
 
 func.func @too_many_warps() {
-  tile.specialise {
+  tile.warp_specialize {
     // expected-error@+1 {{expected warps inside [0, 32), got 32 to 33}}
     tile.role "a" warps 32 to 33 registers 48 { tile.sync_warp }
   }
@@ -64,7 +64,7 @@ func.func @too_many_warps() {
 // -----
 
 func.func @odd_registers() {
-  tile.specialise {
+  tile.warp_specialize {
     // expected-error@+1 {{expected a multiple of 8 from 24 to 256 registers, got 50}}
     tile.role "a" warps 0 to 4 registers 50 { tile.sync_warp }
   }
@@ -74,7 +74,7 @@ func.func @odd_registers() {
 // -----
 
 func.func @few_registers() {
-  tile.specialise {
+  tile.warp_specialize {
     // expected-error@+1 {{expected a multiple of 8 from 24 to 256 registers, got 16}}
     tile.role "a" warps 0 to 4 registers 16 { tile.sync_warp }
   }

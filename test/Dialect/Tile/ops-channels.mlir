@@ -16,8 +16,8 @@ func.func @roles(%n: index) {
   %s = tile.channel "s" from mma to threads arrivals 1, 128 released_by "p" : !tile.channel<!s>
   // CHECK: tile.channel "o" from threads to tma arrivals 128, 1 unreleased :
   %o = tile.channel "o" from threads to tma arrivals 128, 1 unreleased : !tile.channel<!kv>
-  // CHECK: tile.specialise {
-  tile.specialise {
+  // CHECK: tile.warp_specialize {
+  tile.warp_specialize {
     // CHECK-NEXT: tile.role "load" warps 0 to 1 registers 48 single_thread {
     tile.role "load" warps 0 to 1 registers 48 single_thread {
       // CHECK-NEXT: tile.acquire %[[KV]][%{{.*}}] : <<128x64xbf16, {{.*}}>>> -> <128x64xbf16,

@@ -53,7 +53,7 @@ func.func @packed(%t: !tensor, %l: !lse, %sinks: memref<?xf32>, %b: index, %h: i
 func.func @roles(%t: !tensor, %b: index, %h: index, %n: index, %zero: index, %one: index) {
   // CHECK: %[[KEYS:.*]] = tile.view
   %keys = tile.view %t batch %b head %h rows %n : !tensor -> !tile.view<?x64xbf16>
-  tile.specialise {
+  tile.warp_specialize {
     tile.role "load" warps 12 to 13 registers 48 {
       scf.for %j = %zero to %n step %one {
         // CHECK: scf.for %[[J:.*]] =

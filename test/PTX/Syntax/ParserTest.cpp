@@ -104,8 +104,8 @@ TEST(Parser, ModuleSurface) {
   EXPECT_EQ(entry.parameters[0].align, 64u);
   ASSERT_EQ(entry.directives.size(), 5u);
   EXPECT_EQ(entry.directives[1].values, (std::vector<uint64_t>{2, 1, 1}));
-  EXPECT_EQ(module->variables[1].initialiser.size(), 4u);
-  EXPECT_EQ(module->variables[3].initialiser[0].offset, 4);
+  EXPECT_EQ(module->variables[1].initializer.size(), 4u);
+  EXPECT_EQ(module->variables[3].initializer[0].offset, 4);
 }
 
 TEST(Parser, ConstantExpressions) {

@@ -63,7 +63,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for kernel in KERNELS:
             log = assembled(pathlib.Path(folder), *kernel)
-            # C75..: products that ptxas serialises.
+            # C75..: products that ptxas serializes.
             if re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log) != [("0", "0")] or "(C75" in log or "ignored" in log:
                 print("FAILED", *kernel, log)
                 failures += 1

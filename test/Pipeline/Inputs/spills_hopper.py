@@ -72,7 +72,7 @@ def assemble(numbered):
     done = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", os.devnull], capture_output=True, text=True)
     log = done.stdout + done.stderr
     kernels = 1 + ("--splits=3" in flags)
-    # C75..: waits that ptxas adds, and products that it serialises.
+    # C75..: waits that ptxas adds, and products that it serializes.
     good = done.returncode == 0 and spill.findall(log) == [("0", "0")] * kernels and "(C75" not in log
     return good and "ignored" not in log, f"{' '.join(flags)}\n{log}"
 

@@ -214,8 +214,8 @@ TEST(Element, RoundsToNearestEvenOverAllHalves) {
   }
 }
 
-/// Every float between two neighbours goes to the nearer, halves to the even.
-TEST(Element, MidpointsGoToTheEvenNeighbour) {
+/// Every float between two neighbors goes to the nearer, halves to the even.
+TEST(Element, MidpointsGoToTheEvenNeighbor) {
   for (uint32_t bits = 0; bits + 1 < 0x7c00; ++bits) {
     double low = fromHalf(uint16_t(bits)), high = fromHalf(uint16_t(bits + 1));
     float middle = float((low + high) / 2);

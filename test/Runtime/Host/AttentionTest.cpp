@@ -166,7 +166,7 @@ TEST_F(Attention, LoadsAKernelOnceForEachDevice) {
   EXPECT_EQ(driverLog().modules, before);
 }
 
-TEST_F(Attention, HonoursStridesOfTheHost) {
+TEST_F(Attention, HonorsStridesOfTheHost) {
   Problem dense(2, 2, 1, 3, 4, Layout::BSHD);
   // The same q, every row followed by 8 elements of NaN.
   std::vector<uint16_t> wide(2 * 3 * 2 * (headDim + 8), 0xffff);

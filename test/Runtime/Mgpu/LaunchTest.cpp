@@ -99,7 +99,7 @@ TEST_F(MgpuLaunchTest, ImpossibleExtentsAreNamed) {
                          "(-1, 1, 1)"));
 }
 
-TEST_F(MgpuLaunchTest, FaultEndsTheProcessAtTheSynchronisation) {
+TEST_F(MgpuLaunchTest, FaultEndsTheProcessAtTheSynchronization) {
   uint32_t v = 1, n = 64;
   auto fault = [&] {
     std::atexit([] { std::fprintf(stderr, "exit handlers ran\n"); });

@@ -209,7 +209,7 @@ TEST(CostModel, NamesAllUnitsThatAreBusiest) {
   Cost cost;
   cost.busy = {100, 100, 96, 50, 0, 0, 0};
   cost.clocks = 100;
-  EXPECT_EQ(boundBy(cost), "exp- and MMA-bound (modelled; SMEM within 5 %)");
+  EXPECT_EQ(boundBy(cost), "exp- and MMA-bound (modeled; SMEM within 5 %)");
 }
 
 TEST(CostModel, WideOutputsTakeSeveralInstructions) {

@@ -85,7 +85,7 @@ struct Figure {
   Workload workload;
   double published = 0;
 
-  double modelled() const { return estimate(kernel, workload).teraflops; }
+  double modeled() const { return estimate(kernel, workload).teraflops; }
 };
 
 struct Published {
@@ -179,10 +179,10 @@ TEST(Published, TheModelOrdersEveryPair) {
   for (const auto &pair : published().pairs) {
     const Figure &fast = published().figures.at(pair[0]);
     const Figure &slow = published().figures.at(pair[1]);
-    double a = fast.modelled(), b = slow.modelled();
+    double a = fast.modeled(), b = slow.modeled();
     std::ostringstream text;
-    text << pair[0] << " published " << fast.published << " modelled " << a
-         << ", " << pair[1] << " published " << slow.published << " modelled "
+    text << pair[0] << " published " << fast.published << " modeled " << a
+         << ", " << pair[1] << " published " << slow.published << " modeled "
          << b;
     if (pair[2].empty())
       EXPECT_GT(a, b) << text.str();

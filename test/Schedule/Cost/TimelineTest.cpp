@@ -57,7 +57,7 @@ TEST(Timeline, TheMmaPipeDoesOneProductAtATime) {
 }
 
 /// Once the loop runs, a block takes what the cost model says.
-TEST(Timeline, TheLoopSettlesAtTheModelledClocks) {
+TEST(Timeline, TheLoopSettlesAtTheModeledClocks) {
   for (unsigned headDim : {64u, 128u})
     for (unsigned qTiles : {1u, 2u})
       for (PPlacement placement : {PPlacement::Tmem, PPlacement::Smem})

@@ -57,8 +57,8 @@ TEST(Explain, TellsWhatOnlyARequestBrings) {
           .clocksPerRow;
   EXPECT_LT(clocks, modelCost(problem, plan.schedule).clocksPerRow);
   std::ostringstream line;
-  line << "- exp2_emulated = 25: modelled " << std::fixed
-       << std::setprecision(2) << clocks << " clk per row and 128 keys";
+  line << "- exp2_emulated = 25: modeled " << std::fixed << std::setprecision(2)
+       << clocks << " clk per row and 128 keys";
   EXPECT_THAT(text, HasSubstr(line.str()));
   // Who has it is not told of it.
   plan = mustPlan(problem, "sm_100a", wanted);
@@ -211,11 +211,11 @@ TEST(Explain, TellsOfWhatACtaHasWhereAnSmHasSeveral) {
 }
 
 /// What bounds a block was fitted there, and no unit does.
-TEST(Explain, TellsFittedClocksFromModelledOnes) {
+TEST(Explain, TellsFittedClocksFromModeledOnes) {
   Problem problem = problemOf(128);
   Plan plan = mustPlan(problem, "sm_90a");
   EXPECT_THAT(tabulateLoads(problem, plan),
-              StartsWith("unit loads: modelled clocks of one KV block; block "
+              StartsWith("unit loads: modeled clocks of one KV block; block "
                          "is fitted to launches on an H200\n"));
   EXPECT_THAT(plan.reason, HasSubstr("bound by units and waits together, as "
                                      "fitted to launches on an H200"));
@@ -269,7 +269,7 @@ TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
   problem.qLenHint = problem.kvLenHint = 2048;
   problem.batchHint = 2;
   EXPECT_THAT(describeLaunch(problem, mustPlan(problem, "sm_100a")),
-              StartsWith("launch: not modelled without q_heads, kv_heads"));
+              StartsWith("launch: not modeled without q_heads, kv_heads"));
   problem.qHeadsHint = 64;
   problem.kvHeadsHint = 8;
   std::string text = describeLaunch(problem, mustPlan(problem, "sm_100a"));

@@ -45,8 +45,8 @@ double decode(uint16_t bits, int exponentBits) {
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 
-/// Every value between two neighbours must go to the nearer one, and a tie to
-/// the even one. The neighbours come from the definition, not from the encoder.
+/// Every value between two neighbors must go to the nearer one, and a tie to
+/// the even one. The neighbors come from the definition, not from the encoder.
 void checkRounding(const char *type, int exponentBits, uint16_t largest) {
   unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -57,13 +57,13 @@ std::string describe(const DeadlockReport &report);
 /// which the graph follows.
 Finding withoutWaitList(Finding finding);
 
-enum class Colour { Never, Always };
+enum class Color { Never, Always };
 
 /// Returns the finding as text: "file.ptx:12:5: error [id]: message", the line
 /// of `text` with the instruction underlined, the parties, and the fix. Ends
 /// with a newline. `text` may be empty. Colors are those of a terminal.
 std::string describe(const Finding &finding, std::string_view file,
-                     std::string_view text, Colour colour = Colour::Never);
+                     std::string_view text, Color color = Color::Never);
 
 /// Returns line `line` (1-based) of a text, without its newline; empty if there
 /// is none.

@@ -72,7 +72,7 @@ struct Variable {
   uint32_t align = 0;                 // 0 = natural
   std::vector<uint64_t> dimensions;   // [] of unknown size = 0
   std::optional<uint32_t> rangeCount; // %r<10>
-  std::vector<Operand> initialiser;   // flattened
+  std::vector<Operand> initializer;   // flattened
   bool isExtern = false, isVisible = false, isWeak = false;
   uint32_t line = 0;
 

@@ -170,7 +170,7 @@ class Launches;
 Cost modelCost(const Problem &problem, const Schedule &schedule,
                Launches *launches);
 
-/// Returns "exp-bound (modelled; MMA and SMEM within 5 %)", or that the
+/// Returns "exp-bound (modeled; MMA and SMEM within 5 %)", or that the
 /// critical path, the turns or the loads are the bound.
 std::string boundBy(const Cost &cost);
 

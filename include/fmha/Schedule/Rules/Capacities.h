@@ -15,7 +15,7 @@
 #ifndef FMHA_SCHEDULE_RULES_CAPACITIES_H
 #define FMHA_SCHEDULE_RULES_CAPACITIES_H
 
-#include "fmha/Sync/Synchronisation.h"
+#include "fmha/Sync/Synchronization.h"
 
 namespace fmha::schedule::capacities {
 

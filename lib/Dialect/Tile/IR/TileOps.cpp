@@ -199,12 +199,13 @@ LogicalResult DotOp::verify() {
 // Roles and channels
 //===----------------------------------------------------------------------===//
 
-LogicalResult SpecialiseOp::verifyRegions() {
+LogicalResult WarpSpecializeOp::verifyRegions() {
   SmallVector<RoleOp> taken(64);
   for (Operation &op : getBody().front()) {
     auto role = dyn_cast<RoleOp>(op);
     if (!role)
-      return op.emitOpError() << "only tile.role may stand in tile.specialise";
+      return op.emitOpError()
+             << "only tile.role may stand in tile.warp_specialize";
     for (uint32_t w = role.getFirstWarp(); w < role.getLastWarp(); ++w) {
       if (taken[w])
         return role.emitOpError()

@@ -89,7 +89,7 @@ DRIVER_API cuInit(unsigned flags) {
   if (flags != 0)
     return CUDA_ERROR_INVALID_VALUE;
   return guarded(Needs::Nothing, [&](State &state) {
-    if (state.initialised)
+    if (state.initialized)
       return CUDA_SUCCESS;
     // Options set by ptxsimSetOption before cuInit override the environment.
     Settings settings;
@@ -99,7 +99,7 @@ DRIVER_API cuInit(unsigned flags) {
       setSetting(settings, name, value);
     state.settings = std::move(settings);
     state.device = std::make_unique<ptxsim::Device>();
-    state.initialised = true;
+    state.initialized = true;
     return CUDA_SUCCESS;
   });
 }

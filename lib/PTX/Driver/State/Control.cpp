@@ -40,7 +40,7 @@ CONTROL_API int ptxsimSetOption(const char *name, const char *value) {
       return fail(CUDA_ERROR_INVALID_VALUE, "the name or the value is null");
     if (auto wrong = setSetting(state.settings, name, value))
       return fail(CUDA_ERROR_INVALID_VALUE, *wrong);
-    if (!state.initialised)
+    if (!state.initialized)
       state.chosen.emplace_back(name, value);
     return CUDA_SUCCESS;
   });

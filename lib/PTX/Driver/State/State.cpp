@@ -28,7 +28,7 @@ Process &process() {
 CUresult check(State &state, Needs needs) {
   if (needs == Needs::Nothing)
     return CUDA_SUCCESS;
-  if (!state.initialised)
+  if (!state.initialized)
     return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit(0) has not been called");
   if (needs == Needs::Init)
     return CUDA_SUCCESS;

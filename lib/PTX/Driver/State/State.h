@@ -122,7 +122,7 @@ struct History {
 };
 
 struct State {
-  bool initialised = false;
+  bool initialized = false;
   Settings settings;
   /// Options set by ptxsimSetOption, in order.
   std::vector<std::pair<std::string, std::string>> chosen;

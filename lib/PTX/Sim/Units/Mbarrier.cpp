@@ -15,7 +15,7 @@ namespace ptxsim {
 const char *describe(MbarrierFault fault) {
   static constexpr std::array<const char *, 7> texts = {
       "no fault",
-      "the mbarrier is not initialised; execute mbarrier.init first",
+      "the mbarrier is not initialized; execute mbarrier.init first",
       "the count of mbarrier.init must be 1 .. 1048575",
       "more arrivals than the phase still waits for; lower the arrivals or "
       "raise the count of mbarrier.init",
@@ -39,7 +39,7 @@ MbarrierFault Mbarrier::init(uint32_t count) {
 
 MbarrierFault Mbarrier::invalidate() {
   if (!live)
-    return MbarrierFault::NotInitialised;
+    return MbarrierFault::NotInitialized;
   live = false;
   return MbarrierFault::None;
 }
@@ -47,7 +47,7 @@ MbarrierFault Mbarrier::invalidate() {
 MbarrierFault Mbarrier::apply(uint32_t arrivals, uint32_t drops,
                               int64_t txDelta) {
   if (!live)
-    return MbarrierFault::NotInitialised;
+    return MbarrierFault::NotInitialized;
   if (arrivals > pending)
     return MbarrierFault::ArriveUnderflow;
   if (drops && drops >= expected)
@@ -91,7 +91,7 @@ MbarrierFault Mbarrier::arriveDropExpectTx(uint32_t bytes) {
 
 MbarrierFault Mbarrier::incrementPending() {
   if (!live)
-    return MbarrierFault::NotInitialised;
+    return MbarrierFault::NotInitialized;
   if (pending == maxCount)
     return MbarrierFault::CountOutOfRange;
   ++pending;
@@ -117,7 +117,7 @@ uint32_t Mbarrier::pendingCount(uint64_t state) {
 
 std::string Mbarrier::describeState() const {
   if (!live)
-    return "not initialised";
+    return "not initialized";
   return "phase " + std::to_string(phase) + ", " + std::to_string(pending) +
          " of " + std::to_string(expected) + " arrivals pending, tx " +
          std::to_string(tx);

@@ -460,7 +460,7 @@ TEST_F(CaptureTest, DestroyedStreamsTakeTheirCaptureAlong) {
   EXPECT_EQ(fill(t), CUDA_SUCCESS);
 }
 
-TEST_F(CaptureTest, FaultOfAGraphFailsTheSynchronisation) {
+TEST_F(CaptureTest, FaultOfAGraphFailsTheSynchronization) {
   CUgraph graph = nullptr;
   CUgraphExec run = nullptr;
   ASSERT_EQ(begin(s), CUDA_SUCCESS);

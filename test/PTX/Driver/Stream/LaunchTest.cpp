@@ -70,7 +70,7 @@ TEST_F(LaunchTest, AddsVectorsOfEveryLength) {
   }
 }
 
-TEST_F(LaunchTest, ModuleVariablesAreInitialisedAndWritable) {
+TEST_F(LaunchTest, ModuleVariablesAreInitializedAndWritable) {
   CUdeviceptr variable = 0, out = allocate(4);
   size_t bytes = 0;
   ASSERT_EQ(call("cuModuleGetGlobal_v2", &variable, &bytes, module, "factor"),

@@ -21,7 +21,7 @@ struct Twin {
   unsigned threads = 32;
 };
 
-/// Kernels get a buffer of 4096 initialised bytes and a map over it: 32 x 32
+/// Kernels get a buffer of 4096 initialized bytes and a map over it: 32 x 32
 /// of u32, box 32 x 8; after `before` rows that precede the buffer.
 LaunchResult runBody(const std::string &body, Policy policy, unsigned threads,
                      unsigned before = 0) {

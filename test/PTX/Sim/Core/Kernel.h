@@ -26,9 +26,9 @@ struct Kernel {
   std::optional<Dim3> cluster;
   uint32_t dynamicShared = 0;
   Options options;
-  /// Words of out; written with zeros before the launch if `initialise`.
+  /// Words of out; written with zeros before the launch if `initialize`.
   size_t words = 1024;
-  bool initialise = true;
+  bool initialize = true;
 
   std::string text() const {
     return ".version 8.8\n.target sm_100a\n.address_size 64\n" + functions +
@@ -51,7 +51,7 @@ struct Kernel {
     Module module = Module::parse(text(), "kernel.ptx");
     Device device;
     uint64_t address = device.allocate(words * 4);
-    if (initialise)
+    if (initialize)
       device.fill(address, std::byte{0}, words * 4);
     LaunchConfig config;
     config.entry = "k";

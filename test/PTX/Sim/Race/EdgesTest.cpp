@@ -53,7 +53,7 @@ TEST(Edges, InPracticeEqualStoresDoNotRace) {
   expectFinding("race-global", run);
 }
 
-TEST(Edges, NeighbouringBytesDoNotRace) {
+TEST(Edges, NeighboringBytesDoNotRace) {
   expectFinding("", {"add.u32 %r6, %r3, %r1;\nmov.b16 %h0, 1;\n@%p1 bra D;\n"
                      "st.shared.b8 [%r6], %h0;\nD:\n"});
   expectFinding("race-shared",
@@ -133,7 +133,7 @@ TEST(Edges, Mbarrier) {
                  warpText(1, waitFor(0, "0", "L0") + get)});
 }
 
-TEST(Edges, AnMbarrierIsInitialisedBeforeItIsUsed) {
+TEST(Edges, AnMbarrierIsInitializedBeforeItIsUsed) {
   // Warp 1 cannot know that the barrier is there, whether or not it is.
   std::string init = "mbarrier.init.shared::cta.b64 [%r2], 1;\n";
   std::string use = "mbarrier.arrive.shared::cta.b64 _, [%r2];\n";

@@ -21,7 +21,7 @@ struct RaceKernel {
   std::set<std::string> checks = {"all"};
 };
 
-/// Registers besides those of kernelText: %q0 = 4096 initialised bytes of
+/// Registers besides those of kernelText: %q0 = 4096 initialized bytes of
 /// global memory, %r3 = smem + 1024, %r4 = lane, %p0 = not thread 0, %p1 = not
 /// lane 0, %r7 = %ctaid.x.
 /// `after` takes what the buffer holds in the end.

@@ -8,7 +8,7 @@
 //
 // Operands are drawn so that the exact result fits __float128 (113 bits). A
 // result is right if the exact value lies where the rounding direction puts it
-// between the result and its neighbours; that needs no second rounding routine.
+// between the result and its neighbors; that needs no second rounding routine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ using Exact = __float128;
 
 Exact magnitude(Exact x) { return x < 0 ? -x : x; }
 
-/// Is `r` the rounding of `exact` in direction `mode`, given r's neighbours and
+/// Is `r` the rounding of `exact` in direction `mode`, given r's neighbors and
 /// whether its last bit is even?
 bool isRounded(Exact exact, Exact r, Exact below, Exact above, bool even,
                const std::string &mode) {

@@ -297,12 +297,12 @@ TEST(SiliconUnit, Sm90IsBitExact) {
   size_t entries = 0;
   for (const json &entry : index["entries"]) {
     std::string ptx = entry["ptx"];
-    bool modelled = false;
+    bool modeled = false;
     for (const char *prefix :
          {"ex2.approx", "rcp.approx", "rsqrt.approx", "lg2.approx",
           "sqrt.approx", "sin.approx", "cos.approx", "div.approx", "div.full"})
-      modelled |= ptx.rfind(prefix, 0) == 0;
-    if (!modelled || entry.contains("error") ||
+      modeled |= ptx.rfind(prefix, 0) == 0;
+    if (!modeled || entry.contains("error") ||
         ptx.find("f64") != std::string::npos)
       continue;
     std::string family = entry["family"];

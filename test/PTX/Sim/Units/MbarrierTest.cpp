@@ -128,7 +128,7 @@ TEST(Mbarrier, ExpectAndArriveAreOneStep) {
 
 TEST(Mbarrier, AFaultChangesNothing) {
   Mbarrier barrier;
-  EXPECT_EQ(barrier.arrive(), MbarrierFault::NotInitialised);
+  EXPECT_EQ(barrier.arrive(), MbarrierFault::NotInitialized);
   ASSERT_EQ(barrier.init(1), MbarrierFault::None);
   uint64_t state = barrier.state();
   EXPECT_EQ(barrier.arrive(2), MbarrierFault::ArriveUnderflow);

@@ -122,7 +122,7 @@ CASES = [
     (lambda: tma(map_file(globalDim=[8, 0])), ["globalDim[1]"]),
     (lambda: tma(map_file(globalStrides=[24])), ["globalStrides[0]", "multiple of 16"]),
     (lambda: tma(map_file(offset=4)), ["globalAddress"]),
-    (lambda: tma(map_file(colour=1)), ["colour", "globalDim"]),
+    (lambda: tma(map_file(color=1)), ["color", "globalDim"]),
 ]  # fmt: skip
 
 

@@ -11,14 +11,14 @@
 
 include "fmha/Dialect/Tile/IR/TileOps.td"
 
-def Tile_SpecialiseOp : Tile_Op<"specialise", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+def Tile_WarpSpecializeOp : Tile_Op<"warp_specialize", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "Roles that run concurrently, each on its own warps";
   let description = [{
     Holds `tile.role` ops only. Values from above are visible in every role; a value that one role computes reaches
     another role through a channel only.
 
     ```mlir
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "load" warps 12 to 13 registers 48 { ... }
       tile.role "mma" warps 13 to 14 registers 48 { ... }
     }
@@ -29,7 +29,7 @@ def Tile_SpecialiseOp : Tile_Op<"specialise", [NoTerminator, SingleBlock, Recurs
   let hasRegionVerifier = 1;
 }
 
-def Tile_RoleOp : Tile_Op<"role", [NoTerminator, SingleBlock, MemoryEffects<[MemWrite]>, HasParent<"SpecialiseOp">]> {
+def Tile_RoleOp : Tile_Op<"role", [NoTerminator, SingleBlock, MemoryEffects<[MemWrite]>, HasParent<"WarpSpecializeOp">]> {
   let summary = "The work of warps [first, last) of the CTA";
   let description = [{
     `registers` is the count per thread that setmaxnreg sets; roles of one warpgroup (4 warps) share it. `single_thread`

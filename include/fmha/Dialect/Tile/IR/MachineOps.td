@@ -46,7 +46,7 @@ def Tile_InitBarrierOp : Tile_MachineOp<"init_barrier"> {
 }
 
 def Tile_InvalBarrierOp : Tile_MachineOp<"inval_barrier"> {
-  let summary = "mbarrier.inval of every stage, after which they can be initialised again";
+  let summary = "mbarrier.inval of every stage, after which they can be initialized again";
   let description = [{
     No thread may wait for them or signal them any more, and no asynchronous operation in flight may signal them.
     `tile.inval_barrier %full : !tile.barrier<3>`
@@ -87,10 +87,10 @@ def Tile_CommitOp : Tile_BarrierStageOp<"commit"> {
 }
 
 def Tile_FenceOp : Tile_MachineOp<"fence"> {
-  let summary = "Orders one kind of access before or after a synchronisation";
+  let summary = "Orders one kind of access before or after a synchronization";
   let description = [{
-    `tcgen05_before` and `tcgen05_after` go before and after a synchronisation that passes tensor memory between threads;
-    `proxy_async` makes generic writes to shared memory visible to TMA and MMA; `mbarrier_init` makes initialised barriers
+    `tcgen05_before` and `tcgen05_after` go before and after a synchronization that passes tensor memory between threads;
+    `proxy_async` makes generic writes to shared memory visible to TMA and MMA; `mbarrier_init` makes initialized barriers
     visible to them. `tile.fence proxy_async`
   }];
   let arguments = (ins Tile_FenceKindAttr:$kind);

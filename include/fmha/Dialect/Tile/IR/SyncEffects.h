@@ -9,13 +9,13 @@
 #ifndef FMHA_DIALECT_TILE_IR_SYNCEFFECTS_H
 #define FMHA_DIALECT_TILE_IR_SYNCEFFECTS_H
 
-#include "fmha/Sync/Synchronisation.h"
+#include "fmha/Sync/Synchronization.h"
 
 #include "mlir/IR/Value.h"
 
 namespace fmha::tile {
 
-/// One effect of SyncOpInterface: an event (Sync/Synchronisation.h) whose
+/// One effect of SyncOpInterface: an event (Sync/Synchronization.h) whose
 /// place, barrier and phase are still values.
 struct SyncEffect {
   using Action = schedule::sync::Action;

@@ -153,7 +153,7 @@ def TileSlicePartitions : Tile_Pass<"tile-slice-partitions"> {
 
     After, shortened:
     ```mlir
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 72 single_thread { scf.for ... { tile.dot ... } }
       tile.role "softmax0" warps 0 to 4 registers 184 { scf.for ... { tile.row_max ... } }
     }
@@ -258,7 +258,7 @@ def TileDistribute : Tile_Pass<"tile-distribute"> {
     tile.wgmma_commit
     %t = tile.wgmma_wait 1 of %s1 : vector<64xf32>
     ```
-    `tile.specialise` becomes branches on the warp index, with a prologue (barriers, tensor memory allocation, setmaxnreg)
+    `tile.warp_specialize` becomes branches on the warp index, with a prologue (barriers, tensor memory allocation, setmaxnreg)
     and an epilogue.
 
     If the schedule's scheduler gives a CTA several output tiles, each role becomes a loop over them, in which the number of
@@ -358,7 +358,7 @@ def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
     barriers), and checks with an op-free library that the target of the kernel's schedule has them
     (Schedule/Rules/Capacities.h, rules resources.R1 to resources.R8).
     In a placed kernel, which is still sequential, it also checks with MLIR's liveness analysis that no op overwrites a tile
-    that is read later: P may lie over its scores only after the read of the scores. After specialisation `tile-verify-sync`
+    that is read later: P may lie over its scores only after the read of the scores. After specialization `tile-verify-sync`
     checks that. An unplaced kernel passes.
 
     ```mlir
@@ -375,11 +375,11 @@ def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
 def TileVerifySync : Tile_Pass<"tile-verify-sync"> {
   let summary = "Verify that accesses of different roles are ordered";
   let description = [{
-    Executes the kernel's synchronisation for a few lengths (no block, one, two, and enough to go round every ring) and
-    verifies each run with vector clocks (Sync/Synchronisation.h, op-free, rules Y1 to Y9): conflicting accesses to a place
+    Executes the kernel's synchronization for a few lengths (no block, one, two, and enough to go round every ring) and
+    verifies each run with vector clocks (Sync/Synchronization.h, op-free, rules Y1 to Y9): conflicting accesses to a place
     are ordered, also for the proxy and unit of the later access; waits end; a phase gets the arrivals and bytes that it
-    expects; no phase can be missed or signaled early; barriers are initialised; no operation is in flight at the exit;
-    messages of a channel are in order; barriers are initialised again only after all uses; all warps of a warpgroup issue
+    expects; no phase can be missed or signaled early; barriers are initialized; no operation is in flight at the exit;
+    messages of a channel are in order; barriers are initialized again only after all uses; all warps of a warpgroup issue
     a wgmma together. A CTA that computes several tiles is run for two. At the specialised level a channel represents its
     barriers and fences; at the machine level every op has the effects of its SyncOpInterface. Kernels of other levels
     pass. Registers of a wgmma are SSA values and are checked in the IR: no op touches them before the wait that returns

@@ -24,7 +24,7 @@ namespace ptxsim {
 /// fault leaves the object unchanged.
 enum class MbarrierFault : uint8_t {
   None,
-  NotInitialised,  ///< The operation came before init or after inval.
+  NotInitialized,  ///< The operation came before init or after inval.
   CountOutOfRange, ///< init with more than 2^20 - 1 arrivals.
   ArriveUnderflow, ///< More arrivals than the phase still waits for.
   TxOutOfRange,    ///< tx-count would leave +-(2^20 - 1).

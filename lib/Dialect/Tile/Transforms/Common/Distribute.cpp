@@ -206,7 +206,7 @@ void tile::eraseViews(gpu::GPUFuncOp func) {
 }
 
 LogicalResult tile::distributeTiles(
-    SpecialiseOp op, Type (*convert)(TileType),
+    WarpSpecializeOp op, Type (*convert)(TileType),
     function_ref<void(RewritePatternSet &, const TypeConverter &)> populate) {
   TypeConverter converter;
   converter.addConversion([](Type type) { return type; });
@@ -234,16 +234,16 @@ struct TileDistributePass
       return;
     FailureOr<KernelInfo> info = readKernelInfo(func);
     if (failed(info) ||
-        failed(expectStage(func, KernelStage::Synchronised, getArgument())))
+        failed(expectStage(func, KernelStage::Synchronized, getArgument())))
       return signalPassFailure();
-    auto ops = func.getBody().front().getOps<SpecialiseOp>();
+    auto ops = func.getBody().front().getOps<WarpSpecializeOp>();
     if (ops.empty())
       return;
-    SpecialiseOp specialise = *ops.begin();
-    if (failed(familyOf(info->schedule).distribute(specialise, *info)))
+    WarpSpecializeOp roles = *ops.begin();
+    if (failed(familyOf(info->schedule).distribute(roles, *info)))
       return signalPassFailure();
     eraseViews(func);
-    if (failed(lowerSpecialise(specialise, *info)))
+    if (failed(lowerWarpSpecialize(roles, *info)))
       signalPassFailure();
   }
 };

@@ -183,21 +183,21 @@ void populateDistributeOutput(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               const DistributeContext &context);
 
-/// Rewrites tile.specialise to branches on the warp index, with a prologue and
-/// an epilogue.
-/// Erases the views, which have no users any more, and the numbers that only
-/// they use.
+/// Rewrites tile.warp_specialize to branches on the warp index, with a prologue
+/// and an epilogue. Erases the views, which have no users any more, and the
+/// numbers that only they use.
 void eraseViews(mlir::gpu::GPUFuncOp func);
 
 /// Rewrites all ops on tiles inside `op` by the patterns that `populate` adds;
 /// `convert` returns the type of a thread's part of a tile.
 mlir::LogicalResult
-distributeTiles(SpecialiseOp op, mlir::Type (*convert)(TileType),
+distributeTiles(WarpSpecializeOp op, mlir::Type (*convert)(TileType),
                 llvm::function_ref<void(mlir::RewritePatternSet &,
                                         const mlir::TypeConverter &)>
                     populate);
 
-mlir::LogicalResult lowerSpecialise(SpecialiseOp op, const KernelInfo &info);
+mlir::LogicalResult lowerWarpSpecialize(WarpSpecializeOp op,
+                                        const KernelInfo &info);
 
 } // namespace fmha::tile
 

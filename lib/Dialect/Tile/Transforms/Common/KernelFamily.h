@@ -43,7 +43,8 @@ struct KernelFamily {
   const PartitionFamily &partition;
   MemoryRules memory;
   /// Rewrites the ops on tiles of all roles for the threads that execute them.
-  mlir::LogicalResult (*distribute)(SpecialiseOp op, const KernelInfo &info);
+  mlir::LogicalResult (*distribute)(WarpSpecializeOp op,
+                                    const KernelInfo &info);
 };
 
 /// Returns the family of the target of `schedule`.

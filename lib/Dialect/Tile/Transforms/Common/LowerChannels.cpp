@@ -527,7 +527,7 @@ struct TileLowerChannelsPass
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) ||
-        failed(expectStage(getOperation(), KernelStage::Specialised,
+        failed(expectStage(getOperation(), KernelStage::Specialized,
                            getArgument())) ||
         failed(lowerChannels(getOperation(), *info)))
       signalPassFailure();

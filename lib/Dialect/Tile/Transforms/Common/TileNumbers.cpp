@@ -95,7 +95,7 @@ TileNumbers TileNumbers::of(Block &entry, bool withExtents) {
     });
     bool begins =
         isa<gpu::BlockIdOp>(op) || (withExtents && isa<memref::DimOp>(op));
-    if (begins || (follows && !isa<SpecialiseOp>(op)))
+    if (begins || (follows && !isa<WarpSpecializeOp>(op)))
       found.ops.insert(&op);
   }
   return found;

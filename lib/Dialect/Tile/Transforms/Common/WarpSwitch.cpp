@@ -37,7 +37,7 @@ constexpr unsigned warpsPerGroup = target::warpgroupWarps;
 
 class WarpSwitch {
 public:
-  WarpSwitch(SpecialiseOp op, const KernelInfo &info)
+  WarpSwitch(WarpSpecializeOp op, const KernelInfo &info)
       : op(op), info(info), b(op.getLoc(), op.getContext()), tiles(b, info) {}
   LogicalResult run();
 
@@ -75,7 +75,7 @@ private:
     return info.map.findSmem("tmem_address")->offset;
   }
 
-  SpecialiseOp op;
+  WarpSpecializeOp op;
   const KernelInfo &info;
   ImplicitLocOpBuilder b;
   TileLoop tiles;
@@ -279,7 +279,7 @@ LogicalResult WarpSwitch::run() {
 
 } // namespace
 
-LogicalResult fmha::tile::lowerSpecialise(SpecialiseOp op,
-                                          const KernelInfo &info) {
+LogicalResult fmha::tile::lowerWarpSpecialize(WarpSpecializeOp op,
+                                              const KernelInfo &info) {
   return WarpSwitch(op, info).run();
 }

@@ -354,13 +354,13 @@ struct TileSlicePartitionsPass
       return;
     FailureOr<KernelInfo> info = readKernelInfo(func);
     if (failed(info) ||
-        failed(expectStage(func, KernelStage::Specialised, getArgument())) ||
+        failed(expectStage(func, KernelStage::Specialized, getArgument())) ||
         failed(checkRoles(func, info->schedule)))
       return signalPassFailure();
     const PartitionFamily &family = partitionFamilyOf(info->schedule);
     ImplicitLocOpBuilder b(func.getLoc(), func.getContext());
     b.setInsertionPoint(func.getBody().front().getTerminator());
-    auto all = SpecialiseOp::create(b);
+    auto all = WarpSpecializeOp::create(b);
     b.createBlock(&all.getBody());
     for (const schedule::Role &role : info->schedule.roles)
       buildRole(role, family, b);
@@ -375,7 +375,7 @@ private:
   static LogicalResult checkRoles(gpu::GPUFuncOp func,
                                   const schedule::Schedule &schedule) {
     WalkResult walked = func.walk([&](Operation *op) {
-      if (isa<SpecialiseOp>(op)) {
+      if (isa<WarpSpecializeOp>(op)) {
         op->emitOpError() << "has been cut into roles already";
         return WalkResult::interrupt();
       }

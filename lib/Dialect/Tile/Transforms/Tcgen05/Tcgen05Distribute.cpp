@@ -38,7 +38,7 @@ static bool splitsInPanel(TileType tile) {
 }
 
 /// Checks that each thread writes its part of a row in one piece.
-static LogicalResult checkWrites(SpecialiseOp op) {
+static LogicalResult checkWrites(WarpSpecializeOp op) {
   WalkResult walked = op.walk([](Operation *inner) {
     if (!isa<MoveOp, NormalizeOp>(inner))
       return WalkResult::advance();
@@ -57,7 +57,7 @@ static LogicalResult checkWrites(SpecialiseOp op) {
   return failure(walked.wasInterrupted());
 }
 
-LogicalResult fmha::tile::distributeTcgen05(SpecialiseOp op,
+LogicalResult fmha::tile::distributeTcgen05(WarpSpecializeOp op,
                                             const KernelInfo &info) {
   if (failed(checkWrites(op)))
     return failure();

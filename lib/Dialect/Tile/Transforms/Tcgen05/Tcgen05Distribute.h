@@ -19,7 +19,8 @@ const RowLayout &rowOfThread();
 
 /// Implements KernelFamily::distribute: a thread has a row of a tile, or half
 /// of one, and products accumulate in tensor memory.
-mlir::LogicalResult distributeTcgen05(SpecialiseOp op, const KernelInfo &info);
+mlir::LogicalResult distributeTcgen05(WarpSpecializeOp op,
+                                      const KernelInfo &info);
 
 } // namespace fmha::tile
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Projects a kernel of the specialised or the machine level to programs of
-// Sync/Synchronisation.h. The function is read once, into short steps that have
+// Sync/Synchronization.h. The function is read once, into short steps that have
 // only control flow, integers and effects. Then it is run for chosen lengths,
 // with all threads of a CTA at once; a branch on the warp index splits them.
 //
@@ -18,7 +18,7 @@
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Kernel/KernelInfo.h"
-#include "fmha/Sync/Synchronisation.h"
+#include "fmha/Sync/Synchronization.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

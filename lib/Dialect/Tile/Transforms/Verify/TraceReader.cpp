@@ -94,7 +94,7 @@ private:
   void readIf(scf::IfOp op, Steps &steps);
   void readFor(scf::ForOp op, Steps &steps);
   void readWhile(scf::WhileOp op, Steps &steps);
-  void readSpecialise(SpecialiseOp op, Steps &steps);
+  void readWarpSpecialize(WarpSpecializeOp op, Steps &steps);
 
   gpu::GPUFuncOp func;
   const KernelInfo &info;
@@ -189,7 +189,7 @@ void TraceReader::readWhile(scf::WhileOp op, Steps &steps) {
   steps.push_back(step);
 }
 
-void TraceReader::readSpecialise(SpecialiseOp op, Steps &steps) {
+void TraceReader::readWarpSpecialize(WarpSpecializeOp op, Steps &steps) {
   for (RoleOp each : op.getBody().front().getOps<RoleOp>()) {
     Step step{StepCode::Role};
     step.constant = kernel.members.size();
@@ -211,8 +211,8 @@ bool TraceReader::readControl(Operation *op, Steps &steps) {
       .Case([&](scf::IfOp branch) { return readIf(branch, steps), true; })
       .Case([&](scf::ForOp loop) { return readFor(loop, steps), true; })
       .Case([&](scf::WhileOp loop) { return readWhile(loop, steps), true; })
-      .Case([&](SpecialiseOp roles) {
-        return readSpecialise(roles, steps), true;
+      .Case([&](WarpSpecializeOp roles) {
+        return readWarpSpecialize(roles, steps), true;
       })
       .Case([&](BarrierOp barrier) { return barriers.declare(barrier), true; })
       .Default([](Operation *other) {
@@ -244,7 +244,7 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
 
 FailureOr<TracedKernel> TraceReader::read() {
   bool roles = false;
-  func.walk([&](SpecialiseOp) { roles = true; });
+  func.walk([&](WarpSpecializeOp) { roles = true; });
   if (!roles)
     addWarps(info, kernel.members);
   else if (failed(barriers.declareChannels(func)))

@@ -54,13 +54,13 @@ LogicalResult checkLoadedRegisters(gpu::GPUFuncOp func) {
 
 /// Checks that a kernel with channels has roles, which are their ends.
 LogicalResult checkRoles(gpu::GPUFuncOp func) {
-  auto isRoles = [](SpecialiseOp) { return WalkResult::interrupt(); };
+  auto isRoles = [](WarpSpecializeOp) { return WalkResult::interrupt(); };
   if (func.walk(isRoles).wasInterrupted())
     return success();
   WalkResult result = func.walk([](ChannelOp channel) -> WalkResult {
-    return channel.emitOpError()
-           << "expected a tile.specialise with the roles that it joins, got "
-              "none; run tile-warp-specialize first";
+    return channel.emitOpError() << "expected a tile.warp_specialize with the "
+                                    "roles that it joins, got "
+                                    "none; run tile-warp-specialize first";
   });
   return failure(result.wasInterrupted());
 }
@@ -109,7 +109,7 @@ struct TileVerifySyncPass
     markAllAnalysesPreserved();
     std::optional<KernelStage> stage = stageOf(getOperation());
     if (!isTiledKernel(getOperation()) ||
-        (stage != KernelStage::Specialised && stage != KernelStage::Machine))
+        (stage != KernelStage::Specialized && stage != KernelStage::Machine))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) || failed(verify(getOperation(), *info)))

@@ -546,7 +546,7 @@ struct TileWgmmaAwaitProductsPass
     if (!isTiledKernel(func) ||
         !partitionFamilyOf(scheduleOf(func)).asyncProducts)
       return;
-    if (failed(expectStage(func, KernelStage::Specialised, getArgument())) ||
+    if (failed(expectStage(func, KernelStage::Specialized, getArgument())) ||
         failed(expectNoWaits(func)))
       return signalPassFailure();
     SmallVector<RoleOp> roles;

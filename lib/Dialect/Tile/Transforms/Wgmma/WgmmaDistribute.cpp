@@ -121,7 +121,7 @@ static Type convertTile(TileType type) {
   return VectorType::get({fragmentSize(type)}, element);
 }
 
-LogicalResult fmha::tile::distributeWgmma(SpecialiseOp op,
+LogicalResult fmha::tile::distributeWgmma(WarpSpecializeOp op,
                                           const KernelInfo &info) {
   return distributeTiles(
       op, convertTile,

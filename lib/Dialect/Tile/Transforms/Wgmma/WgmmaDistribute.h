@@ -96,7 +96,8 @@ void populateWgmmaOutput(mlir::RewritePatternSet &patterns,
 
 /// Implements KernelFamily::distribute: a warpgroup has the fragments of its
 /// tiles, and products accumulate in them.
-mlir::LogicalResult distributeWgmma(SpecialiseOp op, const KernelInfo &info);
+mlir::LogicalResult distributeWgmma(WarpSpecializeOp op,
+                                    const KernelInfo &info);
 
 } // namespace fmha::tile
 

@@ -133,7 +133,7 @@ using MessageCounts = llvm::MapVector<Value, MessageCount>;
 
 /// Counts the messages that each channel publishes. Fails at a publish inside
 /// of two loops, or of a loop that does not count from 0 by 1.
-FailureOr<MessageCounts> countMessages(SpecialiseOp roles) {
+FailureOr<MessageCounts> countMessages(WarpSpecializeOp roles) {
   MessageCounts counts;
   WalkResult walked =
       roles.walk(
@@ -289,7 +289,7 @@ struct TileWgmmaLoopTilesPass
       return signalPassFailure();
     if (!partitionFamilyOf(info->schedule).repeats(info->schedule))
       return;
-    WalkResult walked = getOperation().walk([&](SpecialiseOp roles) {
+    WalkResult walked = getOperation().walk([&](WarpSpecializeOp roles) {
       FailureOr<MessageCounts> counts = countMessages(roles);
       if (failed(counts))
         return WalkResult::interrupt();

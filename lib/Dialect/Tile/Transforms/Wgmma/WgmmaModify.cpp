@@ -32,9 +32,9 @@ struct ModifyFragment : public FragmentPattern<ModifyOp> {
       Value key = arith::AddIOp::create(
           b, first, arith::ConstantIndexOp::create(b, n / fragmentStep * 8));
       for (int64_t row = 0; row < fragmentRows; ++row) {
-        int64_t at = n + row * neighbours;
+        int64_t at = n + row * neighbors;
         made = vector::InsertStridedSliceOp::create(
-            b, codes[row].apply(slice(b, x, at, neighbours), key), made,
+            b, codes[row].apply(slice(b, x, at, neighbors), key), made,
             ArrayRef<int64_t>{at}, ArrayRef<int64_t>{1});
       }
     }
@@ -43,7 +43,7 @@ struct ModifyFragment : public FragmentPattern<ModifyOp> {
   }
 
 private:
-  static constexpr int64_t neighbours = 2;
+  static constexpr int64_t neighbors = 2;
 
   static RowPlace place(ImplicitLocOpBuilder &b, ModifyOp op, int64_t row) {
     std::optional<uint32_t> heads = op.getQueriesOp().getHeads();

@@ -103,7 +103,7 @@ Outcome executeInit(Warp &warp, const Instruction &inst, LaneMask active) {
       warp.machine.report.add(FindingId::MbarrierReinit, site,
                               "the mbarrier is in " +
                                   entry->object.describeState(),
-                              otherAt("initialised by", entry->lastInit));
+                              otherAt("initialized by", entry->lastInit));
     uint64_t phase = entry->object.phase;
     noteChange(site, *entry);
     entry->lastInit = site;
@@ -279,7 +279,7 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
       return;
     Site site = warp.site(inst, int(lane));
     if (!entry->object.live) {
-      settle(warp.cluster, site, *entry, MbarrierFault::NotInitialised,
+      settle(warp.cluster, site, *entry, MbarrierFault::NotInitialized,
              entry->object.phase, "wait", 0);
       return;
     }

@@ -14,7 +14,7 @@ namespace {
 FindingId findingOf(MbarrierFault fault) {
   static constexpr std::array<FindingId, 7> ids = {
       FindingId::Count,
-      FindingId::MbarrierNotInitialised,
+      FindingId::MbarrierNotInitialized,
       FindingId::MbarrierCount,
       FindingId::MbarrierUnderflow,
       FindingId::MbarrierTxRange,

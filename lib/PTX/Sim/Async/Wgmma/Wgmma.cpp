@@ -19,10 +19,10 @@ constexpr uint32_t poison = 0x7fbadbad;
 
 /// Row in the warp's part, and column, of the first of the two adjacent
 /// elements in register `pair` of a lane, counting pairs.
-struct Neighbours {
+struct Neighbors {
   uint32_t row, column;
 };
-Neighbours placeOf(unsigned lane, uint32_t pair) {
+Neighbors placeOf(unsigned lane, uint32_t pair) {
   return {lane / 4 + 8 * (pair % 2), 8 * (pair / 2) + 2 * (lane % 4)};
 }
 
@@ -62,7 +62,7 @@ void WgmmaAccumulator::load(unsigned part, const std::vector<Row *> &rows) {
   uint32_t *own = cells.data() + size_t(part) * rowsPerWarp * n;
   for (uint32_t pair = 0; pair < n / 4; ++pair)
     for (unsigned lane = 0; lane < 32; ++lane) {
-      Neighbours place = placeOf(lane, pair);
+      Neighbors place = placeOf(lane, pair);
       uint32_t *to = own + place.row * n + place.column;
       if (type == ElementType::F16) {
         uint64_t both = (*rows[pair])[lane];
@@ -82,7 +82,7 @@ void WgmmaAccumulator::store(unsigned part,
   const uint32_t *own = cells.data() + size_t(part) * rowsPerWarp * n;
   for (uint32_t pair = 0; pair < n / 4; ++pair)
     for (unsigned lane = 0; lane < 32; ++lane) {
-      Neighbours place = placeOf(lane, pair);
+      Neighbors place = placeOf(lane, pair);
       const uint32_t *from = own + place.row * n + place.column;
       if (type == ElementType::F16) {
         (*rows[pair])[lane] = narrow(from[0]) | narrow(from[1]) << 16;

@@ -172,7 +172,7 @@ uint32_t FlowGraph::reconvergenceOf(uint32_t inst) const {
 
 } // namespace
 
-std::vector<bool> ptxsim::analyseFlow(const std::vector<Flow> &flow,
+std::vector<bool> ptxsim::analyzeFlow(const std::vector<Flow> &flow,
                                       std::vector<Instruction> &instructions) {
   FlowGraph graph(flow);
   graph.build();

@@ -116,7 +116,7 @@ void FunctionDecoder::finish() {
       targets->pcs.push_back(declarations.labels[label]);
     flow[at].targets = targets->pcs;
   }
-  std::vector<bool> reachable = analyseFlow(flow, code.instructions);
+  std::vector<bool> reachable = analyzeFlow(flow, code.instructions);
   for (auto &[at, error] : deferred)
     if (reachable[at])
       throw error;

@@ -249,19 +249,19 @@ void Device::Impl::placeVariables(const syntax::Module &module) {
     return found == placed.end() ? 0 : found->second;
   };
   for (const syntax::Variable &variable : module.variables) {
-    if (!isGlobal(variable) || variable.initialiser.empty())
+    if (!isGlobal(variable) || variable.initializer.empty())
       continue;
     Allocation &place = allocations.at(lookup(variable.name));
     unsigned bits = syntax::typeBits(variable.type);
     uint64_t bytes = bits / 8;
-    for (size_t i = 0; i < variable.initialiser.size(); ++i) {
+    for (size_t i = 0; i < variable.initializer.size(); ++i) {
       if ((i + 1) * bytes > place.size)
         throw Error(Error::Kind::Syntax,
                     "line " + std::to_string(variable.line) +
                         ": more initial values than elements of '" +
                         std::string(variable.name) + "'",
                     variable.line);
-      uint64_t value = elementBits(variable.initialiser[i], bits, lookup);
+      uint64_t value = elementBits(variable.initializer[i], bits, lookup);
       std::memcpy(place.bytes.get() + i * bytes, &value,
                   std::min<uint64_t>(bytes, 8));
     }

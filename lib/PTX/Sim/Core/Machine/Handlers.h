@@ -116,7 +116,7 @@ struct Flow {
 };
 /// Sets Instruction::reconvergeAt of every branch to its immediate
 /// post-dominator and returns which instructions can be reached from the first.
-std::vector<bool> analyseFlow(const std::vector<Flow> &flow,
+std::vector<bool> analyzeFlow(const std::vector<Flow> &flow,
                               std::vector<Instruction> &instructions);
 
 } // namespace ptxsim

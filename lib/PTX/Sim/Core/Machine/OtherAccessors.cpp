@@ -28,7 +28,7 @@ Other ptxsim::inFlightAt(const Cta &cta, uint32_t offset, uint32_t bytes,
 Other ptxsim::barrierAt(const Cta &cta, uint32_t offset, uint32_t bytes) {
   for (const auto &state : cta.states.slots)
     if (Site init = state ? state->barrierAt(offset, bytes) : Site(); init.warp)
-      return otherAt("initialised by", init);
+      return otherAt("initialized by", init);
   return {};
 }
 

@@ -154,7 +154,7 @@ void RaceValues::observe(const Warp &warp, const Location &location,
 /// Performs a strong access to one location in memory: PTX ISA 8.8, "release
 /// and acquire patterns". A plain store begins a new release sequence; an
 /// atomic continues the old one.
-void RaceValues::synchronise(Locations &locations, uint64_t address,
+void RaceValues::synchronize(Locations &locations, uint64_t address,
                              race::Access &access) {
   const Warp &warp = *reports.site.warp;
   auto found = locations.find(address);
@@ -172,11 +172,11 @@ void RaceValues::synchronise(Locations &locations, uint64_t address,
 }
 
 /// Synchronizes each element of a vector as a separate access (PTX ISA 8.2.4).
-void RaceValues::synchroniseAll(Locations &locations, uint64_t address,
+void RaceValues::synchronizeAll(Locations &locations, uint64_t address,
                                 uint64_t bytes, race::Access &access) {
   unsigned elements = reports.site.inst->order.elements;
   for (unsigned i = 0; i < elements; ++i)
-    synchronise(locations, address + i * (bytes / elements), access);
+    synchronize(locations, address + i * (bytes / elements), access);
 }
 
 /// Publishes the knowledge that a strong write releases by its own order or by

@@ -106,7 +106,7 @@ void RaceMemory::shared(race::Access &access, unsigned lane, uint32_t address,
                             {race::timeOf(access.stamp.when), reports.site,
                              FindingId::DsmemAfterExit});
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    values.synchroniseAll(locations, address, bytes, access);
+    values.synchronizeAll(locations, address, bytes, access);
 }
 
 void RaceMemory::global(race::Access &access, unsigned lane, uint64_t address,
@@ -116,7 +116,7 @@ void RaceMemory::global(race::Access &access, unsigned lane, uint64_t address,
   access.stamp.lane = uint8_t(lane);
   clocks.launch.global.apply(address, bytes, access);
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    values.synchroniseAll(clocks.launch.locations, address, bytes, access);
+    values.synchronizeAll(clocks.launch.locations, address, bytes, access);
 }
 
 race::Access RaceMemory::sharedAccess(const RaceStream &stream, const Site &who,

@@ -25,7 +25,7 @@ gpu.module @kernels {
     %queries2 = tile.view %q batch %b head %h rows %h from %b : !t -> !tile.view<?x128xf16>
     %output = tile.view %o batch %b head %h rows %r : !t -> !tile.view<?x128xf16>
     %output2 = tile.view %o batch %b head %h rows %r from %b : !t -> !tile.view<?x128xf16>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
         // Both boxes together: 128 x 128 x 2 bytes, one arrival.
         // CHECK: tile.arrive_expect_tx %[[FULL:.*]][%{{.*}}] bytes 32768
@@ -82,7 +82,7 @@ gpu.module @kernels {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased : !tile.channel<!q>
     %values = tile.view %v batch %b head %b rows %r from %b column %c : memref<?x?x?x176xf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x176xf16>
     %values2 = tile.view %v batch %b head %b rows %r column %c : memref<?x?x?x176xf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x176xf16>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
         // CHECK: tile.tma_load {{.*}} column 0 behind %[[C]] before
         // CHECK: %[[NEXT:.*]] = arith.addi %[[C]], %c64

@@ -41,10 +41,10 @@ gpu.module @placed {
   #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
-gpu.module @synchronised {
-  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-warp-specialize makes it, got a synchronised one: tile-lower-channels has been run on it already}}
-  gpu.func @synchronised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
+gpu.module @synchronized {
+  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-warp-specialize makes it, got a synchronized one: tile-lower-channels has been run on it already}}
+  gpu.func @synchronized(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    tile.warp_specialize { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
   }
 }

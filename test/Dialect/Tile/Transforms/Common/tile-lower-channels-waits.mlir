@@ -28,7 +28,7 @@ gpu.module @kernels {
     %kv = tile.channel "kv" from tma to mma arrivals 1, 1 : !tile.channel<!k>
     %s = tile.channel "s" from mma to threads arrivals 1, 128 released_by "p" : !tile.channel<!s>
     %p = tile.channel "p" from threads to mma arrivals 128, 1 : !tile.channel<!p>
-    tile.specialise {
+    tile.warp_specialize {
       // Only the fourth message takes the slot of another. Of %n nothing is known.
       // CHECK: tile.role "load"
       // CHECK-COUNT-2: tile.wait %[[KFREE]]

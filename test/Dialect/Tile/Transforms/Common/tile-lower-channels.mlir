@@ -39,7 +39,7 @@ gpu.module @kernels {
     %r = tile.channel "r" from threads to threads arrivals 128, 128 : !tile.channel<!r>
     %out = tile.channel "o" from threads to tma arrivals 128, 1 unreleased : !tile.channel<!o>
     %keys = tile.view %k batch %n head %n rows %n : !t -> !tile.view<?x64xbf16>
-    tile.specialise {
+    tile.warp_specialize {
       // CHECK: tile.role "load"
       tile.role "load" warps 12 to 13 registers 136 single_thread {
         // CHECK: %[[ROUND:.*]] = arith.divui %[[N]], %c3

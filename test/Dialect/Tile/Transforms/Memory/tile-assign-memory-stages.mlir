@@ -30,7 +30,7 @@ gpu.module @specialised {
   gpu.func @specialised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
-    tile.specialise { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
+    tile.warp_specialize { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
   }
 }
@@ -43,10 +43,10 @@ gpu.module @specialised {
   #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
-gpu.module @synchronised {
-  // expected-error@+1 {{tile-assign-memory expects a tiled kernel, as convert-fmha-to-tile makes it, got a synchronised one: tile-assign-memory has been run on it already}}
-  gpu.func @synchronised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
+gpu.module @synchronized {
+  // expected-error@+1 {{tile-assign-memory expects a tiled kernel, as convert-fmha-to-tile makes it, got a synchronized one: tile-assign-memory has been run on it already}}
+  gpu.func @synchronized(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    tile.warp_specialize { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
   }
 }

@@ -30,7 +30,7 @@ gpu.module @unguarded {
     %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
     %kv = tile.channel "kv" from tma to mma arrivals 1, 1 : !tile.channel<!b>
 
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         // expected-error@+1 {{has ops of two stages: expected a loop that runs at least once; run tile-guard-loops first}}
         scf.for %i = %c0 to %n step %c1 {
@@ -74,7 +74,7 @@ gpu.module @changing {
     %kv = tile.channel "kv" from tma to mma arrivals 1, 1 : !tile.channel<!b>
 
     %c4 = arith.constant 4 : index
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         scf.for %i = %c0 to %c4 step %c1 {
           %odd = arith.cmpi ult, %i, %n : index
@@ -121,7 +121,7 @@ gpu.module @steps {
 
     %c2 = arith.constant 2 : index
     %c5 = arith.constant 5 : index
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         // expected-error@+1 {{has ops of two stages: expected a step of 1}}
         scf.for %i = %c0 to %c5 step %c2 {
@@ -166,7 +166,7 @@ gpu.module @too_early {
     %c5 = arith.constant 5 : index
     %x = tile.fill 1.0 : !x
     %m = tile.fill 0.0 : !row
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%s = %m) -> (!row) {
           %first = tile.row_sum %x, %s, %s {tile.partition = #tile.partition<role = "softmax0">} : !x, !row

@@ -35,7 +35,7 @@ gpu.module @stages {
     %has = arith.cmpi sgt, %n, %c0 : index
     %x = tile.fill 1.0 : !x
     %m = tile.fill 0.0 : !row
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %g = scf.if %has -> (!row) {
           %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %m) -> (!row) {
@@ -110,7 +110,7 @@ gpu.module @branch {
     %c4 = arith.constant 4 : index
     %x = tile.fill 1.0 : !x
     %m = tile.fill 0.0 : !row
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         scf.for %i = %c0 to %c4 step %c1 {
           scf.if %active {

@@ -101,7 +101,7 @@ gpu.module @twice {
     %kv = tile.channel "kv" from tma to mma arrivals 1, 1 : !tile.channel<!b>
 
     // expected-error@+1 {{has been cut into roles already}}
-    tile.specialise { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
+    tile.warp_specialize { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
   }
 }

@@ -50,7 +50,7 @@ gpu.module @slices {
 }
 
 // CHECK-NOT: scf.for
-// CHECK: tile.specialise {
+// CHECK: tile.warp_specialize {
 // CHECK: tile.role "softmax0" {{.*}} {
 // CHECK-NEXT: %[[M:.*]] = tile.fill
 // CHECK-NEXT: %[[R:.*]] = scf.for {{.*}} iter_args(%[[S:.*]] = %[[M]])

@@ -26,7 +26,7 @@ gpu.module @kernels {
     %queries = tile.view %q batch %row head %row rows %row : !t -> !tile.view<?x64xbf16>
     %keys = tile.view %k batch %row head %row rows %len : !t -> !tile.view<?x64xbf16>
     %lses = tile.view %l batch %col head %offset rows %len : !l -> !tile.view<?xf32>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %m = tile.fill 0xFF800000 : !row
         %x = tile.fill 1.0 : !x

@@ -11,7 +11,7 @@
 gpu.module @no_mma {
   gpu.func @no_mma(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     // expected-error@+1 {{has no role "mma", whose warp allocates tensor memory}}
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "load" warps 12 to 13 registers 136 { tile.sync_warp }
     }
     gpu.return
@@ -28,7 +28,7 @@ gpu.module @no_mma {
 !t = memref<?x?x?x64xbf16>
 gpu.module @three_warps {
   gpu.func @three_warps(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       // expected-error@+1 {{expected one warp or the four of a warpgroup, got warps 0 to 3}}
       tile.role "mma" warps 0 to 3 registers 136 { tile.sync_warp }
     }
@@ -47,7 +47,7 @@ gpu.module @three_warps {
 !t = memref<?x?x?x64xbf16>
 gpu.module @astride {
   gpu.func @astride(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       // expected-error@+1 {{expected one warp or the four of a warpgroup, got warps 2 to 6}}
       tile.role "mma" warps 2 to 6 registers 136 { tile.sync_warp }
     }
@@ -68,7 +68,7 @@ gpu.module @astride {
 !d = !tile.tile<32x32xf32, #tile.tmem<column = 0>>
 gpu.module @rows {
   gpu.func @rows(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         %c0 = arith.constant 0 : index
         %0 = tile.slot %c0 : !a
@@ -93,7 +93,7 @@ gpu.module @rows {
 !d = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
 gpu.module @move {
   gpu.func @move(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         %c0 = arith.constant 0 : index
         %0 = tile.slot %c0 : !d
@@ -129,7 +129,7 @@ gpu.module @slot {
 !d = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
 gpu.module @half_step {
   gpu.func @half_step(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         %c0 = arith.constant 0 : index
         %0 = tile.slot %c0 : !a
@@ -153,7 +153,7 @@ gpu.module @half_step {
 !t = memref<?x?x?x64xbf16>
 gpu.module @two_groups {
   gpu.func @two_groups(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       // expected-error@+1 {{'tile.role' op expected the role inside one warpgroup of 4 warps, since setmaxnreg acts on whole ones, got warps 14 to 17}}
       tile.role "spare" warps 14 to 17 registers 136 {
       }
@@ -173,7 +173,7 @@ gpu.module @two_groups {
 !t = memref<?x?x?x64xbf16>
 gpu.module @two_panels {
   gpu.func @two_panels(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %h = tile.fill 0.0 : !tile.tile<64x96xbf16, #tile.registers>
         // expected-error@+1 {{expected halves of rows of 64 that lie in one panel of 64 columns each, got '!tile.tile<64x96xbf16, #tile.smem<offset = 0>>'; use tiles of 128 rows, at most 64 columns or a multiple of 128}}

@@ -15,7 +15,7 @@
 gpu.module @kernels {
   // CHECK: gpu.func @shares
   gpu.func @shares(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %m = tile.fill 1.0 : !row
         %x = tile.fill 1.0 : !x

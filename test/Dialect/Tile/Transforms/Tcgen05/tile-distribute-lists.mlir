@@ -26,7 +26,7 @@ gpu.module @kernels {
     %length = arith.index_cast %entry : i32 to index
     // CHECK-NOT: tile.uniform
     // CHECK: tile.sync_cta
-    tile.specialise {
+    tile.warp_specialize {
       // Both the list's number and one that it may meet; no constant and no parameter.
       // CHECK: tile.set_registers 216
       // CHECK-DAG: %[[COUNT:.*]] = tile.uniform %[[LENGTH]]
@@ -73,7 +73,7 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %block = gpu.block_id x
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         scf.for %i = %c0 to %block step %c1 {
           tile.arrive %a[%c0] : !tile.barrier<2>

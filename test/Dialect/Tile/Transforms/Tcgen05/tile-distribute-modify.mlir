@@ -21,7 +21,7 @@ gpu.module @kernels {
     %row = gpu.block_id x
     %col = gpu.block_id y
     %queries = tile.view %q batch %row head %row rows %row : !t -> !tile.view<?x64xbf16>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         // CHECK: %[[X:.*]] = arith.constant dense<1.000000e+00> : vector<128xf32>
         %x = tile.fill 1.0 : !x
@@ -78,7 +78,7 @@ gpu.module @loops {
     %row = gpu.block_id x
     %col = gpu.block_id y
     %queries = tile.view %q batch %row head %row rows %row : !t -> !tile.view<?x64xbf16>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         // CHECK: %[[X:.*]] = arith.constant dense<1.000000e+00> : vector<128xf32>
         %x = tile.fill 1.0 : !x

@@ -24,7 +24,7 @@ gpu.module @kernels {
     %b = tile.barrier "b" at 98816 arrivals 1 : !tile.barrier<1>
     // CHECK: tile.sync_cta
     // CHECK: %[[BASE:.*]] = tile.tmem_base
-    tile.specialise {
+    tile.warp_specialize {
       // CHECK: tile.set_registers 216
       tile.role "softmax0" warps 0 to 4 registers 216 {
         // 128 columns are 4 loads, and one wait stands behind all of them. A thread

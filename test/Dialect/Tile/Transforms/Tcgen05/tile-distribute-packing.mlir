@@ -24,7 +24,7 @@ gpu.module @kernels {
     %keys = tile.view %k batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
     %logits = tile.view %sinks head %i of %count : memref<?xf32> -> !tile.view<f32, heads = 16>
     %lses = tile.view %lse batch %i head %i of %count rows %i : !l -> !tile.view<?xf32, heads = 16>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %x = tile.fill 1.0 : !x
         // Of 8 queries the last one hides most keys behind the lower bound, 7 more than the first.
@@ -78,7 +78,7 @@ gpu.module @kernels {
     %one = arith.constant 1 : index
     %queries = tile.view %q batch %i head %i of %i rows %i : !t -> !tile.view<?x64xbf16, heads = 16>
     %lses = tile.view %lse batch %i head %i of %i rows %i : !l -> !tile.view<?xf32, heads = 16>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %m = tile.fill 0.0 : !row
         // CHECK: %[[SLOPE:.*]] = tile.gather %{{.*}}[%{{.*}}]

@@ -35,7 +35,7 @@ gpu.module @kernels {
     %later = arith.cmpi sgt, %stage, %c0 : index
     // CHECK: %[[LATER:.*]] = arith.cmpi sgt
     // CHECK: %[[BASE:.*]] = tile.tmem_base
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         %0 = tile.slot %c0 : !q
         %1 = tile.slot %stage : !k
@@ -106,7 +106,7 @@ gpu.module @parts {
   gpu.func @parts(%q: !t, %k: !t, %v: !w, %o: !w) kernel attributes {fmha.schedule = #wide} {
     %c0 = arith.constant 0 : index
     // CHECK: %[[BASE:.*]] = tile.tmem_base
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         %0 = tile.slot %c0 : !p
         %1 = tile.slot %c0 : !v

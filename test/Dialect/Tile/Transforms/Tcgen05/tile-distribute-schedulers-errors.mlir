@@ -9,7 +9,7 @@
 gpu.module @kernels {
   gpu.func @nobody_chooses(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     // expected-error@+1 {{has no role "load" of a single thread, which says what tile comes next}}
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread { }
     }
     gpu.return

@@ -21,7 +21,7 @@ gpu.module @kernels {
     // CHECK-NOT: arith.remui
     %row = arith.remui %block, %c7 : index
     // CHECK: tile.sync_cta
-    tile.specialise {
+    tile.warp_specialize {
       // CHECK: tile.set_registers 216
       // CHECK-NEXT: scf.while (%[[TILE:.*]] = %[[BLOCK]]) : (index) -> index {
       // CHECK-NEXT: %[[ROW:.*]] = arith.remui %[[TILE]], %c7
@@ -96,7 +96,7 @@ gpu.module @kernels {
     %block = gpu.block_id x
     // CHECK: %[[B:.*]] = tile.barrier "next_tile" at {{[0-9]+}} arrivals 1 : <1>
     // CHECK: tile.init_barrier %[[B]] arrivals 1
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 { }
       tile.role "softmax1" warps 4 to 8 registers 24 { }
       tile.role "correction" warps 8 to 12 registers 136 { }

@@ -1,4 +1,4 @@
-// tile-distribute takes a synchronised kernel and no other: what comes before is named, what comes behind
+// tile-distribute takes a synchronized kernel and no other: what comes before is named, what comes behind
 // is not lowered twice.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute)))'
@@ -10,7 +10,7 @@
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @tiled {
-  // expected-error@+1 {{tile-distribute expects a synchronised kernel, as tile-lower-channels makes it, got a tiled one; run tile-assign-memory first}}
+  // expected-error@+1 {{tile-distribute expects a synchronized kernel, as tile-lower-channels makes it, got a tiled one; run tile-assign-memory first}}
   gpu.func @tiled(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %0 = tile.fill 0.0 : !tile.tile<128xf32>
     gpu.return
@@ -26,7 +26,7 @@ gpu.module @tiled {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @placed {
-  // expected-error@+1 {{tile-distribute expects a synchronised kernel, as tile-lower-channels makes it, got a placed one; run tile-warp-specialize first}}
+  // expected-error@+1 {{tile-distribute expects a synchronized kernel, as tile-lower-channels makes it, got a placed one; run tile-warp-specialize first}}
   gpu.func @placed(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %0 = tile.fill 0.0 : !tile.tile<128xf32, #tile.registers>
     gpu.return
@@ -42,11 +42,11 @@ gpu.module @placed {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @specialised {
-  // expected-error@+1 {{tile-distribute expects a synchronised kernel, as tile-lower-channels makes it, got a specialised one; run tile-lower-channels first}}
+  // expected-error@+1 {{tile-distribute expects a synchronized kernel, as tile-lower-channels makes it, got a specialised one; run tile-lower-channels first}}
   gpu.func @specialised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
-    tile.specialise { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
+    tile.warp_specialize { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
   }
 }
@@ -60,7 +60,7 @@ gpu.module @specialised {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @machine {
-  // expected-error@+1 {{tile-distribute expects a synchronised kernel, as tile-lower-channels makes it, got a machine one: tile-distribute has been run on it already}}
+  // expected-error@+1 {{tile-distribute expects a synchronized kernel, as tile-lower-channels makes it, got a machine one: tile-distribute has been run on it already}}
   gpu.func @machine(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.sync_cta
     gpu.return

@@ -22,7 +22,7 @@ gpu.module @kernels {
     %row = arith.remui %block, %extent : index
     %head = arith.divui %block, %extent : index
     // CHECK: tile.sync_cta
-    tile.specialise {
+    tile.warp_specialize {
       // CHECK: tile.set_registers 184
       // CHECK-DAG: %[[BLOCK:.*]] = gpu.block_id x
       // CHECK-DAG: %[[OWN:.*]] = tile.uniform %[[EXTENT]]
@@ -66,7 +66,7 @@ gpu.module @kernels {
     %block = gpu.block_id x
     %row = arith.remui %block, %extent : index
     // CHECK: tile.sync_cta
-    tile.specialise {
+    tile.warp_specialize {
       // CHECK: tile.set_registers 184
       // CHECK-NEXT: tile.arrive %{{.*}}[%[[ROW]]]
       tile.role "softmax0" warps 0 to 4 registers 184 { tile.arrive %a[%row] : !tile.barrier<2> }

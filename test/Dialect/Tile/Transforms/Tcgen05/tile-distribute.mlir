@@ -24,7 +24,7 @@ gpu.module @kernels {
     // CHECK: %[[MMA:.*]] = arith.cmpi eq, %[[WARP]], %c13_i32
     // CHECK: scf.if %[[MMA]]
     // CHECK-NEXT: tile.tmem_alloc 256 to [[AT:[0-9]+]]
-    // One thread initialises.
+    // One thread initializes.
     // CHECK: arith.cmpi eq, %[[THREAD]], %c0_i32
     // CHECK: tile.init_barrier %[[A]] arrivals 128
     // CHECK-NEXT: tile.fence mbarrier_init
@@ -33,7 +33,7 @@ gpu.module @kernels {
     // CHECK-NEXT: tile.sync_cta
     // CHECK-NEXT: tile.fence tcgen05_after
     // CHECK: tile.tmem_base at [[AT]]
-    tile.specialise {
+    tile.warp_specialize {
       // 16 warps share 65536 registers: 65536 / (16 x 32) = 128 at launch. setmaxnreg
       // acts on a whole warpgroup, and so stands in front of what parts its warps.
       // CHECK: arith.cmpi ult, %[[WARP]], %c4_i32

@@ -13,7 +13,7 @@ gpu.module @nobody {
   gpu.func @nobody(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     // expected-error@+1 {{is released by "p", which is no channel with releases}}
     %s = tile.channel "s" from mma to threads arrivals 1, 128 released_by "p" : !tile.channel<!s>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "spare" warps 15 to 16 registers 136 { tile.sync_warp }
     }
     gpu.return
@@ -34,7 +34,7 @@ gpu.module @no_slot {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased : !tile.channel<!q>
     %c0 = arith.constant 0 : index
     %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
         // expected-error@+1 {{has no acquired slot; run tile-warp-specialize first}}
         %0 = tile.load %queries[%c0] : !tile.view<?x64xbf16> -> !q
@@ -58,7 +58,7 @@ gpu.module @no_shared_memory {
     %ch = tile.channel "s" from mma to threads arrivals 1, 128 : !tile.channel<!q>
     %c0 = arith.constant 0 : index
     %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
         %slot = tile.acquire %ch[%c0] : !tile.channel<!q> -> !q
         // expected-error@+1 {{expected a tile in shared memory, which TMA copies to, got '!tile.tile<128x64xbf16, #tile.tmem<column = 0>>'}}
@@ -83,7 +83,7 @@ gpu.module @outside {
     %ch = tile.channel "s" from mma to threads arrivals 1, 128 unreleased : !tile.channel<!s>
     %c0 = arith.constant 0 : index
     %s = tile.receive %ch[%c0] : !tile.channel<!s> -> !s
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         // expected-error@+1 {{uses a tile that is made outside of role "softmax0": expected it to come through a tile.channel}}
         %x = tile.move %s : !s to !tile.tile<128x64xf32, #tile.registers>
@@ -124,7 +124,7 @@ gpu.module @other_loop {
 !s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
 gpu.module @no_roles {
   gpu.func @no_roles(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    // expected-error@+1 {{'tile.channel' op expected a tile.specialise with the roles that it joins, got none; run tile-warp-specialize first}}
+    // expected-error@+1 {{'tile.channel' op expected a tile.warp_specialize with the roles that it joins, got none; run tile-warp-specialize first}}
     %s = tile.channel "s" from mma to threads arrivals 1, 128 : !tile.channel<!s>
     %c0 = arith.constant 0 : index
     %0 = tile.receive %s[%c0] : !tile.channel<!s> -> !s

@@ -9,8 +9,8 @@
   #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
-gpu.module @never_initialised {
-  gpu.func @never_initialised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+gpu.module @never_initialized {
+  gpu.func @never_initialized(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %b = tile.barrier "b" at 0 arrivals 512 : !tile.barrier<1>
     %c0 = arith.constant 0 : index
     // expected-error@+1 {{Y5: uses barrier "b" without init_barrier}}

@@ -9,7 +9,7 @@
 !t = memref<?x?x?x64xbf16>
 gpu.module @one_and_a_half {
   gpu.func @one_and_a_half(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       // expected-error@+1 {{expected one warp or the four of a warpgroup, got warps 4 to 10}}
       tile.role "consumer0" warps 4 to 10 registers 248 { tile.sync_warp }
     }
@@ -26,7 +26,7 @@ gpu.module @one_and_a_half {
 !t = memref<?x?x?x64xbf16>
 gpu.module @conditional {
   gpu.func @conditional(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 248 {
         %c0 = arith.constant 0 : index
         %yes = arith.constant true
@@ -49,7 +49,7 @@ gpu.module @conditional {
 !t = memref<?x?x?x64xbf16>
 gpu.module @elsewhere {
   gpu.func @elsewhere(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 248 {
         %c0 = arith.constant 0 : index
         // expected-error@+1 {{failed to legalize operation 'tile.slot'}}
@@ -69,7 +69,7 @@ gpu.module @elsewhere {
 !t = memref<?x?x?x64xbf16>
 gpu.module @not_begun {
   gpu.func @not_begun(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 248 {
         %c0 = arith.constant 0 : index
         %a = tile.slot %c0 : !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
@@ -90,7 +90,7 @@ gpu.module @not_begun {
 !t = memref<?x?x?x64xbf16>
 gpu.module @f32_in_memory {
   gpu.func @f32_in_memory(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 248 {
         %c0 = arith.constant 0 : index
         %a = tile.fill 0.0 : !tile.tile<64x32xf32, #tile.fragment>

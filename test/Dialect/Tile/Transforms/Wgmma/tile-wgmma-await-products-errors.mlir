@@ -45,7 +45,7 @@ gpu.module @twice {
   gpu.func @twice(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
     %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 232 {
         %a = tile.slot %c0 : !q
         %b = tile.slot %c0 : !k

@@ -18,7 +18,7 @@ gpu.module @pending {
     %c1 = arith.constant 1 : index
     %n = memref.dim %k, %c1 : !t
     %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 232 {
         %a = tile.slot %c0 : !q
         %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
@@ -68,7 +68,7 @@ gpu.module @factors {
     %n = memref.dim %k, %c1 : !t
     %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
     %h = tile.fill 0.0 : !tile.tile<64x128xbf16, #tile.fragment>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 232 {
         %p = tile.move %h : !tile.tile<64x128xbf16, #tile.fragment> to !tile.tile<64x128xbf16, #tile.smem<offset = 131072>>
         %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
@@ -110,7 +110,7 @@ gpu.module @last {
   gpu.func @last(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
     %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 232 {
         %a = tile.slot %c0 : !q
         %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
@@ -147,7 +147,7 @@ gpu.module @carried {
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
     %kv = tile.channel "kv" from tma to threads arrivals 1, 4 : !tile.channel<!k>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 232 {
         %f = tile.fill 1.0 : !s
         %z = tile.fill 0.0 : !o
@@ -202,7 +202,7 @@ gpu.module @taken {
   gpu.func @taken(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
     %kv = tile.channel "kv" from tma to threads arrivals 1, 4 : !tile.channel<!k>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 232 {
         %f = tile.fill 1.0 : !s
         %p = tile.cast %f : !s to !p

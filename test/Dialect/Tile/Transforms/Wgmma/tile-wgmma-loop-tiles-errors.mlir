@@ -18,7 +18,7 @@ gpu.module @nested {
     %c1 = arith.constant 1 : index
     %n = memref.dim %k, %c1 : !t
     %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "load" warps 0 to 1 registers 40 single_thread {
         scf.for %i = %c0 to %n step %c1 {
           scf.for %j = %c0 to %n step %c1 {
@@ -51,7 +51,7 @@ gpu.module @steps {
     %n = memref.dim %k, %c1 : !t
     %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
     %c2 = arith.constant 2 : index
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "load" warps 0 to 1 registers 40 single_thread {
         scf.for %i = %c0 to %n step %c2 {
           // expected-error@+1 {{expected one loop from 0 by 1 around the messages of a channel that several output tiles share}}

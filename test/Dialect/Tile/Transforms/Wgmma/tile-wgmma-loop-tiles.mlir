@@ -19,7 +19,7 @@ gpu.module @counts {
     %n = memref.dim %k, %c1 : !t
     %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
     %q0 = tile.channel "q0" from tma to threads arrivals 1, 4 : !tile.channel<!q>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "load" warps 0 to 1 registers 40 single_thread {
         %slot = tile.acquire %q0[%c0] : !tile.channel<!q> -> !q
         tile.publish %q0[%c0] : !tile.channel<!q>
@@ -85,7 +85,7 @@ gpu.module @single {
     %c1 = arith.constant 1 : index
     %n = memref.dim %k, %c1 : !t
     %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
-    tile.specialise {
+    tile.warp_specialize {
       tile.role "consumer0" warps 4 to 8 registers 232 {
         %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
       }

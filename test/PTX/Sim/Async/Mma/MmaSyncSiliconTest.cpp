@@ -36,7 +36,7 @@ bool isSparse(const nlohmann::json &entry) {
   return entry.at("name").get<std::string>().starts_with("mma.sp");
 }
 
-/// Which payload a NaN of f64 takes over is not modelled: any will do.
+/// Which payload a NaN of f64 takes over is not modeled: any will do.
 void forgetPayloads(Bytes &bytes) {
   for (size_t at = 0; at < bytes.size(); at += sizeof(double)) {
     double value;

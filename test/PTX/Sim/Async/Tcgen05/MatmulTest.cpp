@@ -25,12 +25,12 @@ tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 256;
 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
 ALLOCATED:
 setp.ne.u32 %p1, %r0, 0;
-@%p1 bra INITIALISED;
+@%p1 bra INITIALIZED;
 mbarrier.init.shared::cta.b64 [%r2+32768], 1;
 mbarrier.init.shared::cta.b64 [%r2+32776], 1;
 mbarrier.init.shared::cta.b64 [%r2+32784], 128;
 fence.mbarrier_init.release.cluster;
-INITIALISED:
+INITIALIZED:
 tcgen05.fence::before_thread_sync;
 bar.sync 0;
 tcgen05.fence::after_thread_sync;
@@ -225,7 +225,7 @@ std::set<std::string> idsWithout(const std::string &body, bool bTransposed,
   return ids;
 }
 
-TEST(Matmul, DeletedSynchronisationIsFound) {
+TEST(Matmul, DeletedSynchronizationIsFound) {
   std::string loaded = "@!%p31 bra LOADED;\n", done = "@!%p31 bra DONE;\n";
   EXPECT_TRUE(
       idsWithout(bothInShared(), false, loaded).count("async-write-in-flight"));

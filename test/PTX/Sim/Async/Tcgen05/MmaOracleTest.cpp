@@ -30,10 +30,10 @@ add.u32 %r3, %r2, 8200;
 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 32;
 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
 ALLOCATED:
-@%p1 bra INITIALISED;
+@%p1 bra INITIALIZED;
 mbarrier.init.shared::cta.b64 [%r2+8192], 1;
 fence.mbarrier_init.release.cluster;
-INITIALISED:
+INITIALIZED:
 mul.wide.u32 %q1, %r0, 32;
 shr.u32 %r5, %r0, 3;
 shl.b32 %r5, %r5, 8;

@@ -26,11 +26,11 @@ tcgen05.alloc.)" +
          group + R"(.sync.aligned.shared::cta.b32 [%r3], 128;
 ALLOCATED:
 setp.ne.u32 %p1, %r0, 0;
-@%p1 bra INITIALISED;
+@%p1 bra INITIALIZED;
 mbarrier.init.shared::cta.b64 [%r2+32768], 1;
 mbarrier.init.shared::cta.b64 [%r2+32776], 1;
 fence.mbarrier_init.release.cluster;
-INITIALISED:
+INITIALIZED:
 tcgen05.fence::before_thread_sync;
 bar.sync 0;
 )" + everyone +

@@ -22,10 +22,10 @@ setp.ne.u32 %p1, %r0, 0;
 @%p0 bra ALLOCATED;
 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r2+64], 32;
 ALLOCATED:
-@%p1 bra INITIALISED;
+@%p1 bra INITIALIZED;
 mbarrier.init.shared::cta.b64 [%r2], 1;
 fence.mbarrier_init.release.cluster;
-INITIALISED:
+INITIALIZED:
 shl.b32 %r3, %r0, 4;
 add.u32 %r3, %r3, %r2;
 shl.b32 %r4, %r0, 2;

@@ -427,7 +427,7 @@ TEST(RunClusters, WrittenMarksAreThoseOfTheOrder) {
   Kernel kernel;
   kernel.grid = {8, 1, 1};
   kernel.words = 8 * 32 + 64;
-  kernel.initialise = false;
+  kernel.initialize = false;
   kernel.body =
       "setp.eq.u32 %p1, %r2, 7;\n@%p1 ld.global.u32 %r5, [%rd1+256];\n"
       "st.global.u32 [%rd1], %r0;";

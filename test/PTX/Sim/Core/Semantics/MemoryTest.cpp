@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "{%r1, %r1, %r1, %r1};",
                   "misaligned", 7}));
 
-TEST(Memory, UninitialisedReadsAreFound) {
+TEST(Memory, UninitializedReadsAreFound) {
   Kernel kernel;
   kernel.declarations = ".shared .align 16 .b8 s[256];\n.local .b32 l;\n";
   kernel.body = "shl.b32 %r4, %r1, 2; mov.u32 %r5, s; add.u32 %r4, %r4, %r5;\n"
@@ -172,7 +172,7 @@ TEST(Memory, UninitialisedReadsAreFound) {
   kernel.options.checks = {"none"};
   expectClean(kernel.run());
   kernel.options.checks = {"all"};
-  kernel.initialise = false;
+  kernel.initialize = false;
   kernel.body = "ld.global.u32 %r4, [%rd1];";
   EXPECT_TRUE(hasFinding(kernel.run(), "uninit-global"));
 }

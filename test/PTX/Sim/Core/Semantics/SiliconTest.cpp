@@ -103,7 +103,7 @@ TEST(Silicon, ScalarKernels) {
   const std::vector<const char *> crossing = {"vote.",  "activemask", "elect.",
                                               "match.", "redux.",     "shfl."};
   // Roots and their reciprocals, but not those of f64.
-  const std::vector<const char *> modelled = {
+  const std::vector<const char *> modeled = {
       "ex2.approx",      "lg2.approx",
       "rcp.approx.f32",  "rcp.approx.ftz.f32",
       "sqrt.approx.f32", "sqrt.approx.ftz.f32",
@@ -121,7 +121,7 @@ TEST(Silicon, ScalarKernels) {
       ReplayResult result = scalarRecording().replay(*entry, options);
       EXPECT_EQ(result.launch.status, Status::Ok)
           << (*entry)["name"] << describe(result.launch);
-      if (hasAny(ptx, {".approx", "div.full"}) && !hasAny(ptx, modelled))
+      if (hasAny(ptx, {".approx", "div.full"}) && !hasAny(ptx, modeled))
         continue;
       for (const auto &output : result.outputs)
         EXPECT_EQ(firstDifference(output.got, output.expected,

@@ -186,11 +186,11 @@ class RaceValues {
 public:
   RaceValues(RaceState &clocks, RaceReporter &reports, RaceEdges &edges)
       : clocks(clocks), reports(reports), edges(edges) {}
-  void synchroniseAll(Locations &locations, uint64_t address, uint64_t bytes,
+  void synchronizeAll(Locations &locations, uint64_t address, uint64_t bytes,
                       race::Access &access);
 
 private:
-  void synchronise(Locations &locations, uint64_t address,
+  void synchronize(Locations &locations, uint64_t address,
                    race::Access &access);
   void observe(const Warp &warp, const Location &location,
                race::Ordering order);

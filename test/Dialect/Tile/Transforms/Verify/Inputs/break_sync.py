@@ -1,4 +1,4 @@
-"""Breaks the synchronisation of real kernels, one op at a time, and demands that
+"""Breaks the synchronization of real kernels, one op at a time, and demands that
 tile-verify-sync reports each.
 
     break_sync.py FMHA_COMPILE FMHA_OPT FMHA_RUN LEVEL [flags of fmha-compile...]

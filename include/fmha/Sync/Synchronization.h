@@ -1,4 +1,4 @@
-//===- Synchronisation.h - Order of the accesses of a kernel ----*- C++ -*-===//
+//===- Synchronization.h - Order of the accesses of a kernel ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,8 +24,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_SYNC_SYNCHRONISATION_H
-#define FMHA_SYNC_SYNCHRONISATION_H
+#ifndef FMHA_SYNC_SYNCHRONIZATION_H
+#define FMHA_SYNC_SYNCHRONIZATION_H
 
 #include <cstdint>
 #include <optional>
@@ -198,4 +198,4 @@ std::vector<Violation> verify(const Program &program);
 
 } // namespace fmha::schedule::sync
 
-#endif // FMHA_SYNC_SYNCHRONISATION_H
+#endif // FMHA_SYNC_SYNCHRONIZATION_H

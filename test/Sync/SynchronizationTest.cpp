@@ -1,4 +1,4 @@
-//===- SynchronisationTest.cpp - Each rule breaks once ----------*- C++ -*-===//
+//===- SynchronizationTest.cpp - Each rule breaks once ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Sync/Synchronisation.h"
+#include "fmha/Sync/Synchronization.h"
 
 #include <gtest/gtest.h>
 
@@ -151,16 +151,16 @@ std::string textWithout(Action action, int n = 0) {
   return violations.empty() ? "sound" : violations.front().text;
 }
 
-TEST(Synchronisation, ASoundKernelHasNoViolations) {
+TEST(Synchronization, ASoundKernelHasNoViolations) {
   EXPECT_EQ(broken([](Event &) { return true; }), "sound");
 }
 
-TEST(Synchronisation, RegistersAreLoadedBeforeTheColumnsAreHandedBack) {
+TEST(Synchronization, RegistersAreLoadedBeforeTheColumnsAreHandedBack) {
   EXPECT_NE(textWithout(Action::WaitLoads).find("expected tmem_wait load"),
             std::string::npos);
 }
 
-TEST(Synchronisation, TensorMemoryIsFencedOnBothSides) {
+TEST(Synchronization, TensorMemoryIsFencedOnBothSides) {
   EXPECT_NE(textWithout(Action::FenceBefore).find("tcgen05_before"),
             std::string::npos);
   EXPECT_NE(textWithout(Action::FenceAfter, 0).find("tcgen05_after"),
@@ -182,7 +182,7 @@ std::string inHalves(Halves product, Halves loaded) {
   return violations.empty() ? "sound" : violations.front().text;
 }
 
-TEST(Synchronisation, TilesInDifferentHalvesOfTheLanesDoNotMeet) {
+TEST(Synchronization, TilesInDifferentHalvesOfTheLanesDoNotMeet) {
   EXPECT_EQ(inHalves(1, 2), "sound");
   EXPECT_EQ(inHalves(2, 1), "sound");
   EXPECT_NE(inHalves(1, 1).find("columns [0, 64), lanes 0 to 15 of each warp"),
@@ -194,7 +194,7 @@ TEST(Synchronisation, TilesInDifferentHalvesOfTheLanesDoNotMeet) {
   EXPECT_NE(inHalves(2, bothHalves), "sound");
 }
 
-TEST(Synchronisation, GenericWritesAreFencedForTma) {
+TEST(Synchronization, GenericWritesAreFencedForTma) {
   EXPECT_NE(textWithout(Action::FenceProxy).find("fence proxy_async"),
             std::string::npos);
 }
@@ -217,7 +217,7 @@ std::string overTileThatWasRead(bool fenced) {
   return violations.empty() ? "sound" : violations.front().text;
 }
 
-TEST(Synchronisation, GenericReadsAreFencedForTma) {
+TEST(Synchronization, GenericReadsAreFencedForTma) {
   EXPECT_EQ(overTileThatWasRead(true), "sound");
   EXPECT_EQ(overTileThatWasRead(false),
             "Y1: a TMA load of issue writes bytes [0, 1024) of shared memory, "
@@ -239,7 +239,7 @@ std::string inStrips(Strips written, Strips read) {
   return violations.empty() ? "sound" : violations.front().text;
 }
 
-TEST(Synchronisation, DifferentStripsOfARowDoNotMeet) {
+TEST(Synchronization, DifferentStripsOfARowDoNotMeet) {
   EXPECT_EQ(inStrips(0b0011, 0b1100), "sound");
   EXPECT_EQ(inStrips(0b1000, 0b0111), "sound");
   EXPECT_NE(inStrips(0b0011, 0b0110)
@@ -250,19 +250,19 @@ TEST(Synchronisation, DifferentStripsOfARowDoNotMeet) {
             std::string::npos);
 }
 
-TEST(Synchronisation, EveryWaitOfTheProductsIsNeeded) {
+TEST(Synchronization, EveryWaitOfTheProductsIsNeeded) {
   // Waits in program order: loaded, product, (read, loaded), product, out.
   for (int n = 0; n < 6; ++n)
     EXPECT_NE(broken(without(Action::WaitParity, n)), "sound") << n;
 }
 
-TEST(Synchronisation, ArrivalsThatLackMakeAWaitHang) {
+TEST(Synchronization, ArrivalsThatLackMakeAWaitHang) {
   EXPECT_EQ(broken(without(Action::Arrive, 0)), "Y2");
   EXPECT_EQ(broken(without(Action::Commit, 0)), "Y2");
   EXPECT_EQ(broken(without(Action::ArriveExpect, 0)), "Y2");
 }
 
-TEST(Synchronisation, BytesThatLackAreCounted) {
+TEST(Synchronization, BytesThatLackAreCounted) {
   auto violations = verify(Builder([](Event &event) {
                              if (event.action == Action::ArriveExpect)
                                event.amount += 512;
@@ -273,7 +273,7 @@ TEST(Synchronisation, BytesThatLackAreCounted) {
       << violations.front().text;
 }
 
-TEST(Synchronisation, MoreArrivalsThanThePhaseExpects) {
+TEST(Synchronization, MoreArrivalsThanThePhaseExpects) {
   Program program = Builder([](Event &) { return true; }).program;
   program.agents[1].threads = 129;
   auto violations = verify(program);
@@ -283,7 +283,7 @@ TEST(Synchronisation, MoreArrivalsThanThePhaseExpects) {
       << violations.front().text;
 }
 
-TEST(Synchronisation, BarriersAreInitialisedWithTheCountThatIsDeclared) {
+TEST(Synchronization, BarriersAreInitializedWithTheCountThatIsDeclared) {
   auto violations = verify(Builder([](Event &event) {
                              event.amount += event.action == Action::Init &&
                                              event.barrier == Read;
@@ -291,11 +291,11 @@ TEST(Synchronisation, BarriersAreInitialisedWithTheCountThatIsDeclared) {
                            }).program);
   ASSERT_FALSE(violations.empty());
   EXPECT_EQ(violations.front().text,
-            "Y3: initialises barrier \"read\" with 129 arrivals, but it is "
+            "Y3: initializes barrier \"read\" with 129 arrivals, but it is "
             "declared with 128");
 }
 
-TEST(Synchronisation, ASecondArrivalMayFallIntoThePhaseBefore) {
+TEST(Synchronization, ASecondArrivalMayFallIntoThePhaseBefore) {
   // Without its wait for the first product softmax arrives twice in a row.
   Change eager = [](Event &event) {
     bool softmax =
@@ -309,7 +309,7 @@ TEST(Synchronisation, ASecondArrivalMayFallIntoThePhaseBefore) {
   EXPECT_TRUE(found);
 }
 
-TEST(Synchronisation, AWaiterThatNobodyWaitsForMayMissItsPhase) {
+TEST(Synchronization, AWaiterThatNobodyWaitsForMayMissItsPhase) {
   // Nobody hands the product back, so the next one may come at any time.
   Change careless = [](Event &event) {
     return event.action == Action::Access || event.barrier != Read ||
@@ -322,13 +322,13 @@ TEST(Synchronisation, AWaiterThatNobodyWaitsForMayMissItsPhase) {
   EXPECT_TRUE(found);
 }
 
-TEST(Synchronisation, BarriersAreInitialisedFencedAndHandedOver) {
+TEST(Synchronization, BarriersAreInitializedFencedAndHandedOver) {
   EXPECT_EQ(broken(without(Action::Init, Product)), "Y5");
   EXPECT_EQ(broken(without(Action::FenceInit)), "Y5");
   EXPECT_EQ(broken(without(Action::SyncCta, 0)), "Y5");
 }
 
-TEST(Synchronisation, NothingIsUnderWayAtTheExit) {
+TEST(Synchronization, NothingIsUnderWayAtTheExit) {
   EXPECT_EQ(broken(without(Action::WaitBulk)), "Y6");
   // No thread waits for the last load.
   Change early = [n = 0](Event &event) mutable {
@@ -338,7 +338,7 @@ TEST(Synchronisation, NothingIsUnderWayAtTheExit) {
   EXPECT_NE(broken(early), "sound");
 }
 
-TEST(Synchronisation, TheAnswerDoesNotDependOnTheOrderOfTheAgents) {
+TEST(Synchronization, TheAnswerDoesNotDependOnTheOrderOfTheAgents) {
   for (int n = 0; n < 6; ++n) {
     Program program = Builder(without(Action::WaitParity, n)).program;
     std::swap(program.agents[0], program.agents[2]);

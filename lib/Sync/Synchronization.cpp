@@ -1,4 +1,4 @@
-//===- Synchronisation.cpp - Order of the accesses of a kernel --*- C++ -*-===//
+//===- Synchronization.cpp - Order of the accesses of a kernel --*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -174,7 +174,7 @@ void Execution::reportStuck() {
           event->source, std::nullopt,
           "Y2: " + who +
               " waits here for threads that never come: expected every "
-              "thread at the same synchronisation");
+              "thread at the same synchronization");
     else if (event->action == Action::SyncNamed)
       state.report(event->source, std::nullopt,
                    warpgroups.stuckAtNamed(agent, *event));
