@@ -17,8 +17,9 @@ TABLES = "include/fmha/Schedule/Model"
 
 PAGE = """# Facts and fields
 
-What a problem says with yes or no, and how a schedule is made. `scripts/build/fields_page.py` writes this page from `{tables}/Facts.def` and
-`Fields.def`. The flags are those of fmha-run, fmha-compile and the C API, where `_` may stand for `-`.
+The yes-or-no properties of a problem (facts), and the fields of a schedule. `scripts/build/fields_page.py` writes this page from `{tables}/Facts.def` and
+`Fields.def`. The flags are those of fmha-run, fmha-compile and the C API; only the C API also accepts `_` in place
+of `-`.
 
 ## Facts
 
@@ -30,7 +31,8 @@ The name is that in `#fmha.problem` and, unless the fact is internal, in [launch
 
 ## Fields of a schedule
 
-The name is that in `#fmha.schedule` and of the keyword in Python. Those with a flag can be fixed, and pass options have the name of the flag.
+The name is that in `#fmha.schedule` and of the keyword of `fmha.compile()`; `fmha.attention()` has some of them. Those with a flag can
+be fixed, and pass options have the name of the flag.
 
 | name | usual value | flag | meaning |
 | --- | --- | --- | --- |
@@ -54,6 +56,8 @@ FACTS = ({facts})
 FIELDS = ({fields})
 '''
 
+# Fields with a flag, an option and a keyword that are not made from the table.
+FLAGGED = ("target", "p_placement")
 FLAGS = {"Row": "", "Switch": "", "List": "=F.npy", "FloatList": "=F.npy"}
 TYPES = {
     "heads()": 'int | Literal["auto", "on", "off"]',
@@ -117,7 +121,8 @@ def page():
         for kind, name, of_merge, text in facts()
     ]
     columns = [
-        f"| `{name}` | {word(usual)} | {f'`--{flag(name)}`' if values else ''} | {text} |" for name, usual, values, text in fields()
+        f"| `{name}` | {word(usual)} | {f'`--{flag(name)}`' if values or name in FLAGGED else ''} | {text} |"
+        for name, usual, values, text in fields()
     ]
     return PAGE.format(
         tables=TABLES, readme="include/fmha/Runtime/README.md", facts="\n".join(rows), fields="\n".join(columns)

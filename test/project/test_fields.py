@@ -16,13 +16,18 @@ def test_other_text_is_out_of_date(tmp_path, monkeypatch):
     (tables / "Facts.def").write_text('FMHA_ROW(lse, "lse", op.getLse(), true, "a, " "b")\n')
     (tables / "Fields.def").write_text(
         '// FMHA_FIELD(no, entry)\nFMHA_CHOICE(A, 1, unsigned, a, "key_chunk", 0, fromZero(), "c")\n'
-        'FMHA_FIELD(R, r, "roles", {}, "d")\n'
+        'FMHA_FIELD(R, r, "roles", {}, "d")\nFMHA_FIELD(P, p, "p_placement", P::Tmem, "e")\n'
     )
     for folder in ("docs", "python/fmha"):
         (tmp_path / folder).mkdir(parents=True)
     fields_page.main([])
     page = (tmp_path / "docs/fields.md").read_text()
-    for row in ("| `lse` | `--lse` | yes | a, b |", "| `key_chunk` | 0 | `--key-chunk` | c |", "| `roles` | [] |  | d |"):
+    for row in (
+        "| `lse` | `--lse` | yes | a, b |",
+        "| `key_chunk` | 0 | `--key-chunk` | c |",
+        "| `roles` | [] |  | d |",
+        "| `p_placement` | tmem | `--p-placement` | e |",
+    ):
         assert row in page.splitlines()
     fields_page.main(["--check"])
     (tmp_path / "docs/fields.md").write_text("")
