@@ -14,7 +14,7 @@
 
 using namespace ptxsim::syntax;
 
-/// PTX ISA 9.0, chapter 9, in the order of its sections.
+/// PTX ISA 9.2, chapter 9, in the order of its sections.
 static constexpr std::string_view kInstructionRoots =
     "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind "
     "fns "

@@ -17,7 +17,7 @@
 namespace ptxsim::syntax {
 
 /// Parses a whole module and checks that every name it uses is declared (PTX
-/// ISA 9.0, chapters 4, 5, 7 and 11). Throws ptxsim::Error (Syntax) with line,
+/// ISA 9.2, chapters 4, 5, 7 and 11). Throws ptxsim::Error (Syntax) with line,
 /// expected and got. Forms of known instructions are not checked here.
 std::unique_ptr<Module> parse(std::string_view text, std::string_view name);
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA 9.0, chapter 10. %warpid is a hardware slot: hardware returned 1 for
+// PTX ISA 9.2, chapter 10. %warpid is a hardware slot: hardware returned 1 for
 // the only warp of a CTA. Here it is the warp's index + 1 modulo 64, so that
 // code that assumes %tid / 32 fails at once.
 //
