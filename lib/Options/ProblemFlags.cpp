@@ -39,6 +39,12 @@ static bool isSo(const std::optional<std::string> &file) {
   return file.has_value();
 }
 
+/// Returns the help of an extent, which is unknown by default where no data is.
+static std::string helpOf(const char *extent, const char *usual, bool hasData) {
+  return std::string(extent) + " (default" +
+         (hasData ? std::string(" ") + usual : ": unknown") + ")";
+}
+
 void ProblemFlags::add(FlagTable &table) {
   table.group("Problem");
   table.addChoice("dtype", {"f16", "bf16"},
@@ -48,11 +54,11 @@ void ProblemFlags::add(FlagTable &table) {
                   "type of the output: that of q, k and v (default), or f32",
                   [this](size_t i) { outF32 = i == 1; });
   table.addCount("batch", "batch size (default 1)", batch);
-  table.addCount("q-heads", "query heads (default 1)", qHeads, 1);
+  table.addCount("q-heads", helpOf("query heads", "1", needsFiles), qHeads, 1);
   table.addCount("kv-heads",
                  "KV heads; divides the query heads (default q-heads)", kvHeads,
                  1);
-  table.addCount("q-len", "length of q (default 128)", qLen);
+  table.addCount("q-len", helpOf("length of q", "128", needsFiles), qLen);
   table.addCount("kv-len", "length of k and v (default q-len)", kvLen);
   table.addCount("head-dim", "head dimension of q and k (default 128)", headDim,
                  1, 1 << 16);
@@ -172,16 +178,17 @@ void ProblemFlags::addSource2(FlagTable &table) {
     table.addOptionalText(name, "F.npy", help,
                           [&file](std::string text) { file = text; });
   };
-  addFile(
-      "source2-k",
-      "keys of a second source under the same softmax, one batch per sequence",
-      source2K);
+  addFile("source2-k",
+          "keys of a second KV segment under the same softmax, one batch per "
+          "sequence",
+          source2K);
   addFile("source2-v", "its values", source2V);
-  table.addCount("source2-len",
-                 "length of a second source, without files (default kv-len)",
-                 source2Len);
+  table.addCount(
+      "source2-len",
+      "length of a second KV segment, without files (default kv-len)",
+      source2Len);
   table.addChoice("source2-mask", {"none", "causal", "causal-top-left"},
-                  "mask of the second source (default none)",
+                  "mask of the second KV segment (default none)",
                   [this](size_t i) { source2Mask = schedule::Mask::Kind(i); });
 }
 
@@ -212,8 +219,7 @@ void ProblemFlags::addField(FlagTable &table,
           field.parse(i ? field.words[i - 1] : "auto", overrides);
         });
   }
-  llvm::StringRef values = field.isPacking ? "auto|on|off|N" : "auto|N";
-  table.add(field.flag, values, field.help,
+  table.add(field.flag, field.values, field.help,
             [this, &field](llvm::StringRef text) -> llvm::Error {
               if (field.parse(text, overrides))
                 return llvm::Error::success();
@@ -413,8 +419,8 @@ static llvm::Error checkSource2(const ProblemFlags &flags) {
   if (flags.hasSource2() || !(flags.source2Lens || causal))
     return llvm::Error::success();
   return failure("--source2-" + llvm::Twine(causal ? "mask" : "lens") +
-                 ": expected a second source with it, --source2-k=F.npy or "
-                 "--source2-len=N, got none");
+                 ": expected a second KV segment with it, --source2-k=F.npy "
+                 "or --source2-len=N, got none");
 }
 
 static llvm::Error checkSoftcap(const ProblemFlags &flags) {

@@ -41,15 +41,16 @@ static std::optional<std::string> checkSecond(const Problem &problem) {
   const Problem::Second &second = *problem.second;
   size_t count = problem.sequences ? problem.sequences->size() : 0;
   if (!second.lengths.empty() && second.lengths.size() != count)
-    return "expected a length of the second source for each of " +
+    return "expected a length of the second KV segment for each of " +
            std::to_string(count) + " sequences, got " +
            std::to_string(second.lengths.size());
   for (int64_t length : second.lengths)
     if (length < 0 || length > second.kvLen)
-      return "expected lengths of the second source from 0 to " +
+      return "expected lengths of the second KV segment from 0 to " +
              std::to_string(second.kvLen) + ", got " + std::to_string(length);
   if (second.kvLen < 0)
-    return "expected a length of the second source that is not negative, got " +
+    return "expected a length of the second KV segment that is not negative, "
+           "got " +
            std::to_string(second.kvLen);
   return std::nullopt;
 }

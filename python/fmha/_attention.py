@@ -355,11 +355,11 @@ def attention(
     [batch, q_heads, q_len, kv_len] of sequences, or 1 for any of these, also with
     packed queries and keys, whose longest count.
 
-    source2 (k2, v2) are keys and values of a second source, [batch, kv_len2,
+    source2 (k2, v2) are keys and values of a second KV segment, [batch, kv_len2,
     kv_heads, dim] in the layout and type of k and v, never packed: one softmax runs
     over the keys of both. source2_lens [batch] are the keys of each sequence there,
     source2_mask its mask; mask, window, kv_lens, cu_seqlens_k, alibi, bias and
-    attn_mask are of the first source alone, softcap and sink of both. With v_in_k v2
+    attn_mask are of the first segment alone, softcap and sink of both. With v_in_k v2
     is a view of k2, too.
 
     The output has the layout and type of q; with lse=True a pair of it and the
@@ -479,7 +479,7 @@ def _import_all(
 def _import_second(
     source2: tuple[Any, Any], layout: Layout, kind: DType, dtype: DType | None, v_in_k: bool
 ) -> tuple[Array, Array]:
-    """Bits of k2 and v2 in bshd order, of the first source's type; the runtime checks
+    """Bits of k2 and v2 in bshd order, of the first segment's type; the runtime checks
     their shapes."""
     if not isinstance(source2, (tuple, list)) or len(source2) != 2:
         raise TypeError(f"source2: expected a pair (k2, v2) of arrays, got {type(source2).__name__}")

@@ -192,7 +192,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
     those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink, source2_lens),
     softcap, softcap_approx, alibi, bias and attn_mask (what becomes of scores, as attention() says),
-    source2 (there is a second source of keys, with source2_mask), mask (causal
+    source2 (there is a second KV segment, with source2_mask), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     after its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)), lse, row_max and row_sum (what is written for each

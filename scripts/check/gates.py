@@ -326,6 +326,9 @@ GATES = {
 
 def main(arguments):
     root = pathlib.Path(__file__).resolve().parents[2]
+    if "--help" in arguments or "-h" in arguments:
+        print(__doc__.rstrip())
+        return 0
     if "--list" in arguments:
         for name, gate in GATES.items():
             print(f"{name:16} {gate.__doc__.splitlines()[0]}")

@@ -51,6 +51,21 @@ TEST(FieldOption, NoOtherNameIsOne) {
   EXPECT_EQ(refused.choice.wanted, std::nullopt);
 }
 
+/// The help of a pass lists what its options accept.
+TEST(FieldOption, NamesItsValues) {
+  auto values = [](llvm::StringRef name) {
+    llvm::cl::opt<FieldChoice, false, llvm::cl::parser<FieldChoice>> option(
+        name);
+    llvm::StringRef text = option.getParser().getValueName();
+    option.removeArgument();
+    return text.str();
+  };
+  EXPECT_EQ(values("kv-stages"), "auto|N");
+  EXPECT_EQ(values("pack-heads"), "auto|on|off|N");
+  EXPECT_EQ(values("share-kv"), "auto|false|true");
+  EXPECT_EQ(values("scheduler"), "auto|single|static|dynamic");
+}
+
 /// What a pass prints of its options it takes again.
 TEST(FieldOption, TakesWhatItPrints) {
   for (const schedule::ScheduleField &field : schedule::scheduleFields())

@@ -38,6 +38,13 @@ def test_help(script):
     assert f"scripts/{script}" in done.stdout and "#" not in done.stdout
 
 
+@pytest.mark.parametrize("script", ["check/gates.py", "build/checks_page.py", "build/fields_page.py"])
+def test_help_is_the_description(script):
+    done = run(sys.executable, SCRIPTS / script, "--help")
+    assert done.returncode == 0
+    assert f"scripts/{script}" in done.stdout and not done.stderr
+
+
 @pytest.mark.parametrize("script", ["accuracy.py", "masked_blocks.py"])
 def test_benchmark_without_its_tool_says_how_it_is_called(script):
     done = run(sys.executable, ROOT / "benchmark" / script)

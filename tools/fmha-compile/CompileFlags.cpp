@@ -84,7 +84,8 @@ void CompileFlags::add(FlagTable &table) {
 
 void fmha::tools::printHelp(const FlagTable &table) {
   llvm::outs()
-      << "fmha-compile [input.mlir] [flags]: compile one attention op.\n"
+      << "fmha-compile [input.mlir] [flags]: compile one attention op, or a "
+         "kernel of tile ops.\n"
          "\n"
          "  fmha-compile --head-dim=128 --causal -o kernel.ptx\n"
          "  fmha-compile layer.mlir --target=sm_103a --emit=cubin -o k.cubin\n"

@@ -223,7 +223,7 @@ void printText(llvm::raw_ostream &stream, const Outcome &outcome) {
            << " query heads over " << shape.kvHeads << " KV heads, "
            << shape.qLen << " queries, " << shape.kvLen << " keys";
     if (outcome.manifest && outcome.manifest->source2)
-      stream << " and " << shape.kvLen2 << " of a second source";
+      stream << " and " << shape.kvLen2 << " of a second KV segment";
     stream << "\n";
   }
   if (outcome.manifest)

@@ -39,15 +39,18 @@ namespace llvm::cl {
 template <>
 class parser<fmha::FieldChoice> : public basic_parser<fmha::FieldChoice> {
 public:
-  parser(Option &option) : basic_parser(option) {}
+  parser(Option &option) : basic_parser(option), owner(option) {}
 
   bool parse(Option &option, StringRef name, StringRef text,
              fmha::FieldChoice &choice);
   static void print(raw_ostream &stream, const fmha::FieldChoice &choice);
   void printOptionDiff(const Option &, const fmha::FieldChoice &, OptVal,
                        size_t) const {}
-  StringRef getValueName() const override { return "auto|N"; }
+  StringRef getValueName() const override;
   void anchor() override;
+
+private:
+  const Option &owner;
 };
 
 } // namespace llvm::cl

@@ -77,8 +77,8 @@ ScoreSpec scoreOf(const ProblemFlags &flags);
 /// of KV heads, as `flags` or the defaults give them.
 llvm::Error checkHeads(const ProblemFlags &flags);
 
-/// Returns the launch to plan for. If any extent is given, the others have
-/// their default values.
+/// Returns the launch to plan for; 0 is an unknown extent. Those of keys that
+/// are not given are those of queries.
 schedule::Hints hintsOf(const ProblemFlags &flags);
 
 /// Returns an error if --schedule is given with an input file, which contains

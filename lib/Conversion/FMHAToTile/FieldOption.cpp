@@ -16,12 +16,22 @@ using FieldParser = cl::parser<FieldChoice>;
 
 void FieldParser::anchor() {}
 
+/// Returns the field whose name the option has, or null.
+static const schedule::ScheduleField *fieldOf(const cl::Option &option) {
+  for (const schedule::ScheduleField &field : schedule::scheduleFields())
+    if (option.ArgStr == StringRef(field.flag))
+      return &field;
+  return nullptr;
+}
+
+StringRef FieldParser::getValueName() const {
+  const schedule::ScheduleField *field = fieldOf(owner);
+  return field ? StringRef(field->values) : "auto|N";
+}
+
 bool FieldParser::parse(cl::Option &option, StringRef, StringRef text,
                         FieldChoice &choice) {
-  const schedule::ScheduleField *field = nullptr;
-  for (const schedule::ScheduleField &known : schedule::scheduleFields())
-    if (option.ArgStr == StringRef(known.flag))
-      field = &known;
+  const schedule::ScheduleField *field = fieldOf(option);
   if (!field)
     return option.error("is not the name of a field of a schedule");
   // Pass options print enumerators as numbers, so accept numbers as well.

@@ -134,13 +134,13 @@ llvm::Error checkView(const Manifest &manifest, llvm::StringRef source,
 llvm::Error checkSecond(const Manifest &manifest,
                         const AttentionTensors &tensors) {
   if (bool(tensors.k2) != bool(tensors.v2))
-    return failure("expected k2 and v2 of a second source, or neither, got one "
-                   "of them");
+    return failure("expected k2 and v2 of a second KV segment, or neither, got "
+                   "one of them");
   if (manifest.source2 && !tensors.k2)
-    return failure("expected k2 and v2, the second source that the kernel was "
-                   "compiled to read, got none");
+    return failure("expected k2 and v2, the second KV segment that the kernel "
+                   "was compiled to read, got none");
   if (!manifest.source2 && tensors.k2)
-    return failure("expected a kernel that reads a second source, got one "
+    return failure("expected a kernel that reads a second KV segment, got one "
                    "compiled without; compile with --source2-k");
   if (!tensors.k2)
     return llvm::Error::success();

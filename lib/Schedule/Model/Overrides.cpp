@@ -44,6 +44,15 @@ template <auto Field> void set(Schedule &schedule, unsigned value) {
   schedule.*Field = Type(value);
 }
 
+std::string listed(const Values &values) {
+  if (values.words.empty())
+    return values.isPacking ? "auto|on|off|N" : "auto|N";
+  std::string list = "auto";
+  for (std::string_view word : values.words)
+    list += "|" + std::string(word);
+  return list;
+}
+
 template <auto Field>
 ScheduleField fieldOf(Choice choice, std::string_view name,
                       std::string_view help, const Values &values) {
@@ -52,8 +61,8 @@ ScheduleField fieldOf(Choice choice, std::string_view name,
           flagOf(name), help,
           values.most,  values.zeroChooses,
           isSwitch,     values.isPacking,
-          values.words, get<Field>,
-          set<Field>};
+          values.words, listed(values),
+          get<Field>,   set<Field>};
 }
 
 constexpr unsigned impacts[] = {

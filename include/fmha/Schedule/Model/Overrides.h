@@ -36,6 +36,8 @@ struct ScheduleField {
   bool isPacking;
   /// The spellings of the values from 0 on; empty for numbers.
   std::span<const std::string_view> words;
+  /// The accepted values, for help: "auto|N", "auto|on|off|N" or the words.
+  std::string values;
   unsigned (*get)(const Schedule &);
   void (*set)(Schedule &, unsigned);
 

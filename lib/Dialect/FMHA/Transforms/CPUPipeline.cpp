@@ -59,7 +59,7 @@ void fmha::buildCPUPipeline(OpPassManager &pm) {
 void fmha::registerCPUPipeline() {
   registerModulePipeline<EmptyPipelineOptions>(
       "fmha-to-cpu",
-      "decompose fmha.attention and lower it to the LLVM dialect for the CPU",
+      "Decompose fmha.attention and lower it to the LLVM dialect for the CPU",
       [](OpPassManager &pm, const EmptyPipelineOptions &) {
         buildCPUPipeline(pm);
       });
