@@ -119,10 +119,16 @@ void FlagTable::addWord(llvm::StringRef name, std::vector<std::string> words,
             [words, &value](size_t index) { value = words[index]; });
 }
 
+void FlagTable::addAlias(llvm::StringRef alias, llvm::StringRef name) {
+  find(("--" + name).str())->alias = alias.str();
+}
+
 FlagTable::Flag *FlagTable::find(llvm::StringRef spelling) {
-  for (Flag &flag : flags)
-    if (spelling == flag.spelling())
+  for (Flag &flag : flags) {
+    llvm::StringRef name = spelling;
+    if (name.consume_front(flag.oneDash ? "-" : "--") && flag.isNamed(name))
       return &flag;
+  }
   return nullptr;
 }
 
@@ -150,7 +156,7 @@ llvm::Error FlagTable::unknown(llvm::StringRef argument,
 
 bool FlagTable::has(llvm::StringRef name) const {
   return llvm::any_of(flags, [&](const Flag &flag) {
-    return !flag.oneDash && name == flag.name;
+    return !flag.oneDash && flag.isNamed(name);
   });
 }
 

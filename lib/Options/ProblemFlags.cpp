@@ -170,6 +170,7 @@ void ProblemFlags::addFacts(FlagTable &table) {
           !needsFiles);
   };
   forEachFlag(*this, add);
+  table.addAlias("unnormalized", "unnormalised");
 }
 
 void ProblemFlags::addSource2(FlagTable &table) {

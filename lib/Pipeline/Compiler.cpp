@@ -42,10 +42,12 @@ using namespace fmha;
 // Levels
 //===----------------------------------------------------------------------===//
 
+/// The names by level, then other spellings.
 static constexpr std::pair<Level, llvm::StringLiteral> levelNames[] = {
-    {Level::Attention, "attention"}, {Level::Tiled, "tiled"},
-    {Level::Placed, "placed"},       {Level::Specialized, "specialised"},
-    {Level::Machine, "machine"},     {Level::NVVM, "nvvm"}};
+    {Level::Attention, "attention"},    {Level::Tiled, "tiled"},
+    {Level::Placed, "placed"},          {Level::Specialized, "specialised"},
+    {Level::Machine, "machine"},        {Level::NVVM, "nvvm"},
+    {Level::Specialized, "specialized"}};
 
 std::optional<Level> fmha::parseLevel(std::string_view name) {
   for (auto [level, text] : levelNames)

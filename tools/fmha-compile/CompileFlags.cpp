@@ -11,6 +11,8 @@
 #include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Rules/RegisterDemand.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace fmha;
 using namespace fmha::tools;
 using fmha::runtime::failure;
@@ -20,6 +22,19 @@ static std::vector<std::string> levelNames() {
   for (int i = 0; i <= int(Level::NVVM); ++i)
     names.emplace_back(stringify(Level(i)));
   return names;
+}
+
+static void addLevel(FlagTable &table, llvm::StringRef name,
+                     llvm::StringRef help, std::optional<Level> &level) {
+  table.add(name, llvm::join(levelNames(), "|"), help,
+            [name, &level](llvm::StringRef text) -> llvm::Error {
+              level = parseLevel(text);
+              if (level)
+                return llvm::Error::success();
+              return failure("--" + name + ": expected " +
+                             llvm::join(levelNames(), " or ") + ", got '" +
+                             text + "'");
+            });
 }
 
 void CompileFlags::add(FlagTable &table) {
@@ -36,11 +51,9 @@ void CompileFlags::add(FlagTable &table) {
                 "(default: that of the kernel)",
                 function);
   table.addText("-o", "FILE", "write it there; '-' is standard output", output);
-  table.addChoice("compile-from", levelNames(), "level of the input",
-                  [this](size_t i) { from = Level(i); });
-  table.addChoice("compile-to", levelNames(),
-                  "level to stop at (default for --emit=mlir: attention)",
-                  [this](size_t i) { to = Level(i); });
+  addLevel(table, "compile-from", "level of the input", from);
+  addLevel(table, "compile-to",
+           "level to stop at (default for --emit=mlir: attention)", to);
   table.addText("dump-phases-to", "DIR",
                 "write every level to DIR/NN-LEVEL.mlir", dumpTo);
   table.addSwitch("verify-kernels",

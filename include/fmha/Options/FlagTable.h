@@ -64,6 +64,10 @@ public:
   void addWord(llvm::StringRef name, std::vector<std::string> words,
                llvm::StringRef help, std::string &value);
 
+  /// Accepts `alias` for the flag `name`, which exists. The help has no
+  /// aliases.
+  void addAlias(llvm::StringRef alias, llvm::StringRef name);
+
   /// Calls the setters in the order of `arguments`. Other arguments are
   /// appended to `positional`. "--" ends the flags.
   llvm::Error parse(llvm::ArrayRef<const char *> arguments,
@@ -90,7 +94,12 @@ private:
     bool isSwitch, oneDash;
     Set set;
     bool showBare = true, isGiven = false;
+    std::string alias = {};
     std::string spelling() const { return (oneDash ? "-" : "--") + name; }
+    /// Returns whether `text`, without dashes, names the flag.
+    bool isNamed(llvm::StringRef text) const {
+      return text == name || (!alias.empty() && text == alias);
+    }
   };
   Flag *find(llvm::StringRef spelling);
   const Flag *nearestTo(llvm::StringRef spelling) const;

@@ -27,6 +27,7 @@ namespace fmha {
 /// The levels of the IR, in the order in which an op passes them.
 enum class Level { Attention, Tiled, Placed, Specialized, Machine, NVVM };
 /// "attention", "tiled", "placed", "specialised", "machine", "nvvm".
+/// parseLevel() also accepts "specialized".
 std::optional<Level> parseLevel(std::string_view name);
 std::string_view stringify(Level level);
 
