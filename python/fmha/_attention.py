@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _device, _native
 from ._arguments import flag, integer, text, window_bounds, word
-from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, QTiles, Scheduler, Window, compile
+from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, Scheduler, Window, compile
 from ._errors import Error, Finding, SimulationError
 
 Array = npt.NDArray[Any]
@@ -246,7 +246,7 @@ class Options(TypedDict, total=False):
     device: Device
     target: str
     p_placement: PPlacement
-    q_tiles: QTiles
+    q_tiles: Count
     pack_heads: Packing
     scheduler: Scheduler
     ctas_per_sm: Count
@@ -314,7 +314,7 @@ def attention(
     device: Device = "sim",
     target: str = "sm_100a",
     p_placement: PPlacement = "auto",
-    q_tiles: QTiles = "auto",
+    q_tiles: Count = "auto",
     pack_heads: Packing = "auto",
     scheduler: Scheduler = "auto",
     ctas_per_sm: Count = "auto",

@@ -16,7 +16,6 @@ from ._keywords import FACTS, FIELDS, Keywords, List
 
 DType = Literal["f16", "bf16"]
 PPlacement = Literal["auto", "tmem", "smem", "registers"]
-QTiles = Literal["auto", 1, 2]
 Scheduler = Literal["auto", "single", "static", "dynamic"]
 OutDType = Literal["auto", "f32"]
 Mask = Literal["none", "causal", "causal-top-left"]
