@@ -110,7 +110,7 @@ def text_of(schedule):
 
 def table(flags):
     cases = json.loads(pathlib.Path(flags.results).read_text())["cases"]
-    print("| launch | schedules | choice | clocks | modelled | fastest | clocks | ratio |\n| --- | ---: | --- | ---: | ---: | --- | ---: | ---: |")
+    print("| launch | schedules | choice | clocks | modeled | fastest | clocks | ratio |\n| --- | ---: | --- | ---: | ---: | --- | ---: | ---: |")
     ratios = []
     for name in dict.fromkeys(case["launch"] for case in cases):
         mine = [case for case in cases if case["launch"] == name]

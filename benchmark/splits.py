@@ -151,7 +151,7 @@ def schedule_text(schedule):
 
 def table(flags):
     results = json.loads(pathlib.Path(flags.results).read_text())
-    print("| shape | chosen | clocks | modelled | fastest measured | clocks | chosen over it | without parts |")
+    print("| shape | chosen | clocks | modeled | fastest measured | clocks | chosen over it | without parts |")
     print("| --- | --- | ---: | ---: | --- | ---: | ---: | ---: |")
     logs = []
     for shape in SHAPES:
