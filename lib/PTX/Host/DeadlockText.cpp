@@ -104,6 +104,13 @@ std::string stateText(const WaitObject &object) {
   return text;
 }
 
+/// Returns "mbarrier full", "barrier 1". The names of barriers without an
+/// address include their kind.
+std::string titleOf(const WaitObject &object) {
+  bool isComplete = !object.address && object.name.starts_with(object.kind);
+  return isComplete ? object.name : object.kind + " " + object.name;
+}
+
 /// Returns the description of a missed phase.
 std::string overrunText(const PhaseOverrun &overrun) {
   std::string since = overrun.lastWaitLine
@@ -161,7 +168,7 @@ std::string describe(const DeadlockReport &report) {
   std::string text = "wait-for graph:\n";
   for (size_t i = 0; i < report.objects.size(); ++i) {
     const WaitObject &object = report.objects[i];
-    text += "  " + object.kind + " " + object.name;
+    text += "  " + titleOf(object);
     if (object.address)
       text += " at shared " + hexText(*object.address, "0x%llx");
     text += " of " + ctaText(object.cta) + stateText(object) + "\n";
