@@ -57,7 +57,7 @@ private:
   void findInstances();
   bool isFedBy(Operation *op, const Edge &edge);
   unsigned roundsOf(Operation *op);
-  unsigned orderBehindProducts(Operation *op);
+  unsigned orderAfterProducts(Operation *op);
   void orderWithProduct(Operation *op, unsigned order);
   void orderProducts();
   void orderLoop(ArrayRef<Operation *> products);
@@ -76,7 +76,7 @@ private:
   SmallVector<Edge> edges;
   llvm::DenseMap<Operation *, SmallVector<unsigned>> edgesOf;
   llvm::DenseMap<Operation *, const RoleRule *> rules;
-  llvm::DenseMap<Operation *, unsigned> instances, rounds, ordersBehind;
+  llvm::DenseMap<Operation *, unsigned> instances, rounds, ordersAfter;
   llvm::DenseMap<Operation *, std::pair<unsigned, unsigned>> stageAndOrder;
 };
 
@@ -198,17 +198,17 @@ unsigned Assigner::roundsOf(Operation *op) {
 
 /// Returns the order of the last product that `op` depends on; 0 if there is
 /// none.
-unsigned Assigner::orderBehindProducts(Operation *op) {
+unsigned Assigner::orderAfterProducts(Operation *op) {
   if (isa<DotOp>(op))
     return stageAndOrder.lookup(op).second;
-  auto [known, isNew] = ordersBehind.try_emplace(op, 0);
+  auto [known, isNew] = ordersAfter.try_emplace(op, 0);
   if (!isNew)
     return known->second;
   unsigned last = 0;
   for (unsigned number : edgesOf[op])
     if (isFedBy(op, edges[number]))
-      last = std::max(last, orderBehindProducts(edges[number].source.op()));
-  return ordersBehind[op] = last;
+      last = std::max(last, orderAfterProducts(edges[number].source.op()));
+  return ordersAfter[op] = last;
 }
 
 /// Orders the ops of the role that `op` depends on, except products, before the
@@ -255,7 +255,7 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
         !stageAndOrder.contains(op) &&
         op->getParentOfType<scf::ForOp>() == loop) {
       if (roundsOf(op) > 1)
-        stageAndOrder[op] = {1, orderBehindProducts(op)};
+        stageAndOrder[op] = {1, orderAfterProducts(op)};
       else
         stageAndOrder[op] = {0, products.size()};
     }

@@ -139,10 +139,10 @@ private:
       return arith::SubIOp::create(b, at, column);
     };
     if (op.getUpper()) {
-      Value behind = add(place(op.getUpper()), 1);
-      Value ownBehind = arith::AddIOp::create(b, behind, query(b, op));
-      common.end = arith::MinSIOp::create(b, end, behind);
-      own.end = arith::MinSIOp::create(b, end, ownBehind);
+      Value visibleEnd = add(place(op.getUpper()), 1);
+      Value ownVisibleEnd = arith::AddIOp::create(b, visibleEnd, query(b, op));
+      common.end = arith::MinSIOp::create(b, end, visibleEnd);
+      own.end = arith::MinSIOp::create(b, end, ownVisibleEnd);
     }
     if (op.getLower()) {
       Value first = place(op.getLower());
