@@ -62,7 +62,7 @@ private:
 
 public:
   FieldOptions<Option<FieldChoice>> fields{*this};
-  PlanListener onPlan;
+  schedule::PlanListener onPlan;
 };
 
 void reportPlan(Location loc, const schedule::Problem &problem,
@@ -158,7 +158,7 @@ void reportPlan(Location loc, const schedule::Problem &problem,
 std::unique_ptr<Pass>
 fmha::createPlanSchedule(const PlanScheduleOptions &options,
                          const schedule::Overrides &overrides,
-                         PlanListener onPlan) {
+                         schedule::PlanListener onPlan) {
   auto pass = std::make_unique<PlanSchedulePass>(options);
   pass->fields.set(overrides);
   pass->onPlan = std::move(onPlan);
