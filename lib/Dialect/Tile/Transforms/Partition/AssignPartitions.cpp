@@ -39,8 +39,9 @@ namespace {
 
 class Assigner {
 public:
-  Assigner(gpu::GPUFuncOp func, const PartitionFamily &family)
-      : func(func), family(family) {}
+  Assigner(gpu::GPUFuncOp func, const PartitionFamily &family,
+           const KernelInfo &info)
+      : func(func), family(family), info(info) {}
   LogicalResult run();
 
 private:
@@ -62,6 +63,7 @@ private:
   void orderProducts();
   void orderLoop(ArrayRef<Operation *> products);
   void assignSlices();
+  StringRef nameOf(const RoleRule &rule);
   void write();
 
   using Classes = llvm::EquivalenceClasses<Operation *>;
@@ -71,6 +73,7 @@ private:
 
   gpu::GPUFuncOp func;
   const PartitionFamily &family;
+  const KernelInfo &info;
   /// Ops that a role executes, in program order.
   SmallVector<Operation *> ops;
   SmallVector<Edge> edges;
@@ -299,12 +302,30 @@ void Assigner::assignSlices() {
   }
 }
 
+/// Returns the name of the role of `rule`, without the number of an instance. A
+/// program whose author wrote the name of attention keeps that one.
+StringRef Assigner::nameOf(const RoleRule &rule) {
+  auto isOld = [&](StringRef role) { return rule.isNamed(role, rule.name); };
+  bool keepsOld = !info.isProgram || rule.programName.empty() ||
+                  llvm::any_of(info.schedule.roles,
+                               [&](const schedule::Role &role) {
+                                 return isOld(role.name);
+                               }) ||
+                  llvm::any_of(ops, [&](Operation *op) {
+                    return partitionOf(op) && isOld(partitionOf(op).getRole());
+                  });
+  return keepsOld ? rule.name : rule.programName;
+}
+
 void Assigner::write() {
+  llvm::DenseMap<const RoleRule *, StringRef> names;
+  for (const RoleRule &rule : family.roles)
+    names[&rule] = nameOf(rule);
   for (Operation *op : ops) {
     const RoleRule *rule = rules.lookup(op);
     if (!rule || partitionOf(op))
       continue;
-    std::string name(rule->name);
+    std::string name(names[rule]);
     if (rule->perInstance)
       name += std::to_string(instances[op]);
     auto [stage, order] = stageAndOrder.lookup(op);
@@ -471,7 +492,7 @@ struct TileAssignPartitionsPass
     const PartitionFamily &family = partitionFamilyOf(info->schedule);
     if (info->isProgram)
       hoistBounds(func);
-    if (failed(Assigner(func, family).run()) ||
+    if (failed(Assigner(func, family, *info).run()) ||
         (info->isProgram &&
          failed(writeRoles(func, family, info->schedule.roles))))
       signalPassFailure();
