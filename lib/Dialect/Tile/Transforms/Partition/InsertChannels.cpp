@@ -8,6 +8,7 @@
 
 #include "ChannelPlan.h"
 #include "Loops.h"
+#include "MessageNumbers.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,36 +41,12 @@ struct Delivery {
   unsigned rank = 0;
 };
 
-/// A sum of index values and a constant.
-struct MessageNumber {
-  Value value;
-  int64_t known = 0;
-  void add(ImplicitLocOpBuilder &b, Value more) {
-    value = value ? Value(arith::AddIOp::create(b, value, more)) : more;
-  }
-  void add(ImplicitLocOpBuilder &b, const MessageNumber &more) {
-    known += more.known;
-    if (more.value)
-      add(b, more.value);
-  }
-  bool isZero() const { return !value && !known; }
-  Value get(ImplicitLocOpBuilder &b) const {
-    return value ? plus(b, value, known)
-                 : arith::ConstantIndexOp::create(b, known);
-  }
-  /// Returns the product of this number and `factor`.
-  Value times(ImplicitLocOpBuilder &b, Value factor) const {
-    return value ? arith::MulIOp::create(b, factor, get(b))
-                 : tile::times(b, factor, known);
-  }
-};
-
 class Inserter {
 public:
   Inserter(gpu::GPUFuncOp func, const ChannelPlan &plan,
            const PartitionFamily &family, bool isProgram)
-      : func(func), plan(plan), family(family), isProgram(isProgram),
-        b(func.getLoc(), func.getContext()) {}
+      : func(func), plan(plan), family(family),
+        b(func.getLoc(), func.getContext()), counter(b, func, isProgram) {}
   void run();
 
 private:
@@ -86,10 +63,6 @@ private:
   void releaseInBranches(scf::IfOp branch, const Delivery &delivery);
   void insertRelease(Delivery &delivery);
 
-  MessageNumber sentIn(const PlannedChannel &channel, Block &block);
-  MessageNumber sentBy(const PlannedChannel &channel, Operation *op);
-  Value numberOf(const PlannedChannel &channel, Operation *point,
-                 function_ref<Value(scf::ForOp)> iteration);
   Value sentNumber(const PlannedChannel &channel, const Send &send);
   Value receivedNumber(const Delivery &delivery);
   Agent agentOf(StringRef role) { return family.findRole(role)->agent; }
@@ -103,8 +76,8 @@ private:
   gpu::GPUFuncOp func;
   const ChannelPlan &plan;
   const PartitionFamily &family;
-  bool isProgram;
   ImplicitLocOpBuilder b;
+  MessageCounter counter;
   llvm::DenseMap<const PlannedChannel *, Value> channels;
   SmallVector<Delivery> deliveries;
   /// Maps an op to the last of the ops that were inserted after it: publishes,
@@ -153,88 +126,21 @@ void Inserter::declare() {
 // Message numbers
 //===----------------------------------------------------------------------===//
 
-/// Whether `block` is in a branch that is taken only if `loop` has an
-/// iteration.
-static bool isUnderTestOf(scf::ForOp loop, Block *block) {
-  for (Operation *op = block->getParentOp(); op && op->getParentOp();
-       op = op->getParentOp())
-    if (auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
-        branch && op->getBlock() == branch.thenBlock() &&
-        isTestOf(branch.getCondition(), loop))
-      return true;
-  auto own = dyn_cast<scf::IfOp>(block->getParentOp());
-  return own && block == own.thenBlock() && isTestOf(own.getCondition(), loop);
-}
-
-/// Returns the number of iterations of `loop`, for messages after it.
-static Value iterations(ImplicitLocOpBuilder &b, scf::ForOp loop,
-                        bool isProgram) {
-  Value count = tripCount(b, loop);
-  // In kernels made from attention ops the count is never negative.
-  if (!isProgram || alwaysRuns(loop) ||
-      isUnderTestOf(loop, b.getInsertionBlock()))
-    return count;
-  return arith::MaxSIOp::create(b, count, arith::ConstantIndexOp::create(b, 0));
-}
-
-/// Returns the number of messages that the ops of `block` send.
-MessageNumber Inserter::sentIn(const PlannedChannel &channel, Block &block) {
-  MessageNumber number;
-  for (Operation &op : block.without_terminator())
-    number.add(b, sentBy(channel, &op));
-  return number;
-}
-
-/// Returns the number of messages that `op` and the ops inside of it send: for
-/// a loop in all iterations, for a branch if it is taken.
-MessageNumber Inserter::sentBy(const PlannedChannel &channel, Operation *op) {
-  MessageNumber number;
-  number.known = channel.sentAt.contains(op);
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    MessageNumber each = sentIn(channel, *loop.getBody());
-    if (!each.isZero())
-      number.add(b, each.times(b, iterations(b, loop, isProgram)));
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    number.add(b, sentIn(channel, *branch.thenBlock()));
-  }
-  return number;
-}
-
-/// Returns the number of the message that is sent at `point`, in the iterations
-/// that `iteration` returns. It is the number of messages of all ops before
-/// `point` and of earlier iterations.
-///   two sends in a loop: 2·i, 2·i + 1; one after it: 2·n
-///   one in a loop of n iterations inside of another one: j·n + i
-Value Inserter::numberOf(const PlannedChannel &channel, Operation *point,
-                         function_ref<Value(scf::ForOp)> iteration) {
-  MessageNumber number;
-  for (Operation *op = point; op != func; op = op->getParentOp()) {
-    for (Operation *before = op->getPrevNode(); before;
-         before = before->getPrevNode())
-      number.add(b, sentBy(channel, before));
-    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-    if (!loop)
-      continue;
-    MessageNumber each = sentIn(channel, *loop.getBody());
-    number.add(b, each.times(b, iteration(loop)));
-  }
-  return number.get(b);
-}
-
 Value Inserter::sentNumber(const PlannedChannel &channel, const Send &send) {
-  return numberOf(channel, send.point,
-                  [&](scf::ForOp loop) { return iterationNumber(b, loop); });
+  return counter.numberOf(channel, send.point, [&](scf::ForOp loop) {
+    return iterationNumber(b, loop);
+  });
 }
 
 Value Inserter::receivedNumber(const Delivery &delivery) {
   const TileSource &source = delivery.uses.front()->source;
-  return numberOf(*delivery.channel, delivery.send->point,
-                  [&](scf::ForOp loop) {
-                    if (llvm::is_contained(source.last, loop))
-                      return plus(b, tripCount(b, loop), -1);
-                    bool before = llvm::is_contained(source.previous, loop);
-                    return plus(b, iterationNumber(b, loop), before ? -1 : 0);
-                  });
+  return counter.numberOf(
+      *delivery.channel, delivery.send->point, [&](scf::ForOp loop) {
+        if (llvm::is_contained(source.last, loop))
+          return plus(b, tripCount(b, loop), -1);
+        bool before = llvm::is_contained(source.previous, loop);
+        return plus(b, iterationNumber(b, loop), before ? -1 : 0);
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -530,14 +436,9 @@ void Inserter::insertDrain(const PlannedChannel &channel) {
   }
   Operation *after = lastAfter.lookup(last);
   b.setInsertionPointAfter(after ? after : last);
-  MessageNumber sent;
-  for (Operation *op = &block->back(); op != func; op = op->getParentOp())
-    for (Operation *before = op->getPrevNode(); before;
-         before = before->getPrevNode())
-      sent.add(b, sentBy(channel, before));
   PartitionAttr maker = partitionOf(channel.sends.front().tile.getDefiningOp());
   auto own = PartitionAttr::get(b.getContext(), maker.getRole(), 0, 0);
-  Value first = sent.get(b);
+  Value first = counter.numberAfter(channel, *block);
   for (Value condition :
        conditionsBetween(*block, channel.sends.front().point)) {
     auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
