@@ -44,21 +44,25 @@ struct Delivery {
 class Inserter {
 public:
   Inserter(gpu::GPUFuncOp func, const ChannelPlan &plan,
-           const PartitionFamily &family, bool isProgram)
-      : func(func), plan(plan), family(family),
+           const ProductChains &chains, const PartitionFamily &family,
+           bool isProgram)
+      : func(func), plan(plan), chains(chains), family(family),
         b(func.getLoc(), func.getContext()), counter(b, func, isProgram) {}
   void run();
 
 private:
   void declare();
+  bool isRotated(Operation *user);
+  unsigned orderOf(const Crossing *use);
+  bool runsBefore(Block &block, const Crossing *a, const Crossing *b);
   void collectDeliveries(const PlannedChannel &channel);
-  unsigned rankOf(const Delivery &delivery);
+  void sortDeliveries();
   void insertReceive(Delivery &delivery);
   void insertAcquire(const PlannedChannel &channel, const Send &send);
   void insertPublish(const PlannedChannel &channel, const Send &send);
   void insertReleases();
   void insertDrain(const PlannedChannel &channel);
-  SmallVector<Operation *> takersOf(Operation *product);
+  void collectTakers();
   bool insertAsyncRelease(Delivery &delivery);
   void releaseInBranches(scf::IfOp branch, const Delivery &delivery);
   void insertRelease(Delivery &delivery);
@@ -75,6 +79,7 @@ private:
 
   gpu::GPUFuncOp func;
   const ChannelPlan &plan;
+  const ProductChains &chains;
   const PartitionFamily &family;
   ImplicitLocOpBuilder b;
   MessageCounter counter;
@@ -83,6 +88,11 @@ private:
   /// Maps an op to the last of the ops that were inserted after it: publishes,
   /// then releases.
   llvm::DenseMap<Operation *, Operation *> lastAfter;
+  /// Whether the stages of a role overlap in a loop.
+  llvm::DenseMap<std::pair<Operation *, StringRef>, bool> rotated;
+  /// Maps a chain of products to the first op of its role and loop that uses
+  /// its result.
+  llvm::DenseMap<Operation *, Operation *> takers;
 };
 
 //===----------------------------------------------------------------------===//
@@ -107,7 +117,7 @@ void Inserter::declare() {
   b.setInsertionPoint(func.getBody().front().findAncestorOpInBlock(*first));
   for (const PlannedChannel &channel : plan) {
     Agent from = agentOf(channel.producer);
-    SmallVector<StringRef> consumers = channel.consumers();
+    ArrayRef<StringRef> consumers = channel.consumers.getArrayRef();
     unsigned taken = 0;
     for (StringRef role : consumers)
       taken += channel.hasReleases() && agentOf(role) == Agent::Threads
@@ -175,14 +185,27 @@ static Block *deliveryBlock(const Delivery &delivery) {
   return block;
 }
 
+/// Whether the stages of the role of `user` overlap in the loop around it, so
+/// that `order` has an effect.
+bool Inserter::isRotated(Operation *user) {
+  auto loop = user->getParentOfType<scf::ForOp>();
+  if (!loop)
+    return false;
+  StringRef role = partitionOf(user).getRole();
+  auto [known, isNew] = rotated.try_emplace({loop, role});
+  if (isNew)
+    known->second = overlapsStages(loop, role);
+  return known->second;
+}
+
 /// Returns the order of a user, which has an effect only in a loop that is
 /// rotated.
-static unsigned orderOf(const Crossing *use) {
-  return isInRotatedLoop(use->user) ? partitionOf(use->user).getOrder() : 0;
+unsigned Inserter::orderOf(const Crossing *use) {
+  return isRotated(use->user) ? partitionOf(use->user).getOrder() : 0;
 }
 
 /// Whether the role uses `a` before `b`, both inside of `block`.
-static bool runsBefore(Block &block, const Crossing *a, const Crossing *b) {
+bool Inserter::runsBefore(Block &block, const Crossing *a, const Crossing *b) {
   Operation *left = block.findAncestorOpInBlock(*a->user);
   Operation *right = block.findAncestorOpInBlock(*b->user);
   Operation *around = block.getParentOp();
@@ -191,7 +214,7 @@ static bool runsBefore(Block &block, const Crossing *a, const Crossing *b) {
     loop = around->getParentOfType<scf::ForOp>();
   auto hasOrder = [&](Operation *user) {
     return loop && user->getParentOfType<scf::ForOp>() == loop &&
-           isInRotatedLoop(user);
+           isRotated(user);
   };
   bool isOrdered = left == right || hasOrder(a->user) || hasOrder(b->user);
   return isOrdered ? orderOf(a) < orderOf(b) : left->isBeforeInBlock(right);
@@ -201,9 +224,12 @@ void Inserter::collectDeliveries(const PlannedChannel &channel) {
   // A message of an earlier iteration is received again, with its number.
   using Key = std::tuple<const Send *, StringRef, unsigned, size_t, size_t>;
   llvm::MapVector<Key, Delivery> found;
+  llvm::DenseMap<Value, const Send *> sends;
+  for (const Send &send : channel.sends)
+    sends[send.tile] = &send;
   for (const Crossing &use : channel.uses) {
     PartitionAttr partition = partitionOf(use.user);
-    const Send *send = channel.findSend(use.source.value);
+    const Send *send = sends.lookup(use.source.value);
     Delivery &delivery =
         found[{send, partition.getRole(), partition.getStage(),
                use.source.previous.size(), use.source.last.size()}];
@@ -230,20 +256,27 @@ static unsigned operandOf(const Crossing &use) {
   llvm_unreachable("expected a use of the op");
 }
 
-/// Returns the sort key of a receive among those of its op: second factors of
-/// products, which are loaded, come before tiles that other roles compute.
-/// Messages of one channel keep their order.
-unsigned Inserter::rankOf(const Delivery &delivery) {
+/// Sorts the receives of each op: second factors of products, which are loaded,
+/// come before tiles that other roles compute. Messages of one channel keep
+/// their order.
+void Inserter::sortDeliveries() {
   constexpr unsigned ranks[] = {1, 0};
-  unsigned least = ~0u;
-  for (const Delivery &other : deliveries) {
-    if (other.channel != delivery.channel ||
-        other.uses.front()->user != delivery.uses.front()->user)
-      continue;
-    unsigned operand = operandOf(*other.uses.front());
-    least = std::min(least, operand < 2 ? ranks[operand] : operand);
+  auto keyOf = [](const Delivery &delivery) {
+    return std::pair(delivery.channel, delivery.uses.front()->user);
+  };
+  llvm::DenseMap<std::pair<const PlannedChannel *, Operation *>, unsigned>
+      least;
+  for (const Delivery &delivery : deliveries) {
+    unsigned operand = operandOf(*delivery.uses.front());
+    unsigned rank = operand < 2 ? ranks[operand] : operand;
+    unsigned &known = least.try_emplace(keyOf(delivery), rank).first->second;
+    known = std::min(known, rank);
   }
-  return least;
+  for (Delivery &delivery : deliveries)
+    delivery.rank = least.lookup(keyOf(delivery));
+  llvm::stable_sort(deliveries, [](const Delivery &a, const Delivery &b) {
+    return a.rank < b.rank;
+  });
 }
 
 void Inserter::insertReceive(Delivery &delivery) {
@@ -258,26 +291,30 @@ void Inserter::insertReceive(Delivery &delivery) {
     use->use->set(made);
 }
 
-/// Returns the ops of the role of `product` that use its result. For a chain
-/// that a loop carries they are in the next iteration.
-SmallVector<Operation *> Inserter::takersOf(Operation *product) {
-  SmallVector<Operation *> takers;
+/// Collects the first ops that use results of chains of products, each of the
+/// role and in the loop of its chain. For a chain that a loop carries they are
+/// in the next iteration.
+void Inserter::collectTakers() {
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     PartitionAttr partition = partitionOf(op);
-    if (!partition || !isTileOp(op) || chainOf(op) == chainOf(product) ||
-        partition.getRole() != partitionOf(product).getRole() ||
-        op->getParentOfType<scf::ForOp>() !=
-            product->getParentOfType<scf::ForOp>())
+    if (!partition || !isTileOp(op))
       return;
-    for (Value operand : op->getOperands())
-      if (isa<TileType>(operand.getType()) &&
-          llvm::any_of(sourcesOf(operand), [&](const TileSource &source) {
-            return isa<DotOp>(source.op()) &&
-                   chainOf(source.op()) == chainOf(product);
-          }))
-        takers.push_back(op);
+    auto isTaken = [&](Operation *product, Operation *chain) {
+      return chain != chains.firstOf(op) &&
+             partition.getRole() == partitionOf(product).getRole() &&
+             op->getParentOfType<scf::ForOp>() ==
+                 product->getParentOfType<scf::ForOp>();
+    };
+    for (Value operand : op->getOperands()) {
+      if (!isa<TileType>(operand.getType()))
+        continue;
+      for (const TileSource &source : sourcesOf(operand)) {
+        Operation *chain = chains.firstOf(source.op());
+        if (isa<DotOp>(source.op()) && isTaken(source.op(), chain))
+          takers.try_emplace(chain, op);
+      }
+    }
   });
-  return takers;
 }
 
 /// Inserts the release of an asynchronous product before the first op that uses
@@ -288,15 +325,15 @@ bool Inserter::insertAsyncRelease(Delivery &delivery) {
   PartitionAttr own = partitionOf(last.user);
   if (!family.asyncProducts || !isa<DotOp>(last.user))
     return false;
-  SmallVector<Operation *> takers = takersOf(last.user);
-  if (takers.empty() || !delivery.block->findAncestorOpInBlock(*takers[0]) ||
+  Operation *taker = takers.lookup(chains.firstOf(last.user));
+  if (!taker || !delivery.block->findAncestorOpInBlock(*taker) ||
       delivery.block != last.user->getBlock())
     return false;
-  b.setInsertionPoint(delivery.block->findAncestorOpInBlock(*takers[0]));
+  b.setInsertionPoint(delivery.block->findAncestorOpInBlock(*taker));
   Value number = receivedNumber(delivery);
   create<ReleaseOp>(PartitionAttr::get(b.getContext(), own.getRole(),
                                        own.getStage(),
-                                       partitionOf(takers[0]).getOrder()),
+                                       partitionOf(taker).getOrder()),
                     channels[delivery.channel], number);
   return true;
 }
@@ -333,24 +370,28 @@ void Inserter::releaseInBranches(scf::IfOp branch, const Delivery &delivery) {
 /// Inserts all releases. A message that is used in several stages is released
 /// after the last of them.
 void Inserter::insertReleases() {
-  auto isLater = [&](const Delivery &a, const Delivery &b) {
-    return a.send == b.send &&
-           partitionOf(a.uses.front()->user).getRole() ==
-               partitionOf(b.uses.front()->user).getRole() &&
-           partitionOf(a.uses.front()->user).getStage() >
-               partitionOf(b.uses.front()->user).getStage();
+  auto keyOf = [](const Delivery &delivery) {
+    PartitionAttr partition = partitionOf(delivery.uses.front()->user);
+    return std::pair(delivery.send, partition.getRole());
   };
+  auto stageOf = [](const Delivery &delivery) {
+    return partitionOf(delivery.uses.front()->user).getStage();
+  };
+  llvm::DenseMap<std::pair<const Send *, StringRef>, unsigned> last;
+  for (const Delivery &delivery : deliveries) {
+    unsigned &stage = last[keyOf(delivery)];
+    stage = std::max(stage, stageOf(delivery));
+  }
   llvm::stable_sort(deliveries, [](const Delivery &a, const Delivery &b) {
     return operandOf(*a.uses.back()) < operandOf(*b.uses.back());
   });
-  for (Delivery &delivery : deliveries) {
-    bool isLast = llvm::none_of(deliveries, [&](const Delivery &other) {
-      return isLater(other, delivery);
-    });
-    if (isLast && delivery.channel->hasReleases() &&
+  if (family.asyncProducts)
+    collectTakers();
+  for (Delivery &delivery : deliveries)
+    if (stageOf(delivery) == last.lookup(keyOf(delivery)) &&
+        delivery.channel->hasReleases() &&
         delivery.channel->isSentAfter(*delivery.send))
       insertRelease(delivery);
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -376,12 +417,12 @@ void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   bool isFree = channel.unreleased && !isa<LoadOp>(maker);
   if (isFree)
     return;
-  Operation *head = outOfLoops(chainOf(maker), send.point);
+  Operation *head = outOfLoops(chains.firstOf(maker), send.point);
   if (isa<scf::IfOp>(send.point) && send.point->isProperAncestor(head))
     head = send.point;
   b.setInsertionPoint(withSlices(head));
   Value slot =
-      create<AcquireOp>(partitionOf(chainOf(maker)), send.tile.getType(),
+      create<AcquireOp>(partitionOf(chains.firstOf(maker)), send.tile.getType(),
                         channels[&channel], sentNumber(channel, send));
   if (auto load = dyn_cast<LoadOp>(maker))
     load.getIntoMutable().assign(slot);
@@ -423,8 +464,8 @@ static SmallVector<Value> conditionsBetween(Block &block, Operation *op) {
 /// signal that a slot is free when they have read it, which may be after the
 /// end of all roles.
 void Inserter::insertDrain(const PlannedChannel &channel) {
-  bool isLate = channel.hasReleases() &&
-                agentOf(channel.consumers().front()) == Agent::Mma;
+  bool isLate =
+      channel.hasReleases() && agentOf(channel.consumers.front()) == Agent::Mma;
   if (!channel.drains || !isLate)
     return;
   Block *block = blockOfSends(channel);
@@ -453,11 +494,7 @@ void Inserter::run() {
   declare();
   for (const PlannedChannel &channel : plan)
     collectDeliveries(channel);
-  for (Delivery &delivery : deliveries)
-    delivery.rank = rankOf(delivery);
-  llvm::stable_sort(deliveries, [](const Delivery &a, const Delivery &b) {
-    return a.rank < b.rank;
-  });
+  sortDeliveries();
   for (Delivery &delivery : deliveries)
     insertReceive(delivery);
   for (const PlannedChannel &channel : plan)
@@ -481,10 +518,12 @@ struct TileInsertChannelsPass
         failed(expectStage(getOperation(), KernelStage::Placed, getArgument())))
       return signalPassFailure();
     const PartitionFamily &family = partitionFamilyOf(info->schedule);
-    FailureOr<ChannelPlan> plan = planChannels(getOperation(), *info, family);
+    ProductChains chains(getOperation());
+    FailureOr<ChannelPlan> plan =
+        planChannels(getOperation(), *info, family, chains);
     if (failed(plan))
       return signalPassFailure();
-    Inserter(getOperation(), *plan, family, info->isProgram).run();
+    Inserter(getOperation(), *plan, chains, family, info->isProgram).run();
   }
 };
 

@@ -66,9 +66,25 @@ static Value iterations(ImplicitLocOpBuilder &b, scf::ForOp loop,
 MessageNumber MessageCounter::sentIn(const PlannedChannel &channel,
                                      Block &block) {
   MessageNumber number;
-  for (Operation &op : block.without_terminator())
-    number.add(b, sentBy(channel, &op));
+  auto sends = channel.sendsIn.find(&block);
+  if (sends == channel.sendsIn.end())
+    return number;
+  number.known = sends->second.plain;
+  for (Operation *op : sends->second.nested)
+    number.add(b, sentBy(channel, op));
   return number;
+}
+
+/// Adds the number of messages that the first ops of `block` send, those before
+/// `end`, to `number`.
+void MessageCounter::addSends(MessageNumber &number,
+                              const PlannedChannel &channel, Block &block,
+                              SendsBefore end) {
+  const BlockSends &sends = channel.sendsIn.find(&block)->second;
+  number.known += end.plain;
+  for (Operation *op :
+       llvm::reverse(ArrayRef(sends.nested).take_front(end.nested)))
+    number.add(b, sentBy(channel, op));
 }
 
 /// Returns the number of messages that `op` and the ops inside of it send: for
@@ -91,9 +107,7 @@ Value MessageCounter::numberOf(const PlannedChannel &channel, Operation *point,
                                function_ref<Value(scf::ForOp)> iteration) {
   MessageNumber number;
   for (Operation *op = point; op != func; op = op->getParentOp()) {
-    for (Operation *before = op->getPrevNode(); before;
-         before = before->getPrevNode())
-      number.add(b, sentBy(channel, before));
+    addSends(number, channel, *op->getBlock(), channel.sendsBefore.lookup(op));
     auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
     if (!loop)
       continue;
@@ -105,9 +119,9 @@ Value MessageCounter::numberOf(const PlannedChannel &channel, Operation *point,
 
 Value MessageCounter::numberAfter(const PlannedChannel &channel, Block &block) {
   MessageNumber sent;
-  for (Operation *op = &block.back(); op != func; op = op->getParentOp())
-    for (Operation *before = op->getPrevNode(); before;
-         before = before->getPrevNode())
-      sent.add(b, sentBy(channel, before));
+  const BlockSends &all = channel.sendsIn.find(&block)->second;
+  addSends(sent, channel, block, {all.plain, unsigned(all.nested.size())});
+  for (Operation *op = block.getParentOp(); op != func; op = op->getParentOp())
+    addSends(sent, channel, *op->getBlock(), channel.sendsBefore.lookup(op));
   return sent.get(b);
 }

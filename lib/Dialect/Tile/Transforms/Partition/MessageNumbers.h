@@ -38,10 +38,12 @@ public:
   numberOf(const PlannedChannel &channel, mlir::Operation *point,
            llvm::function_ref<mlir::Value(mlir::scf::ForOp)> iteration);
   /// Returns the number of messages up to the end of `block`, which is in no
-  /// loop.
+  /// loop and contains sends.
   mlir::Value numberAfter(const PlannedChannel &channel, mlir::Block &block);
 
 private:
+  void addSends(MessageNumber &number, const PlannedChannel &channel,
+                mlir::Block &block, SendsBefore end);
   MessageNumber sentIn(const PlannedChannel &channel, mlir::Block &block);
   MessageNumber sentBy(const PlannedChannel &channel, mlir::Operation *op);
 
