@@ -66,20 +66,6 @@ static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
 
 namespace {
 
-/// Concatenates the thread's columns of all slices.
-struct DistributeJoin : public DistributePattern<JoinOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(JoinOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().inRegisters())
-      return rewriter.notifyMatchFailure(op, "expected tiles in registers");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, concatenate(b, adaptor.getInputs()));
-    return success();
-  }
-};
-
 /// The keys [first, end) that a row sees, relative to the first key of a block.
 /// A null `first` is 0.
 struct Seen {
@@ -282,6 +268,5 @@ void fmha::tile::populateDistributeArithmetic(
     RewritePatternSet &patterns, const TypeConverter &converter,
     const DistributeContext &context) {
   populateRowPatterns(patterns, converter, context.info, rowOfThread());
-  patterns.add<DistributeJoin, DistributeMask, DistributeStoreRows>(converter,
-                                                                    context);
+  patterns.add<DistributeMask, DistributeStoreRows>(converter, context);
 }
