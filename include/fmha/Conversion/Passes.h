@@ -38,15 +38,12 @@ enum class Memory { Device, Managed };
 #define GEN_PASS_DECL
 #include "fmha/Conversion/Passes.h.inc"
 
-/// Receives each plan of fmha-plan-schedule.
-using PlanListener = std::function<void(const schedule::Plan &)>;
-
 /// Creates fmha-plan-schedule with the options of fields that `overrides`
 /// fixes. It calls `onPlan`, if there is one, for each op that it plans.
 std::unique_ptr<mlir::Pass>
 createPlanSchedule(const PlanScheduleOptions &options,
                    const schedule::Overrides &overrides,
-                   PlanListener onPlan = {});
+                   schedule::PlanListener onPlan = {});
 
 #define GEN_PASS_REGISTRATION
 #include "fmha/Conversion/Passes.h.inc"

@@ -23,8 +23,7 @@ struct PipelineOptions {
   /// Verify capacities and synchronization after each level with memory spaces.
   bool verifyKernels = true;
   schedule::Hints hints = {};
-  /// Receives the plan of each op without a schedule.
-  std::function<void(const schedule::Plan &)> onPlan = {};
+  schedule::PlanListener onPlan = {};
 };
 
 /// Appends the passes of tile-warp-specialize, which partition kernels into

@@ -62,11 +62,11 @@ private:
 
 public:
   FieldOptions<Option<FieldChoice>> fields{*this};
-  PlanListener onPlan;
+  schedule::PlanListener onPlan;
 };
 
-void tell(Location loc, const schedule::Problem &problem,
-          const schedule::Plan &plan);
+void reportPlan(Location loc, const schedule::Problem &problem,
+                const schedule::Plan &plan);
 
 std::optional<schedule::PPlacement> parsePlacement(StringRef text) {
   using schedule::PPlacement;
@@ -123,7 +123,7 @@ LogicalResult PlanSchedulePass::planOne(AttentionOp op,
   if (!plan)
     return op.emitError() << error;
   op.setScheduleAttr(ScheduleAttr::get(op.getContext(), plan->schedule));
-  tell(op.getLoc(), problem, *plan);
+  reportPlan(op.getLoc(), problem, *plan);
   if (onPlan)
     onPlan(*plan);
   return success();
@@ -131,8 +131,8 @@ LogicalResult PlanSchedulePass::planOne(AttentionOp op,
 
 /// Emits one remark for the choice, one for its loads, one for each runner-up,
 /// and one for each reason for rejections.
-void tell(Location loc, const schedule::Problem &problem,
-          const schedule::Plan &plan) {
+void reportPlan(Location loc, const schedule::Problem &problem,
+                const schedule::Plan &plan) {
   // The messages take longer than the plan.
   if (!loc->getContext()->getRemarkEngine())
     return;
@@ -158,7 +158,7 @@ void tell(Location loc, const schedule::Problem &problem,
 std::unique_ptr<Pass>
 fmha::createPlanSchedule(const PlanScheduleOptions &options,
                          const schedule::Overrides &overrides,
-                         PlanListener onPlan) {
+                         schedule::PlanListener onPlan) {
   auto pass = std::make_unique<PlanSchedulePass>(options);
   pass->fields.set(overrides);
   pass->onPlan = std::move(onPlan);

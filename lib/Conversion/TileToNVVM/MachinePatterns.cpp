@@ -125,10 +125,10 @@ struct MachinePattern : public OpConversionPattern<OpTy> {
 
 MACHINE_PATTERN(BarrierOp) {
   Value first = sharedAddress(b, op.getOffset());
-  if (!adaptor.getBehind())
+  if (!adaptor.getDistance())
     return first;
   return LLVM::GEPOp::create(b, first.getType(), b.getI8Type(), first,
-                             ArrayRef<LLVM::GEPArg>{adaptor.getBehind()});
+                             ArrayRef<LLVM::GEPArg>{adaptor.getDistance()});
 }
 
 MACHINE_PATTERN(InitBarrierOp) {

@@ -267,9 +267,9 @@ struct LowerNamedBarrier : public OpConversionPattern<OpTy> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> number;
-    if (Value behind = adaptor.getBehind())
+    if (Value distance = adaptor.getDistance())
       number.push_back(
-          LLVM::AddOp::create(b, behind, constant(b, op.getBarrier())));
+          LLVM::AddOp::create(b, distance, constant(b, op.getBarrier())));
     std::string operands =
         (number.empty() ? std::to_string(op.getBarrier()) : "$0") + ", " +
         std::to_string(op.getThreads()) + ";";

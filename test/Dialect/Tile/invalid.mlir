@@ -62,7 +62,7 @@ func.func @wait_other_elements(%v: vector<32xi32>) {
 // -----
 
 func.func @wait_for_stores(%v: vector<32xi32>) {
-  // expected-error@+1 {{expected no values behind stores, which hand nothing on, got 1}}
+  // expected-error@+1 {{expected no values after stores, which hand nothing on, got 1}}
   %w = tile.tmem_wait store of %v : vector<32xi32> to vector<32xi32>
   return
 }

@@ -121,7 +121,7 @@ def role(name, first, warps):
 def roles_with_a_spare_warp(rows):
     if rows == 64:
         return [role("load", 0, 1), role("store", 1, 1), role("spare", 2, 2), role("consumer0", 4, 4)]
-    return [role("load", 0, 1), role("mma", 1, 1), role("store", 2, 1), role("spare", 3, 1), role("softmax0", 4, 4)]
+    return [role("load", 0, 1), role("mma", 1, 1), role("store", 2, 1), role("spare", 3, 1), role("compute0", 4, 4)]
 
 
 def roles_after_all(rows):

@@ -1,5 +1,7 @@
 """Cases of tiles that several ops take, of copies, slices and f32 outputs."""
 
+import numpy as np
+
 from case import (
     ADD,
     LOAD_A,
@@ -286,6 +288,45 @@ def slice_of_product_stored(x, rows):
         f"%o: {narrow}",
     )
     return simple(x, text, a, b, (matrix(a) @ matrix(b).T)[:, 32:])
+
+
+SWAP = """
+    %s0 = tile.slice %s from 0 : !acc -> <ROWSx32xf32>
+    %s1 = tile.slice %s from 32 : !acc -> <ROWSx32xf32>
+"""
+
+
+def swapped(x):
+    return np.concatenate([x[:, 32:], x[:, :32]], axis=1)
+
+
+@case()
+def join_of_slices_stored(x, rows):
+    """Halves of a product are stored in the other order, rounded after they are joined."""
+    a, b = a_and_b(x, rows)
+    join = "%t = tile.join %s1, %s0 : !tile.tile<ROWSx32xf32>, !tile.tile<ROWSx32xf32> -> !acc"
+    return simple(x, kernel("abo", PRODUCT + SWAP + join + store("%t")), a, b, swapped(matrix(a) @ matrix(b).T))
+
+
+@case(targets=("sm_90a",))
+def join_of_casts_as_factor(x, rows):
+    """Halves of a product are rounded, and joined to the first factor of another one, which is stored as well."""
+    a, b = a_and_b(x, rows)
+    text = kernel(
+        "abop",
+        PRODUCT
+        + SWAP
+        + """
+    %h0 = tile.cast %s0 : <ROWSx32xf32> to <ROWSx32xTYPE>
+    %h1 = tile.cast %s1 : <ROWSx32xf32> to <ROWSx32xTYPE>
+    %w = tile.join %h1, %h0 : !tile.tile<ROWSx32xTYPE>, !tile.tile<ROWSx32xTYPE> -> !x
+    tile.store %w, %vp[%row] : !x, !v
+    %u = tile.dot %w, %tb : !x, !y -> !acc
+"""
+        + store("%u"),
+    )
+    p = round_to(x.dtype, swapped(matrix(a) @ matrix(b).T))
+    return simple(x, text, a, b, p @ matrix(b), x.output(tensor(p)))
 
 
 WRITE = """

@@ -204,7 +204,7 @@ class Generator:
     def product(self, place, width):
         kinds = [self.single, self.over_inner, self.over_inner]
         kinds += [self.pair, self.sliced] if self.products > 1 else []
-        kinds += [self.joined] if self.products > 1 and width % 32 == 0 and not self.narrow else []
+        kinds += [self.joined] if self.products > 1 and width % 32 == 0 else []
         return self.pick(*kinds)(place, width)
 
     def single(self, place, width):

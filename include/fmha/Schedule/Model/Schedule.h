@@ -20,6 +20,7 @@
 #include "fmha/Schedule/Model/Mask.h"
 
 #include <bitset>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -198,6 +199,8 @@ struct Plan {
   /// Schedules that violate a rule.
   std::vector<Rejected> rejected;
 };
+/// Receives each plan of an op without a schedule.
+using PlanListener = std::function<void(const Plan &)>;
 
 /// Returns the registers that each thread of a CTA of `threads` starts with,
 /// out of the 65536 of an SM, which has `ctasPerSm` such CTAs: ptxas uses

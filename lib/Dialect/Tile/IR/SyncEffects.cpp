@@ -241,10 +241,10 @@ static DescriptorOp descriptorOf(Value descriptor) {
 /// which the MMA reads a strip; if it is MN-major, of `depth` rows of each
 /// panel.
 static void readShared(Unit unit, Value descriptor, int64_t extent,
-                       bool transposed, Effects &effects, int64_t behind = 0) {
+                       bool transposed, Effects &effects, int64_t base = 0) {
   auto read = [&](int64_t offset, int64_t bytes) {
-    effects.push_back(access(unit, Memory::Shared, false, descriptor,
-                             behind + offset, bytes));
+    effects.push_back(
+        access(unit, Memory::Shared, false, descriptor, base + offset, bytes));
     effects.back().ofDescriptor = true;
   };
   DescriptorOp op = descriptorOf(descriptor);

@@ -314,7 +314,7 @@ LogicalResult TmemWaitOp::verify() {
     count += cast<VectorType>(value.getType()).getDimSize(0);
   bool load = getAccess() == TmemAccess::Load;
   if (!load && count)
-    return emitOpError() << "expected no values behind stores, which hand "
+    return emitOpError() << "expected no values after stores, which hand "
                             "nothing on, got "
                          << getValues().size();
   int64_t got = 0;

@@ -1,4 +1,4 @@
-//===- FMHAAttrs.h - The attributes of the fmha dialect ---------*- C++ -*-===//
+//===- FMHAAttrs.h - The fmha dialect and its attributes --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a kernel's function says of its schedule and its problem, for code that
-// needs none of the dialect's ops.
+// The class of the dialect, and its attributes: masks, roles, schedules and
+// problems, each of which wraps a plain type. For code that needs none of the
+// dialect's ops; FMHA.h has those as well.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- FMHA.h - The fmha dialect, its attributes and op ---------*- C++ -*-===//
+//===- FMHA.h - The fmha dialect, its attributes and ops --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

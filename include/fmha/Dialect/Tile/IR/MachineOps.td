@@ -33,9 +33,9 @@ def Tile_BarrierOp : Tile_Op<"barrier", [Pure]> {
     ```
   }];
   let hasVerifier = 1;
-  let arguments = (ins StrAttr:$name, Tile_AlignedOffsetAttr<8>:$offset, Tile_ArrivalsAttr:$arrivals, Optional<I32>:$behind);
+  let arguments = (ins StrAttr:$name, Tile_AlignedOffsetAttr<8>:$offset, Tile_ArrivalsAttr:$arrivals, Optional<I32>:$distance);
   let results = (outs Tile_BarrierType:$result);
-  let assemblyFormat = "$name `at` $offset (`plus` $behind^)? `arrivals` $arrivals attr-dict `:` type($result)";
+  let assemblyFormat = "$name `at` $offset (`plus` $distance^)? `arrivals` $arrivals attr-dict `:` type($result)";
 }
 
 def Tile_InitBarrierOp : Tile_MachineOp<"init_barrier"> {

@@ -123,8 +123,8 @@ def Tile_NamedBarrierAttr : ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<1
 def Tile_BarrierThreadsAttr : ConfinedAttr<I32Attr, [IntMinValue<32>, IntMaxValue<1024>, Tile_MultipleOf<32>]>;
 
 class Tile_NamedBarrierOp<string mnemonic> : Tile_MachineOp<mnemonic> {
-  let arguments = (ins Tile_NamedBarrierAttr:$barrier, Tile_BarrierThreadsAttr:$threads, Optional<I32>:$behind);
-  let assemblyFormat = "$barrier (`plus` $behind^)? `threads` $threads attr-dict";
+  let arguments = (ins Tile_NamedBarrierAttr:$barrier, Tile_BarrierThreadsAttr:$threads, Optional<I32>:$distance);
+  let assemblyFormat = "$barrier (`plus` $distance^)? `threads` $threads attr-dict";
 }
 
 def Tile_SyncNamedOp : Tile_NamedBarrierOp<"sync_named"> {

@@ -51,7 +51,8 @@ def TileAssignPartitions : Tile_Pass<"tile-assign-partitions", ["::fmha::FMHADia
   let summary = "Assign a role, a stage and an order to every op on tiles";
   let description = [{
     Writes `tile.partition` on the ops of a placed kernel, from the table of the kernel family: loads belong to one role,
-    products to another, and so on. Ops on registers that share tiles are one instance of their role (softmax0, softmax1).
+    products to another, and so on. Ops on registers that share tiles are one instance of their role (softmax0, softmax1;
+    compute0, compute1 in a program that no attention op made).
     A product that depends, through other roles, on another product of its iteration has stage 1. Products of one instance
     have the order of the family's table. An existing attribute is kept, so that some or all may be written by hand.
 

@@ -15,12 +15,15 @@
 using namespace fmha;
 using namespace fmha::tile;
 
+bool RoleRule::isNamed(llvm::StringRef role, llvm::StringRef name) const {
+  return !name.empty() && role.consume_front(name) &&
+         (role.empty() || (perInstance && llvm::all_of(role, llvm::isDigit)));
+}
+
 const RoleRule *PartitionFamily::findRole(llvm::StringRef name) const {
   const RoleRule *found = llvm::find_if(roles, [&](const RoleRule &rule) {
-    llvm::StringRef number = name;
-    return number.consume_front(rule.name) &&
-           (number.empty() ||
-            (rule.perInstance && llvm::all_of(number, llvm::isDigit)));
+    return rule.isNamed(name, rule.name) ||
+           rule.isNamed(name, rule.programName);
   });
   return found == roles.end() ? nullptr : found;
 }

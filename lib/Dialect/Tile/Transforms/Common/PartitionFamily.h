@@ -32,6 +32,11 @@ struct RoleRule {
   /// Whether the role executes `op`. The first rule of the family for which
   /// this holds applies.
   bool (*owns)(mlir::Operation *op);
+  /// Name in programs that no attention op made; if it is empty, `name`.
+  llvm::StringLiteral programName = "";
+
+  /// Whether `role` is `name`, or the number of an instance follows it.
+  bool isNamed(llvm::StringRef role, llvm::StringRef name) const;
 };
 
 /// The name of the channel from a role into a region of the memory map
@@ -65,8 +70,9 @@ struct PartitionFamily {
   bool repeats(const schedule::Schedule &schedule) const {
     return keepsBarriers && schedule.scheduler != schedule::Scheduler::Single;
   }
-  /// Returns the rule of the role `name`, with or without the number of an
-  /// instance; null if the family has none.
+  /// Returns the rule of the role `name`, that of attention or of other
+  /// programs, with or without the number of an instance; null if the family
+  /// has none.
   const RoleRule *findRole(llvm::StringRef name) const;
 };
 

@@ -32,6 +32,20 @@ struct FillRows : public RowPattern<FillOp> {
   }
 };
 
+/// Concatenates the thread's elements of all slices.
+struct JoinRows : public RowPattern<JoinOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(JoinOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!layout.holds(op.getType()))
+      return rewriter.notifyMatchFailure(op, "expected tiles in registers");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, concatenate(b, adaptor.getInputs()));
+    return success();
+  }
+};
+
 /// Scores times 0 are constants, which need no registers.
 struct ScaleRows : public RowPattern<ScaleOp> {
   using RowPattern::RowPattern;
@@ -216,7 +230,7 @@ void fmha::tile::populateRowPatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      const KernelInfo &info,
                                      const RowLayout &layout) {
-  patterns.add<FillRows, ScaleRows, RowMaxRows, Exp2Rows, RowSumRows, CastRows,
-               NormalizeRows, RescaleRows, LoadRowsRows, AddSinkRows, LseRows>(
-      converter, info, layout, patterns.getContext());
+  patterns.add<FillRows, JoinRows, ScaleRows, RowMaxRows, Exp2Rows, RowSumRows,
+               CastRows, NormalizeRows, RescaleRows, LoadRowsRows, AddSinkRows,
+               LseRows>(converter, info, layout, patterns.getContext());
 }

@@ -185,9 +185,9 @@ SmallVector<BarrierOp> barriersOf(const Difference &difference) {
 class Sharing {
 public:
   Sharing(ImplicitLocOpBuilder &b, Value warp, int64_t first) : b(b) {
-    Value behind =
+    Value inRole =
         arith::SubIOp::create(b, warp, number(warp.getType(), first));
-    Value group = arith::DivUIOp::create(b, behind,
+    Value group = arith::DivUIOp::create(b, inRole,
                                          number(warp.getType(), warpsPerGroup));
     which = UniformOp::create(
         b, arith::IndexCastUIOp::create(b, b.getIndexType(), group));
@@ -200,7 +200,7 @@ public:
     if (!difference.operand)
       return TypeSwitch<Operation *, bool>(difference.op)
           .Case<SyncNamedOp, ArriveNamedOp>(
-              [](auto op) { return !op.getBehind(); })
+              [](auto op) { return !op.getDistance(); })
           .Default(true);
     Type type = difference.op->getOperand(*difference.operand).getType();
     for (OpFoldResult one : difference.values)
@@ -227,7 +227,7 @@ public:
                                        operandFor(difference));
     TypeSwitch<Operation *>(difference.op)
         .Case<SyncNamedOp, ArriveNamedOp>([&](auto op) {
-          op.getBehindMutable().assign(distance(difference.values));
+          op.getDistanceMutable().assign(distance(difference.values));
         });
   }
 
@@ -241,7 +241,7 @@ private:
   static bool areAlike(ArrayRef<BarrierOp> barriers) {
     BarrierOp first = barriers.front();
     return llvm::all_of(barriers, [&](BarrierOp barrier) {
-      return !barrier.getBehind() &&
+      return !barrier.getDistance() &&
              barrier.getArrivals() == first.getArrivals();
     });
   }
@@ -294,11 +294,11 @@ private:
           b, arith::IndexCastUIOp::create(b, b.getI32Type(), arm),
           constantI32(b, int32_t(*pitch)));
     }
-    SmallVector<OpFoldResult> behind;
+    SmallVector<OpFoldResult> distances;
     for (OpFoldResult one : values)
-      behind.push_back(b.getI32IntegerAttr(int32_t(
+      distances.push_back(b.getI32IntegerAttr(int32_t(
           *getConstantIntValue(one) - *getConstantIntValue(values.front()))));
-    return choose(behind);
+    return choose(distances);
   }
 
   /// Replaces each use of `op` by the address of the first arm plus the

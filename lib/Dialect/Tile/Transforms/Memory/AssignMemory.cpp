@@ -427,7 +427,12 @@ LogicalResult Assigner::assign(Operation *op) {
                    : success();
       })
       .Case<StoreOp>([&](StoreOp store) { return copyStored(store); })
-      .Case<JoinOp>([&](JoinOp join) {
+      .Case<JoinOp>([&](JoinOp join) -> LogicalResult {
+        for (Value input : join.getInputs())
+          if (typeOf(input).getSmem())
+            return op->emitOpError()
+                   << "expected tiles that threads compute, got "
+                   << input.getType() << "; load all columns at once";
         setPlace(join.getResult(), wholeRegisters(join.getType()));
         return success();
       })

@@ -39,8 +39,9 @@ namespace {
 
 class Assigner {
 public:
-  Assigner(gpu::GPUFuncOp func, const PartitionFamily &family)
-      : func(func), family(family) {}
+  Assigner(gpu::GPUFuncOp func, const PartitionFamily &family,
+           const KernelInfo &info)
+      : func(func), family(family), info(info) {}
   LogicalResult run();
 
 private:
@@ -57,11 +58,12 @@ private:
   void findInstances();
   bool isFedBy(Operation *op, const Edge &edge);
   unsigned roundsOf(Operation *op);
-  unsigned orderBehindProducts(Operation *op);
+  unsigned orderAfterProducts(Operation *op);
   void orderWithProduct(Operation *op, unsigned order);
   void orderProducts();
   void orderLoop(ArrayRef<Operation *> products);
   void assignSlices();
+  StringRef nameOf(const RoleRule &rule);
   void write();
 
   using Classes = llvm::EquivalenceClasses<Operation *>;
@@ -71,12 +73,13 @@ private:
 
   gpu::GPUFuncOp func;
   const PartitionFamily &family;
+  const KernelInfo &info;
   /// Ops that a role executes, in program order.
   SmallVector<Operation *> ops;
   SmallVector<Edge> edges;
   llvm::DenseMap<Operation *, SmallVector<unsigned>> edgesOf;
   llvm::DenseMap<Operation *, const RoleRule *> rules;
-  llvm::DenseMap<Operation *, unsigned> instances, rounds, ordersBehind;
+  llvm::DenseMap<Operation *, unsigned> instances, rounds, ordersAfter;
   llvm::DenseMap<Operation *, std::pair<unsigned, unsigned>> stageAndOrder;
 };
 
@@ -198,17 +201,17 @@ unsigned Assigner::roundsOf(Operation *op) {
 
 /// Returns the order of the last product that `op` depends on; 0 if there is
 /// none.
-unsigned Assigner::orderBehindProducts(Operation *op) {
+unsigned Assigner::orderAfterProducts(Operation *op) {
   if (isa<DotOp>(op))
     return stageAndOrder.lookup(op).second;
-  auto [known, isNew] = ordersBehind.try_emplace(op, 0);
+  auto [known, isNew] = ordersAfter.try_emplace(op, 0);
   if (!isNew)
     return known->second;
   unsigned last = 0;
   for (unsigned number : edgesOf[op])
     if (isFedBy(op, edges[number]))
-      last = std::max(last, orderBehindProducts(edges[number].source.op()));
-  return ordersBehind[op] = last;
+      last = std::max(last, orderAfterProducts(edges[number].source.op()));
+  return ordersAfter[op] = last;
 }
 
 /// Orders the ops of the role that `op` depends on, except products, before the
@@ -255,7 +258,7 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
         !stageAndOrder.contains(op) &&
         op->getParentOfType<scf::ForOp>() == loop) {
       if (roundsOf(op) > 1)
-        stageAndOrder[op] = {1, orderBehindProducts(op)};
+        stageAndOrder[op] = {1, orderAfterProducts(op)};
       else
         stageAndOrder[op] = {0, products.size()};
     }
@@ -299,12 +302,30 @@ void Assigner::assignSlices() {
   }
 }
 
+/// Returns the name of the role of `rule`, without the number of an instance. A
+/// program whose author wrote the name of attention keeps that one.
+StringRef Assigner::nameOf(const RoleRule &rule) {
+  auto isOld = [&](StringRef role) { return rule.isNamed(role, rule.name); };
+  bool keepsOld = !info.isProgram || rule.programName.empty() ||
+                  llvm::any_of(info.schedule.roles,
+                               [&](const schedule::Role &role) {
+                                 return isOld(role.name);
+                               }) ||
+                  llvm::any_of(ops, [&](Operation *op) {
+                    return partitionOf(op) && isOld(partitionOf(op).getRole());
+                  });
+  return keepsOld ? rule.name : rule.programName;
+}
+
 void Assigner::write() {
+  llvm::DenseMap<const RoleRule *, StringRef> names;
+  for (const RoleRule &rule : family.roles)
+    names[&rule] = nameOf(rule);
   for (Operation *op : ops) {
     const RoleRule *rule = rules.lookup(op);
     if (!rule || partitionOf(op))
       continue;
-    std::string name(rule->name);
+    std::string name(names[rule]);
     if (rule->perInstance)
       name += std::to_string(instances[op]);
     auto [stage, order] = stageAndOrder.lookup(op);
@@ -471,7 +492,7 @@ struct TileAssignPartitionsPass
     const PartitionFamily &family = partitionFamilyOf(info->schedule);
     if (info->isProgram)
       hoistBounds(func);
-    if (failed(Assigner(func, family).run()) ||
+    if (failed(Assigner(func, family, *info).run()) ||
         (info->isProgram &&
          failed(writeRoles(func, family, info->schedule.roles))))
       signalPassFailure();

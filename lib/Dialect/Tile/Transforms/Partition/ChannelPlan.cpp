@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 using namespace mlir;
@@ -23,16 +24,20 @@ using namespace fmha::tile;
 // Structure of the program
 //===----------------------------------------------------------------------===//
 
-Operation *fmha::tile::chainOf(Operation *op) {
-  while (auto dot = dyn_cast<DotOp>(op)) {
+ProductChains::ProductChains(gpu::GPUFuncOp func) {
+  func.walk<WalkOrder::PreOrder>([&](DotOp dot) {
     Operation *before = dot.getAcc() ? dot.getAcc().getDefiningOp() : nullptr;
-    if (!isa_and_nonnull<DotOp>(before) ||
-        before->getBlock() != op->getBlock() ||
-        partitionOf(before).getRole() != partitionOf(op).getRole())
-      break;
-    op = before;
-  }
-  return op;
+    if (isa_and_nonnull<DotOp>(before) &&
+        before->getBlock() == dot->getBlock() && partitionOf(before) &&
+        partitionOf(dot) &&
+        partitionOf(before).getRole() == partitionOf(dot).getRole())
+      firsts[dot] = firstOf(before);
+  });
+}
+
+Operation *ProductChains::firstOf(Operation *op) const {
+  Operation *first = firsts.lookup(op);
+  return first ? first : op;
 }
 
 Operation *fmha::tile::withSlices(Operation *op) {
@@ -79,24 +84,14 @@ bool PlannedChannel::isSentAfter(const Send &send) const {
          send.point != sends.back().point;
 }
 
-const Send *PlannedChannel::findSend(Value tile) const {
-  const Send *found =
-      llvm::find_if(sends, [&](const Send &send) { return send.tile == tile; });
-  return found == sends.end() ? nullptr : found;
-}
-
-SmallVector<StringRef> PlannedChannel::consumers() const {
-  llvm::SetVector<StringRef> roles;
-  for (const Crossing &use : uses)
-    roles.insert(partitionOf(use.user).getRole());
-  return roles.takeVector();
-}
-
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// Whether it is tensor memory, the first lane, and the first column or byte.
+using Place = std::tuple<bool, unsigned, int64_t>;
+
 /// A range of columns of tensor memory with their first lane, or of bytes of
 /// shared memory.
 struct Extent {
@@ -117,13 +112,12 @@ struct Extent {
     return isTmem == other.isTmem && lane == other.lane && begin < other.end &&
            other.begin < end;
   }
-  auto start() const { return std::tuple(isTmem, lane, begin); }
+  Place start() const { return {isTmem, lane, begin}; }
 };
 } // namespace
 
 static bool areReverse(const PlannedChannel &a, const PlannedChannel &b) {
-  return llvm::is_contained(a.consumers(), StringRef(b.producer)) &&
-         llvm::is_contained(b.consumers(), StringRef(a.producer));
+  return a.consumers.contains(b.producer) && b.consumers.contains(a.producer);
 }
 
 /// Whether a consumer of `channel` overwrites its messages with those of
@@ -133,15 +127,16 @@ static bool takesOver(const PlannedChannel &next,
                       const PlannedChannel &channel) {
   return channel.repeats && &next != &channel &&
          Extent::of(next.type).overlaps(Extent::of(channel.type)) &&
-         llvm::is_contained(channel.consumers(), StringRef(next.producer));
+         channel.consumers.contains(next.producer);
 }
 
 /// Returns the chain of products that all users of `channel` belong to; null if
 /// there are several.
-static Operation *onlyChain(const PlannedChannel &channel) {
-  Operation *chain = chainOf(channel.uses.front().user);
+static Operation *onlyChain(const PlannedChannel &channel,
+                            const ProductChains &chains) {
+  Operation *chain = chains.firstOf(channel.uses.front().user);
   bool all = llvm::all_of(channel.uses, [&](const Crossing &use) {
-    return isa<DotOp>(use.user) && chainOf(use.user) == chain;
+    return isa<DotOp>(use.user) && chains.firstOf(use.user) == chain;
   });
   return all ? chain : nullptr;
 }
@@ -155,8 +150,8 @@ namespace {
 class Planner {
 public:
   Planner(gpu::GPUFuncOp func, const KernelInfo &info,
-          const PartitionFamily &family)
-      : func(func), info(info), family(family) {}
+          const PartitionFamily &family, const ProductChains &chains)
+      : func(func), info(info), family(family), chains(chains) {}
   FailureOr<ChannelPlan> run();
 
 private:
@@ -164,6 +159,7 @@ private:
   LogicalResult visitUse(Operation *user, OpOperand &use);
   PlannedChannel &channelOf(Value tile);
   void planSends(PlannedChannel &channel);
+  void countSends(PlannedChannel &channel);
   LogicalResult checkSends(const PlannedChannel &channel);
   LogicalResult checkConsumers(const PlannedChannel &channel);
   void decideReleases(PlannedChannel &channel);
@@ -175,7 +171,10 @@ private:
   gpu::GPUFuncOp func;
   const KernelInfo &info;
   const PartitionFamily &family;
+  const ProductChains &chains;
   ChannelPlan plan;
+  /// Channels by producer and start.
+  std::map<std::pair<StringRef, Place>, PlannedChannel *> byPlace;
 };
 
 LogicalResult Planner::visitUse(Operation *user, OpOperand &use) {
@@ -241,14 +240,14 @@ LogicalResult Planner::visit(Operation *op) {
 PlannedChannel &Planner::channelOf(Value tile) {
   StringRef producer = partitionOf(tile.getDefiningOp()).getRole();
   auto type = cast<TileType>(tile.getType());
-  for (PlannedChannel &channel : plan)
-    if (channel.producer == producer &&
-        Extent::of(channel.type).start() == Extent::of(type).start()) {
-      if (channel.type.getBytes() < type.getBytes())
-        channel.type = type;
-      return channel;
-    }
+  PlannedChannel *&known = byPlace[{producer, Extent::of(type).start()}];
+  if (known) {
+    if (known->type.getBytes() < type.getBytes())
+      known->type = type;
+    return *known;
+  }
   PlannedChannel &made = plan.emplace_back();
+  known = &made;
   made.producer = producer.str();
   made.type = type;
   made.repeats = family.repeats(info.schedule);
@@ -314,7 +313,7 @@ LogicalResult Planner::checkSends(const PlannedChannel &channel) {
 /// Checks the consumers of `channel`: all signal by the same agent, and each
 /// receives every message, because a slot is free when all have signaled.
 LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
-  SmallVector<StringRef> roles = channel.consumers();
+  ArrayRef<StringRef> roles = channel.consumers.getArrayRef();
   for (StringRef role : roles)
     if (family.findRole(role)->agent != family.findRole(roles[0])->agent)
       return channel.uses.front().user->emitOpError()
@@ -336,12 +335,37 @@ LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
 
 void Planner::planSends(PlannedChannel &channel) {
   llvm::MapVector<Value, SmallVector<Operation *>> users;
-  for (const Crossing &use : channel.uses)
+  for (const Crossing &use : channel.uses) {
     users[use.source.value].push_back(use.user);
+    channel.consumers.insert(partitionOf(use.user).getRole());
+  }
   for (auto &[tile, all] : users)
     channel.sends.push_back({tile, sendPoint(tile.getDefiningOp(), all)});
   for (const Send &send : channel.sends)
     ++channel.sentAt[send.point];
+  countSends(channel);
+}
+
+/// Counts the sends before each op that is one or contains some.
+void Planner::countSends(PlannedChannel &channel) {
+  llvm::MapVector<Block *, llvm::SetVector<Operation *>> members;
+  for (const Send &send : channel.sends)
+    for (Operation *op = send.point; op != func; op = op->getParentOp())
+      if (!members[op->getBlock()].insert(op))
+        break;
+  for (auto &[block, all] : members) {
+    SmallVector<Operation *> ops = all.takeVector();
+    llvm::sort(
+        ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    BlockSends &sends = channel.sendsIn[block];
+    for (Operation *op : ops) {
+      channel.sendsBefore[op] = {sends.plain, unsigned(sends.nested.size())};
+      if (isa<scf::ForOp, scf::IfOp>(op))
+        sends.nested.push_back(op);
+      else
+        ++sends.plain;
+    }
+  }
 }
 
 /// Decides which release frees the slots of `channel`. A channel of one message
@@ -358,8 +382,8 @@ void Planner::decideReleases(PlannedChannel &channel) {
       channel.releasedBy = &other;
     if (&other == &channel || !areReverse(channel, other))
       continue;
-    if (channel.type == other.type && channel.consumers().size() == 1 &&
-        other.consumers().size() == 1)
+    if (channel.type == other.type && channel.consumers.size() == 1 &&
+        other.consumers.size() == 1)
       channel.unreleased = true;
     else if (Extent::of(channel.type).overlaps(Extent::of(other.type)) &&
              isa<DotOp>(other.uses.front().user))
@@ -381,13 +405,13 @@ static bool isSentWith(const PlannedChannel &channel, Operation *chain) {
 void Planner::joinChains() {
   llvm::MapVector<std::pair<StringRef, Operation *>,
                   SmallVector<PlannedChannel *>>
-      chains;
+      joined;
   for (PlannedChannel &channel : plan)
     if (channel.hasReleases() && channel.depth() == 1)
-      if (Operation *chain = onlyChain(channel);
+      if (Operation *chain = onlyChain(channel, chains);
           chain && isSentWith(channel, chain))
-        chains[{channel.producer, chain}].push_back(&channel);
-  for (auto &[chain, channels] : chains) {
+        joined[{channel.producer, chain}].push_back(&channel);
+  for (auto &[chain, channels] : joined) {
     llvm::stable_sort(channels, [](PlannedChannel *a, PlannedChannel *b) {
       return a->uses.back().user->isBeforeInBlock(b->uses.back().user);
     });
@@ -488,6 +512,7 @@ FailureOr<ChannelPlan> Planner::run() {
 
 FailureOr<ChannelPlan> fmha::tile::planChannels(gpu::GPUFuncOp func,
                                                 const KernelInfo &info,
-                                                const PartitionFamily &family) {
-  return Planner(func, info, family).run();
+                                                const PartitionFamily &family,
+                                                const ProductChains &chains) {
+  return Planner(func, info, family, chains).run();
 }

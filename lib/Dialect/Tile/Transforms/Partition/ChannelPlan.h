@@ -19,6 +19,7 @@
 #include "fmha/Kernel/KernelInfo.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <list>
 #include <string>
@@ -30,6 +31,19 @@ namespace fmha::tile {
 struct Send {
   mlir::Value tile;
   mlir::Operation *point;
+};
+
+/// The sends of a channel in a block, without those of its inner blocks.
+struct BlockSends {
+  /// Number of sends at ops without regions.
+  unsigned plain = 0;
+  /// Loops and branches with sends in them or at them, in program order.
+  llvm::SmallVector<mlir::Operation *> nested;
+};
+
+/// Numbers of elements of BlockSends before an op of the block.
+struct SendsBefore {
+  unsigned plain = 0, nested = 0;
 };
 
 /// A use of a tile that another role defines.
@@ -47,7 +61,13 @@ struct PlannedChannel {
   llvm::SmallVector<Send> sends;
   /// Number of messages sent at each point.
   llvm::DenseMap<mlir::Operation *, unsigned> sentAt;
+  /// The sends of each block that has some, and those before each op that is a
+  /// point of a send or contains one.
+  llvm::DenseMap<mlir::Block *, BlockSends> sendsIn;
+  llvm::DenseMap<mlir::Operation *, SendsBefore> sendsBefore;
   llvm::SmallVector<Crossing> uses;
+  /// The roles that use messages, in the order of their first use.
+  llvm::SetVector<llvm::StringRef> consumers;
   /// No slot is written twice, or only after the consumer has sent a message
   /// that depends on this one.
   bool unreleased = false;
@@ -64,28 +84,35 @@ struct PlannedChannel {
   }
   /// Whether a later message may need the slot of message `send`.
   bool isSentAfter(const Send &send) const;
-  const Send *findSend(mlir::Value tile) const;
-  /// The roles that use messages, in the order of their first use.
-  llvm::SmallVector<llvm::StringRef> consumers() const;
 };
 
 /// Channels in the order in which they are declared.
 using ChannelPlan = std::list<PlannedChannel>;
+
+/// The chains of products of a function, whose ops have partitions.
+class ProductChains {
+public:
+  explicit ProductChains(mlir::gpu::GPUFuncOp func);
+  /// Returns the first product of the chain that `op` accumulates to, within
+  /// its block and role; `op` if it is none of several products.
+  mlir::Operation *firstOf(mlir::Operation *op) const;
+
+private:
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> firsts;
+};
 
 /// Returns the channels of `func`, whose ops have partitions. Errors: a role
 /// uses a tile that another one has in registers, or that one of two roles may
 /// have written.
 mlir::FailureOr<ChannelPlan> planChannels(mlir::gpu::GPUFuncOp func,
                                           const KernelInfo &info,
-                                          const PartitionFamily &family);
+                                          const PartitionFamily &family,
+                                          const ProductChains &chains);
 
 /// Whether `user` runs only if the condition of `branch` holds: it is in the
 /// first region of `branch`, or of another branch on the same condition.
 bool isUnderSameCondition(mlir::scf::IfOp branch, mlir::Operation *user);
 
-/// Returns the first product of the chain that `op` accumulates to, within its
-/// block and role.
-mlir::Operation *chainOf(mlir::Operation *op);
 /// Returns the first of the slices of memory that are operands of `op`, which
 /// are directly before it, or `op`.
 mlir::Operation *withSlices(mlir::Operation *op);

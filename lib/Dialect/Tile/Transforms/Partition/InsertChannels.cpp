@@ -8,6 +8,7 @@
 
 #include "ChannelPlan.h"
 #include "Loops.h"
+#include "MessageNumbers.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,56 +41,32 @@ struct Delivery {
   unsigned rank = 0;
 };
 
-/// A sum of index values and a constant.
-struct MessageNumber {
-  Value value;
-  int64_t known = 0;
-  void add(ImplicitLocOpBuilder &b, Value more) {
-    value = value ? Value(arith::AddIOp::create(b, value, more)) : more;
-  }
-  void add(ImplicitLocOpBuilder &b, const MessageNumber &more) {
-    known += more.known;
-    if (more.value)
-      add(b, more.value);
-  }
-  bool isZero() const { return !value && !known; }
-  Value get(ImplicitLocOpBuilder &b) const {
-    return value ? plus(b, value, known)
-                 : arith::ConstantIndexOp::create(b, known);
-  }
-  /// Returns the product of this number and `factor`.
-  Value times(ImplicitLocOpBuilder &b, Value factor) const {
-    return value ? arith::MulIOp::create(b, factor, get(b))
-                 : tile::times(b, factor, known);
-  }
-};
-
 class Inserter {
 public:
   Inserter(gpu::GPUFuncOp func, const ChannelPlan &plan,
-           const PartitionFamily &family, bool isProgram)
-      : func(func), plan(plan), family(family), isProgram(isProgram),
-        b(func.getLoc(), func.getContext()) {}
+           const ProductChains &chains, const PartitionFamily &family,
+           bool isProgram)
+      : func(func), plan(plan), chains(chains), family(family),
+        b(func.getLoc(), func.getContext()), counter(b, func, isProgram) {}
   void run();
 
 private:
   void declare();
+  bool isRotated(Operation *user);
+  unsigned orderOf(const Crossing *use);
+  bool runsBefore(Block &block, const Crossing *a, const Crossing *b);
   void collectDeliveries(const PlannedChannel &channel);
-  unsigned rankOf(const Delivery &delivery);
+  void sortDeliveries();
   void insertReceive(Delivery &delivery);
   void insertAcquire(const PlannedChannel &channel, const Send &send);
   void insertPublish(const PlannedChannel &channel, const Send &send);
   void insertReleases();
   void insertDrain(const PlannedChannel &channel);
-  SmallVector<Operation *> takersOf(Operation *product);
+  void collectTakers();
   bool insertAsyncRelease(Delivery &delivery);
   void releaseInBranches(scf::IfOp branch, const Delivery &delivery);
   void insertRelease(Delivery &delivery);
 
-  MessageNumber sentIn(const PlannedChannel &channel, Block &block);
-  MessageNumber sentBy(const PlannedChannel &channel, Operation *op);
-  Value numberOf(const PlannedChannel &channel, Operation *point,
-                 function_ref<Value(scf::ForOp)> iteration);
   Value sentNumber(const PlannedChannel &channel, const Send &send);
   Value receivedNumber(const Delivery &delivery);
   Agent agentOf(StringRef role) { return family.findRole(role)->agent; }
@@ -102,14 +79,20 @@ private:
 
   gpu::GPUFuncOp func;
   const ChannelPlan &plan;
+  const ProductChains &chains;
   const PartitionFamily &family;
-  bool isProgram;
   ImplicitLocOpBuilder b;
+  MessageCounter counter;
   llvm::DenseMap<const PlannedChannel *, Value> channels;
   SmallVector<Delivery> deliveries;
   /// Maps an op to the last of the ops that were inserted after it: publishes,
   /// then releases.
   llvm::DenseMap<Operation *, Operation *> lastAfter;
+  /// Whether the stages of a role overlap in a loop.
+  llvm::DenseMap<std::pair<Operation *, StringRef>, bool> rotated;
+  /// Maps a chain of products to the first op of its role and loop that uses
+  /// its result.
+  llvm::DenseMap<Operation *, Operation *> takers;
 };
 
 //===----------------------------------------------------------------------===//
@@ -134,7 +117,7 @@ void Inserter::declare() {
   b.setInsertionPoint(func.getBody().front().findAncestorOpInBlock(*first));
   for (const PlannedChannel &channel : plan) {
     Agent from = agentOf(channel.producer);
-    SmallVector<StringRef> consumers = channel.consumers();
+    ArrayRef<StringRef> consumers = channel.consumers.getArrayRef();
     unsigned taken = 0;
     for (StringRef role : consumers)
       taken += channel.hasReleases() && agentOf(role) == Agent::Threads
@@ -153,88 +136,21 @@ void Inserter::declare() {
 // Message numbers
 //===----------------------------------------------------------------------===//
 
-/// Whether `block` is in a branch that is taken only if `loop` has an
-/// iteration.
-static bool isUnderTestOf(scf::ForOp loop, Block *block) {
-  for (Operation *op = block->getParentOp(); op && op->getParentOp();
-       op = op->getParentOp())
-    if (auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
-        branch && op->getBlock() == branch.thenBlock() &&
-        isTestOf(branch.getCondition(), loop))
-      return true;
-  auto own = dyn_cast<scf::IfOp>(block->getParentOp());
-  return own && block == own.thenBlock() && isTestOf(own.getCondition(), loop);
-}
-
-/// Returns the number of iterations of `loop`, for messages after it.
-static Value iterations(ImplicitLocOpBuilder &b, scf::ForOp loop,
-                        bool isProgram) {
-  Value count = tripCount(b, loop);
-  // In kernels made from attention ops the count is never negative.
-  if (!isProgram || alwaysRuns(loop) ||
-      isUnderTestOf(loop, b.getInsertionBlock()))
-    return count;
-  return arith::MaxSIOp::create(b, count, arith::ConstantIndexOp::create(b, 0));
-}
-
-/// Returns the number of messages that the ops of `block` send.
-MessageNumber Inserter::sentIn(const PlannedChannel &channel, Block &block) {
-  MessageNumber number;
-  for (Operation &op : block.without_terminator())
-    number.add(b, sentBy(channel, &op));
-  return number;
-}
-
-/// Returns the number of messages that `op` and the ops inside of it send: for
-/// a loop in all iterations, for a branch if it is taken.
-MessageNumber Inserter::sentBy(const PlannedChannel &channel, Operation *op) {
-  MessageNumber number;
-  number.known = channel.sentAt.contains(op);
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    MessageNumber each = sentIn(channel, *loop.getBody());
-    if (!each.isZero())
-      number.add(b, each.times(b, iterations(b, loop, isProgram)));
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    number.add(b, sentIn(channel, *branch.thenBlock()));
-  }
-  return number;
-}
-
-/// Returns the number of the message that is sent at `point`, in the iterations
-/// that `iteration` returns. It is the number of messages of all ops before
-/// `point` and of earlier iterations.
-///   two sends in a loop: 2·i, 2·i + 1; one after it: 2·n
-///   one in a loop of n iterations inside of another one: j·n + i
-Value Inserter::numberOf(const PlannedChannel &channel, Operation *point,
-                         function_ref<Value(scf::ForOp)> iteration) {
-  MessageNumber number;
-  for (Operation *op = point; op != func; op = op->getParentOp()) {
-    for (Operation *before = op->getPrevNode(); before;
-         before = before->getPrevNode())
-      number.add(b, sentBy(channel, before));
-    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-    if (!loop)
-      continue;
-    MessageNumber each = sentIn(channel, *loop.getBody());
-    number.add(b, each.times(b, iteration(loop)));
-  }
-  return number.get(b);
-}
-
 Value Inserter::sentNumber(const PlannedChannel &channel, const Send &send) {
-  return numberOf(channel, send.point,
-                  [&](scf::ForOp loop) { return iterationNumber(b, loop); });
+  return counter.numberOf(channel, send.point, [&](scf::ForOp loop) {
+    return iterationNumber(b, loop);
+  });
 }
 
 Value Inserter::receivedNumber(const Delivery &delivery) {
   const TileSource &source = delivery.uses.front()->source;
-  return numberOf(*delivery.channel, delivery.send->point,
-                  [&](scf::ForOp loop) {
-                    if (llvm::is_contained(source.last, loop))
-                      return plus(b, tripCount(b, loop), -1);
-                    bool before = llvm::is_contained(source.previous, loop);
-                    return plus(b, iterationNumber(b, loop), before ? -1 : 0);
-                  });
+  return counter.numberOf(
+      *delivery.channel, delivery.send->point, [&](scf::ForOp loop) {
+        if (llvm::is_contained(source.last, loop))
+          return plus(b, tripCount(b, loop), -1);
+        bool before = llvm::is_contained(source.previous, loop);
+        return plus(b, iterationNumber(b, loop), before ? -1 : 0);
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,14 +185,27 @@ static Block *deliveryBlock(const Delivery &delivery) {
   return block;
 }
 
+/// Whether the stages of the role of `user` overlap in the loop around it, so
+/// that `order` has an effect.
+bool Inserter::isRotated(Operation *user) {
+  auto loop = user->getParentOfType<scf::ForOp>();
+  if (!loop)
+    return false;
+  StringRef role = partitionOf(user).getRole();
+  auto [known, isNew] = rotated.try_emplace({loop, role});
+  if (isNew)
+    known->second = overlapsStages(loop, role);
+  return known->second;
+}
+
 /// Returns the order of a user, which has an effect only in a loop that is
 /// rotated.
-static unsigned orderOf(const Crossing *use) {
-  return isInRotatedLoop(use->user) ? partitionOf(use->user).getOrder() : 0;
+unsigned Inserter::orderOf(const Crossing *use) {
+  return isRotated(use->user) ? partitionOf(use->user).getOrder() : 0;
 }
 
 /// Whether the role uses `a` before `b`, both inside of `block`.
-static bool runsBefore(Block &block, const Crossing *a, const Crossing *b) {
+bool Inserter::runsBefore(Block &block, const Crossing *a, const Crossing *b) {
   Operation *left = block.findAncestorOpInBlock(*a->user);
   Operation *right = block.findAncestorOpInBlock(*b->user);
   Operation *around = block.getParentOp();
@@ -285,7 +214,7 @@ static bool runsBefore(Block &block, const Crossing *a, const Crossing *b) {
     loop = around->getParentOfType<scf::ForOp>();
   auto hasOrder = [&](Operation *user) {
     return loop && user->getParentOfType<scf::ForOp>() == loop &&
-           isInRotatedLoop(user);
+           isRotated(user);
   };
   bool isOrdered = left == right || hasOrder(a->user) || hasOrder(b->user);
   return isOrdered ? orderOf(a) < orderOf(b) : left->isBeforeInBlock(right);
@@ -295,9 +224,12 @@ void Inserter::collectDeliveries(const PlannedChannel &channel) {
   // A message of an earlier iteration is received again, with its number.
   using Key = std::tuple<const Send *, StringRef, unsigned, size_t, size_t>;
   llvm::MapVector<Key, Delivery> found;
+  llvm::DenseMap<Value, const Send *> sends;
+  for (const Send &send : channel.sends)
+    sends[send.tile] = &send;
   for (const Crossing &use : channel.uses) {
     PartitionAttr partition = partitionOf(use.user);
-    const Send *send = channel.findSend(use.source.value);
+    const Send *send = sends.lookup(use.source.value);
     Delivery &delivery =
         found[{send, partition.getRole(), partition.getStage(),
                use.source.previous.size(), use.source.last.size()}];
@@ -324,20 +256,27 @@ static unsigned operandOf(const Crossing &use) {
   llvm_unreachable("expected a use of the op");
 }
 
-/// Returns the sort key of a receive among those of its op: second factors of
-/// products, which are loaded, come before tiles that other roles compute.
-/// Messages of one channel keep their order.
-unsigned Inserter::rankOf(const Delivery &delivery) {
+/// Sorts the receives of each op: second factors of products, which are loaded,
+/// come before tiles that other roles compute. Messages of one channel keep
+/// their order.
+void Inserter::sortDeliveries() {
   constexpr unsigned ranks[] = {1, 0};
-  unsigned least = ~0u;
-  for (const Delivery &other : deliveries) {
-    if (other.channel != delivery.channel ||
-        other.uses.front()->user != delivery.uses.front()->user)
-      continue;
-    unsigned operand = operandOf(*other.uses.front());
-    least = std::min(least, operand < 2 ? ranks[operand] : operand);
+  auto keyOf = [](const Delivery &delivery) {
+    return std::pair(delivery.channel, delivery.uses.front()->user);
+  };
+  llvm::DenseMap<std::pair<const PlannedChannel *, Operation *>, unsigned>
+      least;
+  for (const Delivery &delivery : deliveries) {
+    unsigned operand = operandOf(*delivery.uses.front());
+    unsigned rank = operand < 2 ? ranks[operand] : operand;
+    unsigned &known = least.try_emplace(keyOf(delivery), rank).first->second;
+    known = std::min(known, rank);
   }
-  return least;
+  for (Delivery &delivery : deliveries)
+    delivery.rank = least.lookup(keyOf(delivery));
+  llvm::stable_sort(deliveries, [](const Delivery &a, const Delivery &b) {
+    return a.rank < b.rank;
+  });
 }
 
 void Inserter::insertReceive(Delivery &delivery) {
@@ -352,26 +291,30 @@ void Inserter::insertReceive(Delivery &delivery) {
     use->use->set(made);
 }
 
-/// Returns the ops of the role of `product` that use its result. For a chain
-/// that a loop carries they are in the next iteration.
-SmallVector<Operation *> Inserter::takersOf(Operation *product) {
-  SmallVector<Operation *> takers;
+/// Collects the first ops that use results of chains of products, each of the
+/// role and in the loop of its chain. For a chain that a loop carries they are
+/// in the next iteration.
+void Inserter::collectTakers() {
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     PartitionAttr partition = partitionOf(op);
-    if (!partition || !isTileOp(op) || chainOf(op) == chainOf(product) ||
-        partition.getRole() != partitionOf(product).getRole() ||
-        op->getParentOfType<scf::ForOp>() !=
-            product->getParentOfType<scf::ForOp>())
+    if (!partition || !isTileOp(op))
       return;
-    for (Value operand : op->getOperands())
-      if (isa<TileType>(operand.getType()) &&
-          llvm::any_of(sourcesOf(operand), [&](const TileSource &source) {
-            return isa<DotOp>(source.op()) &&
-                   chainOf(source.op()) == chainOf(product);
-          }))
-        takers.push_back(op);
+    auto isTaken = [&](Operation *product, Operation *chain) {
+      return chain != chains.firstOf(op) &&
+             partition.getRole() == partitionOf(product).getRole() &&
+             op->getParentOfType<scf::ForOp>() ==
+                 product->getParentOfType<scf::ForOp>();
+    };
+    for (Value operand : op->getOperands()) {
+      if (!isa<TileType>(operand.getType()))
+        continue;
+      for (const TileSource &source : sourcesOf(operand)) {
+        Operation *chain = chains.firstOf(source.op());
+        if (isa<DotOp>(source.op()) && isTaken(source.op(), chain))
+          takers.try_emplace(chain, op);
+      }
+    }
   });
-  return takers;
 }
 
 /// Inserts the release of an asynchronous product before the first op that uses
@@ -382,15 +325,15 @@ bool Inserter::insertAsyncRelease(Delivery &delivery) {
   PartitionAttr own = partitionOf(last.user);
   if (!family.asyncProducts || !isa<DotOp>(last.user))
     return false;
-  SmallVector<Operation *> takers = takersOf(last.user);
-  if (takers.empty() || !delivery.block->findAncestorOpInBlock(*takers[0]) ||
+  Operation *taker = takers.lookup(chains.firstOf(last.user));
+  if (!taker || !delivery.block->findAncestorOpInBlock(*taker) ||
       delivery.block != last.user->getBlock())
     return false;
-  b.setInsertionPoint(delivery.block->findAncestorOpInBlock(*takers[0]));
+  b.setInsertionPoint(delivery.block->findAncestorOpInBlock(*taker));
   Value number = receivedNumber(delivery);
   create<ReleaseOp>(PartitionAttr::get(b.getContext(), own.getRole(),
                                        own.getStage(),
-                                       partitionOf(takers[0]).getOrder()),
+                                       partitionOf(taker).getOrder()),
                     channels[delivery.channel], number);
   return true;
 }
@@ -427,24 +370,28 @@ void Inserter::releaseInBranches(scf::IfOp branch, const Delivery &delivery) {
 /// Inserts all releases. A message that is used in several stages is released
 /// after the last of them.
 void Inserter::insertReleases() {
-  auto isLater = [&](const Delivery &a, const Delivery &b) {
-    return a.send == b.send &&
-           partitionOf(a.uses.front()->user).getRole() ==
-               partitionOf(b.uses.front()->user).getRole() &&
-           partitionOf(a.uses.front()->user).getStage() >
-               partitionOf(b.uses.front()->user).getStage();
+  auto keyOf = [](const Delivery &delivery) {
+    PartitionAttr partition = partitionOf(delivery.uses.front()->user);
+    return std::pair(delivery.send, partition.getRole());
   };
+  auto stageOf = [](const Delivery &delivery) {
+    return partitionOf(delivery.uses.front()->user).getStage();
+  };
+  llvm::DenseMap<std::pair<const Send *, StringRef>, unsigned> last;
+  for (const Delivery &delivery : deliveries) {
+    unsigned &stage = last[keyOf(delivery)];
+    stage = std::max(stage, stageOf(delivery));
+  }
   llvm::stable_sort(deliveries, [](const Delivery &a, const Delivery &b) {
     return operandOf(*a.uses.back()) < operandOf(*b.uses.back());
   });
-  for (Delivery &delivery : deliveries) {
-    bool isLast = llvm::none_of(deliveries, [&](const Delivery &other) {
-      return isLater(other, delivery);
-    });
-    if (isLast && delivery.channel->hasReleases() &&
+  if (family.asyncProducts)
+    collectTakers();
+  for (Delivery &delivery : deliveries)
+    if (stageOf(delivery) == last.lookup(keyOf(delivery)) &&
+        delivery.channel->hasReleases() &&
         delivery.channel->isSentAfter(*delivery.send))
       insertRelease(delivery);
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -470,12 +417,12 @@ void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   bool isFree = channel.unreleased && !isa<LoadOp>(maker);
   if (isFree)
     return;
-  Operation *head = outOfLoops(chainOf(maker), send.point);
+  Operation *head = outOfLoops(chains.firstOf(maker), send.point);
   if (isa<scf::IfOp>(send.point) && send.point->isProperAncestor(head))
     head = send.point;
   b.setInsertionPoint(withSlices(head));
   Value slot =
-      create<AcquireOp>(partitionOf(chainOf(maker)), send.tile.getType(),
+      create<AcquireOp>(partitionOf(chains.firstOf(maker)), send.tile.getType(),
                         channels[&channel], sentNumber(channel, send));
   if (auto load = dyn_cast<LoadOp>(maker))
     load.getIntoMutable().assign(slot);
@@ -517,8 +464,8 @@ static SmallVector<Value> conditionsBetween(Block &block, Operation *op) {
 /// signal that a slot is free when they have read it, which may be after the
 /// end of all roles.
 void Inserter::insertDrain(const PlannedChannel &channel) {
-  bool isLate = channel.hasReleases() &&
-                agentOf(channel.consumers().front()) == Agent::Mma;
+  bool isLate =
+      channel.hasReleases() && agentOf(channel.consumers.front()) == Agent::Mma;
   if (!channel.drains || !isLate)
     return;
   Block *block = blockOfSends(channel);
@@ -530,14 +477,9 @@ void Inserter::insertDrain(const PlannedChannel &channel) {
   }
   Operation *after = lastAfter.lookup(last);
   b.setInsertionPointAfter(after ? after : last);
-  MessageNumber sent;
-  for (Operation *op = &block->back(); op != func; op = op->getParentOp())
-    for (Operation *before = op->getPrevNode(); before;
-         before = before->getPrevNode())
-      sent.add(b, sentBy(channel, before));
   PartitionAttr maker = partitionOf(channel.sends.front().tile.getDefiningOp());
   auto own = PartitionAttr::get(b.getContext(), maker.getRole(), 0, 0);
-  Value first = sent.get(b);
+  Value first = counter.numberAfter(channel, *block);
   for (Value condition :
        conditionsBetween(*block, channel.sends.front().point)) {
     auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
@@ -552,11 +494,7 @@ void Inserter::run() {
   declare();
   for (const PlannedChannel &channel : plan)
     collectDeliveries(channel);
-  for (Delivery &delivery : deliveries)
-    delivery.rank = rankOf(delivery);
-  llvm::stable_sort(deliveries, [](const Delivery &a, const Delivery &b) {
-    return a.rank < b.rank;
-  });
+  sortDeliveries();
   for (Delivery &delivery : deliveries)
     insertReceive(delivery);
   for (const PlannedChannel &channel : plan)
@@ -580,10 +518,12 @@ struct TileInsertChannelsPass
         failed(expectStage(getOperation(), KernelStage::Placed, getArgument())))
       return signalPassFailure();
     const PartitionFamily &family = partitionFamilyOf(info->schedule);
-    FailureOr<ChannelPlan> plan = planChannels(getOperation(), *info, family);
+    ProductChains chains(getOperation());
+    FailureOr<ChannelPlan> plan =
+        planChannels(getOperation(), *info, family, chains);
     if (failed(plan))
       return signalPassFailure();
-    Inserter(getOperation(), *plan, family, info->isProgram).run();
+    Inserter(getOperation(), *plan, chains, family, info->isProgram).run();
   }
 };
 

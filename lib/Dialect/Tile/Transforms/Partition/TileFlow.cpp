@@ -115,8 +115,3 @@ bool fmha::tile::overlapsStages(scf::ForOp loop, StringRef role) {
   });
   return !walked.wasInterrupted() && stagesOf(loop, role) == 3;
 }
-
-bool fmha::tile::isInRotatedLoop(Operation *op) {
-  auto loop = op->getParentOfType<scf::ForOp>();
-  return loop && overlapsStages(loop, partitionOf(op).getRole());
-}

@@ -42,9 +42,6 @@ bool isTileOp(mlir::Operation *op);
 /// and no loop inside of it has. A loop around one whose stages overlap keeps
 /// its order.
 bool overlapsStages(mlir::scf::ForOp loop, llvm::StringRef role);
-/// Whether the stages of the role of `op` overlap in the loop around it, so
-/// that `order` has an effect.
-bool isInRotatedLoop(mlir::Operation *op);
 
 /// Returns the `tile.partition` of `op`; null if it has none.
 PartitionAttr partitionOf(mlir::Operation *op);

@@ -66,20 +66,6 @@ static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
 
 namespace {
 
-/// Concatenates the thread's columns of all slices.
-struct DistributeJoin : public DistributePattern<JoinOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(JoinOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().inRegisters())
-      return rewriter.notifyMatchFailure(op, "expected tiles in registers");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, concatenate(b, adaptor.getInputs()));
-    return success();
-  }
-};
-
 /// The keys [first, end) that a row sees, relative to the first key of a block.
 /// A null `first` is 0.
 struct Seen {
@@ -139,10 +125,10 @@ private:
       return arith::SubIOp::create(b, at, column);
     };
     if (op.getUpper()) {
-      Value behind = add(place(op.getUpper()), 1);
-      Value ownBehind = arith::AddIOp::create(b, behind, query(b, op));
-      common.end = arith::MinSIOp::create(b, end, behind);
-      own.end = arith::MinSIOp::create(b, end, ownBehind);
+      Value visibleEnd = add(place(op.getUpper()), 1);
+      Value ownVisibleEnd = arith::AddIOp::create(b, visibleEnd, query(b, op));
+      common.end = arith::MinSIOp::create(b, end, visibleEnd);
+      own.end = arith::MinSIOp::create(b, end, ownVisibleEnd);
     }
     if (op.getLower()) {
       Value first = place(op.getLower());
@@ -282,6 +268,5 @@ void fmha::tile::populateDistributeArithmetic(
     RewritePatternSet &patterns, const TypeConverter &converter,
     const DistributeContext &context) {
   populateRowPatterns(patterns, converter, context.info, rowOfThread());
-  patterns.add<DistributeJoin, DistributeMask, DistributeStoreRows>(converter,
-                                                                    context);
+  patterns.add<DistributeMask, DistributeStoreRows>(converter, context);
 }

@@ -13,6 +13,9 @@
 //   correction   ops on an accumulator in tensor memory
 //   store        TMA stores
 //
+// Programs that no attention op made have compute<n> and accumulator in place
+// of softmax<n> and correction.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Common/PartitionFamily.h"
@@ -35,8 +38,10 @@ static constexpr RoleRule roles[] = {
      [](Operation *op) { return isa<DotOp>(op); }},
     {"store", Agent::Tma, true, false,
      [](Operation *op) { return isa<StoreOp>(op); }},
-    {"correction", Agent::Threads, false, false, readsTensorMemory},
-    {"softmax", Agent::Threads, false, true, [](Operation *) { return true; }}};
+    {"correction", Agent::Threads, false, false, readsTensorMemory,
+     "accumulator"},
+    {"softmax", Agent::Threads, false, true, [](Operation *) { return true; },
+     "compute"}};
 
 static constexpr ChannelRule channels[] = {{"KV", "load", "k", "V"},
                                            {"KV", "load", "kv"},

@@ -97,7 +97,7 @@ static void appendUsers(Value value, SmallVectorImpl<Operation *> &users) {
 }
 
 /// Whether `user` comes after `op` in an iteration of the loops around both.
-static bool isBehind(Operation *user, Operation *op) {
+static bool comesAfter(Operation *user, Operation *op) {
   for (; op; op = op->getParentOp())
     if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user))
       return op->isBeforeInBlock(at);
@@ -119,7 +119,7 @@ static LogicalResult checkTakers(Value a, Operation *product,
   for (Operation *taker : takers) {
     bool isTogether = begins(taker) || isa<WgmmaWaitOp, WaitDotsOp>(taker);
     if (llvm::any_of(isTogether ? waits : ArrayRef(product),
-                     [&](Operation *op) { return isBehind(taker, op); }))
+                     [&](Operation *op) { return comesAfter(taker, op); }))
       return taker->emitError()
              << "Y1: uses registers that a product may still read: expected "
                 "what the wait for the product hands on";

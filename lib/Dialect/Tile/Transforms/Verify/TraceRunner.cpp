@@ -248,7 +248,7 @@ private:
 void TraceRunner::giveUp(uint32_t source, const char *what) {
   if (!lost)
     trace.ops[source]->emitError()
-        << "tile-verify-sync cannot tell " << what
+        << "tile-verify-sync cannot determine " << what
         << ": expected one that follows from lengths, loop counters and the "
            "thread index";
   lost = true;

@@ -69,7 +69,7 @@ LogicalResult checkRoles(gpu::GPUFuncOp func) {
 /// represent several barriers.
 LogicalResult checkBarriers(gpu::GPUFuncOp func) {
   auto check = [](auto op) -> WalkResult {
-    if (!op.getBehind())
+    if (!op.getDistance())
       return WalkResult::advance();
     return op.emitOpError()
            << "expected a barrier in a fixed place, got a computed one; run "

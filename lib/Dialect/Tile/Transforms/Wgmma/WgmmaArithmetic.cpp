@@ -139,9 +139,9 @@ private:
     for (int64_t row = 0; row < fragmentRows; ++row) {
       own[row] = all;
       if (op.getUpper()) {
-        Value behind = arith::AddIOp::create(
+        Value visibleEnd = arith::AddIOp::create(
             b, add(b, place(b, op, op.getUpper()), 1), query(b, op, row));
-        own[row] = arith::MinSIOp::create(b, all, behind);
+        own[row] = arith::MinSIOp::create(b, all, visibleEnd);
       }
       own[row] = arith::SubIOp::create(b, own[row], fragmentColumn(b));
     }

@@ -48,7 +48,7 @@ Value wholeOf(Value value) {
 }
 
 /// Replaces the uses of `value` after `op`, in its block, by `result`.
-void replaceBehind(Operation *op, Value value, Value result) {
+void replaceAfter(Operation *op, Value value, Value result) {
   value.replaceUsesWithIf(result, [&](OpOperand &use) {
     Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
     return user && op->isBeforeInBlock(user);
@@ -193,7 +193,7 @@ Operation *FactorCarrier::carry(Operation *op, Value factor) {
   auto loop = dyn_cast<scf::ForOp>(op);
   Operation *made =
       loop ? carry(loop, factor) : carry(cast<scf::IfOp>(op), factor);
-  replaceBehind(made, factor, made->getResults().back());
+  replaceAfter(made, factor, made->getResults().back());
   return made;
 }
 
@@ -407,7 +407,7 @@ void Awaiter::await(size_t count) {
   auto wait =
       WaitDotsOp::create(b, awaited.getTypes(), awaited, begun.size() - count);
   for (auto [value, result] : llvm::zip(awaited, wait.getResults()))
-    replaceBehind(wait, value, result);
+    replaceAfter(wait, value, result);
   begun.erase(begun.begin(), begun.begin() + count);
 }
 

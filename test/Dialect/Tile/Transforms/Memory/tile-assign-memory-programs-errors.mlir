@@ -501,3 +501,22 @@ gpu.module @narrow {
     gpu.return
   }
 }
+
+// -----
+
+// Nothing moves parts of shared memory together.
+!t = memref<?x?x?x64xbf16>
+gpu.module @joined {
+  gpu.func @joined(%a: !t, %o: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %os = tile.view %o batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    %l = tile.slice %x from 0 : <64x64xbf16> -> <64x32xbf16>
+    %r = tile.slice %x from 32 : <64x64xbf16> -> <64x32xbf16>
+    // expected-error@+1 {{expected tiles that threads compute, got '!tile.tile<64x32xbf16, #tile.smem<offset = 64>>'; load all columns at once}}
+    %y = tile.join %r, %l : !tile.tile<64x32xbf16>, !tile.tile<64x32xbf16> -> !tile.tile<64x64xbf16>
+    tile.store %y, %os[%c0] : <64x64xbf16>, !tile.view<?x64xbf16>
+    gpu.return
+  }
+}

@@ -151,7 +151,7 @@ gpu.module @who_knows {
   gpu.func @who_knows(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %b = tile.barrier "b" at 0 arrivals 512 : !tile.barrier<2>
     %lane = gpu.lane_id
-    // expected-error@+1 {{tile-verify-sync cannot tell the stage or phase of this barrier: expected one that follows from lengths, loop counters and the thread index}}
+    // expected-error@+1 {{tile-verify-sync cannot determine the stage or phase of this barrier: expected one that follows from lengths, loop counters and the thread index}}
     tile.arrive %b[%lane] : !tile.barrier<2>
     gpu.return
   }
