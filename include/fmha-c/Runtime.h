@@ -118,18 +118,18 @@ FMHA_EXPORT size_t fmhaTensorCount(FmhaModule module);
 FMHA_EXPORT const char *fmhaTensorName(FmhaModule module, size_t i);
 
 /* Sets `*bytes` to the size of the workspace, in device memory, that a launch
- * on these tensors needs; 0 for a kernel without splits. Ignores data pointers
- * and strides. */
+ * on these tensors needs; 0 for a kernel without splits and without a tile
+ * counter. Ignores data pointers and strides. */
 FMHA_EXPORT FmhaStatus fmhaWorkspaceBytes(FmhaModule module,
                                           const DLTensor *const *tensors,
                                           size_t n, uint64_t *bytes);
 
 /* Launches the kernel on `stream` and returns without waiting for it. Does not
  * allocate or synchronize, and can be captured into a graph. `workspace` is
- * device memory of fmhaWorkspaceBytes() bytes, aligned to 16 bytes, which the
- * kernel uses until it ends; NULL if the size is 0. If a tensor does not fit,
- * the call fails before anything is launched. A thread without a current
- * context gets the module's. */
+ * device memory of fmhaWorkspaceBytes() bytes, aligned to 16 bytes, with any
+ * contents, which the kernel uses until it ends; NULL if the size is 0. If a
+ * tensor does not fit, the call fails before anything is launched. A thread
+ * without a current context gets the module's. */
 FMHA_EXPORT FmhaStatus fmhaLaunch(FmhaModule module,
                                   const DLTensor *const *tensors, size_t n,
                                   void *workspace, CUstream stream);

@@ -41,7 +41,7 @@ fmha::kernelOperands(const schedule::Problem &problem) {
 
 std::vector<KernelParameter>
 fmha::kernelParameters(const schedule::Problem &problem,
-                       schedule::Scheduler scheduler) {
+                       const schedule::Schedule &schedule) {
   using Kind = KernelParameter::Kind;
   std::vector<KernelParameter> parameters = kernelOperands(problem);
   if (problem.outF32)
@@ -64,8 +64,10 @@ fmha::kernelParameters(const schedule::Problem &problem,
       parameters.push_back(
           {name + "_stride" + std::to_string(d), Kind::U64, n});
   }
-  if (scheduler == schedule::Scheduler::Static)
+  if (boundsCtas(schedule))
     parameters.push_back({"tiles", Kind::U32});
+  if (drawsTiles(schedule))
+    parameters.push_back({"tile_counter", Kind::Pointer});
   return parameters;
 }
 

@@ -183,9 +183,9 @@ static void redirectOutputs(json::Array &parameters) {
     }
 }
 
-/// Adds the workspace, contiguous and in f32, and the merge kernel.
+/// Adds the partial results, contiguous and in f32, and the merge kernel.
 static void addSplit(const schedule::Problem &problem,
-                     const schedule::Schedule &schedule,
+                     const schedule::Schedule &schedule, json::Array &workspace,
                      json::Object &manifest) {
   json::Value batch = "batch";
   // With packed sequences the batch is 1.
@@ -198,11 +198,28 @@ static void addSplit(const schedule::Problem &problem,
         {"tensor", name}, {"dtype", "f32"}, {"dims", std::move(dims)}};
   };
   manifest["splits"] = schedule.splits;
-  manifest["workspace"] = json::Array{
-      tensor("o_parts", json::Array{"q_len", "q_heads", "head_dim_v"}),
-      tensor("max_parts", json::Array{"q_heads", "q_len"}),
-      tensor("sum_parts", json::Array{"q_heads", "q_len"})};
+  workspace.push_back(
+      tensor("o_parts", json::Array{"q_len", "q_heads", "head_dim_v"}));
+  workspace.push_back(tensor("max_parts", json::Array{"q_heads", "q_len"}));
+  workspace.push_back(tensor("sum_parts", json::Array{"q_heads", "q_len"}));
   manifest["combine"] = mergeLaunch(mergeOf(problem), "fmha_combine");
+}
+
+/// Adds the buffers that a host allocates, and the merge kernel if there is
+/// one.
+static void addWorkspace(const schedule::Problem &problem,
+                         const schedule::Schedule &schedule,
+                         json::Object &manifest) {
+  json::Array workspace;
+  if (schedule::kernelProblem(problem, schedule).isPart)
+    addSplit(problem, schedule, workspace, manifest);
+  if (drawsTiles(schedule))
+    workspace.push_back(json::Object{{"tensor", "tile_counter"},
+                                     {"dtype", "i32"},
+                                     {"dims", json::Array{1}},
+                                     {"zero", true}});
+  if (!workspace.empty())
+    manifest["workspace"] = std::move(workspace);
 }
 
 /// Adds properties that only some kernels have.
@@ -218,11 +235,10 @@ static void addFeatures(const schedule::Problem &problem,
     manifest["source2_mask"] = std::string(stringify(problem.mask2.kind));
   if (problem.outF32)
     manifest["out_dtype"] = "f32";
-  if (schedule::kernelProblem(problem, schedule).isPart)
-    addSplit(problem, schedule, manifest);
+  addWorkspace(problem, schedule, manifest);
   if (schedule.scheduler != schedule::Scheduler::Single)
     manifest["scheduler"] = std::string(stringify(schedule.scheduler));
-  if (schedule.scheduler == schedule::Scheduler::Static)
+  if (boundsCtas(schedule))
     manifest["max_ctas"] =
         target::findTarget(schedule.target)->sms * schedule.ctasPerSm;
   if (schedule.ctasPerSm > 1)
@@ -256,8 +272,7 @@ std::string fmha::launchManifest(const KernelSpec &spec,
   json::Array parameters;
   schedule::Problem kernelProblem =
       schedule::kernelProblem(spec.problem, schedule);
-  for (const KernelParameter &one :
-       kernelParameters(kernelProblem, schedule.scheduler))
+  for (const KernelParameter &one : kernelParameters(kernelProblem, schedule))
     parameters.push_back(parameter(one, spec, schedule));
   if (kernelProblem.isPart)
     redirectOutputs(parameters);

@@ -159,7 +159,9 @@ class Kernel:
             if not address or held < size:
                 # Calls made before may still use it, so that close() frees it.
                 self.outgrown += [address] if address else []
-                address, held = self.driver.reserve(size), size
+                # A number that starts at 0 is 0 again after each launch.
+                zero = entry.get("zero", False)
+                address, held = self.driver.allocate(bytes(size)) if zero else self.driver.reserve(size), size
                 self.reserved[entry["tensor"]] = address, held
             tensors[entry["tensor"]] = Tensor(address, shape)
         return tensors
@@ -264,7 +266,7 @@ class Kernel:
     def call_of(self, function, entry, tensors, values):
         buffers = [aligned(self.argument(parameter, tensors, values)) for parameter in entry["parameters"]]
         grid = [self.extent(entry["grid"][axis], values) for axis in "xyz"]
-        if entry.get("scheduler") == "static":
+        if "max_ctas" in entry:
             grid[0] = min(grid[0], entry["max_ctas"])
         pointers = (ctypes.c_void_p * len(buffers))(*[place for _, place in buffers])
         return Call(function, grid, entry["block"], entry.get("smem_bytes", 0), pointers, buffers)

@@ -1,6 +1,6 @@
 // The ops that say which output tiles a CTA does.
 
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tile-to-nvvm))' | FileCheck %s
+// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-tile-to-nvvm))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, scheduler = static, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
@@ -43,6 +43,41 @@ gpu.module @kernels {
     %read = tile.next_tile at 66584
     // CHECK: llvm.store %[[TILES]], %{{.*}} : i32, !llvm.ptr<3>
     tile.set_next_tile %n to 66584
+    gpu.return
+  }
+}
+
+// -----
+
+// Tiles that a CTA draws from a counter: each draw adds 1, and the last one of a launch makes it 0 again.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_block = 128, kv_stages = 2, p_placement = registers, scheduler = dynamic, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 248>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 248>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 248>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 248>]>
+!t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @draws
+  // CHECK-SAME: %[[TILES:arg8]]: i32, %[[COUNTER:arg9]]: !llvm.ptr<1>)
+  gpu.func @draws(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 256, 1, 1>} {
+    // CHECK: %[[ID:.*]] = nvvm.read.ptx.sreg.ctaid.x
+    %slot = gpu.block_id x
+    // CHECK: %[[LAST:.*]] = llvm.sub %[[TILES]], %{{.*}} : i32
+    // CHECK: %[[DRAWN:.*]] = llvm.atomicrmw uinc_wrap %[[COUNTER]], %[[LAST]] syncscope("device") monotonic
+    // CHECK: %[[GRID:.*]] = nvvm.read.ptx.sreg.nctaid.x
+    // CHECK: %[[MORE:.*]] = llvm.sub %[[TILES]], %[[GRID]]
+    // CHECK: %[[THERE:.*]] = llvm.icmp "ult" %[[DRAWN]], %[[MORE]]
+    // CHECK: %[[TILE:.*]] = llvm.add %[[DRAWN]], %[[GRID]]
+    // CHECK: %[[NEXT:.*]] = llvm.select %[[THERE]], %[[TILE]], %
+    %next = tile.draw_tile
+    // CHECK: %[[RING:.*]] = llvm.getelementptr %{{.*}}[66592] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    // CHECK: %[[AT:.*]] = llvm.getelementptr %[[RING]][%{{.*}}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    // CHECK: llvm.store %[[NEXT]], %[[AT]]
+    tile.set_next_tile %next to 66592[%slot]
+    // CHECK: llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    // CHECK: %[[READ:.*]] = llvm.load
+    %read = tile.next_tile at 66592[%slot]
+    // CHECK: llvm.store %[[READ]],
+    tile.set_next_tile %read to 66584
     gpu.return
   }
 }

@@ -37,8 +37,8 @@ void RunFlags::add(FlagTable &table) {
   table.addWord("approx", {"correct", "perturb", "sm_90"},
                 "results of approximate instructions", options.approx);
   table.addCount("max-ctas",
-                 "the most CTAs of a launch with --scheduler=static (default "
-                 "the device's multiprocessors)",
+                 "the most CTAs of a launch with --scheduler=static, on sm_90a "
+                 "dynamic too (default the device's multiprocessors)",
                  maxCtas, 1, UINT32_MAX);
   table.group("Data");
   table.addCount("seed", "seed of the N(0,1) inputs (default 0)", seed);

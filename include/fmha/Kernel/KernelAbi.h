@@ -20,7 +20,7 @@
 
 namespace fmha::schedule {
 struct Problem;
-enum class Scheduler;
+struct Schedule;
 } // namespace fmha::schedule
 
 namespace fmha {
@@ -52,10 +52,12 @@ std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 /// row_max and row_sum, in elements; q_len, kv_len, q_heads, kv_heads, and
 /// kv_len2 if there is a second KV segment; the extents of each capture,
 /// capture0_size0, ..., and its strides in elements, capture0_stride0, ...,
-/// without the last one, which is 1. With a static scheduler the last parameter
-/// is the number of output tiles, `tiles`, which does not follow from the grid.
-std::vector<KernelParameter> kernelParameters(const schedule::Problem &problem,
-                                              schedule::Scheduler scheduler);
+/// without the last one, which is 1. If the number of output tiles does not
+/// follow from the grid, then comes that number, `tiles`, and after it, if CTAs
+/// draw tiles, the pointer `tile_counter`.
+std::vector<KernelParameter>
+kernelParameters(const schedule::Problem &problem,
+                 const schedule::Schedule &schedule);
 
 /// Returns the index of the parameter with that name, if there is one.
 std::optional<unsigned>

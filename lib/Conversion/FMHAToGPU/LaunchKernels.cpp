@@ -102,12 +102,16 @@ private:
                   const std::array<Value, 3> &grid);
   std::array<Value, 3> ctas(const runtime::Manifest &manifest,
                             std::array<Value, 3> tiles);
-  SmallVector<Value> allocateWorkspace(const runtime::Manifest &manifest);
+  void allocate(TensorName name, ArrayRef<Value> sizes, Type element);
+  void allocateParts(const runtime::Manifest &manifest);
+  void allocateCounter();
 
   OpBuilder &b;
   Operation *op;
   IndexMath math;
   LaunchValues values;
+  /// The buffers of the workspace.
+  SmallVector<Value> workspace;
 };
 
 void Launcher::addTensors(const NamedOperands &operands) {
@@ -155,8 +159,8 @@ void Launcher::emitLaunch(const runtime::KernelLaunch &launch,
                             /*asyncObject=*/Value(), cluster);
 }
 
-/// Returns the grid to launch: with a static scheduler, at most the CTAs that
-/// fit on the device.
+/// Returns the grid to launch: if the kernel works with any number of CTAs, at
+/// most those that fit on the device.
 std::array<Value, 3> Launcher::ctas(const runtime::Manifest &manifest,
                                     std::array<Value, 3> tiles) {
   if (!manifest.maxCtas)
@@ -167,34 +171,41 @@ std::array<Value, 3> Launcher::ctas(const runtime::Manifest &manifest,
   return tiles;
 }
 
-/// Allocates the workspace and returns its tensors o_parts, max_parts and
-/// sum_parts.
-SmallVector<Value>
-Launcher::allocateWorkspace(const runtime::Manifest &manifest) {
+/// Allocates a buffer of the workspace.
+void Launcher::allocate(TensorName name, ArrayRef<Value> sizes, Type element) {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  for (Value size : sizes) {
+    std::optional<int64_t> known = knownNumber(size);
+    shape.push_back(known.value_or(ShapedType::kDynamic));
+    if (!known)
+      dynamic.push_back(size);
+  }
+  auto alloc =
+      gpu::AllocOp::create(b, op->getLoc(), MemRefType::get(shape, element),
+                           Type(), ValueRange(), dynamic, ValueRange());
+  workspace.push_back(alloc.getMemref());
+  values.addTensor(name, workspace.back());
+}
+
+/// Allocates o_parts, max_parts and sum_parts.
+void Launcher::allocateParts(const runtime::Manifest &manifest) {
   const TensorView &output = values.view(TensorName::O);
   Value splits = math.constant(manifest.splits), batch = output.sizes[0];
   Value length = output.sizes[1], heads = output.sizes[2];
-  const std::pair<TensorName, SmallVector<Value>> shapes[] = {
-      {TensorName::OParts, {splits, batch, length, heads, output.sizes[3]}},
-      {TensorName::MaxParts, {splits, batch, heads, length}},
-      {TensorName::SumParts, {splits, batch, heads, length}}};
-  SmallVector<Value> buffers;
-  for (const auto &[name, sizes] : shapes) {
-    SmallVector<int64_t> shape;
-    SmallVector<Value> dynamic;
-    for (Value size : sizes) {
-      std::optional<int64_t> known = knownNumber(size);
-      shape.push_back(known.value_or(ShapedType::kDynamic));
-      if (!known)
-        dynamic.push_back(size);
-    }
-    auto alloc = gpu::AllocOp::create(
-        b, op->getLoc(), MemRefType::get(shape, b.getF32Type()), Type(),
-        ValueRange(), dynamic, ValueRange());
-    buffers.push_back(alloc.getMemref());
-    values.addTensor(name, buffers.back());
-  }
-  return buffers;
+  Value dim = output.sizes[3];
+  Type f32 = b.getF32Type();
+  allocate(TensorName::OParts, {splits, batch, length, heads, dim}, f32);
+  allocate(TensorName::MaxParts, {splits, batch, heads, length}, f32);
+  allocate(TensorName::SumParts, {splits, batch, heads, length}, f32);
+}
+
+/// Allocates the number from which CTAs draw tiles, and sets it to 0.
+void Launcher::allocateCounter() {
+  allocate(TensorName::TileCounter, {math.constant(1)}, b.getI32Type());
+  Value zero = arith::ConstantIntOp::create(b, op->getLoc(), 0, /*width=*/32);
+  gpu::MemsetOp::create(b, op->getLoc(), Type(), ValueRange(), workspace.back(),
+                        zero);
 }
 
 void Launcher::run(AttentionOp attention, const runtime::Manifest &manifest) {
@@ -203,13 +214,13 @@ void Launcher::run(AttentionOp attention, const runtime::Manifest &manifest) {
     values.addCapture(source);
   std::array<Value, 3> tiles = values.tiles(manifest);
   unlessEmpty(tiles, [&] {
-    SmallVector<Value> workspace;
     if (manifest.combine)
-      workspace = allocateWorkspace(manifest);
+      allocateParts(manifest);
+    if (manifest.tileCounter)
+      allocateCounter();
     emitLaunch(manifest, ctas(manifest, tiles));
-    if (!manifest.combine)
-      return;
-    emitLaunch(*manifest.combine, values.tiles(*manifest.combine));
+    if (manifest.combine)
+      emitLaunch(*manifest.combine, values.tiles(*manifest.combine));
     for (Value buffer : workspace)
       gpu::DeallocOp::create(b, op->getLoc(), Type(), ValueRange(), buffer);
   });

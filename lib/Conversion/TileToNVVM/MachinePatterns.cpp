@@ -396,14 +396,26 @@ MACHINE_PATTERN(QueryCancelOp) {
   return branch.getResult(0);
 }
 
+/// Returns the address of the number in slot `slot` of a ring at `offset`; of
+/// the only one without a slot.
+static Value numberAddress(ImplicitLocOpBuilder &b, int32_t offset,
+                           Value slot) {
+  Value base = sharedAddress(b, offset);
+  if (!slot)
+    return base;
+  return LLVM::GEPOp::create(b, base.getType(), b.getI32Type(), base,
+                             ArrayRef<LLVM::GEPArg>{toI32(b, slot)});
+}
+
 MACHINE_PATTERN(SetNextTileOp) {
-  LLVM::StoreOp::create(b, adaptor.getTile(), sharedAddress(b, op.getOffset()));
+  LLVM::StoreOp::create(b, adaptor.getTile(),
+                        numberAddress(b, op.getOffset(), op.getSlot()));
   return {};
 }
 
 MACHINE_PATTERN(NextTileOp) {
   return LLVM::LoadOp::create(b, b.getI32Type(),
-                              sharedAddress(b, op.getOffset()));
+                              numberAddress(b, op.getOffset(), op.getSlot()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,10 +40,6 @@ using namespace fmha;
 static constexpr unsigned tensorMapBytes = 128;
 static constexpr int32_t warpThreads = target::warpThreads;
 
-static schedule::Scheduler schedulerOf(Operation *func) {
-  return tile::scheduleOf(func).scheduler;
-}
-
 /// The types of a program's operands, kept on its llvm.func, whose memrefs have
 /// become pointers.
 static constexpr StringLiteral operandsName = "tile.operands";
@@ -60,12 +56,12 @@ parametersOfKernel(FunctionOpInterface func) {
     return parametersOfProgram(
         llvm::to_vector(types.getAsValueRange<TypeAttr>()));
   schedule::Problem problem = tile::readOptionalOperands(func);
-  schedule::Scheduler scheduler = schedulerOf(func);
+  schedule::Schedule schedule = tile::scheduleOf(func);
   size_t known = isa<LLVM::LLVMFuncOp>(func)
-                     ? kernelParameters(problem, scheduler).size()
+                     ? kernelParameters(problem, schedule).size()
                      : kernelOperands(problem).size();
   problem.lse |= func.getNumArguments() > known;
-  return kernelParameters(problem, scheduler);
+  return kernelParameters(problem, schedule);
 }
 
 std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
@@ -377,6 +373,37 @@ struct LowerTileCount : public OpConversionPattern<tile::TileCountOp> {
   }
 };
 
+/// %n = atom.inc [tile_counter], tiles - 1
+/// %tile = %n < tiles - grid ? %n + grid : -1
+struct LowerDrawTile : public OpConversionPattern<tile::DrawTileOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(tile::DrawTileOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!parameterIndex(parametersOf(op), "tile_counter"))
+      return op.emitError()
+             << "expected a kernel for sm_90a whose schedule has "
+                "scheduler = dynamic, whose launch passes a "
+                "tile_counter, got another one";
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Type i32 = b.getI32Type();
+    auto number = [&](int32_t n) -> Value {
+      return LLVM::ConstantOp::create(b, i32, n);
+    };
+    Value tiles = parameterOf(op, "tiles");
+    Value drawn = LLVM::AtomicRMWOp::create(
+        b, LLVM::AtomicBinOp::uinc_wrap, parameterOf(op, "tile_counter"),
+        LLVM::SubOp::create(b, tiles, number(1)),
+        LLVM::AtomicOrdering::monotonic, "device");
+    Value grid = NVVM::GridDimXOp::create(b, i32);
+    Value isThere = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ult, drawn,
+                                         LLVM::SubOp::create(b, tiles, grid));
+    Value tile = LLVM::AddOp::create(b, drawn, grid);
+    rewriter.replaceOpWithNewOp<LLVM::SelectOp>(op, isThere, tile, number(-1));
+    return success();
+  }
+};
+
 /// gpu.shuffle xor %x, %offset, %width -> shfl.sync.bfly of the whole warp
 struct LowerShuffle : public OpConversionPattern<gpu::ShuffleOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -429,8 +456,8 @@ struct ConvertTileToNVVMPass
     populateScorePatterns(patterns, converter);
     patterns.add<LowerKernel, LowerReturn, LowerDim, LowerRowStore,
                  LowerOutputStore, LowerLengthLoad, LowerThreadId, LowerBlockId,
-                 LowerGridDim, LowerTileCount, LowerShuffle>(converter,
-                                                             &getContext());
+                 LowerGridDim, LowerTileCount, LowerDrawTile, LowerShuffle>(
+        converter, &getContext());
     ConversionTarget target(getContext());
     // Functions that are not kernels stay unchanged.
     target.addDynamicallyLegalDialect<tile::TileDialect, memref::MemRefDialect>(

@@ -166,7 +166,7 @@ FmhaStatus bindAddresses(const FmhaModuleImpl &module,
       return status;
   if (FmhaStatus status = checkViews(module, bound))
     return status;
-  uint64_t bytes = bound.parts.bytes;
+  uint64_t bytes = bound.workspaceBytes;
   if (FmhaStatus status = checkWorkspace(options, bytes))
     return status;
   launch::Region workspace(uint64_t(uintptr_t(options.workspace)), bytes);
@@ -176,6 +176,10 @@ FmhaStatus bindAddresses(const FmhaModuleImpl &module,
   setStrides(module, bound);
   if (module.splits())
     placeParts(options, module.splits(), bound);
+  if (module.countsTiles())
+    bound.view(TensorName::TileCounter).address =
+        uint64_t(uintptr_t(options.workspace)) + bytes -
+        launch::tileCounterBytes;
   if (module.merge)
     takeParts(module, bound);
   return FMHA_SUCCESS;

@@ -20,6 +20,8 @@ struct BoundTensors {
   launch::RunValues values;
   /// For a launch with splits; at address 0 until there is a workspace.
   launch::PartViews parts;
+  /// The bytes of the workspace, of which the last ones are the tile counter.
+  uint64_t workspaceBytes = 0;
 
   launch::View &view(launch::TensorName name) { return views[size_t(name)]; }
   const launch::View &view(launch::TensorName name) const {

@@ -99,6 +99,7 @@ bool PlanCache::find(const LaunchKey &key, LaunchPlan &plan) {
       continue;
     slot.used = ++uses;
     plan.grids = slot.grids;
+    plan.counter = slot.counter;
     std::memcpy(plan.arguments, argumentsOf(n), bytes);
     return true;
   }
@@ -114,7 +115,7 @@ void PlanCache::keep(const LaunchKey &key, const LaunchPlan &plan) {
       std::min_element(first, first + ways, [](const Slot &a, const Slot &b) {
         return a.used < b.used;
       });
-  *slot = {++uses, hash, words.size(), plan.grids};
+  *slot = {++uses, hash, words.size(), plan.grids, plan.counter};
   size_t n = size_t(slot - slots.begin());
   std::memcpy(keyOf(n), words.data(), words.size_bytes());
   std::memcpy(argumentsOf(n), plan.arguments, bytes);

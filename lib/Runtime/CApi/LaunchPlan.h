@@ -45,6 +45,8 @@ struct LaunchPlan {
       mostKernels * (mostMaps * 128 + mostParameters * 8);
 
   std::array<launch::Grid, mostKernels> grids = {};
+  /// The address of the number that is 0 when a launch begins, or 0.
+  uint64_t counter = 0;
   /// Not initialized: a launch writes the bytes that its kernels use.
   alignas(64) unsigned char arguments[mostBytes];
 
@@ -96,6 +98,7 @@ private:
     uint64_t hash = 0;
     size_t words = 0;
     std::array<launch::Grid, mostKernels> grids = {};
+    uint64_t counter = 0;
   };
   uint64_t *keyOf(size_t slot) { return &keys[slot * mostWords]; }
   unsigned char *argumentsOf(size_t slot) { return &arguments[slot * bytes]; }

@@ -138,6 +138,8 @@ FmhaStatus makePlan(FmhaModuleImpl &module, const DLTensor *const *tensors,
   }
   if (FmhaStatus status = enterContext(module))
     return status;
+  if (module.countsTiles())
+    plan.counter = bound.view(launch::TensorName::TileCounter).address;
   bound.values[launch::RunValue::Tiles] = grid[0];
   if (module.maxCtas)
     grid[0] = std::min(grid[0], module.maxCtas);
@@ -171,19 +173,37 @@ driver::Result submit(const FmhaModuleImpl &module, const Entry &entry,
                                      nullptr);
 }
 
-/// Launches a kernel on the assumption that the thread has a context, as all
-/// but the first launch of a thread do. If the context is gone, launches the
-/// kernel again: a launch without a context fails without any effect.
-FmhaStatus submitAgain(const FmhaModuleImpl &module, const Entry &entry,
-                       const launch::Grid &grid, unsigned char *arguments,
-                       CUstream stream) {
-  driver::Result result = submit(module, entry, grid, arguments, stream);
+/// Calls `call` on the assumption that the thread has a context, as all but the
+/// first launch of a thread do. If the context is gone, calls it again: a call
+/// without a context fails without any effect.
+template <typename Call>
+FmhaStatus inContext(const FmhaModuleImpl &module, const char *what,
+                     Call call) {
+  driver::Result result = call();
   if (result == driver::errorInvalidContext) {
     if (FmhaStatus status = enterContext(module))
       return status;
-    result = submit(module, entry, grid, arguments, stream);
+    result = call();
   }
-  return check(*module.driver, result, "launching the kernel");
+  return check(*module.driver, result, what);
+}
+
+FmhaStatus submitAgain(const FmhaModuleImpl &module, const Entry &entry,
+                       const launch::Grid &grid, unsigned char *arguments,
+                       CUstream stream) {
+  return inContext(module, "launching the kernel", [&] {
+    return submit(module, entry, grid, arguments, stream);
+  });
+}
+
+/// Sets the tile counter to 0. The previous launch has left it so, but a
+/// workspace may be new, or other kernels may have written to it.
+FmhaStatus clearCounter(const FmhaModuleImpl &module, uint64_t counter,
+                        CUstream stream) {
+  return inContext(module, "clearing the tile counter", [&] {
+    return module.driver->set32Async(counter, 0, 1,
+                                     reinterpret_cast<driver::Stream>(stream));
+  });
 }
 
 FmhaStatus launchPlan(const FmhaModuleImpl &module, LaunchPlan &plan,
@@ -197,6 +217,9 @@ FmhaStatus launchPlan(const FmhaModuleImpl &module, LaunchPlan &plan,
     if (FmhaStatus status = enterContext(module))
       return status;
   hasLaunched = true;
+  if (plan.counter)
+    if (FmhaStatus status = clearCounter(module, plan.counter, stream))
+      return status;
   FmhaStatus status =
       submitAgain(module, module.first, grid, plan.arguments, stream);
   if (status || isEmpty(rows))
@@ -271,7 +294,7 @@ FmhaStatus fmhaWorkspaceBytes(FmhaModule module, const DLTensor *const *tensors,
     BoundTensors bound;
     if (FmhaStatus status = bindShapes(*module, tensors, n, 0, bound))
       return status;
-    *bytes = bound.parts.bytes;
+    *bytes = bound.workspaceBytes;
     return FMHA_SUCCESS;
   });
 }

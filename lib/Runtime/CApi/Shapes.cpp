@@ -224,6 +224,8 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
   if (module.splits())
     bound.parts =
         launch::partsAt(0, module.splits(), bound.view(TensorName::O).dims);
+  bound.workspaceBytes =
+      bound.parts.bytes + (module.countsTiles() ? launch::tileCounterBytes : 0);
   return chooseMaxQLen(manifest, maxQLen, bound);
 }
 

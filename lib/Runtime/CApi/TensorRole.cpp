@@ -177,7 +177,7 @@ TensorRole roleOf(TensorName name, const launch::MergeManifest &manifest) {
 
 bool isWorkspace(TensorName name) {
   return name == TensorName::OParts || name == TensorName::MaxParts ||
-         name == TensorName::SumParts;
+         name == TensorName::SumParts || name == TensorName::TileCounter;
 }
 
 } // namespace

@@ -378,7 +378,8 @@ llvm::Error chooseGrid(const Manifest &manifest, const Device &device,
   if (options.maxCtas && !manifest.maxCtas)
     return failure("at most " + llvm::Twine(options.maxCtas) +
                    " CTAs are asked for: expected a kernel that does with any "
-                   "number (scheduler = static), got scheduler = " +
+                   "number (scheduler = static, or dynamic with a counter), "
+                   "got scheduler = " +
                    manifest.scheduler + "; leave the bound out");
   grid = *tiles;
   values[RunValue::Tiles] = grid[0];
@@ -457,12 +458,21 @@ static llvm::Error launchAll(const Manifest &manifest, const std::string &ptx,
     workspace = std::move(*made);
     workspace->fill(values);
   }
+  std::optional<TileCounter> counter;
+  if (manifest.tileCounter) {
+    auto made = TileCounter::create(device, options.padding);
+    if (!made)
+      return made.takeError();
+    counter = std::move(*made);
+  }
   std::array<uint32_t, 3> grid;
   if (llvm::Error error = chooseGrid(manifest, device, options, values, grid))
     return error;
   auto find = [&](TensorName name) -> const DeviceTensor * {
     if (!manifest.has(name))
       return nullptr;
+    if (name == TensorName::TileCounter)
+      return &counter->tensor();
     if (const DeviceTensor *part = workspace ? workspace->find(name) : nullptr)
       return part;
     return &copies.get(name);
@@ -472,6 +482,9 @@ static llvm::Error launchAll(const Manifest &manifest, const std::string &ptx,
     return error;
   bool faulted = !report.driverError.empty() ||
                  report.status == LaunchReport::Status::Deadlock;
+  if (counter && !faulted)
+    if (llvm::Error error = counter->check(device, report))
+      return error;
   if (!manifest.combine || faulted)
     return llvm::Error::success();
   auto rows = evaluateTiles(*manifest.combine, values);

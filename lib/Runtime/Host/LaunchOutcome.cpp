@@ -94,4 +94,15 @@ void addStrayFinding(llvm::StringRef name, size_t strayBytes,
     report.status = LaunchReport::Status::Findings;
 }
 
+void addCounterFinding(uint32_t left, LaunchReport &report) {
+  if (left == 0)
+    return;
+  report.findings.push_back(hostFinding(
+      "host.tile-counter",
+      "the kernel left " + std::to_string(left) +
+          " in 'tile_counter'; expected 0, with which the next launch begins"));
+  if (report.status == LaunchReport::Status::Ok)
+    report.status = LaunchReport::Status::Findings;
+}
+
 } // namespace fmha::runtime

@@ -22,6 +22,9 @@ llvm::Error readOutcome(Device &device, driver::Result result,
 void addStrayFinding(llvm::StringRef name, size_t strayBytes,
                      LaunchReport &report);
 
+/// Adds a finding if a kernel left `left`, which is not 0, in its tile counter.
+void addCounterFinding(uint32_t left, LaunchReport &report);
+
 } // namespace fmha::runtime
 
 #endif // FMHA_LIB_RUNTIME_HOST_LAUNCHOUTCOME_H

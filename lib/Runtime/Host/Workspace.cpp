@@ -89,4 +89,37 @@ llvm::Error Workspace::check(Device &device, LaunchReport &report) const {
   return llvm::Error::success();
 }
 
+/// Returns the shape of one 32-bit number at `host`.
+static Tensor4 numberAt(uint32_t &host) {
+  Tensor4 tensor;
+  tensor.host = &host;
+  tensor.dims = {1, 1, 1, 1};
+  tensor.strides = {1, 1, 1, 1};
+  tensor.dtype = ElementType::F32;
+  return tensor;
+}
+
+llvm::Expected<TileCounter> TileCounter::create(Device &device,
+                                                const Padding &padding) {
+  uint32_t zero = 0;
+  auto made = DeviceTensor::create(device, numberAt(zero),
+                                   DeviceTensor::Fill::Contents, padding);
+  if (!made)
+    return made.takeError();
+  TileCounter counter;
+  counter.number = std::move(*made);
+  return std::move(counter);
+}
+
+llvm::Error TileCounter::check(Device &device, LaunchReport &report) const {
+  uint32_t left = 0;
+  Tensor4 host = numberAt(left);
+  size_t stray = 0;
+  if (llvm::Error error = number.readBack(device, host, stray))
+    return error;
+  addStrayFinding(stringify(TensorName::TileCounter), stray, report);
+  addCounterFinding(left, report);
+  return llvm::Error::success();
+}
+
 } // namespace fmha::runtime

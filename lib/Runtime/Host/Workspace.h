@@ -40,6 +40,21 @@ private:
   std::array<DeviceTensor, 3> tensors;
 };
 
+/// The number from which CTAs draw tiles.
+class TileCounter {
+public:
+  /// Creates a counter that is 0, with poison around it.
+  static llvm::Expected<TileCounter> create(Device &device,
+                                            const Padding &padding);
+
+  const DeviceTensor &tensor() const { return number; }
+  /// Reports a counter that is not 0 after a launch, and writes next to it.
+  llvm::Error check(Device &device, LaunchReport &report) const;
+
+private:
+  DeviceTensor number;
+};
+
 } // namespace fmha::runtime
 
 #endif // FMHA_LIB_RUNTIME_HOST_WORKSPACE_H

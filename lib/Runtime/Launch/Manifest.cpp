@@ -205,6 +205,23 @@ template <typename M> Fields<M> launchFields() {
        [](JsonNode node, M &m) { readParameters(node, capturesOf(m), m); }}};
 }
 
+/// Reads the buffers of the workspace. Their dimensions follow from their
+/// names, so they are skipped.
+void readWorkspace(JsonNode node, Manifest &manifest) {
+  for (const JsonNode &tensor : node.elements()) {
+    tensor.fields({"tensor", "dtype", "dims", "zero"});
+    auto name = tensor.field("tensor").choice<TensorName>();
+    tensor.field("dtype").choice<CaptureElement>();
+    tensor.field("dims").elements();
+    bool isZero = tensor.has("zero") && tensor.field("zero").boolean();
+    if (isZero != (name == TensorName::TileCounter))
+      tensor.field("tensor").fail(
+          "\"zero\": true for tile_counter and no other buffer",
+          std::string(nameOf(name)));
+    manifest.tileCounter |= name == TensorName::TileCounter;
+  }
+}
+
 /// Returns the members of both ops, facts apart.
 template <typename M> Fields<M> sharedFields(bool hasAll) {
   return {{"schema_version", true,
@@ -273,7 +290,7 @@ Fields<Manifest> scheduleFields() {
           {"tmem_columns", true, readNumber<M, &M::tmemColumns, 0, 512>},
           {"roles", true, readRoles},
           {"splits", false},
-          {"workspace", false},
+          {"workspace", false, readWorkspace},
           {"combine", false}};
 }
 
@@ -317,19 +334,12 @@ void readFields(JsonNode root, const Fields<M> &fields, M &manifest) {
   }
 }
 
-/// Reads the fields of a kernel with splits. The dimensions of its workspace
-/// are the number of parts followed by those of the outputs, so they are
-/// skipped.
+/// Reads the fields of a kernel with splits.
 void readSplit(JsonNode root, Manifest &manifest) {
   if (!root.has("splits"))
     return;
   manifest.splits = root.field("splits").unsignedInteger(2, 256);
-  for (const JsonNode &tensor : root.field("workspace").elements(3)) {
-    tensor.fields({"tensor", "dtype", "dims"});
-    tensor.field("tensor").choice<TensorName>();
-    tensor.field("dtype").choice<ElementType>();
-    tensor.field("dims").elements();
-  }
+  root.field("workspace").elements(manifest.tileCounter ? 4 : 3);
   readFields(root.field("combine"), launchFields<KernelLaunch>(),
              manifest.combine.emplace());
 }
@@ -380,6 +390,8 @@ bool Manifest::has(TensorName name) const {
   case TensorName::MaxParts:
   case TensorName::SumParts:
     return combine.has_value();
+  case TensorName::TileCounter:
+    return tileCounter;
   case TensorName::K2:
   case TensorName::V2:
     return source2;

@@ -228,7 +228,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.persistent = schedule.scheduler != Scheduler::Single;
   kernel.splits = schedule.splits;
   const target::Target *gpu = target::findTarget(schedule.target);
-  if (schedule.scheduler == Scheduler::Static && gpu)
+  if (boundsCtas(schedule) && gpu)
     kernel.mostCtas = gpu->sms * schedule.ctasPerSm;
   kernel.scoreStages = familyServing(gpu).cost.scoreStages;
   Rings rings = ringsOf(problem, schedule);

@@ -35,8 +35,12 @@ struct KernelTraits {
   /// S and O are in tensor memory, and statistics of rows in shared memory,
   /// since different roles read them; else all are in registers of one role.
   bool accumulatesInTensorMemory;
-  /// Roles read the next tile of their CTA in shared memory.
+  /// Roles read the next tile of their CTA in shared memory, whatever the
+  /// scheduler is.
   bool announcesNextTile;
+  /// A CTA of the scheduler `dynamic` draws its next tile from a counter in
+  /// device memory; otherwise it takes over that of a CTA not started yet.
+  bool drawsTiles;
   /// In a loop over tiles the output is staged in a region apart from queries.
   bool stagesOutputApart;
   /// A CTA without rows for a query tile skips it: no other tile waits for it.

@@ -37,8 +37,10 @@ constexpr unsigned barrierBytes = 8;
 /// Row statistics go from thread to thread: the warpgroups of softmax and of
 /// correction distribute rows in the same way.
 constexpr unsigned statsPerTile = 128;
-/// Returns the bytes of "next_tile", 0 if a CTA computes one tile.
+/// Returns the bytes of "next_tile", 0 if roles do not read the next tile.
 inline unsigned nextTileBytes(const Schedule &schedule) {
+  if (drawsTiles(schedule))
+    return DrawnTiles::bytes;
   bool announced = schedule.scheduler != Scheduler::Single &&
                    familyServing(schedule.target).kernel.announcesNextTile;
   return announced ? NextTile::bytes : 0;

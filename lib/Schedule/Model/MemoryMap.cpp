@@ -39,9 +39,9 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
                                         : 0);
   uint64_t stage =
       panelTileBytes(s.kvBlock, std::max<uint64_t>(problem.headDim, columns));
-  uint64_t needed = s.qTiles * perTile +
-                    std::max(s.kvStages, twoBlocks) * stage +
-                    barrierSlots * barrierBytes + smallAlignment;
+  uint64_t needed =
+      s.qTiles * perTile + std::max(s.kvStages, twoBlocks) * stage +
+      barrierSlots * barrierBytes + smallAlignment + nextTileBytes(s);
   return needed <= smemOfCta(*gpu, s);
 }
 

@@ -80,6 +80,15 @@ bool fmha::schedule::pairsTiles(const Schedule &schedule) {
          familyServing(schedule.target).kernel.pairsTiles;
 }
 
+bool fmha::schedule::drawsTiles(const Schedule &schedule) {
+  return schedule.scheduler == Scheduler::Dynamic &&
+         familyServing(schedule.target).kernel.drawsTiles;
+}
+
+bool fmha::schedule::boundsCtas(const Schedule &schedule) {
+  return schedule.scheduler == Scheduler::Static || drawsTiles(schedule);
+}
+
 Schedule fmha::schedule::withRoles(Schedule schedule) {
   if (schedule.roles.empty())
     schedule.roles = familyServing(schedule.target).kernel.roles(schedule);

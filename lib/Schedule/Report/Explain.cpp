@@ -130,6 +130,9 @@ std::string fmha::schedule::tabulateRoles(const Schedule &schedule) {
 /// measured on targets with tensor memory.
 static std::string describeScheduler(const Schedule &s) {
   const target::Target *gpu = target::findTarget(s.target);
+  std::string atMost =
+      "at most " + str(gpu ? gpu->sms * s.ctasPerSm : 0) + " CTAs, " +
+      (s.ctasPerSm == 1 ? "one" : str(s.ctasPerSm)) + " per SM";
   switch (s.scheduler) {
   case Scheduler::Single:
     return std::string("single: one tile per CTA") +
@@ -137,11 +140,11 @@ static std::string describeScheduler(const Schedule &s) {
                 ? ""
                 : " (others are only modeled)");
   case Scheduler::Static:
-    return "static: at most " + str(gpu ? gpu->sms * s.ctasPerSm : 0) +
-           " CTAs, " + (s.ctasPerSm == 1 ? "one" : str(s.ctasPerSm)) +
-           " per SM, compute every n-th tile";
+    return "static: " + atMost + ", compute every n-th tile";
   case Scheduler::Dynamic:
-    return "dynamic: a CTA takes over tiles of CTAs not started yet";
+    return drawsTiles(s)
+               ? "dynamic: " + atMost + ", draw tiles from a counter"
+               : "dynamic: a CTA takes over tiles of CTAs not started yet";
   }
   return "unknown";
 }

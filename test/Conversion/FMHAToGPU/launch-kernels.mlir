@@ -105,6 +105,23 @@ func.func @persistent(%q: !q, %k: !q, %v: !q, %o: !q) {
 
 // -----
 
+// A counter, from which the CTAs draw tiles, begins at 0.
+// CHECK-LABEL: func.func @draws
+// CHECK:         %[[COUNTER:.*]] = gpu.alloc () : memref<1xi32>
+// CHECK:         gpu.memset %[[COUNTER]], %c0_i32 : memref<1xi32>, i32
+// CHECK:         %[[SMS:.*]] = fmha.multiprocessor_count
+// CHECK:         %[[CTAS:.*]] = arith.minui %[[SMS]], %c8
+// CHECK:         gpu.launch_func @fmha_fwd_kernel::@fmha_fwd blocks in (%[[CTAS]], %c1, %c1)
+// CHECK:         gpu.dealloc %[[COUNTER]] : memref<1xi32>
+!q = memref<1x512x2x64xbf16>
+func.func @draws(%q: !q, %k: !q, %v: !q, %o: !q) {
+  fmha.attention ins(%q, %k, %v : !q, !q, !q) outs(%o : !q)
+    {schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 2, p_placement = registers, scheduler = dynamic>}
+  return
+}
+
+// -----
+
 // Two CTAs on each SM.
 // CHECK-LABEL: func.func @persistent_pairs
 // CHECK:         %[[SMS:.*]] = fmha.multiprocessor_count

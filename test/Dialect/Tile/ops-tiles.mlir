@@ -19,5 +19,15 @@ func.func @tiles(%b: !tile.barrier<1>, %stage: index) {
   tile.inval_barrier %b : !tile.barrier<1>
   // CHECK-NEXT: tile.next_tile at 1048
   %next = tile.next_tile at 1048
+  // CHECK-NEXT: %[[DRAWN:.*]] = tile.draw_tile
+  %drawn = tile.draw_tile
+  // CHECK-NEXT: tile.announce_tile %[[DRAWN]][%[[STAGE:.*]]]
+  tile.announce_tile %drawn[%stage]
+  // CHECK-NEXT: tile.await_tile[%[[STAGE]]]
+  %awaited = tile.await_tile[%stage]
+  // CHECK-NEXT: tile.set_next_tile %[[DRAWN]] to 1048[%[[STAGE]]]
+  tile.set_next_tile %drawn to 1048[%stage]
+  // CHECK-NEXT: tile.next_tile at 1048[%[[STAGE]]]
+  %second = tile.next_tile at 1048[%stage]
   return
 }

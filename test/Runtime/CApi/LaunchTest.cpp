@@ -154,6 +154,40 @@ TEST_F(RuntimeLaunch, AStaticSchedulerLaunchesAsManyCtasAsTheDeviceHas) {
   EXPECT_EQ(seen[0].numbers[0], 24u);
 }
 
+/// The counter is in the workspace, which the caller need not clear.
+TEST_F(RuntimeLaunch, ATileCounterIsClearedOnTheStream) {
+  Json manifest = sample();
+  manifest["scheduler"] = "dynamic";
+  manifest["max_ctas"] = 148;
+  manifest["workspace"] = Json::parse(
+      R"([{"tensor": "tile_counter", "dtype": "i32", "dims": [1], "zero": true}])");
+  manifest["parameters"].push_back({{"name", "tile_counter"},
+                                    {"kind", "pointer"},
+                                    {"tensor", "tile_counter"}});
+  load(manifest);
+  addSample();
+  watch([](const void *config, void **parameters) {
+    lookAtGrid(config, parameters);
+    seen.back().numbers = {**static_cast<uint32_t **>(parameters[11])};
+  });
+  auto all = pointers();
+  uint64_t bytes = 0;
+  ASSERT_EQ(fmhaWorkspaceBytes(module, all.data(), all.size(), &bytes),
+            FMHA_SUCCESS);
+  EXPECT_EQ(bytes, 16u);
+  EXPECT_EQ(launch(), FMHA_ERROR_WORKSPACE);
+  alignas(16) uint32_t workspace[4] = {7, 7, 7, 7};
+  for (int run = 0; run < 2; ++run) {
+    workspace[0] = 7;
+    ASSERT_EQ(fmhaLaunch(module, all.data(), all.size(), workspace, nullptr),
+              FMHA_SUCCESS)
+        << fmhaLastError();
+    EXPECT_EQ(seen[run].config[0], 8u);
+    EXPECT_EQ(seen[run].numbers[0], 0u);
+  }
+  EXPECT_EQ(workspace[1], 7u);
+}
+
 TEST_F(RuntimeLaunch, PackedQueriesMayHaveALongestSequence) {
   Json manifest = sample();
   manifest["cu_seqlens_q"] = true;

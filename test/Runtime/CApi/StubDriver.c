@@ -108,6 +108,13 @@ Result cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes) {
   return other();
 }
 
+Result cuMemsetD32Async(unsigned long long to, unsigned value, size_t words,
+                        void *stream) {
+  for (size_t n = 0; n < words; ++n)
+    ((uint32_t *)(uintptr_t)to)[n] = value;
+  return other();
+}
+
 /* The map says what it was made of: address, extents, strides. */
 Result cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank,
                               void *address, const uint64_t *extents,

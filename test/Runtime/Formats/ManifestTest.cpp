@@ -177,6 +177,27 @@ TEST(Manifest, AStaticSchedulerBoundsTheGrid) {
                               "static, dynamic, got \"greedy\"");
 }
 
+TEST(Manifest, ATileCounterIsZeroAtFirst) {
+  llvm::json::Value value = sample();
+  auto without = parseManifest(llvm::formatv("{0}", value).str());
+  llvm::json::Object counter{{"tensor", "tile_counter"},
+                             {"dtype", "i32"},
+                             {"dims", llvm::json::Array{1}},
+                             {"zero", true}};
+  (*value.getAsObject())["workspace"] =
+      llvm::json::Array{llvm::json::Value(llvm::json::Object(counter))};
+  auto with = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(without) && bool(with));
+  EXPECT_FALSE(without->has(TensorName::TileCounter));
+  EXPECT_TRUE(with->has(TensorName::TileCounter));
+  counter.erase("zero");
+  (*value.getAsObject())["workspace"] =
+      llvm::json::Array{llvm::json::Value(std::move(counter))};
+  EXPECT_EQ(problemOf(value),
+            "manifest.workspace[0].tensor: expected \"zero\": true for "
+            "tile_counter and no other buffer, got tile_counter");
+}
+
 TEST(Manifest, VInKIsFalseUnlessSaid) {
   llvm::json::Value value = sample();
   auto without = parseManifest(llvm::formatv("{0}", value).str());

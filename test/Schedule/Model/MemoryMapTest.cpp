@@ -162,6 +162,26 @@ TEST(MemoryMap, SeveralTilesNeedTheNumberOfTheNextOne) {
   }
 }
 
+TEST(MemoryMap, DrawnTilesHaveARingOfNumbers) {
+  std::string error;
+  std::optional<Plan> found =
+      fmha::schedule::plan(Problem(), "sm_90a", Overrides(), error);
+  ASSERT_TRUE(found) << error;
+  Plan plan = *found;
+  auto numbersOf = [&](Scheduler scheduler) {
+    plan.schedule.scheduler = scheduler;
+    MemoryMap map = layOut(Problem(), plan.schedule);
+    EXPECT_FALSE(verify(Problem(), plan.schedule, map));
+    const SmemRegion *region = map.findSmem("next_tile");
+    return region ? region->bytes : 0;
+  };
+  EXPECT_EQ(numbersOf(Scheduler::Single), 0u);
+  // Every role computes the next number.
+  EXPECT_EQ(numbersOf(Scheduler::Static), 0u);
+  // Two barriers of two stages, and two numbers.
+  EXPECT_EQ(numbersOf(Scheduler::Dynamic), 40u);
+}
+
 TEST(MemoryMap, OutputLiesOverItsQuery) {
   Plan plan = planOf(128, 2, PPlacement::Smem);
   for (const char *i : {"0", "1"}) {

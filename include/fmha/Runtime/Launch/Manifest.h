@@ -108,11 +108,14 @@ struct Manifest : KernelManifest {
   std::string pPlacement;
   /// "single", "static" or "dynamic": the assignment of output tiles to CTAs.
   std::string scheduler = "single";
-  /// Maximum number of CTAs in x for a static scheduler, which works with any
-  /// number; 0 for one per tile.
+  /// Maximum number of CTAs in x for a scheduler that works with any number; 0
+  /// for one per tile.
   uint32_t maxCtas = 0;
   /// Number of CTAs that an SM runs concurrently.
   uint32_t ctasPerSm = 1;
+  /// CTAs draw tiles from a number in the workspace, which is 0 before and
+  /// after a launch.
+  bool tileCounter = false;
   uint32_t tmemColumns = 0;
   std::vector<ManifestRole> roles;
   /// If greater than 1, the kernel writes this many partial results to a

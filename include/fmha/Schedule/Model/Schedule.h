@@ -130,8 +130,8 @@ struct SmemRegion {
 /// TMEM, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K alone if there is
 /// a "V"), "P<i>" if P is in SMEM, "out<i>" (the staged output, over Q<i>),
 /// "stats<i>" (one f32 per thread of a warpgroup), "barriers" (8 bytes each),
-/// "tmem_address" (neither of them with wgmma) and, if a CTA computes several
-/// tiles, "next_tile" (NextTile).
+/// "tmem_address" (neither of them with wgmma) and, if roles read the next tile
+/// in shared memory, "next_tile" (NextTile or DrawnTiles).
 struct MemoryMap {
   std::vector<TmemRegion> tmem;
   std::vector<SmemRegion> smem;
@@ -148,6 +148,13 @@ struct MemoryMap {
 /// the mbarrier that it signals, and the index of the next tile.
 struct NextTile {
   static constexpr unsigned response = 0, barrier = 16, number = 24, bytes = 32;
+};
+
+/// The layout of "next_tile" if drawsTiles(): a ring of indices of tiles, with
+/// an mbarrier for each full and each free slot.
+struct DrawnTiles {
+  static constexpr unsigned slots = 2, full = 0, free = 16, numbers = 32,
+                            bytes = 40;
 };
 
 /// A field that a user may fix.
@@ -215,6 +222,14 @@ bool skipsEmptyTiles(const Schedule &schedule);
 /// Returns whether a CTA computes neighboring tiles of a known order one after
 /// the other, so that a long one comes with a short one.
 bool pairsTiles(const Schedule &schedule);
+
+/// Returns whether a CTA draws its next tile from a counter in device memory,
+/// `tile_counter`.
+bool drawsTiles(const Schedule &schedule);
+
+/// Returns whether a host launches at most as many CTAs as the device runs at
+/// once, each of which computes several tiles.
+bool boundsCtas(const Schedule &schedule);
 
 /// Returns `schedule`, with the planner's roles if it has none.
 Schedule withRoles(Schedule schedule);

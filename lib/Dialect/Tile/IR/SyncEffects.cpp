@@ -130,15 +130,27 @@ void QueryCancelOp::getSyncEffects(Effects &effects) {
                            getOffset(), responseBytes));
 }
 
+/// Appends the access to a number, in a ring to that in `slot`.
+static void accessNumber(bool write, Value slot, int64_t offset,
+                         Effects &effects) {
+  effects.push_back(
+      access(Unit::Threads, Memory::Shared, write, slot, offset, numberBytes));
+  effects.back().pitch = slot ? numberBytes : 0;
+}
+
 void SetNextTileOp::getSyncEffects(Effects &effects) {
-  effects.push_back(access(Unit::Threads, Memory::Shared, true, Value(),
-                           getOffset(), numberBytes));
+  accessNumber(true, getSlot(), getOffset(), effects);
 }
 
 void NextTileOp::getSyncEffects(Effects &effects) {
-  effects.push_back(access(Unit::Threads, Memory::Shared, false, Value(),
-                           getOffset(), numberBytes));
+  accessNumber(false, getSlot(), getOffset(), effects);
 }
+
+/// The counter orders no accesses of a CTA, and the messages get their effects
+/// from the ops that they are lowered to.
+void DrawTileOp::getSyncEffects(Effects &) {}
+void AnnounceTileOp::getSyncEffects(Effects &) {}
+void AwaitTileOp::getSyncEffects(Effects &) {}
 
 //===----------------------------------------------------------------------===//
 // Tensor memory

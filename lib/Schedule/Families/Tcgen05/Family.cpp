@@ -47,6 +47,7 @@ constinit const Family fmha::schedule::tcgen05Family = {
     .serves = [](const target::Target &gpu) { return gpu.hasTcgen05; },
     .kernel = {.accumulatesInTensorMemory = true,
                .announcesNextTile = true,
+               .drawsTiles = false,
                .stagesOutputApart = false,
                .skipsEmptyTiles = true,
                .pairsTiles = false,

@@ -64,6 +64,7 @@ constinit const Family fmha::schedule::wgmmaFamily = {
     .serves = [](const target::Target &gpu) { return gpu.hasWgmma; },
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,
+               .drawsTiles = true,
                .stagesOutputApart = true,
                .skipsEmptyTiles = false,
                .pairsTiles = true,

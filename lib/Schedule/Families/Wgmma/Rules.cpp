@@ -76,9 +76,6 @@ static Violation checkUnbuilt(const Case &c) {
   if (s.shareKv)
     return must("share_kv", "false", 1,
                 "since no pass implements anything else");
-  if (s.scheduler == Scheduler::Dynamic)
-    return "expected scheduler to be single or static on " + s.target +
-           ", which has no clusterlaunchcontrol; got dynamic";
   return std::nullopt;
 }
 

@@ -294,7 +294,7 @@ def Tile_MmaOp : Tile_MachineOp<"mma"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_TileCountOp : Tile_Op<"tile_count", [Pure]> {
-  let summary = "Number of output tiles of the launch, the parameter `tiles` of a kernel with a static scheduler";
+  let summary = "Number of output tiles of the launch, the parameter `tiles` of a kernel whose grid may be smaller";
   let description = [{ `%n = tile.tile_count` }];
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
@@ -318,19 +318,52 @@ def Tile_QueryCancelOp : Tile_MachineOp<"query_cancel"> {
   let assemblyFormat = "`at` $offset attr-dict";
 }
 
+def Tile_DrawTileOp : Tile_MachineOp<"draw_tile"> {
+  let summary = "atom.inc of the parameter `tile_counter`: the number of a tile that no CTA has yet, -1 if there is none";
+  let description = [{
+    The first tile of a CTA is its number in the grid; draw n of the launch returns tile `gridDim.x` + n. Each CTA draws until
+    it gets -1. That makes `tiles` draws in all, after which the counter is 0 again: atom.inc wraps.
+    `%tile = tile.draw_tile`
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_AnnounceTileOp : Tile_MachineOp<"announce_tile"> {
+  let summary = "Passes the number of the next tile, -1 for none, to the other roles of the CTA, as message `message`";
+  let description = [{
+    `tile-lower-channels` turns the messages into a ring of numbers in shared memory with a barrier for full and one for free
+    slots.
+    `tile.announce_tile %tile[%n]`
+  }];
+  let arguments = (ins I32:$tile, Index:$message);
+  let assemblyFormat = "$tile `[` $message `]` attr-dict";
+}
+
+def Tile_AwaitTileOp : Tile_MachineOp<"await_tile"> {
+  let summary = "Waits for message `message` of announce_tile and returns its number";
+  let description = [{ `%tile = tile.await_tile[%n]` }];
+  let arguments = (ins Index:$message);
+  let results = (outs Index:$result);
+  let assemblyFormat = "`` `[` $message `]` attr-dict";
+}
+
 def Tile_SetNextTileOp : Tile_MachineOp<"set_next_tile"> {
   let summary = "Stores the number of the next tile in shared memory, -1 for none";
-  let description = [{ `tile.set_next_tile %tile to 231464` }];
-  let arguments = (ins I32:$tile, Tile_AlignedOffsetAttr<4>:$offset);
-  let assemblyFormat = "$tile `to` $offset attr-dict";
+  let description = [{
+    In a ring of numbers `slot` is that of the number.
+    `tile.set_next_tile %tile to 231464`, `tile.set_next_tile %tile to 231464[%slot]`
+  }];
+  let arguments = (ins I32:$tile, Tile_AlignedOffsetAttr<4>:$offset, Optional<Index>:$slot);
+  let assemblyFormat = "$tile `to` $offset (`` `[` $slot^ `]`)? attr-dict";
 }
 
 def Tile_NextTileOp : Tile_MachineOp<"next_tile"> {
   let summary = "Reads the number that set_next_tile stored";
   let description = [{ `%tile = tile.next_tile at 231464` }];
-  let arguments = (ins Tile_AlignedOffsetAttr<4>:$offset);
+  let arguments = (ins Tile_AlignedOffsetAttr<4>:$offset, Optional<Index>:$slot);
   let results = (outs I32:$result);
-  let assemblyFormat = "`at` $offset attr-dict";
+  let assemblyFormat = "`at` $offset (`` `[` $slot^ `]`)? attr-dict";
 }
 
 //===----------------------------------------------------------------------===//

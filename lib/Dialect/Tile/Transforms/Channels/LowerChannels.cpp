@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DrawnTiles.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Kernel/KernelInfo.h"
@@ -30,6 +31,27 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
+Value tile::stageOfMessage(ImplicitLocOpBuilder &b, unsigned depth,
+                           Value message) {
+  if (depth == 1)
+    return arith::ConstantIndexOp::create(b, 0);
+  return arith::RemUIOp::create(b, message,
+                                arith::ConstantIndexOp::create(b, depth));
+}
+
+void tile::waitForMessage(ImplicitLocOpBuilder &b, Value barrier,
+                          unsigned depth, Value message, bool free) {
+  Value round = message;
+  if (depth != 1)
+    round = arith::DivUIOp::create(b, message,
+                                   arith::ConstantIndexOp::create(b, depth));
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value parity = arith::AndIOp::create(b, round, one);
+  if (free)
+    parity = arith::XOrIOp::create(b, parity, one);
+  WaitOp::create(b, barrier, stageOfMessage(b, depth, message), parity);
+}
+
 namespace {
 
 /// Columns of one swizzle panel of 16-bit elements: 128 bytes.
@@ -37,13 +59,6 @@ constexpr int64_t panelColumns = layout::PanelTile::panelColumns;
 
 Value index(ImplicitLocOpBuilder &b, int64_t v) {
   return arith::ConstantIndexOp::create(b, v);
-}
-
-/// Returns the stage of a ring in which `message` lies.
-Value stageOf(ImplicitLocOpBuilder &b, unsigned depth, Value message) {
-  if (depth == 1)
-    return index(b, 0);
-  return arith::RemUIOp::create(b, message, index(b, depth));
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,7 +166,6 @@ public:
 
 private:
   bool isKnownFree(AcquireOp op);
-  void wait(Value barrier, unsigned depth, Value message, bool free);
   void slot(Operation *op, unsigned depth, Value message);
 
   ImplicitLocOpBuilder &b;
@@ -168,22 +182,9 @@ EndLowering::EndLowering(ImplicitLocOpBuilder &b, const BarrierTable &barriers,
       knownFree.insert(op);
 }
 
-/// Emits a wait until the slot of `message` is full or free. A wait for a free
-/// slot has the other parity, so that it passes in the first round.
-void EndLowering::wait(Value barrier, unsigned depth, Value message,
-                       bool free) {
-  Value round = message;
-  if (depth != 1)
-    round = arith::DivUIOp::create(b, message, index(b, depth));
-  Value parity = arith::AndIOp::create(b, round, index(b, 1));
-  if (free)
-    parity = arith::XOrIOp::create(b, parity, index(b, 1));
-  WaitOp::create(b, barrier, stageOf(b, depth, message), parity);
-}
-
 void EndLowering::slot(Operation *op, unsigned depth, Value message) {
   Value made = SlotAddressOp::create(b, op->getResult(0).getType(),
-                                     stageOf(b, depth, message));
+                                     stageOfMessage(b, depth, message));
   op->getResult(0).replaceAllUsesWith(made);
   op->erase();
 }
@@ -224,7 +225,7 @@ void EndLowering::lower(AcquireOp op) {
   Barriers own = barriers.of(op.getChannel());
   unsigned depth = own.channel.getDepth();
   if (own.free && !isFirstRound(op, depth) && !knownFree.contains(op)) {
-    wait(own.free, depth, op.getMessage(), /*free=*/true);
+    waitForMessage(b, own.free, depth, op.getMessage(), /*free=*/true);
     // The slot's columns were read or written by tcgen05 before.
     if (op.getType().getTmem())
       FenceOp::create(b, FenceKind::Tcgen05After);
@@ -235,7 +236,7 @@ void EndLowering::lower(AcquireOp op) {
 void EndLowering::lower(ReceiveOp op) {
   Barriers own = barriers.of(op.getChannel());
   unsigned depth = own.channel.getDepth();
-  wait(own.full, depth, op.getMessage(), /*free=*/false);
+  waitForMessage(b, own.full, depth, op.getMessage(), /*free=*/false);
   // tcgen05 accesses to data of other threads follow.
   bool tcgen05 =
       op.getType().getTmem() || own.channel.getConsumer() == Agent::Mma;
@@ -247,7 +248,7 @@ void EndLowering::lower(ReceiveOp op) {
 void EndLowering::lower(PublishOp op) {
   Barriers own = barriers.of(op.getChannel());
   ChannelOp channel = own.channel;
-  Value stage = stageOf(b, channel.getDepth(), op.getMessage());
+  Value stage = stageOfMessage(b, channel.getDepth(), op.getMessage());
   switch (channel.getProducer()) {
   case Agent::Tma:
     // The copy itself signals, by the bytes that it writes.
@@ -269,7 +270,7 @@ void EndLowering::lower(PublishOp op) {
 void EndLowering::lower(ReleaseOp op) {
   Barriers own = barriers.of(op.getChannel());
   ChannelOp channel = own.channel;
-  Value stage = stageOf(b, channel.getDepth(), op.getMessage());
+  Value stage = stageOfMessage(b, channel.getDepth(), op.getMessage());
   if (channel.getConsumer() == Agent::Mma) {
     CommitOp::create(b, own.free, stage);
   } else {
@@ -383,7 +384,8 @@ void CopyLowering::lower(LoadOp op) {
   Barriers own = barriers.of(acquired.getChannel());
   TileType tile = op.getType();
   ViewOp view = op.getViewOp();
-  Value stage = stageOf(b, own.channel.getDepth(), acquired.getMessage());
+  Value stage =
+      stageOfMessage(b, own.channel.getDepth(), acquired.getMessage());
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
   auto [row, end] = loadRow(op);
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel) {
@@ -516,6 +518,7 @@ LogicalResult lowerChannels(gpu::GPUFuncOp func, const KernelInfo &info) {
   }
   for (Operation *op : uses->channels)
     op->erase();
+  lowerAnnouncements(func, info);
   mergeFences(func);
   return success();
 }

@@ -111,13 +111,15 @@ Value TileLoop::handOver(Value tile, Value keeper) {
   syncAround(b, info);
   if (keeper) {
     ifThen(keeper, [&] {
-      SetNextTileOp::create(b, chooseNext(tile), place(NextTile::number));
+      SetNextTileOp::create(b, chooseNext(tile), place(NextTile::number),
+                            /*slot=*/Value());
       renewBarriers();
     });
     SyncWarpOp::create(b);
   }
   SyncCtaOp::create(b);
-  Value next = NextTileOp::create(b, b.getI32Type(), place(NextTile::number));
+  Value next = NextTileOp::create(b, b.getI32Type(), place(NextTile::number),
+                                  /*slot=*/Value());
   // ptxas does not know that all threads of a warp read the same number.
   return UniformOp::create(
       b, arith::IndexCastOp::create(b, b.getIndexType(), next));

@@ -48,7 +48,7 @@ void EffectReader::readSync(const SyncEffect &from, Steps &steps) {
   effect.phase = number(from.parity);
   effect.accumulator = number(from.accumulator);
   effect.shape = from.shape;
-  effect.stride = from.ofDescriptor ? descriptorUnit : 0;
+  effect.stride = from.ofDescriptor ? descriptorUnit : from.pitch;
   if (from.action == Action::SyncNamed || from.action == Action::ArriveNamed)
     effect.event.barrier = from.offset;
   if (from.registers)

@@ -235,7 +235,8 @@ bool IntegerReader::readLeaf(Operation *op, Steps &steps) {
       .Case<gpu::BlockIdOp>([&](auto) { return add(StepCode::Constant); })
       .Case<gpu::GridDimOp>([&](auto) { return add(StepCode::Constant, 1); })
       .Case<TileCountOp>([&](auto) { return add(StepCode::TileCount); })
-      .Case<NextTileOp>([&](auto) { return add(StepCode::NextTile); })
+      .Case<NextTileOp, DrawTileOp, AwaitTileOp>(
+          [&](auto) { return add(StepCode::NextTile); })
       .Case<QueryCancelOp>([&](auto) { return add(StepCode::Unknown); })
       .Case<ElectOp>([&](auto) { return add(StepCode::Leader); })
       .Case<AnyInWarpOp>([&](auto) { return add(StepCode::Oracle); })

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   %row = f(gpu.block_id x)      scf.while (%tile = first, %ring = 0, %n = 0)
-//   role { g(%row) }         ->   while (%tile < tiles) {
+//   role { g(%row) }         ->   while (%tile is there) {
 //                                   %row = f(%tile)
 //                                   g(%row), its messages counted from %ring
 //                                   yield next, %ring + 2 blocks, %n + 1
@@ -16,6 +16,9 @@
 // No barrier is initialized again between tiles, and no role waits for another
 // one there. Rings continue, so that the keys of a tile are loaded while the
 // previous tile is multiplied, and its output is written while the next one is.
+// With a static scheduler a role computes the next tile, tile + grid; with a
+// dynamic one the load role draws it at the start of the tile before and
+// announces it after its loads, and other roles await it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,13 +50,25 @@ using namespace fmha::tile;
 
 namespace {
 
+/// The way of a role from tile to tile of its CTA. The tile after `tile` is
+/// message `message` if a role announces it.
+class TileOrder {
+public:
+  virtual ~TileOrder() = default;
+  virtual Value first() = 0;
+  virtual Value isThere(Value tile) = 0;
+  /// Emits what comes before the work on a tile.
+  virtual void begin() {}
+  virtual Value next(Value tile, Value message) = 0;
+};
+
 /// The order of the tiles of a CTA, by number. If the mask has a right bound,
 /// the kernel numbers row blocks so that each pair of neighbors, a long and a
 /// short one, has the same number of keys; a CTA computes whole pairs. If there
 /// is a CTA for each tile, it computes one tile.
-class TileOrder {
+class KnownOrder : public TileOrder {
 public:
-  TileOrder(ImplicitLocOpBuilder &b, bool pairs) : b(b), pairs(pairs) {
+  KnownOrder(ImplicitLocOpBuilder &b, bool pairs) : b(b), pairs(pairs) {
     count = arith::IndexCastUIOp::create(
         b, b.getIndexType(), TileCountOp::create(b, b.getI32Type()));
     grid = gpu::GridDimOp::create(b, gpu::Dimension::x);
@@ -62,18 +77,18 @@ public:
           arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, count, grid);
   }
 
-  Value first() {
+  Value first() override {
     Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
     if (!pairs)
       return id;
     return select(several, arith::AddIOp::create(b, id, id), id);
   }
-  Value isThere(Value tile) {
+  Value isThere(Value tile) override {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, count);
   }
   /// Returns the tile after `tile`; in pairs it is tile + 1 after an even one,
   /// and tile + 2·grid - 1 after an odd one.
-  Value next(Value tile) {
+  Value next(Value tile, Value) override {
     if (!pairs)
       return arith::AddIOp::create(b, tile, grid);
     Value even = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
@@ -94,6 +109,36 @@ private:
   ImplicitLocOpBuilder &b;
   bool pairs;
   Value count, grid, several;
+};
+
+/// Tiles that the load role draws from a counter in device memory. The answer
+/// arrives while it loads the tile before.
+class DrawnOrder : public TileOrder {
+public:
+  DrawnOrder(ImplicitLocOpBuilder &b, bool draws) : b(b), draws(draws) {}
+
+  Value first() override {
+    return gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  }
+  Value isThere(Value tile) override {
+    Value none = arith::ConstantIndexOp::create(b, -1);
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, tile, none);
+  }
+  void begin() override {
+    if (draws)
+      drawn = DrawTileOp::create(b, b.getI32Type());
+  }
+  Value next(Value, Value message) override {
+    if (!draws)
+      return AwaitTileOp::create(b, b.getIndexType(), message);
+    AnnounceTileOp::create(b, drawn, message);
+    return toIndex(b, drawn);
+  }
+
+private:
+  ImplicitLocOpBuilder &b;
+  bool draws;
+  Value drawn;
 };
 
 /// Computes again, at the start of `body`, the values that `role` uses and that
@@ -183,6 +228,14 @@ Value countFrom(ImplicitLocOpBuilder &b, Value base, Value message) {
   return arith::AddIOp::create(b, first, sum.getRhs());
 }
 
+/// The messages with the numbers of tiles: one for each tile.
+constexpr MessageCount onePerTile{Value(), 0, 1};
+
+/// Whether `role` draws the tiles of its CTA and announces them to the others.
+bool isDrawing(RoleOp role) {
+  return role.getName() == "load" && role.getSingleThread();
+}
+
 class TileLooper {
 public:
   TileLooper(RoleOp role, const KernelInfo &info, const MessageCounts &counts)
@@ -193,6 +246,10 @@ public:
 private:
   void loadFirst();
   void rebase(Block *body, ValueRange before);
+  Value carriedOf(const MessageCount &count, ValueRange before) {
+    return before[llvm::find(carried, count) - carried.begin()];
+  }
+  std::unique_ptr<TileOrder> makeOrder();
 
   RoleOp role;
   const KernelInfo &info;
@@ -237,10 +294,16 @@ void TileLooper::rebase(Block *body, ValueRange before) {
   for (OpOperand *message : messages) {
     Operation *op = message->getOwner();
     const MessageCount &count = counts.find(op->getOperand(0))->second;
-    Value base = before[llvm::find(carried, count) - carried.begin()];
     b.setInsertionPoint(op);
-    message->set(countFrom(b, base, message->get()));
+    message->set(countFrom(b, carriedOf(count, before), message->get()));
   }
+}
+
+std::unique_ptr<TileOrder> TileLooper::makeOrder() {
+  if (schedule::drawsTiles(info.schedule))
+    return std::make_unique<DrawnOrder>(b, isDrawing(role));
+  return std::make_unique<KnownOrder>(
+      b, info.problem.mask.rightBound().has_value());
 }
 
 void TileLooper::run() {
@@ -253,29 +316,50 @@ void TileLooper::run() {
   for (auto &[channel, count] : counts)
     if (!llvm::is_contained(carried, count))
       carried.push_back(count);
+  if (schedule::drawsTiles(info.schedule) &&
+      !llvm::is_contained(carried, onePerTile))
+    carried.push_back(onePerTile);
   b.setInsertionPointToEnd(&block);
-  TileOrder order(b, info.problem.mask.rightBound().has_value());
+  std::unique_ptr<TileOrder> order = makeOrder();
   Value zero = arith::ConstantIndexOp::create(b, 0);
   SmallVector<Value> initial(1 + carried.size(), zero);
-  initial[0] = order.first();
+  initial[0] = order->first();
   SmallVector<Type> types(initial.size(), b.getIndexType());
   SmallVector<Location> locs(initial.size(), b.getLoc());
   auto loop = scf::WhileOp::create(b, types, initial);
   OpBuilder::InsertionGuard guard(b);
   Block *test = b.createBlock(&loop.getBefore(), {}, types, locs);
-  scf::ConditionOp::create(b, order.isThere(test->getArgument(0)),
+  scf::ConditionOp::create(b, order->isThere(test->getArgument(0)),
                            test->getArguments());
   Block *each = b.createBlock(&loop.getAfter(), {}, types, locs);
+  order->begin();
   for (Operation *op : ops)
     op->moveBefore(each, each->end());
-  rebase(each, each->getArguments().drop_front());
+  ValueRange before = each->getArguments().drop_front();
+  rebase(each, before);
   b.setInsertionPointToEnd(each);
-  SmallVector<Value> next = {order.next(each->getArgument(0))};
-  for (auto [count, sent] :
-       llvm::zip(carried, each->getArguments().drop_front()))
+  Value message = schedule::drawsTiles(info.schedule)
+                      ? carriedOf(onePerTile, before)
+                      : Value();
+  SmallVector<Value> next = {order->next(each->getArgument(0), message)};
+  for (auto [count, sent] : llvm::zip(carried, before))
     next.push_back(arith::AddIOp::create(b, sent, count.create(b)));
   scf::YieldOp::create(b, next);
   placeRole(b, role, each);
+}
+
+/// Checks that a role draws tiles, if the scheduler requires it.
+LogicalResult checkDrawing(WarpSpecializeOp op, const KernelInfo &info) {
+  auto roles = op.getBody().front().getOps<RoleOp>();
+  auto draws = [](RoleOp role) {
+    return isDrawing(role) && !role.getBody().front().empty();
+  };
+  if (!schedule::drawsTiles(info.schedule) || llvm::any_of(roles, draws))
+    return success();
+  return op.emitOpError()
+         << "expected a role \"load\" of a single thread, which "
+            "draws the tiles of a CTA with the scheduler "
+            "dynamic, got none; take the scheduler static";
 }
 
 struct TileWgmmaLoopTilesPass
@@ -291,7 +375,7 @@ struct TileWgmmaLoopTilesPass
       return;
     WalkResult walked = getOperation().walk([&](WarpSpecializeOp roles) {
       FailureOr<MessageCounts> counts = countMessages(roles);
-      if (failed(counts))
+      if (failed(counts) || failed(checkDrawing(roles, *info)))
         return WalkResult::interrupt();
       for (RoleOp role : roles.getBody().front().getOps<RoleOp>())
         if (!role.getBody().front().empty())

@@ -96,3 +96,67 @@ gpu.module @single {
 
 // CHECK-LABEL: @single
 // CHECK-NOT: scf.while
+
+// -----
+
+// The load role draws the next tile before its loads and passes its number on after them, one message for each tile.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, scheduler = dynamic, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+!row = !tile.tile<64xf32, #tile.fragment>
+
+gpu.module @draws {
+  gpu.func @draws(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    %q0 = tile.channel "q0" from tma to threads arrivals 1, 4 : !tile.channel<!q>
+    tile.warp_specialize {
+      tile.role "load" warps 0 to 1 registers 40 single_thread {
+        %slot = tile.acquire %q0[%c0] : !tile.channel<!q> -> !q
+        tile.publish %q0[%c0] : !tile.channel<!q>
+        scf.for %i = %c0 to %n step %c1 {
+          %next = arith.addi %i, %c1 : index
+          %own = tile.acquire %kv[%next] : !tile.channel<!k> -> !k
+          tile.publish %kv[%i] : !tile.channel<!k>
+        }
+      }
+      tile.role "spare" warps 2 to 4 registers 40 { }
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %a = tile.receive %q0[%c0] : !tile.channel<!q> -> !q
+        scf.for %i = %c0 to %n step %c1 {
+          %x = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+
+// CHECK-LABEL: @draws
+// CHECK: tile.role "load"
+// CHECK: scf.while (%[[T:.*]] = %{{.*}}, %{{.*}} = %[[ZERO:.*]], %{{.*}} = %[[ZERO]])
+// CHECK: %[[NONE:.*]] = arith.constant -1 : index
+// CHECK: %[[THERE:.*]] = arith.cmpi ne, %[[T]], %[[NONE]] : index
+// CHECK: scf.condition(%[[THERE]])
+// CHECK: ^bb0(%{{.*}}: index, %[[QS:.*]]: index, %{{.*}}: index):
+// CHECK: %[[DRAWN:.*]] = tile.draw_tile
+// CHECK: scf.for
+// CHECK: tile.announce_tile %[[DRAWN]][%[[QS]]]
+// CHECK: %[[NEXT:.*]] = arith.index_cast %[[DRAWN]] : i32 to index
+// CHECK: scf.yield %[[NEXT]], %{{.*}}, %{{.*}}
+// CHECK: tile.role "spare" {{.*}} {
+// CHECK-NEXT: }
+// CHECK: tile.role "consumer0"
+// CHECK: ^bb0(%{{.*}}: index, %[[QS:.*]]: index, %{{.*}}: index):
+// CHECK-NOT: tile.draw_tile
+// CHECK: scf.for
+// CHECK: %[[NEXT:.*]] = tile.await_tile[%[[QS]]]
+// CHECK: scf.yield %[[NEXT]], %{{.*}}, %{{.*}}
