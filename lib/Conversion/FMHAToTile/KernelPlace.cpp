@@ -8,6 +8,8 @@
 
 #include "KernelPlace.h"
 
+#include "fmha/Schedule/Model/TileOrder.h"
+
 using namespace mlir;
 using namespace fmha;
 
@@ -47,8 +49,15 @@ static Sequence buildSequence(KernelContext &k, Value extent, Value batch,
   return made;
 }
 
-/// Returns the row block of CTA `id`. With a right bound the last rows see the
-/// most keys: the longest CTAs start first, so that none is left alone at the
+namespace {
+/// The row block of a tile, and the number of its heads and its batch.
+struct TilePlace {
+  Value rowBlock, heads;
+};
+} // namespace
+
+/// Returns the row block of tile `id`. With a right bound the last rows see the
+/// most keys: the longest tiles start first, so that none is left alone at the
 /// end of a launch. A static CTA, which computes several tiles in a known
 /// order, computes two neighbors: the longest with the shortest, and so on, so
 /// that all pairs take equally long. Every other head is in reverse order, so
@@ -72,6 +81,58 @@ static Value buildRowBlock(KernelContext &k, Value id, Value rowBlocks) {
       arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, odd, k.index(0));
   return arith::SelectOp::create(k.b, isLong, k.make<arith::SubIOp>(last, half),
                                  half);
+}
+
+/// Returns the most KV heads of a section: K and V of all of them, `keys` rows,
+/// fit schedule::sectionBytes().
+static Value buildHeadsOfSection(KernelContext &k, Value keys) {
+  const schedule::Problem &problem = k.op.getProblem();
+  constexpr uint64_t elementBytes = 2;
+  uint64_t columns = problem.headDim + (problem.vInK ? 0 : problem.headDimV);
+  uint64_t rows = schedule::sectionBytes(k.plan) / (elementBytes * columns);
+  Value one = k.index(1);
+  Value fit = k.make<arith::DivUIOp>(k.index(int64_t(rows)),
+                                     k.make<arith::MaxUIOp>(keys, one));
+  return k.make<arith::MaxUIOp>(fit, one);
+}
+
+/// Returns how many heads, or chunks of packed ones, share a KV head.
+static Value buildTilesOfGroup(KernelContext &k, Value heads, Value kvHeads) {
+  Value group = k.make<arith::DivUIOp>(heads, kvHeads);
+  return k.isPacked()
+             ? k.make<arith::CeilDivUIOp>(group, k.index(k.plan.packHeads))
+             : group;
+}
+
+/// Builds the place of tile `id` if the heads of a section have their longest
+/// tiles first, then the next shorter ones, and so on. CTAs then end evenly and
+/// still share K and V in L2. `most` is the most KV heads of a section, each of
+/// which has `group` heads; sections of n KV heads are about equally large:
+///   size = group·ceil(n / ceil(n / most)), section = id / (size·row blocks)
+///   here = min(size, group·n - size·section), number = id mod (size·blocks)
+///   row block = last - number / here, heads = size·section + number mod here
+static TilePlace buildInSections(KernelContext &k, Value id, Value rowBlocks,
+                                 Value most, Value group) {
+  unsigned others =
+      schedule::outputPasses(k.op.getProblem(), k.plan) * k.plan.splits;
+  Value tiles = arith::IndexCastUIOp::create(
+      k.b, k.b.getIndexType(),
+      tile::TileCountOp::create(k.b, k.b.getI32Type()));
+  Value all = k.make<arith::DivUIOp>(
+      tiles, k.make<arith::MulIOp>(rowBlocks, k.index(others)));
+  all = k.make<arith::MaxUIOp>(all, k.index(1));
+  Value kvHeads = k.make<arith::CeilDivUIOp>(all, group);
+  Value sections = k.make<arith::CeilDivUIOp>(kvHeads, most);
+  Value size = k.make<arith::MulIOp>(
+      k.make<arith::CeilDivUIOp>(kvHeads, sections), group);
+  Value tilesOfSection = k.make<arith::MulIOp>(size, rowBlocks);
+  Value first =
+      k.make<arith::MulIOp>(k.make<arith::DivUIOp>(id, tilesOfSection), size);
+  Value here = k.make<arith::MinUIOp>(size, k.make<arith::SubIOp>(all, first));
+  Value number = k.make<arith::RemUIOp>(id, tilesOfSection);
+  Value last = k.make<arith::SubIOp>(rowBlocks, k.index(1));
+  return {k.make<arith::SubIOp>(last, k.make<arith::DivUIOp>(number, here)),
+          k.make<arith::AddIOp>(first, k.make<arith::RemUIOp>(number, here))};
 }
 
 /// Returns the key position of query row 0.
@@ -211,6 +272,24 @@ static SecondKeys buildSecond(KernelContext &k, const Coordinates &at) {
   return {own.keys, own.offset, own.firstKey, own.blocks};
 }
 
+/// Builds the place of tile `id`: each head has all of its tiles in a row, or
+/// those of a section of heads are ordered by their lengths.
+static TilePlace buildTilePlace(KernelContext &k, Value id, Value rowBlocks,
+                                Value longest) {
+  bool inSections =
+      k.op.getMask().rightBound() && schedule::sectionBytes(k.plan);
+  if (!inSections)
+    return {buildRowBlock(k, id, rowBlocks),
+            k.make<arith::DivUIOp>(id, rowBlocks)};
+  Value keys = k.extent(Key, AttentionOp::Length);
+  // Packed sequences are about as long as their queries.
+  if (k.operand("cu_seqlens_k") && k.operand("max_q_len"))
+    keys = k.make<arith::MinUIOp>(keys, longest);
+  Value group = buildTilesOfGroup(k, k.extent(Query, AttentionOp::Heads),
+                                  k.extent(Key, AttentionOp::Heads));
+  return buildInSections(k, id, rowBlocks, buildHeadsOfSection(k, keys), group);
+}
+
 Coordinates fmha::buildCoordinates(KernelContext &k) {
   Coordinates at;
   int64_t rowsPerCta = int64_t(k.plan.qTiles) * k.rowsOfTile();
@@ -225,9 +304,8 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   buildPass(k, at, id);
   buildSplit(k, at, id);
   Value rowBlocks = k.make<arith::CeilDivUIOp>(longest, k.index(rowsPerCta));
-  Value rowBlock = buildRowBlock(k, id, rowBlocks);
-  Value rest = k.make<arith::DivUIOp>(id, rowBlocks);
-  Value batch = buildHeads(k, at, rest, heads, kvHeads);
+  auto [rowBlock, place] = buildTilePlace(k, id, rowBlocks, longest);
+  Value batch = buildHeads(k, at, place, heads, kvHeads);
   at.sequence = batch;
   at.queries =
       buildSequence(k, queryRows, batch, k.operand("cu_seqlens_q"), Value());

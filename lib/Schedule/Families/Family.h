@@ -15,6 +15,7 @@
 #ifndef FMHA_LIB_SCHEDULE_FAMILIES_FAMILY_H
 #define FMHA_LIB_SCHEDULE_FAMILIES_FAMILY_H
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct KernelTraits {
   /// A CTA of the scheduler `dynamic` draws its next tile from a counter in
   /// device memory; otherwise it takes over that of a CTA not started yet.
   bool drawsTiles;
+  /// sectionBytes() of schedules that draw tiles.
+  uint64_t sectionBytes;
   /// In a loop over tiles the output is staged in a region apart from queries.
   bool stagesOutputApart;
   /// A CTA without rows for a query tile skips it: no other tile waits for it.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Schedule/Model/Schedule.h"
+#include "fmha/Schedule/Model/TileOrder.h"
 
 #include "Families/Family.h"
 
@@ -83,6 +84,12 @@ bool fmha::schedule::pairsTiles(const Schedule &schedule) {
 bool fmha::schedule::drawsTiles(const Schedule &schedule) {
   return schedule.scheduler == Scheduler::Dynamic &&
          familyServing(schedule.target).kernel.drawsTiles;
+}
+
+uint64_t fmha::schedule::sectionBytes(const Schedule &schedule) {
+  return drawsTiles(schedule)
+             ? familyServing(schedule.target).kernel.sectionBytes
+             : 0;
 }
 
 bool fmha::schedule::boundsCtas(const Schedule &schedule) {

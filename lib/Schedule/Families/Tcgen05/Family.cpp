@@ -48,6 +48,7 @@ constinit const Family fmha::schedule::tcgen05Family = {
     .kernel = {.accumulatesInTensorMemory = true,
                .announcesNextTile = true,
                .drawsTiles = false,
+               .sectionBytes = 0,
                .stagesOutputApart = false,
                .skipsEmptyTiles = true,
                .pairsTiles = false,
