@@ -381,7 +381,7 @@ def TileVerifySync : Tile_Pass<"tile-verify-sync"> {
     are ordered, also for the proxy and unit of the later access; waits end; a phase gets the arrivals and bytes that it
     expects; no phase can be missed or signaled early; barriers are initialized; no operation is in flight at the exit;
     messages of a channel are in order; barriers are initialized again only after all uses; all warps of a warpgroup issue
-    a wgmma together. A CTA that computes several tiles is run for two. At the specialised level a channel represents its
+    a wgmma together. A CTA that computes several tiles is run for two, or for three if it draws them. At the specialised level a channel represents its
     barriers and fences; at the machine level every op has the effects of its SyncOpInterface. Kernels of other levels
     pass. Registers of a wgmma are SSA values and are checked in the IR: no op touches them before the wait that returns
     them, and a fence orders the writes to them before the wgmma.

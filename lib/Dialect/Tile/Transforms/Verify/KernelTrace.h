@@ -161,6 +161,8 @@ struct TracedKernel {
   uint32_t values = 0;
   /// Stages of the deepest ring.
   unsigned deepest = 1;
+  /// Output tiles of a CTA with several of them.
+  int64_t tiles = 2;
 };
 
 /// The runs of a kernel.

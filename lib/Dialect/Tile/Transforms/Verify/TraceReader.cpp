@@ -83,6 +83,9 @@ public:
         integers(b, func, info), effects(b, barriers, info),
         tiles(b, barriers, effects) {
     kernel.info = &info;
+    // Numbers of drawn tiles go round their ring once.
+    if (schedule::drawsTiles(info.schedule))
+      kernel.tiles = schedule::DrawnTiles::slots + 1;
   }
   FailureOr<TracedKernel> read();
 

@@ -577,14 +577,14 @@ std::vector<Scenario> KernelTrace::scenarios() const {
   int64_t rows = schedule.qTiles * schedule.qTileRows / schedule.packHeads;
   int64_t often = kernel.deepest + 3;
   auto blocks = [&](int64_t queryLength, int64_t trips, bool oracle) {
-    // Two sources share the blocks. Block 0 of the grid has the first part of a
-    // split.
+    // Two sources share the blocks; block 0 has the first part of a split.
     int64_t blocks = trips * schedule.splits;
     int64_t second = info.problem.source2 ? blocks / 2 : 0;
     return Scenario{.queryLength = queryLength,
                     .keyLength = (blocks - second) * schedule.kvBlock,
                     .trips = trips,
                     .oracle = oracle,
+                    .tiles = kernel.tiles,
                     .keyLength2 = second * schedule.kvBlock};
   };
   if (info.isProgram) {
