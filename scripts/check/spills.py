@@ -76,7 +76,7 @@ WGMMA = {
     "tiles": ["", "--q-tiles=1", "--q-tiles=2", "--q-tiles=3"],
     "ctas": ["", "", "--ctas-per-sm=2", "--ctas-per-sm=3"],
     "block": ["", "", "--kv-block=64", "--kv-block=80", "--kv-block=128", "--kv-block=176"],
-    "scheduler": ["", "--scheduler=static"],
+    "scheduler": ["", "", "--scheduler=static", "--scheduler=dynamic"],
     "exponentials": ["", "", "--exp2-emulated=25", "--exp2-emulated=50"],
     "slices": [""],
 }
