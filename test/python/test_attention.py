@@ -279,11 +279,12 @@ def test_ctas_that_share_an_sm_change_no_bit(random):
         fmha.attention(q, k, v, ctas_per_sm=2, causal=True, target="sm_100a")
 
 
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 @pytest.mark.parametrize("scheduler", ["static", "dynamic"])
-def test_schedulers_change_no_bit(random, scheduler):
+def test_schedulers_change_no_bit(random, scheduler, target):
     q, k, v = (random.normal(0, 1, (1, 300, 2, 64)).astype(np.float16) for _ in range(3))
-    single = fmha.attention(q, k, v, causal=True)
-    assert np.array_equal(single, fmha.attention(q, k, v, causal=True, scheduler=scheduler, policy="late"))
+    single = fmha.attention(q, k, v, causal=True, target=target)
+    assert np.array_equal(single, fmha.attention(q, k, v, causal=True, scheduler=scheduler, policy="late", target=target))
 
 
 @pytest.mark.parametrize("p_placement", ["tmem", "smem"])

@@ -58,6 +58,15 @@ def test_manifest_says_which_tiles_a_cta_does(scheduler):
     assert (scheduler == "dynamic") == ("clusterlaunchcontrol" in kernel.ptx)
 
 
+def test_hopper_draws_tiles_from_a_counter():
+    kernel = fmha.compile(head_dim=64, scheduler="dynamic", target="sm_90a")
+    manifest = kernel.manifest
+    assert manifest["max_ctas"] == 132
+    assert [parameter["name"] for parameter in manifest["parameters"][-2:]] == ["tiles", "tile_counter"]
+    assert manifest["workspace"] == [{"tensor": "tile_counter", "dtype": "i32", "dims": [1], "zero": True}]
+    assert "atom.global.inc.u32" in kernel.ptx
+
+
 def test_an_unknown_scheduler_is_refused():
     with pytest.raises(ValueError, match="scheduler: expected auto or single or static or dynamic, got greedy"):
         fmha.compile(head_dim=64, scheduler="greedy")

@@ -36,7 +36,7 @@ def warm(monkeypatch):
 
 
 @pytest.mark.parametrize("layout", ["bshd", "bhsd"])
-@pytest.mark.parametrize("options", [{}, {"causal": True, "window": (5, None), "splits": 2}, {"scale": 0.25, "out_dtype": "f32"}])
+@pytest.mark.parametrize("options", [{}, {"causal": True, "window": (5, None), "splits": 2}, {"scale": 0.25, "out_dtype": "f32"}, {"target": "sm_90a", "scheduler": "dynamic"}])
 def test_other_arrays_of_the_same_kind(random, warm, layout, options):
     sets = [inputs(random, 17, 45) for _ in range(3)]
 
