@@ -138,11 +138,12 @@ static void splitWhereWorthIt(const Problem &problem, std::string_view target,
     if (!overrides[Choice::PackHeads])
       overrides.fix(Choice::PackHeads, choice.packHeads);
     double whole = launchClocks(problem, plan);
+    double most = choice.fillsSms ? whole * (1 + launchTolerance) : whole;
     std::string error;
     std::optional<Plan> split = planStrictly(problem, target, overrides, error);
     if (!split) {
       reason = "splits = 1: " + error;
-    } else if (double clocks = launchClocks(problem, *split); clocks < whole) {
+    } else if (double clocks = launchClocks(problem, *split); clocks < most) {
       plan = std::move(*split);
       reason = "splits = " + std::to_string(plan.schedule.splits) + ": " +
                describeLaunchSize(problem, plan.schedule) + "; " +

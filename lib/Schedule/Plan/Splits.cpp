@@ -26,11 +26,27 @@ namespace {
 
 /// A launch of one schedule without splits.
 struct LaunchSize {
-  uint64_t ctas = 0, atOnce = 0;
-  /// KV blocks per CTA: few with a window.
-  uint64_t blocks = 0;
+  uint64_t ctas = 0, atOnce = 0, sms = 0;
+  /// Keys and KV blocks per CTA: few with a window.
+  uint64_t keys = 0, blocks = 0;
 
   bool fills() const { return ctas >= atOnce; }
+  /// Returns whether more than a tenth of the SMs have no CTA.
+  bool leavesIdle(uint64_t splits) const {
+    return ctas * splits * 10 < sms * 9;
+  }
+  /// Returns how far the CTAs are from keeping all SMs busy to the end, where
+  /// they would leave some idle without splits: 2 if they still do, 1 unless
+  /// there are several waves of CTAs with many keys each.
+  unsigned unevenness(uint64_t splits) const {
+    constexpr uint64_t manyKeys = 4096;
+    if (!leavesIdle(1))
+      return 0;
+    if (leavesIdle(splits))
+      return 2;
+    bool several = ctas * splits * 2 >= atOnce * 5;
+    return several && keys >= splits * manyKeys ? 0 : 1;
+  }
   /// Returns the splits that make `waves` waves of CTAs.
   uint64_t partsOf(uint64_t waves) const {
     return std::min({waves * atOnce / std::max<uint64_t>(ctas, 1), blocks,
@@ -45,12 +61,14 @@ LaunchSize sizeOf(const Problem &problem, const KernelModel &kernel,
   LaunchSize size;
   size.ctas = (workload.qLen + queries - 1) / queries *
               headParts(kernel, workload) * workload.batch * kernel.passes;
-  size.atOnce = uint64_t(gpu.sms) * kernel.ctasPerSm;
-  uint64_t keys = workload.kvLen;
+  size.sms = gpu.sms;
+  size.atOnce = size.sms * kernel.ctasPerSm;
+  size.keys = workload.kvLen;
   std::optional<unsigned> right = problem.mask.rightBound();
   if (problem.mask.left && right)
-    keys = std::min<uint64_t>(keys, queries + *problem.mask.left + *right);
-  size.blocks = (keys + kernel.keys - 1) / kernel.keys;
+    size.keys =
+        std::min<uint64_t>(size.keys, queries + *problem.mask.left + *right);
+  size.blocks = (size.keys + kernel.keys - 1) / kernel.keys;
   return size;
 }
 
@@ -95,13 +113,16 @@ private:
     KernelModel kernel;
     /// Costs without splits and with, where maxima have to be true ones.
     Cost block, part;
+    LaunchSize size;
     std::vector<unsigned> counts;
   };
-  /// One count of one candidate. `blocks` is without the time of memory.
+  /// One count of one candidate. `blocks` is without the time of memory;
+  /// `unevenness` is that of its size.
   struct Launch {
     SplitChoice choice;
     double clocks, blocks;
     bool memoryBound;
+    unsigned unevenness;
   };
   std::vector<Launch> launches() const;
   const Problem &problem;
@@ -113,8 +134,10 @@ void Fastest::add(const Schedule &schedule) {
   KernelModel kernel = modelOf(problem, schedule);
   auto [place, isNew] = candidates.try_emplace(shapeOf(kernel));
   Candidate &best = place->second;
-  if (isNew)
-    best.counts = partCounts(sizeOf(problem, kernel, workload));
+  if (isNew) {
+    best.size = sizeOf(problem, kernel, workload);
+    best.counts = partCounts(best.size);
+  }
   // Without splits the best candidate counts, which comes first.
   if (best.counts.size() < 2 && candidates.size() > 1)
     return;
@@ -138,10 +161,13 @@ std::vector<Fastest::Launch> Fastest::launches() const {
       kernel.splits = count;
       Estimate whole = estimates.estimate(kernel, count > 1 ? candidate.part
                                                             : candidate.block);
-      all.push_back({{count, kernel.packHeads},
+      bool fillsSms = whole.memoryBound && candidate.size.leavesIdle(1) &&
+                      !candidate.size.leavesIdle(count);
+      all.push_back({{count, kernel.packHeads, fillsSms},
                      whole.clocks,
                      whole.blockClocks + whole.combineClocks,
-                     whole.memoryBound});
+                     whole.memoryBound,
+                     candidate.size.unevenness(count)});
     }
   }
   return all;
@@ -159,9 +185,11 @@ SplitChoice Fastest::choose() const {
   bool memoryBound = least->memoryBound;
   auto rank = [&](const Launch &launch) {
     unsigned parts = launch.choice.splits;
-    // One launch before two; then few splits, or the shortest blocks.
-    return std::tuple(launch.clocks > most, parts > 1,
-                      memoryBound ? launch.blocks : double(parts),
+    // Where memory bounds launches, all SMs have to ask for data: GPUs of one
+    // target differ in bandwidth, and the fastest needs all of them. Then one
+    // launch before two; then few splits, or the shortest blocks.
+    return std::tuple(launch.clocks > most, memoryBound ? launch.unevenness : 0,
+                      parts > 1, memoryBound ? launch.blocks : double(parts),
                       launch.clocks);
   };
   return std::min_element(all.begin(), all.end(),

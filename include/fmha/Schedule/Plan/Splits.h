@@ -20,6 +20,8 @@ struct SplitChoice {
   unsigned splits = 1;
   /// Heads packed into the tiles of the schedule.
   unsigned packHeads = 1;
+  /// Whether memory bounds the launch, and without splits SMs would be idle.
+  bool fillsSms = false;
 };
 
 /// Returns how many CTAs share the KV blocks of a row block so that the best of
@@ -28,8 +30,9 @@ struct SplitChoice {
 /// within launchTolerance, if a hint is missing, or if the CTAs without splits
 /// fill the SMs, since the model was not measured for many waves. Among counts
 /// within the tolerance it takes the fewest or, if memory is the limit, the
-/// shortest blocks, since more CTAs come closer to that limit. There are no
-/// more splits than blocks, and only enough for a few waves of CTAs.
+/// shortest blocks, since more CTAs come closer to that limit; then it also
+/// prefers counts with which every SM has a CTA, or several in turn. There are
+/// no more splits than blocks, and only enough for a few waves of CTAs.
 SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
 
 /// The modeled clocks of a launch with that many splits, merge kernel included.
