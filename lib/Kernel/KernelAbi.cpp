@@ -31,6 +31,8 @@ fmha::kernelOperands(const schedule::Problem &problem) {
       operands.push_back({list.name, Kind::Pointer});
   if (problem.cuSeqlensQ)
     operands.push_back({"max_q_len", Kind::U32});
+  if (problem.blockTables)
+    operands.push_back({"max_pages", Kind::U32});
   // Packed queries have one batch.
   if (problem.isPart && !problem.cuSeqlensQ)
     operands.push_back({"batch", Kind::U32});
@@ -53,6 +55,8 @@ fmha::kernelParameters(const schedule::Problem &problem,
         parameters.push_back({std::string(row.name) + stride, Kind::U64});
   for (const char *extent : {"q_len", "kv_len", "q_heads", "kv_heads"})
     parameters.push_back({extent, Kind::U32});
+  if (problem.blockTables)
+    parameters.push_back({"pages", Kind::U32});
   if (problem.source2)
     parameters.push_back({"kv_len2", Kind::U32});
   for (unsigned n = 0; n < problem.captures.size(); ++n) {
@@ -92,5 +96,7 @@ std::optional<std::string> fmha::extentParameter(const std::string &operand,
   for (const Extents &one : all)
     if (operand == one.operand && (dimension == 1 || dimension == 2))
       return dimension == 1 ? one.length : one.heads;
+  if ((operand == "k" || operand == "v") && dimension == 0)
+    return "pages";
   return std::nullopt;
 }

@@ -226,7 +226,7 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
 unsigned KernelInfo::boxRows(unsigned operand) const {
   if (isProgram)
     return operand < programBoxes.size() ? programBoxes[operand] : 0;
-  return schedule::boxRows(schedule, schedule::Operand(operand));
+  return schedule::boxRows(problem, schedule, schedule::Operand(operand));
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Options/ProblemFlags.h"
+#include "FlagChecks.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Version.h"
 
@@ -28,6 +29,7 @@ static void forEachFlag(Flags &flags, Visit visit) {
 #define FMHA_ROW FMHA_FLAG
 #define FMHA_SWITCH FMHA_FLAG
 #define FMHA_LIST FMHA_FLAG
+#define FMHA_TABLE FMHA_FLAG
 #define FMHA_FLOAT_LIST FMHA_FLAG
 #include "fmha/Schedule/Model/Facts.def"
 #undef FMHA_FLAG
@@ -77,6 +79,7 @@ void ProblemFlags::add(FlagTable &table) {
   addWindow(table, "window-right", "keys after its own that a row sees",
             windowRight);
   addFacts(table);
+  addPages(table);
   addSource2(table);
   addScore(table);
   table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
@@ -167,10 +170,20 @@ void ProblemFlags::addFacts(FlagTable &table) {
     else
       table.addOptionalText(
           flag, "F.npy", help, [&fact](std::string text) { fact = text; },
-          !needsFiles);
+          !needsFiles || &fact == &blockTables);
   };
   forEachFlag(*this, add);
   table.addAlias("unnormalized", "unnormalised");
+}
+
+void ProblemFlags::addPages(FlagTable &table) {
+  table.addCount("page-size",
+                 "keys of a page, 1 to 256, a power of two; with block-tables",
+                 pageSize, 1, 256);
+  table.addWord("cache-layout", {"nhd", "hnd"},
+                "k and v with block-tables: [pages, size, heads, dim] "
+                "(default) or [pages, heads, size, dim]",
+                cacheLayout);
 }
 
 void ProblemFlags::addSource2(FlagTable &table) {
@@ -246,6 +259,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   forEachFlag(flags, [&](auto, auto, const auto &flag, auto there) {
     problem.*there = isSo(flag);
   });
+  problem.pageSize = unsigned(flags.pageSize.value_or(0));
   problem.outF32 = flags.outF32.value_or(false);
   problem.source2 = flags.hasSource2();
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
@@ -364,6 +378,9 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
   if (llvm::Error error = agree<uint64_t>(
           "head-dim-v", flags.headDimV, problem.headDimV, flags.input, number))
     return error;
+  if (llvm::Error error = agree<uint64_t>(
+          "page-size", flags.pageSize, problem.pageSize, flags.input, number))
+    return error;
   auto typeName = [](bool isF32) {
     return std::string(isF32 ? "f32" : "auto");
   };
@@ -403,32 +420,6 @@ static llvm::Error adoptExtents(ProblemFlags &flags, const KernelSpec &spec) {
     given = fixed;
   }
   return llvm::Error::success();
-}
-
-static llvm::Error checkView(const schedule::Problem &problem) {
-  if (!problem.vInK || problem.headDimV <= problem.headDim)
-    return llvm::Error::success();
-  return failure("--v-in-k: expected a --head-dim-v of at most the head dim, " +
-                 llvm::Twine(problem.headDim) + ", whose columns V is, got " +
-                 llvm::Twine(problem.headDimV));
-}
-
-/// Returns an error for lists or a mask of a second KV segment without one.
-static llvm::Error checkSource2(const ProblemFlags &flags) {
-  bool causal =
-      flags.source2Mask.value_or(schedule::Mask::None) != schedule::Mask::None;
-  if (flags.hasSource2() || !(flags.source2Lens || causal))
-    return llvm::Error::success();
-  return failure("--source2-" + llvm::Twine(causal ? "mask" : "lens") +
-                 ": expected a second KV segment with it, --source2-k=F.npy "
-                 "or --source2-len=N, got none");
-}
-
-static llvm::Error checkSoftcap(const ProblemFlags &flags) {
-  if (!flags.softcapApprox || flags.softcap)
-    return llvm::Error::success();
-  return failure("--softcap-approx: expected --softcap=X with it, whose tanh "
-                 "may be approximate, got none");
 }
 
 llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
@@ -484,11 +475,7 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
     return std::move(error);
   if (flags.input.empty()) {
     source.spec = specOf(flags);
-    if (llvm::Error error = checkView(source.spec.problem))
-      return std::move(error);
-    if (llvm::Error error = checkSource2(flags))
-      return std::move(error);
-    if (llvm::Error error = checkSoftcap(flags))
+    if (llvm::Error error = checkTogether(flags, source.spec.problem))
       return std::move(error);
     if (llvm::Error error = checkHeads(flags))
       return std::move(error);
@@ -514,6 +501,8 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
     return std::move(error);
   if (llvm::Error error = adoptExtents(flags, source.spec))
     return std::move(error);
+  if (source.spec.problem.pageSize)
+    flags.pageSize = source.spec.problem.pageSize;
   // The file does not give numbers of heads that it leaves dynamic.
   if (flags.qHeads && flags.kvHeads)
     if (llvm::Error error = checkHeads(flags))

@@ -194,12 +194,17 @@ KernelSpec specOf(AttentionOp op) {
   KernelSpec spec;
   spec.problem = op.getProblem();
   spec.scale = op.getScaleOrDefault();
-  if (!op.getCuSeqlensQ() && !op.getCuSeqlensK())
+  if (op.getBlockTables() && !op.getCuSeqlensQ())
+    spec.batch = fixed(AttentionOp::Batch, {q, o});
+  else if (!op.getCuSeqlensQ() && !op.getCuSeqlensK())
     spec.batch = fixed(AttentionOp::Batch, {q, k, v, o});
   else if (int64_t count = op.getSequenceCount(); !ShapedType::isDynamic(count))
     spec.batch = count;
   spec.qLen = fixed(AttentionOp::Length, {q, o});
   spec.kvLen = fixed(AttentionOp::Length, {k, v});
+  if (int64_t keys = op.getMaxKeys(); op.getBlockTables())
+    spec.kvLen = ShapedType::isDynamic(keys) ? std::nullopt
+                                             : std::optional<uint64_t>(keys);
   spec.qHeads = fixed(AttentionOp::Heads, {q, o});
   spec.kvHeads = fixed(AttentionOp::Heads, {k, v});
   if (op.getKey2())

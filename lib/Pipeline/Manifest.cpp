@@ -48,7 +48,7 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
   const schedule::Problem &problem = spec.problem;
   // The map then ends where a sequence does: include/fmha/Runtime/README.md.
   bool sequences = isQuery ? problem.cuSeqlensQ : problem.kvEndsPerSequence();
-  unsigned rows = schedule::boxRows(schedule, operand);
+  unsigned rows = schedule::boxRows(problem, schedule, operand);
   bool packed = isQuery && schedule.packHeads > 1;
   json::Array dims{isV ? "head_dim_v" : "head_dim"}, box{boxColumns};
   auto add = [&](const char *dim, unsigned extent) {
@@ -58,12 +58,15 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
   // Rows of a tile iterate over the heads of a group first.
   if (packed)
     add("group", schedule.packHeads);
-  const char *keys = name.ends_with('2') ? "kv_len2" : "kv_len";
+  bool inPages = !isQuery && problem.pageSize;
+  const char *keys = inPages               ? "page_size"
+                     : name.ends_with('2') ? "kv_len2"
+                                           : "kv_len";
   add(isQuery ? "q_len" : keys, packed ? rows / schedule.packHeads : rows);
   add(isQuery && !packed ? "q_heads" : "kv_heads", 1);
   // Packed queries have one batch, and a map at most five dimensions.
   if (!packed || !sequences)
-    add("batch", 1);
+    add(inPages ? "pages" : "batch", 1);
   json::Object map{{"name", name},
                    {"kind", "tensor_map"},
                    {"tensor", name},
@@ -229,6 +232,8 @@ static void addFeatures(const schedule::Problem &problem,
   for (const schedule::Fact &fact : schedule::facts)
     if (fact.isStated() && problem.*fact.there)
       manifest[fact.name] = true;
+  if (problem.pageSize)
+    manifest["page_size"] = problem.pageSize;
   if (schedule.packHeads > 1)
     manifest["pack_heads"] = schedule.packHeads;
   if (!problem.mask2.isFull())
@@ -407,6 +412,8 @@ static std::string command(const KernelSpec &spec,
   for (const schedule::Fact &fact : schedule::facts)
     if (fact.isStated() && problem.*fact.there)
       text += flagOf(fact);
+  if (problem.pageSize)
+    text += llvm::formatv(" --page-size={0}", problem.pageSize);
   if (!problem.mask2.isFull())
     text += " --source2-mask=" + std::string(stringify(problem.mask2.kind));
   text += maskFlags(problem.mask);

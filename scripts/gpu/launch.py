@@ -201,6 +201,9 @@ class Kernel:
                 values |= {f"{name}_stride_batch": batch, f"{name}_stride_head": head, f"{name}_stride_row": row}
         batch, row, head, _ = tensors["o"].strides
         values |= {"o_stride_batch": batch, "o_stride_row": row, "o_stride_head": head}
+        if "block_tables" in tensors:
+            pages = tensors["block_tables"].shape[1]
+            values |= {"max_pages": pages, "pages": k.shape[0], "kv_len": pages * k.shape[1]}
         if "k2" in tensors:
             values["kv_len2"] = tensors["k2"].shape[1]
         values |= more
@@ -221,11 +224,12 @@ class Kernel:
     def tensor_map(self, parameter, tensor, values):
         """The 128 bytes of a CUtensorMap: dims from the innermost one, each with the tensor's own stride."""
         batch, row, head, _ = (s * ITEM_BYTES[parameter["dtype"]] for s in tensor.strides)
-        strides = {"group": head, "kv_heads": head, "q_heads": head, "batch": batch}
+        strides = {"group": head, "kv_heads": head, "q_heads": head, "batch": batch, "pages": batch}
         if "group" in parameter["dims"]:
             strides["kv_heads"] = head * values["group"]
-        strides |= {"q_len": row, "kv_len": row, "kv_len2": row}
+        strides |= {"q_len": row, "kv_len": row, "kv_len2": row, "page_size": row}
         extents = dict(values, head_dim=tensor.shape[3], head_dim_v=tensor.shape[3], batch=tensor.shape[0])
+        extents |= {"pages": tensor.shape[0], "page_size": tensor.shape[1]}
         dims = [max(extents[name], 1) for name in parameter["dims"]]
         steps = [strides[name] for name in parameter["dims"][1:]]
         box, address = list(parameter["box"]), tensor.address

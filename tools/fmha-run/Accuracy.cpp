@@ -57,6 +57,7 @@ void addSecond(const HostProblem &host, const KernelSpec &spec,
 
 /// An array widened to float, with its strides.
 struct Widened {
+  Widened() = default;
   explicit Widened(const HostArray &array) : values(array.floats()) {
     tensor = {values.data(), array.view.strides};
   }
@@ -64,14 +65,43 @@ struct Widened {
   reference::Tensor tensor;
 };
 
+/// Gathers the rows of a cache of pages, as a dense tensor [batch, kv_len,
+/// heads, dim]. Rows that no sequence has are 0.
+Widened gather(const HostArray &cache, const HostProblem &host) {
+  const auto &dims = cache.view.dims;
+  const Lists &lists = host.lists;
+  Widened dense;
+  dense.tensor.strides = runtime::denseStrides(
+      {host.shape.batch, host.shape.kvLen, dims[2], dims[3]},
+      runtime::Layout::BSHD);
+  dense.values.resize(host.shape.batch * dense.tensor.strides[0]);
+  for (int64_t b = 0; b < host.shape.batch; ++b)
+    for (int64_t j = 0; j < (*lists.kvLens)[b]; ++j) {
+      int64_t page = (*lists.blockTables)[b * lists.maxPages + j / dims[1]];
+      for (int64_t h = 0; h < dims[2]; ++h)
+        for (int64_t d = 0; d < dims[3]; ++d)
+          dense.values[b * dense.tensor.strides[0] +
+                       j * dense.tensor.strides[1] +
+                       h * dense.tensor.strides[2] + d] =
+              cache.at(page, j % dims[1], h, d);
+    }
+  dense.tensor.data = dense.values.data();
+  return dense;
+}
+
+Widened keysOf(const HostArray &array, const HostProblem &host) {
+  return host.lists.blockTables ? gather(array, host) : Widened(array);
+}
+
 } // namespace
 
 reference::Result referenceOf(const HostProblem &problem,
                               const KernelSpec &spec) {
-  Widened q(problem.q), k(problem.k), v(problem.v);
-  Widened k2(problem.k2), v2(problem.v2);
   // A view has K's strides and no memory of its own.
   bool isView = spec.problem.vInK;
+  Widened q(problem.q), k = keysOf(problem.k, problem);
+  Widened v = isView ? Widened() : keysOf(problem.v, problem);
+  Widened k2(problem.k2), v2(problem.v2);
   reference::Problem wanted = problemOf(problem, spec);
   if (problem.hasSource2)
     addSecond(problem, spec, k2.tensor, isView ? k2.tensor : v2.tensor, wanted);

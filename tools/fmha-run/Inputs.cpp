@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <random>
 #include <unistd.h>
 
@@ -147,6 +148,13 @@ void adopt(NpyArray file, const std::string &layout, bool isPacked,
       *targets[i] = uint64_t(file.shape[i]);
 }
 
+/// Returns the layout of k and v: that of caches if they have pages.
+std::string layoutOfKeys(const ProblemFlags &flags) {
+  if (!flags.blockTables)
+    return flags.layout;
+  return flags.cacheLayout == "nhd" ? "bshd" : "bhsd";
+}
+
 /// Checks that the memory suffices: arrays, device copies and the reference
 /// take about 40 bytes per element.
 llvm::Error checkMemory(const Shape &shape) {
@@ -166,6 +174,9 @@ llvm::Error checkMemory(const Shape &shape) {
   Wide bytes = 40 * (elements(shape.qHeads, shape.qLen) +
                      elements(shape.kvHeads, shape.kvLen) +
                      elements(shape.kvHeads, shape.kvLen2));
+  // Sequences may share pages, and a cache may have more than they own.
+  Wide rows = Wide(shape.pages) * Wide(shape.pageSize) * Wide(shape.kvHeads);
+  bytes += 40 * std::min(rows, Wide(limit)) * (shape.headDim + shape.headDimV);
   Wide memory = Wide(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   if (bytes <= memory)
     return llvm::Error::success();
@@ -194,6 +205,7 @@ llvm::Expected<Shape> shapeOf(const ProblemFlags &flags,
   shape.kvLen = int64_t(flags.kvLen.value_or(shape.qLen));
   shape.headDim = spec.headDim;
   shape.headDimV = spec.headDimV;
+  shape.pageSize = spec.pageSize;
   if (spec.source2)
     shape.kvLen2 = int64_t(flags.source2Len.value_or(shape.kvLen));
   if (llvm::Error error = checkLength("source2-len", uint64_t(shape.kvLen2)))
@@ -246,6 +258,8 @@ AttentionTensors HostProblem::tensors() const {
     tensors.v2 = v2.view;
     tensors.source2Lens = lists.source2Lens;
   }
+  tensors.blockTables = lists.blockTables;
+  tensors.maxPages = lists.maxPages;
   const std::pair<const std::optional<std::vector<float>> &,
                   std::optional<Tensor4> &>
       rows[] = {{lse, tensors.lse},
@@ -302,15 +316,20 @@ void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
   std::optional<uint64_t> headDim = flags.headDim, headDimV = flags.headDimV;
   bool packedQ = flags.cuSeqlensQ.has_value();
   bool packedK = flags.cuSeqlensK.has_value();
+  bool inPages = flags.blockTables.has_value();
+  // The first two extents of a cache are pages and rows of a page.
+  std::optional<uint64_t> pages, rows;
+  auto adoptKeys = [&](const NpyArray &file, std::optional<uint64_t> &dim) {
+    adopt(file, layoutOfKeys(flags), packedK, inPages ? &pages : &flags.batch,
+          inPages ? &rows : &flags.kvLen, &flags.kvHeads, &dim);
+  };
   if (files.q)
     adopt(*files.q, flags.layout, packedQ, &flags.batch, &flags.qLen,
           &flags.qHeads, &headDim);
   if (files.k)
-    adopt(*files.k, flags.layout, packedK, &flags.batch, &flags.kvLen,
-          &flags.kvHeads, &headDim);
+    adoptKeys(*files.k, headDim);
   if (files.v)
-    adopt(*files.v, flags.layout, packedK, &flags.batch, &flags.kvLen,
-          &flags.kvHeads, &headDimV);
+    adoptKeys(*files.v, headDimV);
   for (auto [file, dim] :
        {std::pair(&files.k2, &headDim), {&files.v2, &headDimV}})
     if (*file)
@@ -322,6 +341,20 @@ void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
     return;
   flags.headDim = headDim;
   flags.headDimV = headDimV;
+}
+
+/// Fills rows of a cache that no sequence has with NaN.
+static void fillUnusedRows(HostArray &array, const AttentionTensors &tensors) {
+  const auto &dims = array.view.dims;
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> used(dims[0]);
+  for (int64_t n = 0; n < sequenceCount(tensors); ++n)
+    for (int64_t j = 0; j < (*tensors.kvLens)[n]; j += dims[1]) {
+      int64_t entry = n * tensors.maxPages + j / dims[1];
+      used[(*tensors.blockTables)[entry]].push_back(
+          {0, (*tensors.kvLens)[n] - j});
+    }
+  for (int64_t page = 0; page < dims[0]; ++page)
+    fillGaps(array, page, used[page]);
 }
 
 /// Fills rows outside of all sequences with NaN, since they must not matter.
@@ -341,6 +374,13 @@ static void fillUnused(HostProblem &problem, const schedule::Problem &spec,
     keys2.push_back(keys2Of(tensors, n));
   }
   fill(problem.q, spec.cuSeqlensQ, !files.q, queries);
+  if (spec.blockTables) {
+    if (!files.k)
+      fillUnusedRows(problem.k, tensors);
+    if (!files.v && !spec.vInK)
+      fillUnusedRows(problem.v, tensors);
+    return;
+  }
   fill(problem.k, spec.cuSeqlensK, !files.k, keys);
   fill(problem.v, spec.cuSeqlensK, !files.v && !spec.vInK, keys);
   if (!spec.source2)
@@ -362,14 +402,15 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
     int64_t length, heads, dim;
     const std::optional<NpyArray> &file;
     std::string path;
+    bool isCache = false;
   };
   const Input inputs[] = {
       {problem.q, spec.cuSeqlensQ, shape.qLen, shape.qHeads, shape.headDim,
        files.q, flags.q},
       {problem.k, spec.cuSeqlensK, shape.kvLen, shape.kvHeads, shape.headDim,
-       files.k, flags.k},
+       files.k, flags.k, spec.blockTables},
       {problem.v, spec.cuSeqlensK, shape.kvLen, shape.kvHeads, shape.headDimV,
-       files.v, flags.v},
+       files.v, flags.v, spec.blockTables},
       {problem.k2, false, shape.kvLen2, shape.kvHeads, shape.headDim, files.k2,
        flags.problem.source2K.value_or("")},
       {problem.v2, false, shape.kvLen2, shape.kvHeads, shape.headDimV, files.v2,
@@ -379,13 +420,16 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
     bool isV = &input.array == &problem.v || &input.array == &problem.v2;
     if ((spec.vInK && isV) || (!spec.source2 && stream > 2))
       continue;
-    input.array = allocate({input.isPacked ? 1 : shape.batch, input.length,
-                            input.heads, input.dim},
-                           layout, type, input.isPacked);
+    std::string order = input.isCache ? layoutOfKeys(flags.problem) : layout;
+    std::array<int64_t, 4> dims = {input.isPacked ? 1 : shape.batch,
+                                   input.length, input.heads, input.dim};
+    if (input.isCache)
+      dims = {shape.pages, shape.pageSize, input.heads, input.dim};
+    input.array = allocate(dims, order, type, input.isPacked);
     if (!input.file)
       fillRandom(input.array, flags.seed.value_or(0), uint32_t(stream));
     else if (llvm::Error error =
-                 fillFromFile(input.array, *input.file, input.path, layout))
+                 fillFromFile(input.array, *input.file, input.path, order))
       return error;
   }
   if (spec.vInK)
@@ -420,6 +464,41 @@ static llvm::Error checkScores(const HostProblem &problem) {
       longest(problem.lists.cuSeqlensK, problem.shape.kvLen));
 }
 
+/// Sets the pages of the caches, and makes a table if no file has one: a random
+/// permutation of a few pages more than there are entries.
+static void choosePages(HostProblem &problem, const InputFiles &files,
+                        uint64_t seed) {
+  Shape &shape = problem.shape;
+  Lists &lists = problem.lists;
+  auto ceilDiv = [&](int64_t keys) {
+    return (keys + shape.pageSize - 1) / shape.pageSize;
+  };
+  if (!lists.blockTables) {
+    lists.maxPages = ceilDiv(shape.kvLen);
+    std::vector<int32_t> pages(shape.batch * lists.maxPages + 5);
+    std::iota(pages.begin(), pages.end(), 0);
+    constexpr uint32_t stream = 5;
+    std::seed_seq sequence{uint32_t(seed), uint32_t(seed >> 32), stream};
+    std::mt19937_64 engine(sequence);
+    for (size_t n = pages.size(); n > 1; --n)
+      std::swap(pages[n - 1], pages[engine() % n]);
+    shape.pages = int64_t(pages.size());
+    pages.resize(shape.batch * lists.maxPages);
+    lists.blockTables = std::move(pages);
+  } else if (!files.k && lists.kvLens) {
+    // Entries after the last key of a sequence may be anything.
+    for (auto [b, keys] : llvm::enumerate(*lists.kvLens))
+      for (int64_t n = 0; n < std::min(ceilDiv(keys), lists.maxPages); ++n) {
+        size_t entry = b * lists.maxPages + n;
+        if (entry < lists.blockTables->size())
+          shape.pages = std::max<int64_t>(
+              shape.pages, int64_t((*lists.blockTables)[entry]) + 1);
+      }
+  }
+  if (files.k && !files.k->shape.empty())
+    shape.pages = files.k->shape[0];
+}
+
 llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
                                         const schedule::Problem &spec,
                                         const InputFiles &files) {
@@ -439,7 +518,12 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
     return failure("'" + (files.v ? flags.v : *flags.problem.source2V) +
                    "': expected no file for v, which is the "
                    "first columns of k (v-in-k); leave --v out");
-  if (llvm::Error error = checkLists(files.lists, spec))
+  if (spec.blockTables) {
+    choosePages(problem, files, flags.seed.value_or(0));
+    if (llvm::Error error = checkMemory(problem.shape))
+      return std::move(error);
+  }
+  if (llvm::Error error = checkLists(problem.lists, spec))
     return std::move(error);
   if (llvm::Error error = fillInputs(problem, flags, spec, files))
     return std::move(error);

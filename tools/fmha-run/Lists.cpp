@@ -16,10 +16,12 @@ namespace fmha::tools {
 
 using namespace runtime;
 
+/// Reads a list into `target`, or with `shape` a matrix and its shape.
 template <typename Number>
 static llvm::Error readList(const std::optional<std::string> &path,
                             llvm::StringRef flag, NpyType type,
-                            std::optional<std::vector<Number>> &target) {
+                            std::optional<std::vector<Number>> &target,
+                            std::vector<int64_t> *shape = nullptr) {
   if (!path)
     return llvm::Error::success();
   if (path->empty())
@@ -27,13 +29,17 @@ static llvm::Error readList(const std::optional<std::string> &path,
   auto array = readNpy(*path);
   if (!array)
     return array.takeError();
-  if (array->type != type || array->shape.size() != 1)
-    return failure("'" + *path + "': expected a list of " + nameOf(type) +
+  size_t rank = shape ? 2 : 1;
+  if (array->type != type || array->shape.size() != rank)
+    return failure("'" + *path + "': expected a " +
+                   (shape ? "matrix" : "list") + " of " + nameOf(type) +
                    ", got " + nameOf(array->type) + " " +
                    formatShape(array->shape));
   std::vector<Number> &list = target.emplace(array->elementCount());
   if (!list.empty())
     std::memcpy(list.data(), array->data.data(), list.size() * sizeof(Number));
+  if (shape)
+    *shape = array->shape;
   return llvm::Error::success();
 }
 
@@ -53,6 +59,13 @@ llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
   if (llvm::Error error =
           readList(flags.sink, "sink", NpyType::F32, lists.sink))
     return std::move(error);
+  if (!flags.blockTables || flags.blockTables->empty())
+    return lists;
+  std::vector<int64_t> shape;
+  if (llvm::Error error = readList(flags.blockTables, "block-tables",
+                                   NpyType::I32, lists.blockTables, &shape))
+    return std::move(error);
+  lists.maxPages = shape[1];
   return lists;
 }
 
@@ -68,6 +81,13 @@ void Lists::adoptExtents(ProblemFlags &flags) const {
   };
   packed(cuSeqlensQ, flags.qLen);
   packed(cuSeqlensK, flags.kvLen);
+  // Without --kv-len the longest sequence, or that of the table, decides.
+  if (flags.pageSize && !flags.kvLen && kvLens) {
+    int64_t most = maxPages * int64_t(*flags.pageSize);
+    for (int32_t keys : *kvLens)
+      most = std::max<int64_t>(most, keys);
+    flags.kvLen = uint64_t(most);
+  }
   for (const auto *lengths : {&kvLens, &source2Lens})
     if (*lengths && !flags.batch)
       flags.batch = (*lengths)->size();
@@ -88,7 +108,8 @@ llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem) {
       {"cu-seqlens-q", problem.cuSeqlensQ, lists.cuSeqlensQ.has_value()},
       {"cu-seqlens-k", problem.cuSeqlensK, lists.cuSeqlensK.has_value()},
       {"sink", problem.sink, lists.sink.has_value()},
-      {"source2-lens", problem.source2Lens, lists.source2Lens.has_value()}};
+      {"source2-lens", problem.source2Lens, lists.source2Lens.has_value()},
+      {"block-tables", problem.blockTables, lists.blockTables.has_value()}};
   for (auto [flag, wanted, given] : all)
     if (wanted && !given)
       return failure("expected --" + flag +

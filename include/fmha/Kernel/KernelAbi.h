@@ -41,16 +41,18 @@ struct KernelParameter {
 /// Returns the operands of the kernel at the levels of tiles: q, k, v, o as
 /// tensor maps, or o as a pointer if it is in f32; k2 and v2 if there is a
 /// second KV segment; lse, row_max, row_sum, kv_lens, cu_seqlens_q,
-/// cu_seqlens_k, sink and source2_lens as pointers, if the problem has them;
-/// the number max_q_len if there is cu_seqlens_q; the number batch if the
-/// kernel writes splits of queries that are not packed; then capture0,
-/// capture1, ... as pointers.
+/// cu_seqlens_k, sink, source2_lens and block_tables as pointers, if the
+/// problem has them; the number max_q_len if there is cu_seqlens_q; the number
+/// max_pages, the length of a row of block_tables, if there are pages; the
+/// number batch if the kernel writes splits of queries that are not packed;
+/// then capture0, capture1, ... as pointers.
 std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 
 /// Returns all parameters of the kernel: the operands; the strides of batch,
 /// row and head of an output in f32, and those of batch, head and row of LSE,
-/// row_max and row_sum, in elements; q_len, kv_len, q_heads, kv_heads, and
-/// kv_len2 if there is a second KV segment; the extents of each capture,
+/// row_max and row_sum, in elements; q_len, kv_len, q_heads, kv_heads; pages,
+/// the number of pages of the caches, if they have pages; kv_len2 if there is a
+/// second KV segment; the extents of each capture,
 /// capture0_size0, ..., and its strides in elements, capture0_stride0, ...,
 /// without the last one, which is 1. If the number of output tiles does not
 /// follow from the grid, then comes that number, `tiles`, and after it, if CTAs
@@ -66,7 +68,7 @@ parameterIndex(const std::vector<KernelParameter> &parameters,
 
 /// Returns the name of the parameter for extent `dimension` ([batch, length,
 /// heads, dim]) of the operand with that name (q, k, v, o, k2, v2), if there is
-/// one.
+/// one. Only kernels with pages have the batch of k and v, the number of pages.
 std::optional<std::string> extentParameter(const std::string &operand,
                                            unsigned dimension);
 

@@ -31,12 +31,15 @@ struct ProblemFlags {
   std::optional<int64_t> windowLeft, windowRight;
   std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
   std::optional<uint64_t> headDim, headDimV;
+  /// The keys of a page of a cache, with --block-tables.
+  std::optional<uint64_t> pageSize;
   std::optional<double> scale;
   /// Facts with a flag, true or false. Those with a list have the name of its
   /// file, or an empty name if only the kernel is described.
 #define FMHA_ROW(member, ...) std::optional<bool> member;
 #define FMHA_SWITCH(member, ...) std::optional<bool> member;
 #define FMHA_LIST(member, ...) std::optional<std::string> member;
+#define FMHA_TABLE(member, ...) std::optional<std::string> member;
 #define FMHA_FLOAT_LIST(member, ...) std::optional<std::string> member;
 #include "fmha/Schedule/Model/Facts.def"
   /// Whether the output is f32 instead of `dtype`.
@@ -52,6 +55,8 @@ struct ProblemFlags {
   bool softcapApprox = false;
   std::optional<std::string> alibi, bias, maskFile;
   std::string layout = "bshd";
+  /// The order of the dimensions of caches of pages.
+  std::string cacheLayout = "nhd";
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.
   std::string schedule;
@@ -63,6 +68,7 @@ struct ProblemFlags {
 
 private:
   void addFacts(FlagTable &table);
+  void addPages(FlagTable &table);
   void addSource2(FlagTable &table);
   void addScore(FlagTable &table);
   void addWindow(FlagTable &table, llvm::StringRef name,

@@ -59,6 +59,10 @@ struct CaptureData {
 /// written. cuSeqlensK has the same for k and v. k2 [sequences, kv_len2,
 /// kv_heads, head_dim] and v2 are the second KV segment if the kernel has one,
 /// and source2Lens has its number of keys per sequence.
+///
+/// With blockTables, k and v are caches of pages, [pages, page_size, kv_heads,
+/// dim]. Each sequence has a row of `maxPages` entries: key j is row j mod
+/// page_size of the page that entry j / page_size names. kvLens is then given.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;
@@ -70,6 +74,13 @@ struct AttentionTensors {
   std::optional<Tensor4> k2 = std::nullopt, v2 = std::nullopt;
   std::optional<std::vector<int32_t>> source2Lens = std::nullopt;
   std::optional<Tensor4> rowMax = std::nullopt, rowSum = std::nullopt;
+  std::optional<std::vector<int32_t>> blockTables = std::nullopt;
+  int64_t maxPages = 0;
+
+  /// Returns the number of keys that a sequence of k may have.
+  int64_t maxKeys() const {
+    return blockTables ? maxPages * k.dims[1] : k.dims[1];
+  }
 };
 
 /// Returns an error if varlen metadata, or an entry of it, does not fit the
@@ -79,7 +90,8 @@ llvm::Error checkSequences(const AttentionTensors &tensors);
 /// size of q.
 int64_t sequenceCount(const AttentionTensors &tensors);
 /// Returns the rows [first, second) of q, or of k and v, that belong to
-/// sequence n. The varlen metadata must have passed checkProblem().
+/// sequence n; with pages the rows of k and v are counted over its pages. The
+/// varlen metadata must have passed checkProblem().
 std::pair<int64_t, int64_t> queriesOf(const AttentionTensors &tensors,
                                       int64_t n);
 std::pair<int64_t, int64_t> keysOf(const AttentionTensors &tensors, int64_t n);

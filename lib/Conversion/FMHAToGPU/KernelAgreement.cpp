@@ -29,7 +29,8 @@ NamedOperands fmha::operandsOf(AttentionOp op) {
           {TensorName::Sink, op.getSink()},
           {TensorName::K2, op.getKey2()},
           {TensorName::V2, op.getValue2()},
-          {TensorName::Source2Lens, op.getSource2Lens()}};
+          {TensorName::Source2Lens, op.getSource2Lens()},
+          {TensorName::BlockTables, op.getBlockTables()}};
 }
 
 NamedOperands fmha::operandsOf(MergeOp op) {
@@ -118,6 +119,8 @@ LogicalResult fmha::checkAgreement(AttentionOp op,
        text(uint64_t(manifest.headDim))},
       {"head_dim_v", text(uint64_t(problem.headDimV)),
        text(uint64_t(manifest.headDimV))},
+      {"page_size", text(uint64_t(problem.pageSize)),
+       text(uint64_t(manifest.pageSize))},
       {"mask", text(stringify(problem.mask.kind)), manifest.mask},
       {"window_left", text(problem.mask.left), text(manifest.windowLeft)},
       {"window_right", text(problem.mask.right), text(manifest.windowRight)},

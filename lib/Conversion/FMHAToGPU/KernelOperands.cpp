@@ -24,6 +24,7 @@ static NamedValues namesOf(AttentionOp op) {
           {"'cu_seqlens_q'", op.getCuSeqlensQ()},
           {"'cu_seqlens_k'", op.getCuSeqlensK()},
           {"'source2_lens'", op.getSource2Lens()},
+          {"'block_tables'", op.getBlockTables()},
           {"'sink'", op.getSink()},
           {"'output'", op.getOutput()},
           {"'lse'", op.getLse()},

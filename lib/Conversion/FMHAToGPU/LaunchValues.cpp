@@ -55,7 +55,13 @@ Value LaunchValues::compute(RunValue which) {
   case RunValue::QHeads:
     return view(rows).sizes[2];
   case RunValue::KvLen:
+    if (has(TensorName::BlockTables))
+      return math.mul(value(RunValue::MaxPages), view(TensorName::K).sizes[1]);
     return view(TensorName::K).sizes[1];
+  case RunValue::MaxPages:
+    return view(TensorName::BlockTables).sizes[1];
+  case RunValue::Pages:
+    return view(TensorName::K).sizes[0];
   case RunValue::KvLen2:
     return view(TensorName::K2).sizes[1];
   case RunValue::KvHeads:
@@ -151,6 +157,7 @@ std::pair<Value, Value> LaunchValues::mapDim(MapDim dim, TensorName name) {
   case MapDim::QLen:
   case MapDim::KvLen:
   case MapDim::KvLen2:
+  case MapDim::PageSize:
     return {tensor.sizes[1], tensor.strides[1]};
   case MapDim::QHeads:
     return {tensor.sizes[2], tensor.strides[2]};
@@ -163,6 +170,7 @@ std::pair<Value, Value> LaunchValues::mapDim(MapDim dim, TensorName name) {
   case MapDim::Group:
     return {value(RunValue::Group), tensor.strides[2]};
   case MapDim::Batch:
+  case MapDim::Pages:
     return {tensor.sizes[0], tensor.strides[0]};
   }
   llvm_unreachable("every dimension is listed");

@@ -67,13 +67,17 @@ static FunctionType kernelType(AttentionOp op) {
       return MemRefType::get({dyn}, Float32Type::get(ctx));
     if (operand.kind == KernelParameter::Kind::Pointer && operand.name != "o")
       return MemRefType::get({dyn}, IntegerType::get(ctx, 32));
+    bool isCache =
+        problem.pageSize && (operand.name == "k" || operand.name == "v");
     bool isValue =
         operand.name == "v" || operand.name == "o" || operand.name == "v2";
-    return dynamicMemref(
-        ctx, {dyn, dyn, dyn, isValue ? op.getHeadDimV() : op.getHeadDim()},
-        operand.name == "o" && problem.outF32 ? Float32Type::get(ctx)
-                                              : op.getElementType(),
-        /*contiguous=*/true);
+    return dynamicMemref(ctx,
+                         {dyn, isCache ? int64_t(problem.pageSize) : dyn, dyn,
+                          isValue ? op.getHeadDimV() : op.getHeadDim()},
+                         operand.name == "o" && problem.outF32
+                             ? Float32Type::get(ctx)
+                             : op.getElementType(),
+                         /*contiguous=*/true);
   };
   SmallVector<Type> inputs;
   for (const KernelParameter &operand : kernelOperands(problem))

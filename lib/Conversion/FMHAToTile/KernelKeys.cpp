@@ -39,6 +39,10 @@ KeyViews KeyBlocks::view(const Sequence &keys, Value isSecond) {
   place.head = at.kvHead;
   place.start = keys.start;
   place.length = keys.length;
+  if (keys.entry) {
+    place.pages = k.operand("block_tables");
+    place.entry = keys.entry;
+  }
   place.second = isSecond;
   auto viewAt = [&](Argument tensor, const char *other, Value column) {
     place.other = isSecond ? k.operand(other) : Value();

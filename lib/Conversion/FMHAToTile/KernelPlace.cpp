@@ -31,7 +31,7 @@ static Value clamp(KernelContext &k, Value number, Value least, Value most) {
 ///   length = clamp(lengths[b], 0, end - start)
 static Sequence buildSequence(KernelContext &k, Value extent, Value batch,
                               Value starts, Value lengths) {
-  Sequence made{batch, Value(), extent};
+  Sequence made{batch, Value(), extent, Value()};
   if (!starts && !lengths)
     return made;
   Value zero = k.index(0);
@@ -47,6 +47,35 @@ static Sequence buildSequence(KernelContext &k, Value extent, Value batch,
     made.length = clamp(k, buildEntry(k, lengths, batch), zero, made.length);
   }
   return made;
+}
+
+/// Builds the keys of one sequence in pages: those of all its entries of
+/// block_tables at most.
+///
+///   entry = b * max_pages
+///   length = clamp(lengths[b], 0, max_pages * page_size)
+/// There are none if the cache has no page, so that nothing is read there.
+static Sequence buildPages(KernelContext &k, Value batch) {
+  Value pages = arith::IndexCastUIOp::create(k.b, k.b.getIndexType(),
+                                             k.operand("max_pages"));
+  Value isEmpty =
+      arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
+                            k.extent(Key, AttentionOp::Batch), k.index(0));
+  Value most = k.make<arith::MulIOp>(pages, k.index(k.problem.pageSize));
+  most = arith::SelectOp::create(k.b, isEmpty, k.index(0), most);
+  Sequence made;
+  made.entry = k.make<arith::MulIOp>(batch, pages);
+  made.length =
+      clamp(k, buildEntry(k, k.operand("kv_lens"), batch), k.index(0), most);
+  return made;
+}
+
+/// Builds the keys of the sequence of a CTA in the first KV segment.
+static Sequence buildKeys(KernelContext &k, Value extent, Value batch) {
+  if (k.problem.blockTables)
+    return buildPages(k, batch);
+  return buildSequence(k, extent, batch, k.operand("cu_seqlens_k"),
+                       k.operand("kv_lens"));
 }
 
 namespace {
@@ -309,8 +338,7 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   at.sequence = batch;
   at.queries =
       buildSequence(k, queryRows, batch, k.operand("cu_seqlens_q"), Value());
-  at.keys = buildSequence(k, keyRows, batch, k.operand("cu_seqlens_k"),
-                          k.operand("kv_lens"));
+  at.keys = buildKeys(k, keyRows, batch);
   at.outputBatch = buildOutputBatch(k, at);
   Value first = k.make<arith::MulIOp>(rowBlock, k.index(rowsPerCta));
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)

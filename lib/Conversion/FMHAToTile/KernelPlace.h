@@ -17,6 +17,8 @@ namespace fmha {
 /// or `length` rows from `start` on. All values are of type index.
 struct Sequence {
   mlir::Value batch, start, length;
+  /// The first entry of the sequence in block_tables; null without pages.
+  mlir::Value entry;
 };
 
 /// The keys of the second KV segment for a CTA. In the loop its blocks follow

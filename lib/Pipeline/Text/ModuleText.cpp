@@ -24,10 +24,13 @@ static std::string viewOfKey(const schedule::Problem &problem,
     text += llvm::formatv("  %c{2}{0} = arith.constant {0} : index\n"
                           "  %n{2}{0} = memref.dim %k{2}, %c{2}{0} : {1}\n",
                           n, key, source);
+  // The rows of a page are static.
+  std::string rows = problem.pageSize ? std::to_string(problem.pageSize)
+                                      : llvm::formatv("%n{0}1", source).str();
   return text + llvm::formatv("  %v{3} = memref.subview %k{3}[0, 0, 0, 0] "
-                              "[%n{3}0, %n{3}1, %n{3}2, {0}] [1, 1, 1, 1]\n"
+                              "[%n{3}0, {4}, %n{3}2, {0}] [1, 1, 1, 1]\n"
                               "      : {1} to {2}\n",
-                              problem.headDimV, key, value, source)
+                              problem.headDimV, key, value, source, rows)
                     .str();
 }
 
@@ -75,10 +78,11 @@ listTexts(const schedule::Problem &problem) {
   for (const schedule::ListField &list : schedule::listFields) {
     if (!(problem.*list.there))
       continue;
-    const char *type = list.isFloat ? "f32" : "i32";
-    arguments += llvm::formatv("%{0}: memref<?x{1}>, ", list.name, type);
+    std::string type = list.rank == 2 ? "?x?x" : "?x";
+    type += list.isFloat ? "f32" : "i32";
+    arguments += llvm::formatv("%{0}: memref<{1}>, ", list.name, type);
     operands +=
-        llvm::formatv("      {0}(%{0} : memref<?x{1}>)\n", list.name, type);
+        llvm::formatv("      {0}(%{0} : memref<{1}>)\n", list.name, type);
   }
   return {arguments, operands};
 }
@@ -105,14 +109,17 @@ static RowTexts rowTexts(const schedule::Problem &problem) {
 
 std::string fmha::buildModule(const KernelSpec &spec) {
   const schedule::Problem &problem = spec.problem;
-  auto tensor = [&](unsigned headDim, const char *element) {
-    return llvm::formatv("memref<?x?x?x{0}x{1}, strided<[?, ?, ?, 1]>>",
-                         headDim, element)
+  auto tensor = [&](unsigned headDim, const char *element,
+                    unsigned length = 0) {
+    return llvm::formatv("memref<?x{2}x?x{0}x{1}, strided<[?, ?, ?, 1]>>",
+                         headDim, element,
+                         length ? std::to_string(length) : "?")
         .str();
   };
   const char *element = schedule::stringify(problem.dtype).data();
   std::string q = tensor(problem.headDim, element);
-  std::string v = tensor(problem.headDimV, element);
+  std::string k = tensor(problem.headDim, element, problem.pageSize);
+  std::string v = tensor(problem.headDimV, element, problem.pageSize);
   std::string o = tensor(problem.headDimV, problem.outF32 ? "f32" : element);
   RowTexts rows = rowTexts(problem);
   std::string attributes;
@@ -135,22 +142,22 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   if (!spec.schedule.empty())
     add("schedule = " + spec.schedule);
   auto [listArguments, lists] = listTexts(problem);
-  auto [arguments2, clause2, view2] = secondTexts(problem, q, v);
+  auto [arguments2, clause2, view2] = secondTexts(problem, k, v);
   listArguments = arguments2 + listArguments;
   lists = clause2 + lists;
   for (const ScoreOperand &read : scoreOperands(spec.score))
     listArguments += "%" + read.name + ": " + read.type + ", ";
   return llvm::formatv(
-             "func.func @attention(%q: {0}, %k: {0}, {6}{8}%o: {11}{2}) {{\n"
-             "{7}  fmha.attention ins(%q, %k, %v : {0}, {0}, {1})\n"
+             "func.func @attention(%q: {0}, %k: {13}, {6}{8}%o: {11}{2}) {{\n"
+             "{7}  fmha.attention ins(%q, %k, %v : {0}, {13}, {1})\n"
              "{9}      outs(%o{3} : {11}{4}){12}{5}{10}\n"
              "  return\n}\n",
              q, v, rows.arguments, rows.names, rows.types,
              attributes.empty() ? "" : " {" + attributes + "}",
              problem.vInK ? "" : "%v: " + v + ", ",
-             problem.vInK ? viewOfKey(problem, q, v, "") + view2 : "",
+             problem.vInK ? viewOfKey(problem, k, v, "") + view2 : "",
              listArguments, lists,
              scoreText(spec.score, problem.mask.isTopLeft(), problem.source2),
-             o, rows.clauses)
+             o, rows.clauses, k)
       .str();
 }

@@ -19,6 +19,8 @@ using launch::TensorName;
 /// The extents of a problem, taken from the tensors that define them.
 struct Extents {
   int64_t sequences, batch, qLen, qHeads, kBatch, kvLen, kvHeads, kvLen2;
+  /// Of a cache of pages: the entries of a sequence in block_tables.
+  int64_t maxPages = 0;
 };
 
 /// The tensors of one call, by name.
@@ -72,6 +74,10 @@ FmhaStatus checkLists(const Shapes &shapes, const Extents &all) {
                         {TensorName::CuSeqlensK, all.sequences + 1},
                         {TensorName::Source2Lens, all.sequences},
                         {TensorName::Sink, all.qHeads}};
+  if (FmhaStatus status =
+          shapes.expect(TensorName::BlockTables, {all.sequences, all.maxPages},
+                        "a row for each of the sequences of q"))
+    return status;
   for (auto [name, entries] : lists)
     if (FmhaStatus status = shapes.expect(
             name, {entries},
@@ -107,7 +113,10 @@ FmhaStatus checkLengths(const launch::Manifest &manifest, const Extents &all) {
 FmhaStatus checkRows(const launch::Manifest &manifest, const Shapes &shapes,
                      const Extents &all) {
   int64_t dim = manifest.headDim, dimV = manifest.headDimV;
-  int64_t kBatch = manifest.cuSeqlensK ? 1 : all.sequences;
+  int64_t kBatch = manifest.pageSize     ? all.kBatch
+                   : manifest.cuSeqlensK ? 1
+                                         : all.sequences;
+  int64_t kRows = manifest.pageSize ? manifest.pageSize : all.kvLen;
   struct Rows {
     TensorName name;
     std::array<int64_t, 4> wanted;
@@ -118,10 +127,12 @@ FmhaStatus checkRows(const launch::Manifest &manifest, const Shapes &shapes,
        {all.batch, all.qLen, all.qHeads, dim},
        "the kernel is compiled for that head dim"},
       {TensorName::K,
-       {kBatch, all.kvLen, all.kvHeads, dim},
-       "q sets the batch, and the kernel the head dim"},
+       {kBatch, kRows, all.kvHeads, dim},
+       manifest.pageSize
+           ? "the kernel is compiled for that page size and head dim"
+           : "q sets the batch, and the kernel the head dim"},
       {TensorName::V,
-       {kBatch, all.kvLen, all.kvHeads, dimV},
+       {kBatch, kRows, all.kvHeads, dimV},
        "it has the batch, length and heads of k and the kernel's head dim"},
       {TensorName::O,
        {all.batch, all.qLen, all.qHeads, dimV},
@@ -191,6 +202,8 @@ void setExtents(const Extents &all, launch::RunValues &values) {
   values[RunValue::Group] =
       all.kvHeads ? uint64_t(all.qHeads / all.kvHeads) : 0;
   values[RunValue::KvLen2] = uint64_t(all.kvLen2);
+  values[RunValue::MaxPages] = uint64_t(all.maxPages);
+  values[RunValue::Pages] = uint64_t(all.kBatch);
 }
 
 FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
@@ -205,6 +218,10 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
       return fail(FMHA_ERROR_SHAPE, "tensor 'cu_seqlens_q': expected one entry "
                                     "more than there are sequences, got none");
     all.sequences = sequencesOf(*starts);
+  }
+  if (const DLTensor *tables = shapes.find(TensorName::BlockTables)) {
+    all.maxPages = tables->shape[1];
+    all.kvLen = all.maxPages * manifest.pageSize;
   }
   if (manifest.source2)
     all.kvLen2 = extent(bound.view(TensorName::K2), 1);
@@ -282,7 +299,7 @@ FmhaStatus bindShapes(const FmhaModuleImpl &module,
       return status;
     if (role.form == Form::Rows || role.form == Form::Numbers)
       bound.view(role.tensor) = viewOf(role, *tensors[i]);
-    else if (role.form == Form::List)
+    else if (role.form == Form::List || role.form == Form::Table)
       bound.view(role.tensor).address = addressOf(*tensors[i]);
   }
   Shapes shapes(module, tensors);

@@ -70,6 +70,8 @@ std::string dimensions(const TensorRole &role) {
   constexpr const char *numbers[] = {"parts", "batch", "heads", "length"};
   if (role.form == Form::List)
     return "[entries]";
+  if (role.form == Form::Table)
+    return "[sequences, entries]";
   if (role.form == Form::Capture)
     return std::to_string(role.rank) + " dimensions";
   bool isRows = role.form == Form::Rows;
@@ -112,6 +114,14 @@ TensorRole listOf(TensorName name) {
   return role;
 }
 
+/// Returns the role of a dense matrix of 32-bit integers.
+TensorRole tableOf(TensorName name) {
+  TensorRole role = listOf(name);
+  role.form = Form::Table;
+  role.rank = 2;
+  return role;
+}
+
 TensorRole outputOf(TensorRole role) {
   role.isOutput = true;
   return role;
@@ -147,6 +157,8 @@ TensorRole roleOf(TensorName name, const launch::Manifest &manifest) {
         !(manifest.combine && takesStrideOfRows(*manifest.combine, name));
     return role;
   }
+  case TensorName::BlockTables:
+    return tableOf(name);
   default:
     return listOf(name);
   }
@@ -306,6 +318,9 @@ static FmhaStatus checkStride(const TensorRole &role, const DLTensor &tensor,
     return reject(FMHA_ERROR_STRIDES, role,
                   "strides from 0 to less than 2^40 bytes" + got() +
                       "; copy it to a dense tensor");
+  if (role.form == Form::Table && stride != tensor.shape[1])
+    return reject(FMHA_ERROR_STRIDES, role,
+                  "rows without gaps" + got() + "; copy it to a dense tensor");
   if (bytes % role.alignment)
     return reject(FMHA_ERROR_STRIDES, role,
                   "strides that are multiples of " +

@@ -23,6 +23,8 @@ enum class Form {
   /// batch, heads, length; with parts and packed sequences as above.
   Numbers,
   List,
+  /// [sequences, entries], dense.
+  Table,
   Capture,
 };
 

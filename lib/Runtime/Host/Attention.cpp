@@ -163,7 +163,7 @@ llvm::Error checkLengths(const Manifest &manifest,
                                        : " (2^31 - 512)";
   const std::pair<llvm::StringLiteral, int64_t> lengths[] = {
       {"q_len", tensors.q.dims[1]},
-      {"kv_len", tensors.k.dims[1]},
+      {"kv_len", tensors.maxKeys()},
       {"kv_len2", tensors.k2 ? tensors.k2->dims[1] : 0}};
   for (const auto &[name, length] : lengths)
     if (length > most)
@@ -207,7 +207,9 @@ RunValues extentsOf(const AttentionTensors &tensors) {
   values[RunValue::Batch] = sequenceCount(tensors);
   values[RunValue::QLen] = q[1];
   values[RunValue::MaxQLen] = longestQueries(tensors);
-  values[RunValue::KvLen] = k[1];
+  values[RunValue::KvLen] = tensors.maxKeys();
+  values[RunValue::MaxPages] = tensors.maxPages;
+  values[RunValue::Pages] = k[0];
   values[RunValue::QHeads] = q[2];
   values[RunValue::KvHeads] = k[2];
   values[RunValue::Group] = k[2] ? q[2] / k[2] : 0;
@@ -221,7 +223,7 @@ struct DeviceTensors {
   /// In the order of `rowOutputs`.
   std::array<std::optional<DeviceTensor>, std::size(rowOutputs)> rows;
   /// Set only for tensors that are given.
-  DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink;
+  DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink, blockTables;
   /// For a second KV segment.
   DeviceTensor k2, v2, source2Lens;
 
@@ -250,6 +252,8 @@ struct DeviceTensors {
       return v2;
     case TensorName::Source2Lens:
       return source2Lens;
+    case TensorName::BlockTables:
+      return blockTables;
     default:
       return o;
     }
@@ -344,7 +348,8 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
       lists[] = {{copies.kvLens, tensors.kvLens},
                  {copies.cuSeqlensQ, tensors.cuSeqlensQ},
                  {copies.cuSeqlensK, tensors.cuSeqlensK},
-                 {copies.source2Lens, tensors.source2Lens}};
+                 {copies.source2Lens, tensors.source2Lens},
+                 {copies.blockTables, tensors.blockTables}};
   for (const auto &[copy, list] : lists)
     if (list)
       if (llvm::Error error =
@@ -408,12 +413,14 @@ llvm::Error checkProblem(const Manifest &manifest,
   if (llvm::Error error = checkHeads(q[2], k[2]))
     return error;
   int64_t headDim = manifest.headDim, headDimV = manifest.headDimV;
-  bool isPacked = manifest.cuSeqlensQ || manifest.cuSeqlensK;
-  int64_t kvBatch = isPacked ? k[0] : q[0];
+  bool isOther =
+      manifest.cuSeqlensQ || manifest.cuSeqlensK || manifest.blockTables;
+  int64_t kvBatch = isOther ? k[0] : q[0];
+  int64_t kvRows = manifest.pageSize ? manifest.pageSize : k[1];
   if (llvm::Error error = checkTensors(
           manifest, {{"q", tensors.q, {q[0], q[1], q[2], headDim}},
-                     {"k", tensors.k, {kvBatch, k[1], k[2], headDim}},
-                     {"v", tensors.v, {kvBatch, k[1], k[2], headDimV}},
+                     {"k", tensors.k, {kvBatch, kvRows, k[2], headDim}},
+                     {"v", tensors.v, {kvBatch, kvRows, k[2], headDimV}},
                      {"o", tensors.o, {q[0], q[1], q[2], headDimV}}}))
     return error;
   if (llvm::Error error = checkLists(manifest, tensors))

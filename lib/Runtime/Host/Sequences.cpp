@@ -57,6 +57,34 @@ llvm::Error checkStarts(const NamedList &one) {
   return llvm::Error::success();
 }
 
+/// Checks that a table has a row per sequence, and that entries of pages that
+/// hold keys name pages of k.
+llvm::Error checkPages(const AttentionTensors &tensors, int64_t count) {
+  const std::vector<int32_t> &table = *tensors.blockTables;
+  if (!tensors.kvLens)
+    return failure("block_tables: expected kv_lens with it, the keys of each "
+                   "sequence, got none");
+  if (int64_t(table.size()) != count * tensors.maxPages)
+    return failure("block_tables: expected " + llvm::Twine(count) +
+                   " rows, one a sequence, of " +
+                   llvm::Twine(tensors.maxPages) + " entries, got " +
+                   llvm::Twine(table.size()) + " entries");
+  int64_t pages = tensors.k.dims[0], size = tensors.k.dims[1];
+  for (int64_t n = 0; n < count; ++n) {
+    int64_t used = ((*tensors.kvLens)[n] + size - 1) / size;
+    for (int64_t i = 0; i < used; ++i)
+      if (int64_t page = table[n * tensors.maxPages + i];
+          page < 0 || page >= pages)
+        return failure(
+            "block_tables[" + llvm::Twine(n) + ", " + llvm::Twine(i) +
+            "]: expected a page of k, 0 to " + llvm::Twine(pages - 1) +
+            ", which holds keys of a "
+            "sequence of " +
+            llvm::Twine((*tensors.kvLens)[n]) + ", got " + llvm::Twine(page));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error checkKeyCounts(const NamedList &one, int64_t count,
                            const AttentionTensors &tensors) {
   if (int64_t got = int64_t(one.list->size()); got != count)
@@ -90,7 +118,7 @@ std::pair<int64_t, int64_t> queriesOf(const AttentionTensors &tensors,
 }
 
 std::pair<int64_t, int64_t> keysOf(const AttentionTensors &tensors, int64_t n) {
-  std::pair<int64_t, int64_t> keys = {0, tensors.k.dims[1]};
+  std::pair<int64_t, int64_t> keys = {0, tensors.maxKeys()};
   if (tensors.cuSeqlensK)
     keys = {(*tensors.cuSeqlensK)[n], (*tensors.cuSeqlensK)[n + 1]};
   if (tensors.kvLens)
@@ -118,7 +146,9 @@ llvm::Error checkLists(const Manifest &manifest,
            tensors.cuSeqlensK.has_value()},
           {"sink", "sink", manifest.sink, tensors.sink.has_value()},
           {"source2_lens", "source2-lens", manifest.source2Lens,
-           tensors.source2Lens.has_value()}};
+           tensors.source2Lens.has_value()},
+          {"block_tables", "block-tables", manifest.blockTables,
+           tensors.blockTables.has_value()}};
   for (auto [name, flag, wanted, given] : lists) {
     if (wanted && !given)
       return failure("expected " + name +
@@ -136,14 +166,15 @@ llvm::Error checkSequences(const AttentionTensors &tensors) {
                              q[1]};
   const NamedList startsK = {"cu_seqlens_k", "k", tensors.cuSeqlensK, k[0],
                              k[1]};
-  const NamedList lengths = {"kv_lens", "k", tensors.kvLens, k[0], k[1]};
+  const NamedList lengths = {"kv_lens", "k", tensors.kvLens, k[0],
+                             tensors.maxKeys()};
   for (const NamedList *one : {&startsQ, &startsK})
     if (one->list)
       if (llvm::Error error = checkStarts(*one))
         return error;
   int64_t count = sequenceCount(tensors);
   int64_t got = startsK.list ? int64_t(startsK.list->size()) - 1 : k[0];
-  if (got != count)
+  if (got != count && !tensors.blockTables)
     return failure(llvm::Twine(startsK.list ? "cu_seqlens_k" : "tensor 'k'") +
                    ": expected " + llvm::Twine(count) +
                    " sequences, as q has, got " + llvm::Twine(got));
@@ -153,6 +184,8 @@ llvm::Error checkSequences(const AttentionTensors &tensors) {
     if (one->list)
       if (llvm::Error error = checkKeyCounts(*one, count, tensors))
         return error;
+  if (tensors.blockTables)
+    return checkPages(tensors, count);
   return llvm::Error::success();
 }
 

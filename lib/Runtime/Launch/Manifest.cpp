@@ -262,6 +262,7 @@ Fields<Manifest> problemFields() {
       {"dtype", true, readDtype},
       {"head_dim", true, readNumber<M, &M::headDim, 1, 1 << 16>},
       {"head_dim_v", true, readNumber<M, &M::headDimV, 1, 1 << 16>},
+      {"page_size", false, readNumber<M, &M::pageSize, 1, 256>},
       {"source2_mask", false, readWord<M, &M::mask2, maskNames>},
       {"captures", false, readCaptures},
       {"mask", true, readWord<M, &M::mask, maskNames>},
@@ -345,6 +346,17 @@ void readSplit(JsonNode root, Manifest &manifest) {
 }
 void readSplit(JsonNode, MergeManifest &) {}
 
+/// Checks that pages have a size, a power of two, and a table that names them.
+void checkPages(JsonNode root, const Manifest &manifest) {
+  bool isPower = (manifest.pageSize & (manifest.pageSize - 1)) == 0;
+  if (manifest.blockTables == (manifest.pageSize != 0) && isPower)
+    return;
+  root.fail(isPower ? "block_tables and page_size, or neither"
+                    : "page_size to be a power of two",
+            isPower ? "one of them" : std::to_string(manifest.pageSize));
+}
+void checkPages(JsonNode, const MergeManifest &) {}
+
 template <typename M>
 std::optional<M> parse(std::string_view text, std::string &problem) {
   std::optional<nlohmann::json> value = parseJson(text, problem);
@@ -359,6 +371,7 @@ std::optional<M> parse(std::string_view text, std::string &problem) {
   root.field("schema_version").unsignedInteger(1, 1);
   readFields(root, fieldsOf<M>(), manifest);
   readSplit(root, manifest);
+  checkPages(root, manifest);
   if (!problem.empty())
     return std::nullopt;
   return manifest;
@@ -369,7 +382,7 @@ std::optional<M> parse(std::string_view text, std::string &problem) {
 std::optional<size_t> Parameter::rowDim() const {
   for (size_t n = 1; n < std::min<size_t>(dims.size(), 3); ++n)
     if (dims[n] == MapDim::QLen || dims[n] == MapDim::KvLen ||
-        dims[n] == MapDim::KvLen2)
+        dims[n] == MapDim::KvLen2 || dims[n] == MapDim::PageSize)
       return n;
   return std::nullopt;
 }

@@ -34,6 +34,7 @@ Extent extentOf(MapDim dim, const View &view, TensorName name,
   case MapDim::QLen:
   case MapDim::KvLen:
   case MapDim::KvLen2:
+  case MapDim::PageSize:
     return {dims[1], steps[1]};
   case MapDim::QHeads:
     return {dims[2], steps[2]};
@@ -45,6 +46,7 @@ Extent extentOf(MapDim dim, const View &view, TensorName name,
   case MapDim::Group:
     return {group, steps[2]};
   case MapDim::Batch:
+  case MapDim::Pages:
     return {dims[0], steps[0]};
   }
   return {1, 1};

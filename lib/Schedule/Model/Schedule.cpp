@@ -12,6 +12,7 @@
 #include "Families/Family.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 using namespace fmha;
@@ -119,11 +120,13 @@ unsigned fmha::schedule::outputPasses(const Problem &problem,
   return columns ? (problem.headDimV + columns - 1) / columns : 1;
 }
 
-unsigned fmha::schedule::boxRows(const Schedule &schedule, Operand operand) {
+unsigned fmha::schedule::boxRows(const Problem &problem,
+                                 const Schedule &schedule, Operand operand) {
   if (operand == Operand::Query || operand == Operand::Output)
     return schedule.qTileRows;
   bool inChunks = operand == Operand::Value && schedule.valueChunk;
-  return inChunks ? schedule.valueChunk : schedule.kvBlock;
+  unsigned rows = inChunks ? schedule.valueChunk : schedule.kvBlock;
+  return problem.pageSize ? std::gcd(rows, problem.pageSize) : rows;
 }
 
 unsigned fmha::schedule::groupHint(const Problem &problem) {

@@ -27,7 +27,7 @@ AttentionOp buildAttention(OpBuilder &b, Value q, Value kv, Value out,
   Value none;
   return AttentionOp::create(
       b, b.getUnknownLoc(), TypeRange(out.getType()), q, kv, kv, none, none,
-      none, none, none, none, none, out, none, none, none,
+      none, none, none, none, none, none, out, none, none, none,
       /*unnormalised=*/UnitAttr(), /*scale=*/FloatAttr(), /*mask=*/MaskAttr(),
       /*source2_mask=*/MaskAttr(), /*schedule=*/ScheduleAttr(), regions);
 }

@@ -93,6 +93,8 @@ struct Manifest : KernelManifest {
   /// Type of the inputs.
   ElementType dtype = ElementType::BF16;
   uint32_t headDim = 0, headDimV = 0;
+  /// The keys of a page if k and v are caches of pages, otherwise 0.
+  uint32_t pageSize = 0;
   /// The mask of a second KV segment, named as `mask` is.
   std::string mask2 = "none";
   /// The tensors that the score region reads.

@@ -28,7 +28,7 @@ struct Facts {
 };
 
 /// Facts.def describes the kinds.
-enum class FactKind { Row, List, FloatList, Switch, Implied, Internal };
+enum class FactKind { Row, List, Table, FloatList, Switch, Implied, Internal };
 
 struct Fact {
   FactKind kind;
@@ -41,7 +41,8 @@ struct Fact {
   constexpr bool isTensor() const { return isRow() || isList(); }
   constexpr bool isRow() const { return kind == FactKind::Row; }
   constexpr bool isList() const {
-    return kind == FactKind::List || kind == FactKind::FloatList;
+    return kind == FactKind::List || kind == FactKind::Table ||
+           kind == FactKind::FloatList;
   }
   /// Returns whether an attribute of the op states it, and not its operands.
   constexpr bool isAttribute() const {

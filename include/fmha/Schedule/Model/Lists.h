@@ -13,18 +13,21 @@
 
 namespace fmha::schedule {
 
-/// A vector of 32-bit elements in memory that a kernel reads. Its name is that
+/// A vector of 32-bit elements in memory that a kernel reads, or a contiguous
+/// matrix with one row per sequence. Its name is that
 /// of the op's operand, of the kernel's parameter, and of the fact in
 /// `fmha.problem` and in the launch manifest.
 struct ListField {
   const char *name;
   bool isFloat;
   bool Facts::*there;
+  unsigned rank = 1;
 };
 
 /// In the order of a kernel's operands.
 inline constexpr ListField listFields[] = {
 #define FMHA_LIST(member, name, ...) {name, false, &Facts::member},
+#define FMHA_TABLE(member, name, ...) {name, false, &Facts::member, 2},
 #define FMHA_FLOAT_LIST(member, name, ...) {name, true, &Facts::member},
 #include "fmha/Schedule/Model/Facts.def"
 };

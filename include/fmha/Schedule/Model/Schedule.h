@@ -51,6 +51,8 @@ struct Problem : Facts {
   DataType dtype = DataType::BF16;
   unsigned headDim = 128;
   unsigned headDimV = 128;
+  /// The keys of a page if K and V are caches of pages, otherwise 0.
+  unsigned pageSize = 0;
   Mask mask;
   /// The mask of a second KV segment.
   Mask mask2;
@@ -64,7 +66,9 @@ struct Problem : Facts {
 
   /// Returns whether the tensor maps of keys and values end where a sequence
   /// does: for both segments or none, since one message serves either.
-  bool kvEndsPerSequence() const { return cuSeqlensK || kvLens || source2Lens; }
+  bool kvEndsPerSequence() const {
+    return cuSeqlensK || kvLens || source2Lens || blockTables;
+  }
   /// Returns whether an output depends on which maximum was subtracted.
   bool needsTrueMax() const { return rowMax || rowSum || unnormalised; }
 };
@@ -248,8 +252,10 @@ unsigned outputColumns(const Problem &problem, const Schedule &schedule);
 unsigned outputPasses(const Problem &problem, const Schedule &schedule);
 
 /// Returns the rows of the box that one TMA instruction copies of `operand`: a
-/// query tile, the keys of a block, or those of a message of V.
-unsigned boxRows(const Schedule &schedule, Operand operand);
+/// query tile, the keys of a block, or those of a message of V. Of a cache of
+/// pages it is what lies in one page whatever the first key is.
+unsigned boxRows(const Problem &problem, const Schedule &schedule,
+                 Operand operand);
 
 /// Returns the query heads per KV head, 0 without a hint.
 unsigned groupHint(const Problem &problem);

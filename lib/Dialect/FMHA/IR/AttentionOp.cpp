@@ -14,6 +14,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -73,9 +74,23 @@ int64_t AttentionOp::getSequenceCount() {
   };
   if (!getCuSeqlensQ())
     return getQuery().getType().getDimSize(Batch);
+  if (getBlockTables())
+    return entries(getKvLens(), 0);
   if (!getCuSeqlensK())
     return getKey().getType().getDimSize(Batch);
   return entries(getCuSeqlensQ(), 1);
+}
+
+int64_t AttentionOp::getMaxKeys() {
+  int64_t rows = getKey().getType().getDimSize(Length);
+  if (!getBlockTables())
+    return rows;
+  int64_t pages = cast<ShapedType>(getBlockTables().getType()).getDimSize(1);
+  // A table that is too long is reported before launch.
+  int64_t keys = 0;
+  bool isLong =
+      !ShapedType::isDynamic(pages) && llvm::MulOverflow(pages, rows, keys);
+  return ShapedType::isDynamic(pages) || isLong ? ShapedType::kDynamic : keys;
 }
 
 schedule::Problem AttentionOp::getProblem() {
@@ -84,6 +99,8 @@ schedule::Problem AttentionOp::getProblem() {
                                            : schedule::DataType::BF16;
   problem.headDim = getHeadDim();
   problem.headDimV = getHeadDimV();
+  if (getBlockTables())
+    problem.pageSize = getKey().getType().getDimSize(Length);
   problem.mask = getMask();
   problem.mask2 = getSource2Mask();
   AttentionOp op = *this;
@@ -98,7 +115,7 @@ schedule::Problem AttentionOp::getProblem() {
   if (!problem.cuSeqlensQ)
     problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
   if (!problem.cuSeqlensK)
-    problem.kvLenHint = hintOf(getKey().getType().getDimSize(Length));
+    problem.kvLenHint = hintOf(getMaxKeys());
   problem.batchHint = hintOf(getSequenceCount());
   problem.qHeadsHint = hintOf(getQuery().getType().getDimSize(Heads));
   problem.kvHeadsHint = hintOf(getKey().getType().getDimSize(Heads));

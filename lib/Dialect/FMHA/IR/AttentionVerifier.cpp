@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionPages.h"
 #include "AttentionScore.h"
 #include "OperandRules.h"
 #include "fmha/Schedule/Model/Overrides.h"
@@ -100,6 +101,7 @@ private:
   LogicalResult lengths();
   LogicalResult sequences();
   LogicalResult sinkShape();
+  LogicalResult pages() { return verifyPages(op); }
   LogicalResult secondSource();
   LogicalResult secondExtents();
   LogicalResult score() { return verifyScore(op); }
@@ -130,6 +132,8 @@ AttentionOperands::AttentionOperands(AttentionOp op)
   llvm::append_range(all, rows);
   llvm::append_range(all, ArrayRef<Operand>(copied).drop_front(data.size()));
   llvm::append_range(all, lists);
+  if (op.getBlockTables())
+    all.push_back(Operand("block_tables", op.getBlockTables()));
   if (op.getSink())
     all.push_back(Operand("sink", op.getSink()));
   for (Value source : op.getCaptures())
@@ -141,15 +145,16 @@ LogicalResult Verifier::run() {
   // The order matters: later rules rely on the ranks and element types that
   // earlier ones establish.
   static constexpr Rule rules[] = {
-      &Verifier::secondSource, &Verifier::kinds,
-      &Verifier::ranks,        &Verifier::elementTypes,
-      &Verifier::headDims,     &Verifier::extents,
-      &Verifier::headGroups,   &Verifier::secondExtents,
-      &Verifier::rowShapes,    &Verifier::scale,
-      &Verifier::layouts,      &Verifier::memorySpaces,
-      &Verifier::score,        &Verifier::schedule,
-      &Verifier::aliases,      &Verifier::lengths,
-      &Verifier::sequences,    &Verifier::sinkShape};
+      &Verifier::secondSource,  &Verifier::pages,
+      &Verifier::kinds,         &Verifier::ranks,
+      &Verifier::elementTypes,  &Verifier::headDims,
+      &Verifier::extents,       &Verifier::headGroups,
+      &Verifier::secondExtents, &Verifier::rowShapes,
+      &Verifier::scale,         &Verifier::layouts,
+      &Verifier::memorySpaces,  &Verifier::score,
+      &Verifier::schedule,      &Verifier::aliases,
+      &Verifier::lengths,       &Verifier::sequences,
+      &Verifier::sinkShape};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();
@@ -248,7 +253,7 @@ LogicalResult Verifier::extents() {
   // Packed operands have batch 1, whatever that of others is.
   SmallVector<std::pair<Operand, Operand>> batches = {{query, output},
                                                       {key, value}};
-  if (!op.getCuSeqlensQ() && !op.getCuSeqlensK())
+  if (!op.getCuSeqlensQ() && !op.getCuSeqlensK() && !op.getBlockTables())
     batches = {{query, key}, {query, value}, {key, value}, {query, output}};
   for (const auto &[a, b] : batches)
     if (failed(equalExtents(8, a, AttentionOp::Batch, b, AttentionOp::Batch)))
@@ -485,7 +490,9 @@ LogicalResult Verifier::sequences() {
     bool isSecond = operand.value == op.getKey2() ||
                     operand.value == op.getValue2() ||
                     operand.value == op.getSource2Lens();
-    return error(isSecond                      ? 28
+    bool isTable = operand.value == op.getBlockTables();
+    return error(isTable                       ? 30
+                 : isSecond                    ? 28
                  : operand.type.getRank() == 1 ? 23
                                                : 8)
            << "expected " << operand.name << " to be for " << first->second
@@ -502,7 +509,10 @@ LogicalResult Verifier::sequences() {
     if (starts && !ShapedType::isDynamic(batch) && batch != 1)
       return error(8) << "expected the batch of " << operand.name
                       << ", which is packed, to be 1, got " << batch;
-    if (!starts && failed(agree(operand, batch)))
+    // The batch of a cache of pages counts them.
+    bool isCache = op.getBlockTables() && (operand.value == op.getKey() ||
+                                           operand.value == op.getValue());
+    if (!starts && !isCache && failed(agree(operand, batch)))
       return failure();
   }
   for (const Operand &list : lists) {
@@ -516,6 +526,11 @@ LogicalResult Verifier::sequences() {
                           "got none";
     if (failed(agree(list, ShapedType::isDynamic(entries) ? entries
                                                           : entries - extra)))
+      return failure();
+  }
+  if (op.getBlockTables()) {
+    Operand tables("block_tables", op.getBlockTables());
+    if (failed(agree(tables, tables.type.getDimSize(0))))
       return failure();
   }
   for (const Operand &operand : ArrayRef<Operand>(copied).drop_front(4))

@@ -141,6 +141,10 @@ AttentionTile::MaskForm AttentionTile::maskForm(bool isPart) {
 
 LogicalResult AttentionTile::check(bool isPart) {
   auto error = [&]() { return emitError(location) << "fmha.attention: "; };
+  if (op.getBlockTables())
+    return error() << "expected keys and values in dense tensors to tile, got "
+                      "caches of pages (block_tables); set `splits` of the "
+                      "schedule";
   bool packs = op.getCuSeqlensQ() || op.getCuSeqlensK();
   for (AttentionLoop loop : {BatchLoop, RowLoop})
     if (packs && !windows[loop].isWhole)
@@ -394,8 +398,8 @@ AttentionOp AttentionTile::buildOp(ValueRange destinations, const KeyCuts &cuts,
   FloatAttr scale = b.getF64FloatAttr(op.getScaleOrDefault());
   return AttentionOp::create(
       b, location, types, query, key, value, kvLens, op.getCuSeqlensQ(),
-      op.getCuSeqlensK(), sink, key2, value2, lens2, destinations[0], rows[0],
-      rows[1], rows[2], isPart || op.getUnnormalised(),
-      op.getScaleAttr() ? scale : FloatAttr(), mask, op.getSource2Mask(),
-      op.getScheduleAttr(), hasRegion ? 1 : 0);
+      op.getCuSeqlensK(), sink, key2, value2, lens2, /*block_tables=*/Value(),
+      destinations[0], rows[0], rows[1], rows[2],
+      isPart || op.getUnnormalised(), op.getScaleAttr() ? scale : FloatAttr(),
+      mask, op.getSource2Mask(), op.getScheduleAttr(), hasRegion ? 1 : 0);
 }

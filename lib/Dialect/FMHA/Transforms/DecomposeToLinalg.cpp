@@ -32,8 +32,13 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   rewriter.setInsertionPoint(op);
   query = asTensor(op.getQuery());
   startsQ = asTensor(op.getCuSeqlensQ());
-  addSource(op.getKey(), op.getValue(), op.getKvLens(), op.getCuSeqlensK(),
-            op.getMask());
+  Value tables = asTensor(op.getBlockTables()), lens = asTensor(op.getKvLens());
+  Value keys = asTensor(op.getKey()), values = asTensor(op.getValue());
+  if (tables) {
+    keys = gatherPages(keys, tables, lens);
+    values = gatherPages(values, tables, lens);
+  }
+  addSource(keys, values, op.getKvLens(), op.getCuSeqlensK(), op.getMask());
   if (op.getKey2())
     addSource(op.getKey2(), op.getValue2(), op.getSource2Lens(), Value(),
               op.getSource2Mask());
@@ -50,6 +55,57 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   batch = querySizes[AttentionOp::Batch];
   queryHeads = querySizes[AttentionOp::Heads];
   queryLength = querySizes[AttentionOp::Length];
+}
+
+/// Gathers the pages of each sequence in a dense tensor [batch, max_pages *
+/// page_size, heads, dim], with zeros after its length:
+///   dense[b, j, h, d] = j < lens[b] ? cache[tables[b, j / n], j % n, h, d] : 0
+Value Decomposition::gatherPages(Value cache, Value tables, Value lens) {
+  auto type = cast<RankedTensorType>(cache.getType());
+  Type element = type.getElementType();
+  Value rows = arith::ConstantIndexOp::create(
+      rewriter, location, type.getDimSize(AttentionOp::Length));
+  Value length =
+      arith::MulIOp::create(rewriter, location, size(tables, 1), rows);
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, location, cache);
+  Value empty = tensor::EmptyOp::create(
+      rewriter, location,
+      ArrayRef<OpFoldResult>{OpFoldResult(size(tables, 0)),
+                             OpFoldResult(length), sizes[2], sizes[3]},
+      element);
+  Value none = arith::ConstantOp::create(rewriter, location,
+                                         rewriter.getZeroAttr(element));
+  auto gather = [&](OpBuilder &builder, Location location,
+                    ValueRange elements) -> Value {
+    Value sequence = index(builder, 0), key = index(builder, 1);
+    Value head = index(builder, 2), column = index(builder, 3);
+    Value keys = arith::IndexCastOp::create(
+        builder, location, builder.getIndexType(), elements[0]);
+    Value exists = arith::CmpIOp::create(builder, location,
+                                         arith::CmpIPredicate::slt, key, keys);
+    auto found = scf::IfOp::create(
+        builder, location, exists,
+        [&](OpBuilder &inner, Location location) {
+          Value entry = tensor::ExtractOp::create(
+              inner, location, tables,
+              ValueRange{sequence,
+                         arith::DivUIOp::create(inner, location, key, rows)});
+          Value page = arith::IndexCastOp::create(inner, location,
+                                                  inner.getIndexType(), entry);
+          Value one = tensor::ExtractOp::create(
+              inner, location, cache,
+              ValueRange{page,
+                         arith::RemUIOp::create(inner, location, key, rows),
+                         head, column});
+          scf::YieldOp::create(inner, location, one);
+        },
+        [&](OpBuilder &inner, Location location) {
+          scf::YieldOp::create(inner, location, none);
+        });
+    return found.getResult(0);
+  };
+  return generic(4, 0, {{lens, {0}}}, {empty, {0, 1, 2, 3}}, gather);
 }
 
 void Decomposition::addSource(Value key, Value value, Value lengths,

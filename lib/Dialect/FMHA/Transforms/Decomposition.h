@@ -179,6 +179,8 @@ public:
   void run();
 
 private:
+  mlir::Value gatherPages(mlir::Value cache, mlir::Value tables,
+                          mlir::Value lens);
   void addSource(mlir::Value key, mlir::Value value, mlir::Value lengths,
                  mlir::Value starts, const schedule::Mask &mask);
   mlir::Value weightedSums(mlir::Value weights, mlir::Value values,

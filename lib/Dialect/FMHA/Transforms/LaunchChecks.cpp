@@ -77,6 +77,7 @@ protected:
   void requireEqual(Value x, Value y, StringRef rule, const Twine &expected) {
     require(math.compare(Predicate::eq, x, y), rule, expected);
   }
+  Value maxKeys();
   void forEachEntry(StringRef name, int64_t first,
                     function_ref<void(Value index, Value entry)> body);
   Value load(StringRef name, Value index);
@@ -115,6 +116,7 @@ protected:
   using ShapeChecks::ShapeChecks;
   void starts(StringRef name, Value length);
   void counts(StringRef name, Value most);
+  void pages();
   void finiteSink(StringRef rule);
 };
 
@@ -142,6 +144,13 @@ void CheckedOp::add(StringRef name, Value memref) {
   auto dps = cast<DestinationStyleOpInterface>(op);
   bool isWritten = llvm::is_contained(dps.getDpsInits(), memref);
   operands[name.str()] = {memref, viewOf(math, memref), isWritten};
+}
+
+/// Returns the number of keys that a sequence may have.
+Value CheckedOp::maxKeys() {
+  Value rows = view("key").sizes[1];
+  return has("block_tables") ? math.mul(view("block_tables").sizes[1], rows)
+                             : rows;
 }
 
 void ShapeChecks::extents(ArrayRef<EqualExtents> table) {
@@ -185,8 +194,12 @@ void ShapeChecks::sequences() {
                  "the batch of key, which is packed, to be 1");
   Value ofKeys =
       isPackedK ? entries("cu_seqlens_k", one) : view("key").sizes[0];
-  requireEqual(count, ofKeys, isPackedK ? "C23" : "C8",
-               "as many sequences of keys as of queries");
+  if (has("block_tables"))
+    requireEqual(count, view("block_tables").sizes[0], "C30",
+                 "block_tables to have one row per sequence");
+  else
+    requireEqual(count, ofKeys, isPackedK ? "C23" : "C8",
+                 "as many sequences of keys as of queries");
   Value none = math.constant(0);
   if (has("kv_lens"))
     requireEqual(count, entries("kv_lens", none), "C23",
@@ -204,10 +217,15 @@ void ShapeChecks::sequences() {
 /// well.
 void ShapeChecks::lengths(bool isWindowed) {
   int64_t most = (int64_t(1) << (isWindowed ? 30 : 31)) - 512;
+  int64_t size =
+      has("block_tables") ? knownNumber(view("key").sizes[1]).value() : 1;
   for (StringRef name : {"query", "key", "key2"})
     if (has(name))
-      require(math.compare(Predicate::ule, view(name).sizes[1],
-                           math.constant(most)),
+      require(math.compare(Predicate::ule,
+                           name == "key" && has("block_tables")
+                               ? view("block_tables").sizes[1]
+                               : view(name).sizes[1],
+                           math.constant(name == "key" ? most / size : most)),
               "C29",
               "a length of " + name + " of at most " + Twine(most) +
                   "; split the sequence");
@@ -249,6 +267,19 @@ void ShapeChecks::rowsForTma(StringRef name, StringRef strideRule,
 void ShapeChecks::contiguous(StringRef name, StringRef rule) {
   if (!has(name))
     return;
+  if (view(name).sizes.size() == 2) {
+    Value isRow =
+        math.compare(Predicate::ule, view(name).sizes[0], math.constant(1));
+    Value isPacked =
+        math.compare(Predicate::eq, view(name).strides[0], view(name).sizes[1]);
+    require(math.either(isRow, isPacked), rule,
+            "the rows of " + name +
+                " to follow each other; copy it to a contiguous buffer");
+    return requireEqual(view(name).strides[1], math.constant(1), rule,
+                        "the rows of " + name +
+                            " to be contiguous; copy it to a contiguous "
+                            "buffer");
+  }
   Value one = math.constant(1);
   Value isOne = math.compare(Predicate::ule, view(name).sizes[0], one);
   Value isDense = math.compare(Predicate::eq, view(name).strides[0], one);
@@ -370,6 +401,28 @@ void EntryChecks::counts(StringRef name, Value most) {
   });
 }
 
+/// Checks that the pages in which sequences have keys exist:
+///   for b: for i < ceil(kv_lens[b] / page_size): block_tables[b, i] < pages
+void EntryChecks::pages() {
+  Value count = view("key").sizes[0];
+  int64_t size = knownNumber(view("key").sizes[1]).value();
+  forEachEntry("kv_lens", 0, [&](Value sequence, Value entry) {
+    Value keys =
+        arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(), entry);
+    auto loop = scf::ForOp::create(b, op->getLoc(), math.constant(0),
+                                   math.ceilDiv(keys, size), math.constant(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value page = memref::LoadOp::create(
+        b, op->getLoc(), operands.at("block_tables").memref,
+        ValueRange{sequence, loop.getInductionVar()});
+    page = arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(), page);
+    require(math.compare(Predicate::ult, page, count), "C30",
+            "every entry of block_tables for a page with keys to be from 0 to "
+            "the number of pages less 1");
+  });
+}
+
 void EntryChecks::finiteSink(StringRef rule) {
   forEachEntry("sink", 0, [&](Value, Value entry) {
     Value infinity = arith::ConstantOp::create(
@@ -400,6 +453,7 @@ void Checker::addAll(AttentionOp attention) {
   add("key2", attention.getKey2());
   add("value2", attention.getValue2());
   add("source2_lens", attention.getSource2Lens());
+  add("block_tables", attention.getBlockTables());
   for (auto [n, source] : llvm::enumerate(attention.getCaptures()))
     add("capture " + std::to_string(n), source);
 }
@@ -410,7 +464,9 @@ void Checker::contents() {
   if (has("cu_seqlens_k"))
     starts("cu_seqlens_k", view("key").sizes[1]);
   if (has("kv_lens"))
-    counts("kv_lens", view("key").sizes[1]);
+    counts("kv_lens", maxKeys());
+  if (has("block_tables"))
+    pages();
   if (has("source2_lens"))
     counts("source2_lens", view("key2").sizes[1]);
   if (has("sink"))
@@ -430,6 +486,7 @@ void Checker::check(AttentionOp attention, ListContents lists) {
        {"kv_lens", "cu_seqlens_q", "cu_seqlens_k", "source2_lens"})
     contiguous(name, "C22");
   contiguous("sink", "C24");
+  contiguous("block_tables", "C30");
   captures(attention);
   eachElementOnce("C21");
   apart("C21");

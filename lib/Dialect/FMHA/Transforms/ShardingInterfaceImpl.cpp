@@ -43,6 +43,9 @@ enum ShardLoop : unsigned {
   /// Starts of packed sequences.
   StartQDim,
   StartKDim,
+  /// Caches of pages.
+  PageDim,
+  PageRowDim,
   ShardLoopCount
 };
 
@@ -54,7 +57,9 @@ constexpr std::pair<ShardLoop, StringLiteral> wholeLoops[] = {
     {Key2Dim, "the keys of a second KV segment"},
     {SequenceDim, "varlen metadata"},
     {StartQDim, "cu_seqlens_q"},
-    {StartKDim, "cu_seqlens_k"}};
+    {StartKDim, "cu_seqlens_k"},
+    {PageDim, "the pages of key and value"},
+    {PageRowDim, "the rows of a page"}};
 
 } // namespace
 
@@ -67,6 +72,9 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
   ShardLoop batchK = packsK ? StartKDim : sequence;
   if (packsQ)
     batchQ = StartQDim;
+  ShardLoop keys = KeyDim;
+  if (op.getBlockTables())
+    batchK = PageDim, keys = PageRowDim;
   bool isSingle = op.getKey().getType().getDimSize(AttentionOp::Heads) == 1;
   ShardLoop heads = isSingle ? SingleHeadDim : ShardLoop(HeadDim);
   SmallVector<SmallVector<ShardLoop>> loops;
@@ -75,8 +83,8 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
       loops.push_back(llvm::to_vector(own));
   };
   add(op.getQuery(), {batchQ, RowDim, HeadDim, KeyHeadDim});
-  add(op.getKey(), {batchK, KeyDim, heads, KeyHeadDim});
-  add(op.getValue(), {batchK, KeyDim, heads, ValueHeadDim});
+  add(op.getKey(), {batchK, keys, heads, KeyHeadDim});
+  add(op.getValue(), {batchK, keys, heads, ValueHeadDim});
   add(op.getKvLens(), {sequence});
   add(op.getCuSeqlensQ(), {StartQDim});
   add(op.getCuSeqlensK(), {StartKDim});
@@ -84,6 +92,7 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
   add(op.getKey2(), {sequence, Key2Dim, heads, KeyHeadDim});
   add(op.getValue2(), {sequence, Key2Dim, heads, ValueHeadDim});
   add(op.getSource2Lens(), {sequence});
+  add(op.getBlockTables(), {sequence, PageDim});
   add(op.getOutput(), {batchQ, RowDim, HeadDim, ValueHeadDim});
   for (Value row : op.getRowOutputs())
     add(row, {batchQ, HeadDim, RowDim});
@@ -93,7 +102,7 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
 static SmallVector<utils::IteratorType> loopTypes() {
   SmallVector<utils::IteratorType> types(ShardLoopCount,
                                          utils::IteratorType::parallel);
-  for (ShardLoop loop : {KeyDim, KeyHeadDim, Key2Dim})
+  for (ShardLoop loop : {KeyDim, KeyHeadDim, Key2Dim, PageDim, PageRowDim})
     types[loop] = utils::IteratorType::reduction;
   return types;
 }
@@ -271,9 +280,10 @@ AttentionOp ShardBuilder::buildOp(ValueRange destinations, bool hasRegion) {
       b, destinations.getTypes(), own(op.getQuery()), own(op.getKey()),
       own(op.getValue()), lens, own(op.getCuSeqlensQ()),
       own(op.getCuSeqlensK()), sink, own(op.getKey2()), own(op.getValue2()),
-      own(op.getSource2Lens()), destinations[0], rows[0], rows[1], rows[2],
-      isPart || op.getUnnormalised(), op.getScaleAttr(),
-      shift.addsMask ? schedule::Mask() : op.getMask(), op.getSource2Mask(),
+      own(op.getSource2Lens()), own(op.getBlockTables()), destinations[0],
+      rows[0], rows[1], rows[2], isPart || op.getUnnormalised(),
+      op.getScaleAttr(), shift.addsMask ? schedule::Mask() : op.getMask(),
+      op.getSource2Mask(),
       isSameProblem ? op.getScheduleAttr() : ScheduleAttr(), hasRegion ? 1 : 0);
 }
 

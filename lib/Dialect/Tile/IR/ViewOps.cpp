@@ -21,8 +21,9 @@ using namespace fmha::tile;
 void ViewOp::build(OpBuilder &b, OperationState &state, Value source,
                    const ViewPlace &at, uint32_t heads) {
   auto type = ViewType::of(cast<MemRefType>(source.getType()), heads);
-  build(b, state, type, source, at.other, at.second, at.batch, at.head,
-        at.count, at.kvHead, at.member, at.column, at.start, at.length);
+  build(b, state, type, source, at.other, at.second, at.pages, at.entry,
+        at.batch, at.head, at.count, at.kvHead, at.member, at.column, at.start,
+        at.length);
 }
 
 /// Checks that both of two operands are given, or none.
@@ -61,7 +62,7 @@ static LogicalResult verifyOperandsOfRank(ViewOp op) {
     size_t leastRank;
     bool needed;
   };
-  const Operand operands[] = {{"a batch", op.getBatch(), 1, true},
+  const Operand operands[] = {{"a batch", op.getBatch(), 1, !op.getPages()},
                               {"rows", op.getLength(), 1, true},
                               {"a first row", op.getStart(), 1, false},
                               {"a first column", op.getColumn(), 2, false},
@@ -81,6 +82,36 @@ static LogicalResult verifyOperandsOfRank(ViewOp op) {
   return success();
 }
 
+/// Checks a view of rows in pages: the source has the rows of a page, and no
+/// operand names a place that the list of pages gives.
+static LogicalResult verifyPages(ViewOp op) {
+  if (failed(verifyBoth(op, op.getPages(), "a list of pages", op.getEntry(),
+                        "the entry of the first page")))
+    return failure();
+  if (!op.getPages())
+    return success();
+  auto source = cast<MemRefType>(op.getSource().getType());
+  int64_t rows = source.getRank() == 4 ? source.getDimSize(1) : 0;
+  if (!llvm::isPowerOf2_64(uint64_t(std::max<int64_t>(rows, 0))))
+    return op.emitOpError() << "expected pages of a static number of rows, a "
+                               "power of two, in dimension 1 of [page, row, "
+                               "head, dim], got "
+                            << source;
+  const std::pair<StringRef, Value> excluded[] = {
+      {"batch", op.getBatch()},
+      {"first row", op.getStart()},
+      {"other tensor", op.getOther()},
+      {"packed heads", op.getCount()}};
+  for (const auto &[name, value] : excluded)
+    if (value)
+      return op.emitOpError()
+             << "expected no " << name << " in a view of pages, got one";
+  if (!op.getPages().getType().getLayout().isIdentity())
+    return op.emitOpError() << "expected a contiguous list of pages, got "
+                            << op.getPages().getType();
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   auto memref = cast<MemRefType>(getSource().getType());
   ViewType expected = ViewType::of(memref, getType().getHeads());
@@ -92,7 +123,7 @@ LogicalResult ViewOp::verify() {
   if (getType() != expected)
     return emitOpError() << "expected " << expected << ", the rows of "
                          << memref << ", got " << getType();
-  if (failed(verifyOperandsOfRank(*this)) ||
+  if (failed(verifyOperandsOfRank(*this)) || failed(verifyPages(*this)) ||
       failed(verifyOther(*this, getSource(), getOther(), getSecond())) ||
       failed(verifyBoth(*this, getKvHead(), "a KV head", getMember(),
                         "a member of its group")))
@@ -176,6 +207,9 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
+  if (auto view = getView().getDefiningOp<ViewOp>(); view && view.getPages())
+    return emitOpError() << "expected a view of one tensor, got one of pages, "
+                            "which kernels only read";
   return verifyCopy(*this, getValue().getType(), getView());
 }
 

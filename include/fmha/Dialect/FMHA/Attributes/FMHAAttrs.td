@@ -143,6 +143,7 @@ def FMHA_ProblemAttr
     #fmha.problem<dtype = bf16, head_dim = 128, head_dim_v = 128,
       mask = #fmha.mask<none>, source2_mask = #fmha.mask<none>, captures = []>
     #fmha.problem<head_dim = 64, head_dim_v = 64, mask = #fmha.mask<causal>,
+      page_size = 16,
       scale = 1.250000e-01, captures = [memref<?x?xf32>], lse, kv_lens, score>
     ```
 

@@ -78,6 +78,13 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `kv_lens` may restrict them to the first ones; q_len and kv_len in the
     definition of a mask are those of the sequence.
 
+    With `block_tables` [sequences, max_pages] K and V are caches of pages:
+    `key` and `value` are [pages, page_size, kv_heads, head_dim], of any strides,
+    and key j of sequence b is row j mod page_size of the page that
+    block_tables[b, j / page_size] names. `kv_lens` then gives the lengths.
+    Neither entries after the last page of a sequence nor rows of pages after
+    its last key matter, whatever they hold.
+
     `source2` is a second segment of keys and values: one softmax runs over the
     keys of both segments, and `lse` and `row_sum` include both. `key2` and
     `value2` have independent lengths and strides, and one batch per sequence;
@@ -171,6 +178,13 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         cu_seqlens_q(%starts_q : memref<?xi32>)
         cu_seqlens_k(%starts_k : memref<?xi32>)
         outs(%out : memref<1x?x32x128xbf16>) {mask = #fmha.mask<causal>}
+
+    // One query per sequence, keys in pages of 16.
+    fmha.attention
+        ins(%q, %k, %v : memref<?x1x32x128xbf16>, memref<?x16x8x128xbf16>,
+                         memref<?x16x8x128xbf16>)
+        kv_lens(%lens : memref<?xi32>) block_tables(%pages : memref<?x?xi32>)
+        outs(%out : memref<?x1x32x128xbf16>)
 
     // One softmax over compressed keys and those of a window after them.
     fmha.attention
@@ -268,6 +282,11 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       or above the length.
     - (attention.C29) Before launch: the lengths of `query`, `key` and `key2` are at
       most 2^31 - 512, with a window or a second segment 2^30 - 512.
+    - (attention.C30) `block_tables` is a matrix of i32 with a row per sequence; as
+      a memref it is contiguous. It comes with `kv_lens`, without `cu_seqlens_k` and
+      `source2`. The length of `key` and `value` is then static, a power of two of
+      at most 256. Before launch: the entries of pages that a sequence has keys in
+      are from 0 to the number of pages of `key` less 1.
   }];
 
   let arguments = (ins
@@ -281,6 +300,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<Optional<FMHA_TensorOrMemRef>, "keys of the second segment">:$key2,
     Arg<Optional<FMHA_TensorOrMemRef>, "values of the second segment">:$value2,
     Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence in the second segment">:$source2_lens,
+    Arg<Optional<FMHA_TensorOrMemRef>, "pages of each sequence">:$block_tables,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row maxima">:$row_max,
@@ -302,6 +322,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`cu_seqlens_k` `(` $cu_seqlens_k^ `:` type($cu_seqlens_k) `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)?
     (`source2_lens` `(` $source2_lens^ `:` type($source2_lens) `)`)?
+    (`block_tables` `(` $block_tables^ `:` type($block_tables) `)`)?
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     (`row_max` `(` $row_max^ `:` type($row_max) `)`)?
     (`row_sum` `(` $row_sum^ `:` type($row_sum) `)`)?
@@ -317,7 +338,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// The largest magnitude of `scale` (attention.C14).
     static constexpr double maxScale = 0x1p64;
     /// The index of `output` among the ODS operands.
-    static constexpr unsigned outputIndex = 10;
+    static constexpr unsigned outputIndex = 11;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(
@@ -344,6 +365,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     double getScaleOrDefault();
     /// Returns the number of sequences, dynamic if no operand has it.
     int64_t getSequenceCount();
+    /// Returns the number of keys that a sequence may have, dynamic if no
+    /// operand has it: the length of `key`, or that of all pages of a sequence.
+    int64_t getMaxKeys();
     /// Returns the region `score`, which has one block; null if the op has none.
     ::mlir::Region *getScore() {
       auto regions = getScoreRegions();

@@ -28,6 +28,7 @@ constexpr int64_t sharedMemoryBytes = 232448;
 struct ViewPlace {
   mlir::Value batch, head, count, kvHead, member, column, start, length;
   mlir::Value other, second;
+  mlir::Value pages, entry;
 };
 } // namespace fmha::tile
 

@@ -50,6 +50,10 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     With `or` and `if`, the view is one of the other tensor if the condition holds, and one of `source` otherwise. A loop
     over the keys of two sources makes a view for each block.
 
+    With `pages` the rows are in pages: `source` is [page, row of the page, `head`, dim] with a static number of rows, a
+    power of two, and row r of the view is row r mod n of the page that entry `entry` + r / n of the list names. Entries
+    after the last row of the view are not read, and a page that `source` does not have counts as its nearest one.
+
     ```mlir
     %k = tile.view %K batch %batch head %head rows %n
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16>
@@ -59,6 +63,8 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16>
     %b = tile.view %K or %K2 : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> if %second batch %batch head %head rows %n
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16>
+    %p = tile.view %K pages %table[%first] head %head rows %n
+        : memref<?x64x?x128xbf16, strided<[?, ?, ?, 1]>>, memref<?xi32> -> !tile.view<?x128xbf16>
     %q = tile.view %Q batch %batch head %first of %count group %kv_head, %member rows %q_len
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16, heads = 16>
     %l = tile.view %L batch %batch head %head rows %q_len
@@ -66,18 +72,20 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     %s = tile.view %sinks head %first of %count : memref<?xf32> -> !tile.view<f32, heads = 16>
     ```
 
-    Constraints: the type is that of the source's rows; a list has no batch and no rows, others have both; only rows
+    Constraints: the type is that of the source's rows; a list has no batch and no rows, others have both, except that rows
+    in pages have no batch and no `from`, and one tensor; only rows
     of several columns may have a first column, a group or another tensor; `of` is given if and only if heads are packed,
     and `group` only if they are; the other tensor has the type of `source`.
   }];
-  let arguments = (ins AnyMemRef:$source, Optional<AnyMemRef>:$other, Optional<I1>:$second, Optional<Index>:$batch,
+  let arguments = (ins AnyMemRef:$source, Optional<AnyMemRef>:$other, Optional<I1>:$second,
+                       Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry, Optional<Index>:$batch,
                        Index:$head, Optional<Index>:$count, Optional<Index>:$kv_head, Optional<Index>:$member,
                        Optional<Index>:$column, Optional<Index>:$start, Optional<Index>:$length);
   let results = (outs Tile_ViewType:$result);
   let assemblyFormat = [{
-    $source (`or` $other^ `:` type($other) `if` $second)? (`batch` $batch^)? `head` $head (`of` $count^)?
+    $source (`or` $other^ `:` type($other) `if` $second)? (`pages` $pages^ `[` $entry `]`)? (`batch` $batch^)? `head` $head (`of` $count^)?
     (`group` $kv_head^ `,` $member)? (`rows` $length^)? (`from` $start^)? (`column` $column^)?
-    attr-dict `:` type($source) `->` type($result)
+    attr-dict `:` type($source) (`,` type($pages)^)? `->` type($result)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "const ::fmha::tile::ViewPlace &":$place,
                                  CArg<"uint32_t", "1">:$heads)>];
@@ -87,6 +95,8 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     std::optional<uint32_t> getHeads() {
       return getType().isPacked() ? std::optional(getType().getHeads()) : std::nullopt;
     }
+    /// Returns the rows of a page; the view has pages.
+    int64_t getPageSize() { return getSource().getType().getDimSize(1); }
     /// Returns the head coordinate of a copy by TMA, which is the KV head if heads are packed.
     ::mlir::Value getCopyHead() { return getKvHead() ? getKvHead() : getHead(); }
   }];

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CopyLowering.h"
 #include "DrawnTiles.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Kernel/KernelInfo.h"
-#include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -54,9 +54,6 @@ void tile::waitForMessage(ImplicitLocOpBuilder &b, Value barrier,
 
 namespace {
 
-/// Columns of one swizzle panel of 16-bit elements: 128 bytes.
-constexpr int64_t panelColumns = layout::PanelTile::panelColumns;
-
 Value index(ImplicitLocOpBuilder &b, int64_t v) {
   return arith::ConstantIndexOp::create(b, v);
 }
@@ -64,12 +61,6 @@ Value index(ImplicitLocOpBuilder &b, int64_t v) {
 //===----------------------------------------------------------------------===//
 // Barriers
 //===----------------------------------------------------------------------===//
-
-/// The barriers of one channel; `free` may be another channel's, or null.
-struct Barriers {
-  ChannelOp channel;
-  Value full, free;
-};
 
 /// The barriers of all channels of a kernel.
 class BarrierTable {
@@ -282,142 +273,6 @@ void EndLowering::lower(ReleaseOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
-
-/// Lowers tile.load and tile.store to copies of panels.
-class CopyLowering {
-public:
-  CopyLowering(ImplicitLocOpBuilder &b, const BarrierTable &barriers)
-      : b(b), barriers(barriers) {}
-
-  void lower(LoadOp op);
-  void lower(StoreOp op);
-
-private:
-  Value panelAddress(TileType tile, Value stage, int64_t panel);
-  Value rowsOf(ViewOp view);
-  template <typename CopyOp>
-  std::pair<Value, Value> boxRow(CopyOp op, Value extent);
-  std::pair<Value, Value> loadRow(LoadOp op);
-  std::pair<int32_t, Value> panelColumn(LoadOp op, int64_t panel);
-
-  ImplicitLocOpBuilder &b;
-  const BarrierTable &barriers;
-};
-
-/// Returns the address of a panel of 64 columns in a stage of the tile's place.
-Value CopyLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
-  SmemAttr place = tile.getSmem();
-  int64_t panelBytes = tile.getRows() * panelColumns * 2;
-  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
-  Value base = SmemAddressOp::create(
-      b, pointer, int32_t(place.getOffset() + panel * panelBytes));
-  if (place.getStages() == 1)
-    return base;
-  Value bytes = arith::IndexCastOp::create(
-      b, b.getI32Type(),
-      arith::MulIOp::create(b, stage, index(b, tile.getStagePitch())));
-  return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
-                             ArrayRef<LLVM::GEPArg>{bytes});
-}
-
-Value CopyLowering::rowsOf(ViewOp view) {
-  Value rows = memref::DimOp::create(b, view.getSource(), 1);
-  if (!view.getOther())
-    return rows;
-  return arith::SelectOp::create(
-      b, view.getSecond(), memref::DimOp::create(b, view.getOther(), 1), rows);
-}
-
-/// Returns the row and end of a copy's boxes for tile.tma_load: the row of a
-/// varlen sequence counts from `extent` rows before the end of the sequence.
-template <typename CopyOp>
-std::pair<Value, Value> CopyLowering::boxRow(CopyOp op, Value extent) {
-  ViewOp view = op.getViewOp();
-  Value before = arith::SubIOp::create(b, extent, view.getLength());
-  return {arith::AddIOp::create(b, before, op.getRow()),
-          arith::AddIOp::create(b, view.getStart(), view.getLength())};
-}
-
-/// If a box lies wholly outside of its map, a GPU reads at the map's address,
-/// which for varlen sequences lies before the tensor, perhaps in unmapped
-/// memory (scripts/probes/tma_outside.cu). A box after its sequence therefore
-/// begins at the last row instead, or at row 0 of the tensor; its values are
-/// masked, or their results are not stored.
-///   row = min(row, extent - 1), end = max(end, 1)
-std::pair<Value, Value> CopyLowering::loadRow(LoadOp op) {
-  ViewOp view = op.getViewOp();
-  if (!view.getStart())
-    return {op.getRow(), Value()};
-  Value extent = rowsOf(view);
-  auto [row, end] = boxRow(op, extent);
-  Value last = arith::SubIOp::create(b, extent, index(b, 1));
-  return {arith::MinSIOp::create(b, row, last),
-          arith::MaxSIOp::create(b, end, index(b, 1))};
-}
-
-/// Returns the first column of a panel, and a run-time number that is added to
-/// it. If columns are loaded in parts, the last part may have panels after the
-/// tensor, outside of the map: these load the tensor's last panel again, for
-/// columns of O that are not stored, or for zeros of Q.
-///   column + 64, 176 columns in parts of 128 -> min(column + 64, 128)
-std::pair<int32_t, Value> CopyLowering::panelColumn(LoadOp op, int64_t panel) {
-  ViewOp view = op.getViewOp();
-  int64_t first = panel * panelColumns, width = op.getType().getColumns();
-  int64_t last = view.getType().getShape().back() - 1;
-  if (!view.getStart() || !view.getColumn() ||
-      last / width * width + first <= last)
-    return {int32_t(first), view.getColumn()};
-  Value column = arith::AddIOp::create(b, view.getColumn(), index(b, first));
-  return {0, arith::MinSIOp::create(
-                 b, column, index(b, last / panelColumns * panelColumns))};
-}
-
-/// %t = tile.load %k[%row] into %slot ->
-///   tile.arrive_expect_tx %full[%stage] bytes 32768
-///   tile.tma_load %K[...] column 0 to %p0 signals %full[%stage]
-///   tile.tma_load %K[...] column 64 to %p1 signals %full[%stage]
-/// If the tensor ends inside a box, the bytes of the whole box count.
-void CopyLowering::lower(LoadOp op) {
-  auto acquired = op.getInto().getDefiningOp<AcquireOp>();
-  Barriers own = barriers.of(acquired.getChannel());
-  TileType tile = op.getType();
-  ViewOp view = op.getViewOp();
-  Value stage =
-      stageOfMessage(b, own.channel.getDepth(), acquired.getMessage());
-  ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
-  auto [row, end] = loadRow(op);
-  for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel) {
-    auto [column, more] = panelColumn(op, panel);
-    TmaLoadOp::create(b, view.getSource(), view.getBatch(), row,
-                      view.getCopyHead(), view.getMember(), column, more, end,
-                      panelAddress(tile, stage, panel), own.full, stage,
-                      view.getOther(), view.getSecond());
-  }
-  op.erase();
-}
-
-void CopyLowering::lower(StoreOp op) {
-  TileType tile = op.getValue().getType();
-  ViewOp view = op.getViewOp();
-  std::pair<Value, Value> place(op.getRow(), Value());
-  if (view.getStart())
-    place = boxRow(op, rowsOf(view));
-  // A tile that was received through a ring lies in its slot.
-  auto received = op.getValue().getDefiningOp<SlotAddressOp>();
-  Value stage = received ? received.getStage() : index(b, 0);
-  for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
-    TmaStoreOp::create(b, panelAddress(tile, stage, panel), view.getSource(),
-                       view.getBatch(), place.first, view.getCopyHead(),
-                       view.getMember(), int32_t(panel * panelColumns),
-                       view.getColumn(), place.second);
-  // The copy must have read shared memory before that is reused or freed.
-  TmaStoreWaitOp::create(b);
-  op.erase();
-}
-
-//===----------------------------------------------------------------------===//
 // Driver
 //===----------------------------------------------------------------------===//
 
@@ -505,14 +360,18 @@ LogicalResult lowerChannels(gpu::GPUFuncOp func, const KernelInfo &info) {
   BarrierTable barriers(b, *info.map.findSmem("barriers"));
   if (failed(barriers.make(func)))
     return failure();
-  CopyLowering copies(b, barriers);
+  CopyLowering copies(b);
   EndLowering ends(b, barriers, uses->ends);
   // Loads first: their lowering reads the op that acquired their slot.
   for (Operation *op : llvm::concat<Operation *>(uses->loads, uses->ends)) {
     b.setInsertionPoint(op);
     b.setLoc(op->getLoc());
     llvm::TypeSwitch<Operation *>(op)
-        .Case<LoadOp, StoreOp>([&](auto copy) { copies.lower(copy); })
+        .Case([&](LoadOp load) {
+          auto slot = load.getInto().getDefiningOp<AcquireOp>();
+          copies.lower(load, barriers.of(slot.getChannel()));
+        })
+        .Case([&](StoreOp store) { copies.lower(store); })
         .Case<AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(
             [&](auto end) { ends.lower(end); });
   }

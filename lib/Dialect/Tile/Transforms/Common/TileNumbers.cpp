@@ -29,8 +29,8 @@ static SmallVector<Value> readBy(Operation *op) {
       .Case<LoadOp, StoreOp>([&](auto copy) {
         ViewOp at = copy.getViewOp();
         add({at.getBatch(), copy.getRow(), at.getCopyHead(), at.getMember(),
-             at.getColumn(), at.getStart(),
-             at.getStart() ? at.getLength() : Value()});
+             at.getColumn(), at.getStart(), at.getEntry(),
+             at.getStart() || at.getEntry() ? at.getLength() : Value()});
       })
       .Case([&](WriteOp write) {
         ViewOp at = write.getViewOp();

@@ -1,0 +1,66 @@
+//===- AttentionPages.cpp - Caches of pages of fmha.attention -------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionPages.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fmha;
+
+/// Verifies that the rows of a matrix in memory follow each other.
+static LogicalResult verifyDense(AttentionOp op, ShapedType tables) {
+  auto memref = dyn_cast<MemRefType>(tables);
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (!memref || failed(memref.getStridesAndOffset(strides, offset)))
+    return success();
+  int64_t columns = memref.getDimSize(1);
+  bool isDense = strides[1] == 1 &&
+                 (memref.getDimSize(0) == 1 || ShapedType::isDynamic(columns) ||
+                  ShapedType::isDynamic(strides[0]) || strides[0] == columns);
+  if (isDense)
+    return success();
+  return op.emitError()
+         << "attention.C30: expected block_tables to be contiguous, got "
+         << memref << "; copy it to a dense matrix";
+}
+
+/// Checks the list of pages and what it comes with.
+LogicalResult fmha::verifyPages(AttentionOp op) {
+  if (!op.getBlockTables())
+    return success();
+  auto error = [&] { return op.emitError() << "attention.C30: "; };
+  auto tables = cast<ShapedType>(op.getBlockTables().getType());
+  if (tables.getRank() != 2 || !tables.getElementType().isSignlessInteger(32))
+    return error() << "expected block_tables to be a matrix of i32, "
+                      "[sequences, max_pages], got "
+                   << tables;
+  if (!op.getKvLens())
+    return error() << "expected kv_lens with block_tables, the keys of each "
+                      "sequence, got none";
+  for (auto [name, value] : {std::pair("cu_seqlens_k", op.getCuSeqlensK()),
+                             std::pair("source2", op.getKey2())})
+    if (value)
+      return error() << "expected block_tables without " << name
+                     << ", got both; gather the pages into a dense tensor";
+  constexpr int64_t largestPage = 256;
+  for (auto [name, cache] :
+       {std::pair(StringRef("key"), op.getKey()), {"value", op.getValue()}}) {
+    auto type = cast<ShapedType>(cache.getType());
+    if (type.getRank() != 4)
+      continue;
+    int64_t rows = type.getDimSize(AttentionOp::Length);
+    if (ShapedType::isDynamic(rows) || rows > largestPage ||
+        !llvm::isPowerOf2_64(uint64_t(rows)))
+      return error() << "expected pages of a static number of keys, a power "
+                        "of two of at most 256, in dimension 1 of "
+                     << name << ", got " << type;
+  }
+  return verifyDense(op, tables);
+}

@@ -1,0 +1,21 @@
+//===- AttentionPages.h - Caches of pages of fmha.attention ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_FMHA_IR_ATTENTIONPAGES_H
+#define FMHA_LIB_DIALECT_FMHA_IR_ATTENTIONPAGES_H
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+
+namespace fmha {
+
+/// Verifies `block_tables` and what it comes with, attention.C30.
+llvm::LogicalResult verifyPages(AttentionOp op);
+
+} // namespace fmha
+
+#endif // FMHA_LIB_DIALECT_FMHA_IR_ATTENTIONPAGES_H

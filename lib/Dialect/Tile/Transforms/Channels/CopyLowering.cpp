@@ -1,0 +1,261 @@
+//===- CopyLowering.cpp - Copies of tiles by TMA ----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CopyLowering.h"
+#include "DrawnTiles.h"
+#include "fmha/Layout/SmemTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+/// Columns of one swizzle panel of 16-bit elements: 128 bytes.
+static constexpr int64_t panelColumns = layout::PanelTile::panelColumns;
+
+static Value index(ImplicitLocOpBuilder &b, int64_t v) {
+  return arith::ConstantIndexOp::create(b, v);
+}
+
+/// Returns the stage of the slot for the tile of `op`.
+Value CopyLowering::slotOf(LoadOp op, Barriers own) {
+  auto acquired = op.getInto().getDefiningOp<AcquireOp>();
+  return stageOfMessage(b, own.channel.getDepth(), acquired.getMessage());
+}
+
+/// Returns the address of a panel of 64 columns in a stage of the tile's place.
+Value CopyLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
+  SmemAttr place = tile.getSmem();
+  int64_t panelBytes = tile.getRows() * panelColumns * 2;
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
+  Value base = SmemAddressOp::create(
+      b, pointer, int32_t(place.getOffset() + panel * panelBytes));
+  if (place.getStages() == 1)
+    return base;
+  Value bytes = arith::IndexCastOp::create(
+      b, b.getI32Type(),
+      arith::MulIOp::create(b, stage, index(b, tile.getStagePitch())));
+  return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+Value CopyLowering::rowsOf(ViewOp view) {
+  Value rows = memref::DimOp::create(b, view.getSource(), 1);
+  if (!view.getOther())
+    return rows;
+  return arith::SelectOp::create(
+      b, view.getSecond(), memref::DimOp::create(b, view.getOther(), 1), rows);
+}
+
+/// Returns the row and end of a copy's boxes for tile.tma_load: the row of a
+/// varlen sequence counts from `extent` rows before the end of the sequence.
+template <typename CopyOp>
+std::pair<Value, Value> CopyLowering::boxRow(CopyOp op, Value extent) {
+  ViewOp view = op.getViewOp();
+  Value before = arith::SubIOp::create(b, extent, view.getLength());
+  return {arith::AddIOp::create(b, before, op.getRow()),
+          arith::AddIOp::create(b, view.getStart(), view.getLength())};
+}
+
+/// If a box lies wholly outside of its map, a GPU reads at the map's address,
+/// which for varlen sequences lies before the tensor, perhaps in unmapped
+/// memory (scripts/probes/tma_outside.cu). A box after its sequence therefore
+/// begins at the last row instead, or at row 0 of the tensor; its values are
+/// masked, or their results are not stored.
+///   row = min(row, extent - 1), end = max(end, 1)
+std::pair<Value, Value> CopyLowering::loadRow(LoadOp op) {
+  ViewOp view = op.getViewOp();
+  if (!view.getStart())
+    return {op.getRow(), Value()};
+  Value extent = rowsOf(view);
+  auto [row, end] = boxRow(op, extent);
+  Value last = arith::SubIOp::create(b, extent, index(b, 1));
+  return {arith::MinSIOp::create(b, row, last),
+          arith::MaxSIOp::create(b, end, index(b, 1))};
+}
+
+/// Returns the first column of a panel, and a run-time number that is added to
+/// it. If columns are loaded in parts, the last part may have panels after the
+/// tensor, outside of the map: these load the tensor's last panel again, for
+/// columns of O that are not stored, or for zeros of Q.
+///   column + 64, 176 columns in parts of 128 -> min(column + 64, 128)
+std::pair<int32_t, Value> CopyLowering::panelColumn(LoadOp op, int64_t panel) {
+  ViewOp view = op.getViewOp();
+  int64_t first = panel * panelColumns, width = op.getType().getColumns();
+  int64_t last = view.getType().getShape().back() - 1;
+  bool endsBySequence = view.getStart() || view.getPages();
+  if (!endsBySequence || !view.getColumn() ||
+      last / width * width + first <= last)
+    return {int32_t(first), view.getColumn()};
+  Value column = arith::AddIOp::create(b, view.getColumn(), index(b, first));
+  return {0, arith::MinSIOp::create(
+                 b, column, index(b, last / panelColumns * panelColumns))};
+}
+
+/// Returns the number of the page of row `key` of a view of pages. As above, a
+/// box after the sequence lies in the last page instead, so that no entry after
+/// that one is read.
+///   number = min(key / size, max(length - 1, 0) / size)
+Value CopyLowering::pageNumber(LoadOp op, Value key) {
+  ViewOp view = op.getViewOp();
+  Value size = index(b, view.getPageSize()), one = index(b, 1);
+  Value last = arith::SubIOp::create(
+      b, arith::MaxSIOp::create(b, view.getLength(), one), one);
+  return arith::MinSIOp::create(b, arith::DivUIOp::create(b, key, size),
+                                arith::DivUIOp::create(b, last, size));
+}
+
+/// Returns the place of row `key`, whose page has the entry `entry`:
+///   left = min(length - number * size, size), the rows that the page has
+///   row = min(size - left + key mod size, size - 1), end = max(left, 1)
+/// If tiles are whole pages, key mod size is 0.
+PagePlace CopyLowering::pagePlace(LoadOp op, Value key, Value entry) {
+  ViewOp view = op.getViewOp();
+  Value size = index(b, view.getPageSize()), one = index(b, 1);
+  Value left = arith::SubIOp::create(
+      b, view.getLength(), arith::MulIOp::create(b, pageNumber(op, key), size));
+  left = arith::MinSIOp::create(b, left, size);
+  Value row = arith::SubIOp::create(b, size, left);
+  if (op.getType().getRows() % view.getPageSize())
+    row = arith::AddIOp::create(b, row, arith::RemUIOp::create(b, key, size));
+  Value page = arith::IndexCastOp::create(b, b.getIndexType(), entry);
+  Value lastPage = arith::SubIOp::create(
+      b, memref::DimOp::create(b, view.getSource(), 0), one);
+  page = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, page, lastPage),
+                                index(b, 0));
+  return {page,
+          arith::MinSIOp::create(b, row, arith::SubIOp::create(b, size, one)),
+          arith::MaxSIOp::create(b, left, one)};
+}
+
+/// Copies the panels of one box, which goes to row `rowInTile` of the tile.
+void CopyLowering::copyBox(LoadOp op, Barriers own, Value rowInTile,
+                           const PagePlace &place) {
+  TileType tile = op.getType();
+  ViewOp view = op.getViewOp();
+  Value stage = slotOf(op, own);
+  Value offset = arith::IndexCastOp::create(
+      b, b.getI32Type(),
+      arith::MulIOp::create(b, rowInTile, index(b, panelColumns * 2)));
+  for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel) {
+    auto [column, more] = panelColumn(op, panel);
+    Value address = panelAddress(tile, stage, panel);
+    address = LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
+                                  ArrayRef<LLVM::GEPArg>{offset});
+    TmaLoadOp::create(b, view.getSource(), place.page, place.row,
+                      view.getHead(), Value(), column, more, place.end, address,
+                      own.full, stage, Value(), Value());
+  }
+}
+
+/// Keeps ptxas from unrolling a loop, whose iterations would then share the few
+/// registers of the role.
+static void keepRolled(scf::ForOp loop) {
+  Builder b(loop.getContext());
+  auto never = LLVM::LoopUnrollAttr::get(
+      b.getContext(), /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
+                                       b.getContext(), {}, {}, {}, never, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
+/// Copies `count` boxes of `rows` rows, from row `first` of the tile on. The
+/// entries of all pages are read first, so that their latencies overlap.
+void CopyLowering::copyBoxes(LoadOp op, Barriers own, Value first, int64_t rows,
+                             int64_t count) {
+  struct Box {
+    Value inTile, key, entry;
+  };
+  SmallVector<Box> boxes;
+  ViewOp view = op.getViewOp();
+  for (int64_t n = 0; n < count; ++n) {
+    Value inTile = arith::AddIOp::create(b, first, index(b, n * rows));
+    Value key = arith::AddIOp::create(b, op.getRow(), inTile);
+    Value place =
+        arith::AddIOp::create(b, view.getEntry(), pageNumber(op, key));
+    boxes.push_back(
+        {inTile, key, memref::LoadOp::create(b, view.getPages(), place)});
+  }
+  for (const Box &box : boxes)
+    copyBox(op, own, box.inTile, pagePlace(op, box.key, box.entry));
+}
+
+/// Copies a tile box by box, each of which lies in one page. Many boxes are
+/// copied by a loop, since the role has few registers.
+void CopyLowering::copyPages(LoadOp op, Barriers own) {
+  TileType tile = op.getType();
+  // With 4 copies in flight the role has registers for all that they need.
+  int64_t panels = llvm::divideCeil(tile.getColumns(), panelColumns);
+  int64_t mostUnrolled = std::max<int64_t>(1, 4 / panels);
+  int64_t rows = tile.getRows();
+  int64_t boxRows = std::gcd(rows, op.getViewOp().getPageSize());
+  int64_t step = mostUnrolled * boxRows, rolled = rows / step * step;
+  if (rolled > step) {
+    auto loop =
+        scf::ForOp::create(b, index(b, 0), index(b, rolled), index(b, step));
+    keepRolled(loop);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    copyBoxes(op, own, loop.getInductionVar(), boxRows, mostUnrolled);
+  } else if (rolled) {
+    copyBoxes(op, own, index(b, 0), boxRows, mostUnrolled);
+  }
+  if (rolled < rows)
+    copyBoxes(op, own, index(b, rolled), boxRows, (rows - rolled) / boxRows);
+}
+
+/// %t = tile.load %k[%row] into %slot ->
+///   tile.arrive_expect_tx %full[%stage] bytes 32768
+///   tile.tma_load %K[...] column 0 to %p0 signals %full[%stage]
+///   tile.tma_load %K[...] column 64 to %p1 signals %full[%stage]
+/// If the tensor ends inside a box, the bytes of the whole box count.
+void CopyLowering::lower(LoadOp op, Barriers own) {
+  TileType tile = op.getType();
+  ViewOp view = op.getViewOp();
+  Value stage = slotOf(op, own);
+  ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
+  if (view.getPages()) {
+    copyPages(op, own);
+    return op.erase();
+  }
+  auto [row, end] = loadRow(op);
+  for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel) {
+    auto [column, more] = panelColumn(op, panel);
+    TmaLoadOp::create(b, view.getSource(), view.getBatch(), row,
+                      view.getCopyHead(), view.getMember(), column, more, end,
+                      panelAddress(tile, stage, panel), own.full, stage,
+                      view.getOther(), view.getSecond());
+  }
+  op.erase();
+}
+
+void CopyLowering::lower(StoreOp op) {
+  TileType tile = op.getValue().getType();
+  ViewOp view = op.getViewOp();
+  std::pair<Value, Value> place(op.getRow(), Value());
+  if (view.getStart())
+    place = boxRow(op, rowsOf(view));
+  // A tile that was received through a ring lies in its slot.
+  auto received = op.getValue().getDefiningOp<SlotAddressOp>();
+  Value stage = received ? received.getStage() : index(b, 0);
+  for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
+    TmaStoreOp::create(b, panelAddress(tile, stage, panel), view.getSource(),
+                       view.getBatch(), place.first, view.getCopyHead(),
+                       view.getMember(), int32_t(panel * panelColumns),
+                       view.getColumn(), place.second);
+  // The copy must have read shared memory before that is reused or freed.
+  TmaStoreWaitOp::create(b);
+  op.erase();
+}

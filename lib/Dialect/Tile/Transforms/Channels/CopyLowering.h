@@ -1,0 +1,68 @@
+//===- CopyLowering.h - Copies of tiles by TMA ------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of tile-lower-channels that turns tile.load and tile.store into
+// tile.tma_load and tile.tma_store.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_CHANNELS_COPYLOWERING_H
+#define FMHA_LIB_DIALECT_TILE_TRANSFORMS_CHANNELS_COPYLOWERING_H
+
+#include "fmha/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <utility>
+
+namespace fmha::tile {
+
+/// The barriers of one channel; `free` may be another channel's, or null.
+struct Barriers {
+  ChannelOp channel;
+  mlir::Value full, free;
+};
+
+/// A box of a tensor of pages: its page, and its row and end for tile.tma_load,
+/// whose map ends with the rows that the sequence has in the page.
+struct PagePlace {
+  mlir::Value page, row, end;
+};
+
+/// Lowers tile.load and tile.store to copies of panels.
+class CopyLowering {
+public:
+  explicit CopyLowering(mlir::ImplicitLocOpBuilder &b) : b(b) {}
+
+  /// Emits the copies of a tile to the slot that `own`, the barriers of its
+  /// channel, guard, and erases `op`.
+  void lower(LoadOp op, Barriers own);
+  void lower(StoreOp op);
+
+private:
+  mlir::Value slotOf(LoadOp op, Barriers own);
+  mlir::Value panelAddress(TileType tile, mlir::Value stage, int64_t panel);
+  mlir::Value rowsOf(ViewOp view);
+  template <typename CopyOp>
+  std::pair<mlir::Value, mlir::Value> boxRow(CopyOp op, mlir::Value extent);
+  std::pair<mlir::Value, mlir::Value> loadRow(LoadOp op);
+  std::pair<int32_t, mlir::Value> panelColumn(LoadOp op, int64_t panel);
+  mlir::Value pageNumber(LoadOp op, mlir::Value key);
+  PagePlace pagePlace(LoadOp op, mlir::Value key, mlir::Value entry);
+  void copyBox(LoadOp op, Barriers own, mlir::Value rowInTile,
+               const PagePlace &place);
+  void copyBoxes(LoadOp op, Barriers own, mlir::Value first, int64_t rows,
+                 int64_t count);
+  void copyPages(LoadOp op, Barriers own);
+
+  mlir::ImplicitLocOpBuilder &b;
+};
+
+} // namespace fmha::tile
+
+#endif // FMHA_LIB_DIALECT_TILE_TRANSFORMS_CHANNELS_COPYLOWERING_H

@@ -1,0 +1,79 @@
+//===- FlagChecks.cpp - Flags that go together ----------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FlagChecks.h"
+#include "fmha/Runtime/Files.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace fmha::tools {
+
+using runtime::failure;
+
+static llvm::Error checkView(const schedule::Problem &problem) {
+  if (!problem.vInK || problem.headDimV <= problem.headDim)
+    return llvm::Error::success();
+  return failure("--v-in-k: expected a --head-dim-v of at most the head dim, " +
+                 llvm::Twine(problem.headDim) + ", whose columns V is, got " +
+                 llvm::Twine(problem.headDimV));
+}
+
+/// Returns an error for lists or a mask of a second KV segment without one.
+static llvm::Error checkSource2(const ProblemFlags &flags) {
+  bool causal =
+      flags.source2Mask.value_or(schedule::Mask::None) != schedule::Mask::None;
+  if (flags.hasSource2() || !(flags.source2Lens || causal))
+    return llvm::Error::success();
+  return failure("--source2-" + llvm::Twine(causal ? "mask" : "lens") +
+                 ": expected a second KV segment with it, --source2-k=F.npy "
+                 "or --source2-len=N, got none");
+}
+
+static llvm::Error checkSoftcap(const ProblemFlags &flags) {
+  if (!flags.softcapApprox || flags.softcap)
+    return llvm::Error::success();
+  return failure("--softcap-approx: expected --softcap=X with it, whose tanh "
+                 "may be approximate, got none");
+}
+
+/// Returns an error for pages without a size, a size that no cache has, or
+/// pages of sequences whose lengths are unknown.
+static llvm::Error checkPages(const ProblemFlags &flags) {
+  if (flags.blockTables && !flags.pageSize)
+    return failure("--block-tables: expected --page-size=N with it, the keys "
+                   "of a page, got none");
+  if (!flags.blockTables && flags.pageSize)
+    return failure("--page-size: expected --block-tables with it, which names "
+                   "the pages of each sequence, got none");
+  if (flags.pageSize && !llvm::isPowerOf2_64(*flags.pageSize))
+    return failure("--page-size: expected a power of two from 1 to 256, got " +
+                   llvm::Twine(*flags.pageSize));
+  if (flags.blockTables && !flags.kvLens)
+    return failure("--block-tables: expected --kv-lens with it, the keys of "
+                   "each sequence, got none");
+  for (auto [name, given] :
+       {std::pair("cu-seqlens-k", flags.cuSeqlensK.has_value()),
+        std::pair("source2-k", flags.hasSource2())})
+    if (flags.blockTables && given)
+      return failure("--block-tables and --" + llvm::Twine(name) +
+                     ": expected one of them, got both; leave one out");
+  return llvm::Error::success();
+}
+
+llvm::Error checkTogether(const ProblemFlags &flags,
+                          const schedule::Problem &problem) {
+  if (llvm::Error error = checkView(problem))
+    return error;
+  if (llvm::Error error = checkSource2(flags))
+    return error;
+  if (llvm::Error error = checkSoftcap(flags))
+    return error;
+  return checkPages(flags);
+}
+
+} // namespace fmha::tools

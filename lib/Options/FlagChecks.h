@@ -1,0 +1,23 @@
+//===- FlagChecks.h - Flags that go together ------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_OPTIONS_FLAGCHECKS_H
+#define FMHA_LIB_OPTIONS_FLAGCHECKS_H
+
+#include "fmha/Options/ProblemFlags.h"
+
+namespace fmha::tools {
+
+/// Returns an error for flags of `problem` that need another flag or exclude
+/// it.
+llvm::Error checkTogether(const ProblemFlags &flags,
+                          const schedule::Problem &problem);
+
+} // namespace fmha::tools
+
+#endif // FMHA_LIB_OPTIONS_FLAGCHECKS_H
