@@ -90,7 +90,7 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  * those of the following tensors that the kernel has, in this order:
  *
  *   q, k, v, o, lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
- *   sink, o_parts, max_parts, sum_parts, k2, v2, source2_lens,
+ *   sink, o_parts, max_parts, sum_parts, k2, v2, source2_lens, block_tables,
  *   capture0, capture1, ...
  *
  * o_parts, max_parts and sum_parts are inputs of fmha.merge; a kernel with splits
@@ -100,12 +100,16 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *   q, o                   [batch, q_len, q_heads, dim];
  *                          [rows, q_heads, dim] if the kernel has cu_seqlens_q
  *   k, v                   [batch, kv_len, kv_heads, dim];
- *                          [rows, kv_heads, dim] if the kernel has cu_seqlens_k
+ *                          [rows, kv_heads, dim] if the kernel has cu_seqlens_k,
+ *                          [pages, page_size, kv_heads, dim] if it has block_tables
  *   k2, v2                 [sequences, kv_len2, kv_heads, dim]
  *   lse, row_max, row_sum  float32 [batch, q_heads, q_len];
  *                          [q_heads, rows] if the kernel has cu_seqlens_q
  *   kv_lens, source2_lens  int32 [sequences], contiguous
  *   cu_seqlens_q, _k       int32 [sequences + 1], contiguous
+ *   block_tables           int32 [sequences, max_pages], contiguous: key j of a
+ *                          sequence is row j % page_size of the page that entry
+ *                          j / page_size of its row names
  *   sink                   float32 [q_heads], contiguous
  *   o_parts                float32 [parts, batch, q_len, q_heads, dim]
  *   max_parts, sum_parts   float32 [parts, batch, q_heads, q_len]

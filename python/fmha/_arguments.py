@@ -80,6 +80,45 @@ def _bound(bound: Any) -> int | None:
     return None if whole < 0 else whole
 
 
+def check_pages(lists: Sequence[str], source2: bool) -> None:
+    """What goes with caches of pages, and what does not."""
+    if "block_tables" not in lists:
+        return
+    if "kv_lens" not in lists:
+        raise ValueError("block_tables: expected kv_lens with it, the keys of each sequence, got none")
+    for name, given in (("cu_seqlens_k", "cu_seqlens_k" in lists), ("source2", source2)):
+        if given:
+            raise ValueError(f"block_tables and {name}: expected one of them, got both; leave one out")
+
+
+def page_size_of(size: Any, lists: Sequence[str], source2: bool) -> int:
+    """The keys of a page, or 0 without pages."""
+    check_pages(lists, source2)
+    if size is None:
+        if "block_tables" in lists:
+            raise ValueError("block_tables: expected page_size with it, the keys of a page, got None")
+        return 0
+    whole = integer(size, "page_size", 1)
+    if "block_tables" not in lists:
+        raise ValueError("page_size: expected 'block_tables' in lists with it, which names the pages of each sequence, got none")
+    if not _is_page_size(whole):
+        raise ValueError(f"page_size: expected a power of two from 1 to 256, got {whole}")
+    return whole
+
+
+def _is_page_size(size: int) -> bool:
+    return 1 <= size <= 256 and size & (size - 1) == 0
+
+
+def check_caches(k: Sequence[int], v: Sequence[int], layout: str) -> None:
+    """The shapes of caches, as [pages, page_size, kv_heads, dim] whatever the layout."""
+    if tuple(k[:3]) != tuple(v[:3]):
+        raise ValueError(f"k and v: expected the same (pages, page_size, kv_heads), got {tuple(k[:3])} and {tuple(v[:3])}")
+    if not _is_page_size(k[1]):
+        order = "pages, page_size, kv_heads, dim" if layout == "bshd" else "pages, kv_heads, page_size, dim"
+        raise ValueError(f"k: expected a cache [{order}] of layout {layout!r} whose page_size is a power of two from 1 to 256, got {k[1]}")
+
+
 def softcap_approx_of(approx: Any, softcap: Any) -> bool:
     """Whether the tanh of a cap may be approximate; there has to be a cap."""
     if flag(approx, "softcap_approx") and softcap is None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _device, _native
-from ._arguments import flag, integer, text, window_bounds, word
+from ._arguments import check_caches, check_pages, flag, integer, text, window_bounds, word
 from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, Scheduler, Window, compile
 from ._errors import Error, Finding, SimulationError
 
@@ -22,13 +22,13 @@ Policy = Literal["eager", "late", "random"]
 Device = Literal["sim", "cuda"]
 
 
-def _lengths(value: Any, name: str) -> npt.NDArray[np.int32] | None:
-    """A list of lengths or places as int32."""
+def _lengths(value: Any, name: str, expected: str = "a list of integers", rank: int = 1) -> npt.NDArray[np.int32] | None:
+    """Lengths, places or pages as int32."""
     if value is None:
         return None
     array = np.asarray(value)
-    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise TypeError(f"{name}: expected a list of integers, got {array.dtype} of shape {array.shape}")
+    if array.ndim != rank or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise TypeError(f"{name}: expected {expected}, got {array.dtype} of shape {array.shape}")
     if array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
         raise ValueError(f"{name}: expected numbers of 32 bits, got one beyond")
     return np.ascontiguousarray(array, np.int32)
@@ -72,6 +72,9 @@ def _extents(inputs: tuple[Array, Array, Array], layout: Layout, lists: Lists) -
             continue
         batch, longest = len(starts) - 1, int(np.diff(starts).max(initial=0))
         rows, keys = (longest, keys) if name == "cu_seqlens_q" else (rows, longest)
+    tables = lists["block_tables"]
+    if tables is not None:
+        keys = tables.shape[1] * k[1]
     return batch, q[2], rows, keys
 
 
@@ -238,6 +241,7 @@ class Options(TypedDict, total=False):
     source2: tuple[Any, Any] | None
     source2_lens: Any
     source2_mask: Mask
+    block_tables: Any
     scale: float | None
     layout: Layout
     dtype: DType | None
@@ -303,6 +307,7 @@ def attention(
     source2: tuple[Any, Any] | None = None,
     source2_lens: Any = None,
     source2_mask: Mask = "none",
+    block_tables: Any = None,
     scale: float | None = None,
     lse: bool = False,
     return_row_max: bool = False,
@@ -345,6 +350,17 @@ def attention(
     [heads, rows, dim], and sequence b has rows cu_seqlens_q[b] to [b + 1]; rows that
     none has are 0. cu_seqlens_k says so of k and v. Masks count in the sequence.
 
+    With block_tables [batch, max_pages] k and v are caches of pages: [pages, page_size,
+    kv_heads, dim] (bshd; what vLLM and FlashInfer call NHD) or [pages, kv_heads, page_size,
+    dim] (bhsd; HND); layout is that of q and the output, too. Key j of sequence b is row
+    j % page_size of page block_tables[b, j // page_size], and kv_lens, which must be given,
+    are at most max_pages * page_size; bias and attn_mask have that many keys. page_size is a
+    power of two from 1 to 256, and there is a kernel for each. Strides are taken as they are:
+    of a cache [pages, 2, page_size, kv_heads, dim] give cache[:, 0] and cache[:, 1], and one of
+    single rows, [rows, kv_heads, dim], as cache[:, None]. Sequences may share pages. Entries
+    after the last page of a sequence may be anything, as may rows that no sequence has, NaN
+    included. Queries may be packed; neither cu_seqlens_k nor source2 goes with block_tables.
+
     sink [q_heads] is one more logit for each head, without a value: it joins the
     denominators, and the logarithm of them. A row without keys is then 0, and sink.
 
@@ -375,8 +391,9 @@ def attention(
     bfloat16, and nothing is copied or waited for. FMHA_DRIVER names the driver library,
     and stream is the CUstream that the kernel is launched on. Outputs are new device
     arrays with __dlpack__, or `out`, of the layout and the shape of q with the dim of v.
-    What is in them is ready on that stream. cu_seqlens and lengths lie on the device, too, and are not checked; sink, alibi and
-    bias are float32. Host arrays are copied to the device and back.
+    What is in them is ready on that stream. cu_seqlens, lengths and block_tables (int32) lie
+    on the device, too, and are not checked; sink, alibi and bias are float32. Host arrays are
+    copied to the device and back.
 
     target, p_placement, q_tiles, pack_heads, scheduler, ctas_per_sm (Hopper), exp2_emulated
     (per cent of the exponentials that FMA units compute), p_offset (log2 of a factor on P, for terms too
@@ -405,7 +422,9 @@ def attention(
     flags = {"v_in_k": v_in_k, "lse": lse, "return_row_max": return_row_max, "return_row_sum": return_row_sum}
     for name, value in flags.items():
         flag(value, name)
-    if any(map(_device.on_device, _device.arrays_of(given).values())):
+    given_arrays = _device.arrays_of(given)
+    check_pages(tuple(given_arrays), source2 is not None)
+    if any(map(_device.on_device, given_arrays.values())):
         results: Array | tuple[Array, ...] = _device.attention(given)
         return results
     if out is not None or stream:
@@ -421,15 +440,17 @@ def attention(
         )
     }  # fmt: skip
     lists["sink"] = _logits(sink)
+    lists["block_tables"] = _lengths(block_tables, "block_tables", "integers of shape [batch, max_pages]", 2)
     packed = (cu_seqlens_q is not None, cu_seqlens_k is not None)
-    inputs, kind = _import_all((q, k, v), layout, dtype, packed)
+    in_pages = block_tables is not None
+    inputs, kind = _import_all((q, k, v), layout, dtype, packed, in_pages)
     if v_in_k:  # Rounding and packing copy: the view is taken again.
         inputs = (inputs[0], inputs[1], inputs[1][..., : inputs[2].shape[3]])
     second = None if source2 is None else _import_second(source2, layout, kind, dtype, v_in_k)
     batch, q_len, q_heads, head_dim = inputs[0].shape
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
-        dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
+        dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask, page_size=inputs[1].shape[1] if in_pages else None,
         lists=tuple(name for name, value in lists.items() if value is not None),
         softcap=softcap, softcap_approx=softcap_approx, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
         **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
@@ -462,7 +483,7 @@ def _check_view(k: Any, v: Any) -> None:
 
 
 def _import_all(
-    arrays: tuple[Any, Any, Any], layout: Layout, dtype: DType | None, packed: tuple[bool, bool]
+    arrays: tuple[Any, Any, Any], layout: Layout, dtype: DType | None, packed: tuple[bool, bool], in_pages: bool
 ) -> tuple[tuple[Array, Array, Array], DType]:
     """Bits of q, k and v in bshd order, checked against each other, and their type."""
     (q, q_kind), (k, k_kind), (v, v_kind) = (
@@ -472,7 +493,9 @@ def _import_all(
         given = ", ".join(str(getattr(array, "dtype", type(array).__name__)) for array in arrays)
         raise TypeError(f"q, k, v: expected one type, got {given}; give float32 arrays the type of the others by dtype='f16' or 'bf16'")
     inputs = _bshd(q, layout), _bshd(k, layout), _bshd(v, layout)
-    _check_shapes(*inputs, any(packed))
+    if in_pages:
+        check_caches(inputs[1].shape, inputs[2].shape, layout)
+    _check_shapes(*inputs, any(packed) or in_pages)
     return inputs, q_kind
 
 
@@ -516,7 +539,7 @@ def _run(
             device, library, policy, seed, checks,
             lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
             second[0] if second else None, second[1] if second else None, lists["source2_lens"],
-            views.get("row_max"), views.get("row_sum"),
+            views.get("row_max"), views.get("row_sum"), lists["block_tables"],
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

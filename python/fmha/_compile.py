@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec, Unpack
 
 from . import _native
-from ._arguments import flag, integer, number, softcap_approx_of, softcap_of, text, window_bounds, word
+from ._arguments import flag, integer, number, page_size_of, softcap_approx_of, softcap_of, text, window_bounds, word
 from ._errors import CompileError, Diagnostic
 from ._keywords import FACTS, FIELDS, Keywords, List
 
@@ -122,7 +122,7 @@ def _word(value: object) -> str:
 
 # What the op of a module says itself; `schedule` too has a word of its own there.
 _OF_THE_OP = frozenset(
-    [*"dtype head_dim head_dim_v lists softcap softcap_approx alibi bias attn_mask source2 source2_mask causal mask window scale out_dtype".split(), *FACTS]
+    [*"dtype head_dim head_dim_v lists page_size softcap softcap_approx alibi bias attn_mask source2 source2_mask causal mask window scale out_dtype".split(), *FACTS]
 )
 _P = ParamSpec("_P")
 
@@ -161,6 +161,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     head_dim: int = 128,
     head_dim_v: int | None = None,
     lists: Sequence[List] = (),
+    page_size: int | None = None,
     softcap: float | None = None,
     softcap_approx: bool = False,
     alibi: bool = False,
@@ -189,7 +190,9 @@ def compile(  # noqa: A001  (the package's own word for it)
     `module` is MLIR text with one public function that holds one fmha.attention;
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
-    those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink, source2_lens),
+    those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink, source2_lens,
+    block_tables), page_size (the keys of a page, with block_tables: K and V are then caches of
+    pages; a power of two from 1 to 256),
     softcap, softcap_approx, alibi, bias and attn_mask (what becomes of scores, as attention() says),
     source2 (there is a second KV segment, with source2_mask), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
@@ -217,6 +220,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     fields = {name: _word(switches.pop(name, "auto")) for name in FIELDS}
     switches |= {"source2": source2, "out_f32": word(out_dtype, "out_dtype", ("auto", "f32")) == "f32"}
     facts = [name for name, on in switches.items() if flag(on, name)]
+    names = [text(entry, "lists") for entry in lists]
+    keys_of_page = page_size_of(page_size, names, source2)
     if module is None:
         module = _native.build_module(
             word(dtype, "dtype", ("f16", "bf16")),
@@ -226,7 +231,7 @@ def compile(  # noqa: A001  (the package's own word for it)
             *window_bounds(window),
             number(scale, "scale"),
             facts,
-            [text(entry, "lists") for entry in lists],
+            names,
             softcap_of(softcap),
             softcap_approx_of(softcap_approx, softcap),
             flag(alibi, "alibi"),
@@ -234,6 +239,7 @@ def compile(  # noqa: A001  (the package's own word for it)
             flag(attn_mask, "attn_mask"),
             "" if schedule is None else _read_schedule(schedule, target),
             word(source2_mask, "source2_mask", MASKS),
+            keys_of_page,
         )
     arguments = (
         text(module, "module"),

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from typing import Any, get_args
 
 from . import _native
+from ._arguments import check_caches, window_bounds
 from ._compile import Kernel
 from ._errors import Error
 from ._keywords import List
@@ -81,6 +82,9 @@ def _check_ranks(arrays: dict[str, _native.DeviceArray], packed: dict[str, bool]
         wanted = 3 if is_packed else 4
         if name in arrays and len(arrays[name].shape) != wanted:
             raise ValueError(f"{name}: expected {wanted} dimensions, got shape {arrays[name].shape}")
+    tables = arrays.get("block_tables")
+    if tables is not None and len(tables.shape) != 2:
+        raise ValueError(f"block_tables: expected 2 dimensions, [batch, max_pages], got shape {tables.shape}")
     kind = arrays["q"].dtype
     if kind not in ("f16", "bf16"):
         raise TypeError(f"q: expected float16 or bfloat16 in device memory, got {kind}; convert it")
@@ -90,6 +94,8 @@ def _check_captures(arrays: dict[str, _native.DeviceArray], packed: dict[str, bo
     q, k = arrays["q"].shape, arrays["k"].shape
     rows = None if packed["q"] else q[1]
     keys = None if packed["k"] else k[1]
+    if "block_tables" in arrays:
+        keys = arrays["block_tables"].shape[1] * k[1]
     batch = arrays["cu_seqlens_q"].shape[0] - 1 if packed["q"] else q[0]
     for name, (kind, rank) in _CAPTURES.items():
         if name not in arrays:
@@ -107,7 +113,6 @@ def _check_captures(arrays: dict[str, _native.DeviceArray], packed: dict[str, bo
 
 def _compiled(options: dict[str, Any], arrays: dict[str, _native.DeviceArray]) -> Kernel:
     from ._attention import _kernel
-    from ._arguments import window_bounds
 
     given = {name: options[name] for name in _OF_THE_KERNEL}
     given["window"] = window_bounds(given["window"])
@@ -118,6 +123,7 @@ def _compiled(options: dict[str, Any], arrays: dict[str, _native.DeviceArray]) -
         head_dim=arrays["q"].shape[-1],
         head_dim_v=arrays["v"].shape[-1],
         lists=tuple(name for name in _LISTS if name in arrays),
+        page_size=arrays["k"].shape[1] if "block_tables" in arrays else None,
         alibi="alibi" in arrays,
         bias="bias" in arrays,
         attn_mask="attn_mask" in arrays,
@@ -160,6 +166,8 @@ def attention(options: dict[str, Any]) -> Any:
     for name in packed:
         if name in arrays:
             arrays[name] = _exchanged(arrays[name], layout)
+    if "block_tables" in arrays:
+        check_caches(arrays["k"].shape, arrays["v"].shape, layout)
     _check_captures(arrays, packed)
     kernel = _compiled(options, arrays)
     try:

@@ -80,6 +80,7 @@ def build_module(
     attn_mask: bool,
     schedule: str,
     source2_mask: str,
+    page_size: int,
 ) -> str: ...
 def read_schedule(text: str, target: str) -> tuple[list[tuple[str, str, str]], str]: ...
 def compile(
@@ -131,6 +132,7 @@ def run(
     source2_lens: npt.NDArray[np.int32] | None = None,
     row_max: npt.NDArray[np.float32] | None = None,
     row_sum: npt.NDArray[np.float32] | None = None,
+    block_tables: npt.NDArray[np.int32] | None = None,
 ) -> tuple[str, str, str, int | None, float]: ...
 def merge(
     ptx: str,

@@ -108,7 +108,8 @@ build(const std::string &dtype, unsigned headDim, unsigned headDimV,
       const std::vector<std::string> &facts,
       const std::vector<std::string> &lists, std::optional<double> softcap,
       bool softcapApprox, bool alibi, bool bias, bool attnMask,
-      const std::string &scheduleText, const std::string &source2Mask) {
+      const std::string &scheduleText, const std::string &source2Mask,
+      unsigned pageSize) {
   KernelSpec spec;
   spec.problem.mask2 = parseMask(source2Mask, std::nullopt, std::nullopt);
   spec.score = {.softcap = softcap,
@@ -119,6 +120,7 @@ build(const std::string &dtype, unsigned headDim, unsigned headDimV,
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
   spec.problem.headDimV = headDimV;
+  spec.problem.pageSize = pageSize;
   spec.problem.mask = parseMask(mask, left, right);
   parseLists(lists, spec.problem);
   setFacts(facts, spec.problem);
@@ -375,8 +377,8 @@ void fmha::python::bindCompile(nb::module_ &module) {
              nb::arg("right").none(), nb::arg("scale").none(), nb::arg("facts"),
              nb::arg("lists"), nb::arg("softcap").none(),
              nb::arg("softcap_approx"), nb::arg("alibi"), nb::arg("bias"),
-             nb::arg("attn_mask"), nb::arg("schedule"),
-             nb::arg("source2_mask"));
+             nb::arg("attn_mask"), nb::arg("schedule"), nb::arg("source2_mask"),
+             nb::arg("page_size"));
   module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),

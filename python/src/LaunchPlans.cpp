@@ -44,6 +44,7 @@ constexpr std::pair<std::string_view, Role> specialArguments[] = {
     {"cu_seqlens_q", Role::Array},
     {"cu_seqlens_k", Role::Array},
     {"source2_lens", Role::Array},
+    {"block_tables", Role::Array},
     {"sink", Role::Array},
     {"alibi", Role::Array},
     {"bias", Role::Array},

@@ -44,6 +44,8 @@ using Lse = Array4<float>;
 using Captured = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using List =
     nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table =
+    nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Logits =
     nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -68,8 +70,9 @@ static Tensor4 view(const Array &array, ElementType dtype) {
   return tensor;
 }
 
+template <typename Array>
 static std::optional<std::vector<int32_t>>
-numbers(const std::optional<List> &list) {
+numbers(const std::optional<Array> &list) {
   if (!list)
     return std::nullopt;
   return std::vector<int32_t>(list->data(), list->data() + list->size());
@@ -172,7 +175,8 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     const std::vector<Captured> &captures,
                     std::optional<Input> k2, std::optional<Input> v2,
                     std::optional<List> source2Lens, std::optional<Lse> rowMax,
-                    std::optional<Lse> rowSum) {
+                    std::optional<Lse> rowSum,
+                    std::optional<Table> blockTables) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
   tensors.q = view(q, manifest.dtype);
@@ -191,6 +195,9 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   tensors.cuSeqlensQ = numbers(cuSeqlensQ);
   tensors.cuSeqlensK = numbers(cuSeqlensK);
   tensors.source2Lens = numbers(source2Lens);
+  tensors.blockTables = numbers(blockTables);
+  if (blockTables)
+    tensors.maxPages = int64_t(blockTables->shape(1));
   if (k2)
     tensors.k2 = view(*k2, manifest.dtype);
   if (v2)
@@ -285,7 +292,8 @@ void fmha::python::bindRun(nb::module_ &module) {
              nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
              nb::arg("captures") = nb::tuple(), nb::arg("k2") = nb::none(),
              nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none(),
-             nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none());
+             nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none(),
+             nb::arg("block_tables") = nb::none());
   module.def("merge", &mergeParts, nb::arg("ptx"), nb::arg("manifest"),
              nb::arg("parts"), nb::arg("o"), nb::arg("max"), nb::arg("sum"),
              nb::arg("out"), nb::arg("lse").none(), nb::arg("row_max").none(),

@@ -58,7 +58,8 @@ FIELDS = ({fields})
 
 # Fields with a flag, an option and a keyword that are not made from the table.
 FLAGGED = ("target", "p_placement")
-FLAGS = {"Row": "", "Switch": "", "List": "=F.npy", "FloatList": "=F.npy"}
+LISTS = ("List", "Table", "FloatList")
+FLAGS = {"Row": "", "Switch": ""} | dict.fromkeys(LISTS, "=F.npy")
 TYPES = {
     "heads()": 'int | Literal["auto", "on", "off"]',
     "oneOf(switchNames)": 'bool | Literal["auto"]',
@@ -134,7 +135,7 @@ def keywords():
         return "".join(f'\n    "{name}",' for name in names) + "\n"
 
     switches = [name for kind, name, _, _ in facts() if kind in ("Row", "Switch")]
-    lists = [f'"{name}"' for kind, name, _, _ in facts() if kind.endswith("List")]
+    lists = [f'"{name}"' for kind, name, _, _ in facts() if kind in LISTS]
     choices = {name: TYPES.get(values, 'int | Literal["auto"]') for name, _, values, _ in fields() if values}
     members = [f"    {name}: bool" for name in switches] + [f"    {name}: {type}" for name, type in choices.items()]
     return KEYWORDS.format(lists=", ".join(lists), members="\n".join(members), facts=listed(switches), fields=listed(choices))

@@ -6,10 +6,11 @@ import re
 import fmha
 import numpy as np
 import pytest
+from conftest import assert_close, reference
 
 ROOT = pathlib.Path(__file__).parents[2]
 # The pages with Python, and what each of them leaves in these names.
-PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse"}}
+PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse", "decoded"}}
 
 
 def blocks(page):
@@ -23,15 +24,26 @@ def test_no_page_is_left_out():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_example(page):
-    (example,) = blocks(page)
     draw = np.random.default_rng(1).standard_normal
     given = {name: draw((1, 5, heads, 64)).astype(np.float16) for name, heads in (("q", 2), ("k", 1), ("v", 1))}
     given["slopes"] = np.float32([0.5, 0.25])
-    names = dict(given)
-    exec(example, names)  # noqa: S102
-    assert PAGES[page] == {"kernel", "out", "lse"} & names.keys()
+    cached = {"query": draw((2, 1, 2, 64)).astype(np.float16), "cache": draw((3, 2, 16, 1, 64)).astype(np.float16)}
+    cached |= {"tables": np.int32([[2, 0], [1, -1]]), "lens": np.int32([20, 7])}
+    names = given | cached
+    for example in blocks(page):
+        exec(example, names)  # noqa: S102
+    assert PAGES[page] == {"kernel", "out", "lse", "decoded"} & names.keys()
     options = {"causal": True}
     if "kernel" in names:
         assert names["kernel"].manifest["mask"] == "causal" and names["lse"].shape == (1, 2, 5)
         options = {"softcap": 50.0, "alibi": given["slopes"]}
     assert np.array_equal(names["out"], fmha.attention(**{name: given[name] for name in "qkv"}, **options))
+    if "decoded" in names:
+        assert names["kernel_of_pages"].manifest["page_size"] == cached["cache"].shape[2]
+        check_decoded(names["decoded"], **cached)
+
+
+def check_decoded(out, query, cache, tables, lens):
+    for b, keys in enumerate(lens):
+        k, v = (cache[tables[b], half].reshape(1, -1, *cache.shape[3:])[:, :keys] for half in (0, 1))
+        assert_close(out[b : b + 1], None, reference(query[b : b + 1], k, v), 2.0**-11)

@@ -216,6 +216,29 @@ TEST_F(RuntimeLaunch, PackedQueriesMayHaveALongestSequence) {
   EXPECT_THAT(fmhaLastError(), HasSubstr("the 900 rows of q, got 901"));
 }
 
+/// k and v may be halves of one cache, and heads may come before rows.
+TEST_F(RuntimeLaunch, CachesOfPagesHaveTheirOwnExtentsAndStrides) {
+  load(pagedSample());
+  EXPECT_STREQ(fmhaTensorName(module, 5), "kv_lens");
+  EXPECT_STREQ(fmhaTensorName(module, 6), "block_tables");
+  addPagedSample();
+  int64_t page = 2 * 16 * 2 * 64;
+  tensors[1].strides = {page, 64, 16 * 64, 1};
+  watch([](const void *config, void **parameters) {
+    lookAtSample(config, parameters);
+    for (int n : {11, 12})
+      seen.back().numbers.push_back(*static_cast<uint32_t *>(parameters[n]));
+  });
+  ASSERT_EQ(launch(), FMHA_SUCCESS) << fmhaLastError();
+  uint64_t row = 64 * 2, head = 16 * row;
+  EXPECT_EQ(seen[0].maps[1],
+            (std::array<uint64_t, 11>{0x20000000 - head, 64, 16, 2, 9, 17, row,
+                                      head, uint64_t(page) * 2, row, 0}));
+  // The rest is group, max_pages and pages; kv_len is that of all pages.
+  std::vector<uint64_t> last(seen[0].numbers.end() - 4, seen[0].numbers.end());
+  EXPECT_EQ(last, (std::vector<uint64_t>{5 * 16, 3, 5, 9}));
+}
+
 /// The combining kernel runs after the other, on the same stream, on the
 /// workspace of the caller.
 TEST_F(RuntimeLaunch, SplitsWriteToTheWorkspaceAndAreCombined) {

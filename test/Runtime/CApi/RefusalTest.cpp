@@ -186,6 +186,49 @@ TEST_F(RuntimeRefusal, ListsOfOtherLengths) {
   EXPECT_EQ(launch(), FMHA_SUCCESS);
 }
 
+TEST_F(RuntimeRefusal, CachesAndTablesThatDoNotFit) {
+  load(pagedSample());
+  auto launchOther = [&](size_t n, auto &&change) {
+    tensors.clear();
+    addPagedSample();
+    change(tensors[n]);
+    return launch();
+  };
+  EXPECT_EQ(launchOther(1, [](Tensor &k) { k.shape[1] = 32; }),
+            FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("tensor 'k': expected the shape [9, 16, 2, 64], got "
+                        "[9, 32, 2, 64]; the kernel is compiled for that page "
+                        "size and head dim"));
+  EXPECT_EQ(launchOther(2, [](Tensor &v) { v.shape[0] = 8; }),
+            FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("tensor 'v': expected the shape [9, "
+                                         "16, 2, 32], got [8, 16, 2, 32]"));
+  EXPECT_EQ(launchOther(6, [](Tensor &table) { table.shape[0] = 3; }),
+            FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("tensor 'block_tables': expected the shape [2, 5], got "
+                        "[3, 5]; a row for each of the sequences of q"));
+  EXPECT_EQ(launchOther(6, [](Tensor &table) { table.strides[0] = 8; }),
+            FMHA_ERROR_STRIDES);
+  EXPECT_THAT(
+      fmhaLastError(),
+      HasSubstr("tensor 'block_tables': expected rows without gaps, got "
+                "8 elements in dimension 0 of shape [2, 5]; copy it "
+                "to a dense tensor"));
+  EXPECT_EQ(
+      launchOther(6, [](Tensor &table) { table = {0x60001000, {10}, i32}; }),
+      FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("tensor 'block_tables': expected "
+                                         "[sequences, entries], got 1"));
+  EXPECT_EQ(launchOther(6, [](Tensor &table) { table.dl.dtype = f32; }),
+            FMHA_ERROR_DTYPE);
+  EXPECT_EQ(launchOther(6, [](Tensor &table) { table.shape[1] = 1 << 28; }),
+            FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("tensor 'k': expected a length of at most"));
+}
+
 TEST_F(RuntimeRefusal, CapturesOfOtherTypesOrWithoutElements) {
   Json manifest = sample();
   manifest["captures"] = Json::parse(R"([{"element": "i8", "rank": 2}])");

@@ -29,6 +29,26 @@ inline Json sample() {
   return Json::parse(file);
 }
 
+/// The sample on caches of pages of 16 keys, whose maps have a further
+/// dimension over the ends of sequences. The last parameters are max_pages and
+/// pages.
+inline Json pagedSample() {
+  Json manifest = sample();
+  manifest["kv_lens"] = manifest["block_tables"] = true;
+  manifest["page_size"] = 16;
+  for (int n : {1, 2}) {
+    Json &map = manifest["parameters"][n];
+    map["dims"][1] = "page_size";
+    map["dims"][3] = "pages";
+    map["box"][1] = 16;
+    map["sequences"] = true;
+  }
+  for (const char *value : {"max_pages", "pages"})
+    manifest["parameters"].push_back(
+        {{"name", value}, {"kind", "u32"}, {"value", value}});
+  return manifest;
+}
+
 /// What the stub counts.
 inline unsigned long count(const char *name) {
   static void *library = dlopen(FMHA_STUB_DRIVER, RTLD_NOW);
@@ -91,6 +111,16 @@ protected:
     add(0x30000000, {batch, kvLen, kvHeads, 32}, bf16);
     add(0x40000000, {batch, qLen, qHeads, 32}, bf16);
     add(0x50000000, {batch, qHeads, qLen}, f32);
+  }
+  /// Two sequences of at most 5 pages in caches of 9.
+  void addPagedSample() {
+    addSample();
+    tensors[1].shape = {9, 16, 2, 64};
+    tensors[2].shape = {9, 16, 2, 32};
+    tensors[1].strides = {16 * 2 * 64, 2 * 64, 64, 1};
+    tensors[2].strides = {16 * 2 * 32, 2 * 32, 32, 1};
+    add(0x60000000, {2}, i32);
+    add(0x60001000, {2, 5}, i32);
   }
   std::vector<const DLTensor *> pointers() {
     std::vector<const DLTensor *> all;
