@@ -1,5 +1,5 @@
 // CTAs that draw tiles take those of a section of heads one after the other, the longest ones first. K and V of a section fit
-// 32 MB, here 131072 rows of a head of 128 + 128 columns, and sections have about as many heads each.
+// 16 MB, here 65536 rows of a head of 128 + 128 columns, and sections have about as many heads each.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=128 scheduler=dynamic},convert-fmha-to-tile,canonicalize,cse)' | FileCheck %s
 
@@ -20,7 +20,7 @@ func.func @attention(%q: !q, %k: !k, %o: !q) {
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[QLEN]], %c128
 // CHECK: %[[GROUP:.*]] = arith.divui %[[HEADS]], %[[KVHEADS]]
 // CHECK: %[[KEYS:.*]] = arith.maxui %[[KVLEN]], %c1
-// CHECK: %[[FIT:.*]] = arith.divui %c131072, %[[KEYS]]
+// CHECK: %[[FIT:.*]] = arith.divui %c65536, %[[KEYS]]
 // CHECK: %[[MOST:.*]] = arith.maxui %[[FIT]], %c1
 // CHECK: %[[COUNT:.*]] = tile.tile_count
 // CHECK: %[[TILES:.*]] = arith.index_castui %[[COUNT]]

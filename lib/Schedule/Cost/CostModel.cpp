@@ -226,6 +226,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.emulated = schedule.exp2EmulatedPercent / 100.0;
   kernel.shareKv = schedule.shareKv;
   kernel.persistent = schedule.scheduler != Scheduler::Single;
+  kernel.draws = drawsTiles(schedule);
   kernel.splits = schedule.splits;
   const target::Target *gpu = target::findTarget(schedule.target);
   if (boundsCtas(schedule) && gpu)

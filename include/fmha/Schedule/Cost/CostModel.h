@@ -108,6 +108,8 @@ struct KernelModel {
   unsigned ringBytes = 0, messageBytes = 0;
   /// A CTA processes several query tiles, one after another.
   bool persistent = false;
+  /// It draws them one by one, the longest first.
+  bool draws = false;
   /// CTAs that share the KV blocks of a row block.
   unsigned splits = 1;
   /// The most CTAs that a host launches; 0: one per tile.

@@ -19,14 +19,24 @@ static constexpr unsigned widestPass = 256;
 /// Returns the schedulers. If the launch is known, the model decides whether a
 /// CTA loops over tiles. Loops are not considered with several head_dim_v tiles
 /// or a score_mod that reads several tensors: an H200 took up to 1.73 and 1.25
-/// times as long there, which the model does not predict.
+/// times as long there, which the model does not predict. With a causal mask
+/// CTAs draw their tiles, except short rows of narrow heads, where that was
+/// slower, and caches of pages, which were not measured
+/// (results/h200-prefill-2026-11-26.md).
 static Values schedulersFor(const Problem &problem) {
-  Values schedulers = {unsigned(Scheduler::Single)};
+  constexpr unsigned narrow = 128, rowsOfNarrow = 4096;
   bool slow = problem.headDimV > widestPass ||
               (problem.scoreByKey && problem.captures.size() > 1);
-  if (workloadOf(problem) && !slow)
-    schedulers.push_back(unsigned(Scheduler::Static));
-  return schedulers;
+  std::optional<Workload> launch = workloadOf(problem);
+  if (!launch || slow)
+    return {unsigned(Scheduler::Single)};
+  const Mask &mask = problem.mask;
+  bool isNarrow = std::max(problem.headDim, problem.headDimV) <= narrow;
+  bool draws = mask.rightBound() && !mask.left && !problem.source2 &&
+               !problem.blockTables &&
+               launch->qLen >= (isNarrow ? rowsOfNarrow : 1);
+  return {unsigned(Scheduler::Single),
+          unsigned(draws ? Scheduler::Dynamic : Scheduler::Static)};
 }
 
 /// Returns the CTAs per SM. One CTA of several consumers loads each key once

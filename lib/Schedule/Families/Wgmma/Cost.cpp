@@ -172,6 +172,10 @@ static double launchOf(const LaunchWork &work) {
   double longest = launch + first + blocks.longest * block;
   if (tiles <= sms)
     return longest;
+  // The last tiles are the shortest ones, so all CTAs end at about one time.
+  if (kernel.draws && uneven)
+    return launch + first - next + (tiles / sms + 0.5) * next +
+           (tiles * mean / sms + 0.5) * block;
   if (kernel.persistent) {
     // Tiles that differ come in pairs with equal sums.
     double of = uneven ? 2 : 1;

@@ -59,8 +59,12 @@ static std::vector<Role> rolesOf(const Schedule &s) {
   return roles;
 }
 
-/// Of the 50 MB of L2 of an H100 and an H200; FlashAttention-3 takes as much.
-static constexpr uint64_t sectionOfL2 = 32 << 20;
+/// Of the 50 MB of L2 of an H100 and an H200, two halves with copies of what
+/// both read. (Measured on an H100: with the 32 MB that FlashAttention-3 takes,
+/// launches of 512 keys take up to 1.35 times as long, since the keys of later
+/// row blocks are gone; with 8 MB, sections of head dim 256 have too few
+/// tiles.)
+static constexpr uint64_t sectionOfL2 = 16 << 20;
 
 constinit const Family fmha::schedule::wgmmaFamily = {
     .name = "wgmma",

@@ -17,8 +17,8 @@
 // one there. Rings continue, so that the keys of a tile are loaded while the
 // previous tile is multiplied, and its output is written while the next one is.
 // With a static scheduler a role computes the next tile, tile + grid; with a
-// dynamic one the load role draws it at the start of the tile before and
-// announces it after its loads, and other roles await it.
+// dynamic one the load role draws it after the loads of the tile before and
+// announces it, and other roles await it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,8 +57,6 @@ public:
   virtual ~TileOrder() = default;
   virtual Value first() = 0;
   virtual Value isThere(Value tile) = 0;
-  /// Emits what comes before the work on a tile.
-  virtual void begin() {}
   virtual Value next(Value tile, Value message) = 0;
 };
 
@@ -111,8 +109,9 @@ private:
   Value count, grid, several;
 };
 
-/// Tiles that the load role draws from a counter in device memory. The answer
-/// arrives while it loads the tile before.
+/// Tiles that the load role draws from a counter in device memory, once it has
+/// issued all loads of the tile before: the others still work on those. An
+/// earlier draw would give a CTA with a long tile another long one.
 class DrawnOrder : public TileOrder {
 public:
   DrawnOrder(ImplicitLocOpBuilder &b, bool draws) : b(b), draws(draws) {}
@@ -124,13 +123,10 @@ public:
     Value none = arith::ConstantIndexOp::create(b, -1);
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, tile, none);
   }
-  void begin() override {
-    if (draws)
-      drawn = DrawTileOp::create(b, b.getI32Type());
-  }
   Value next(Value, Value message) override {
     if (!draws)
       return AwaitTileOp::create(b, b.getIndexType(), message);
+    Value drawn = DrawTileOp::create(b, b.getI32Type());
     AnnounceTileOp::create(b, drawn, message);
     return toIndex(b, drawn);
   }
@@ -138,7 +134,6 @@ public:
 private:
   ImplicitLocOpBuilder &b;
   bool draws;
-  Value drawn;
 };
 
 /// Computes again, at the start of `body`, the values that `role` uses and that
@@ -332,7 +327,6 @@ void TileLooper::run() {
   scf::ConditionOp::create(b, order->isThere(test->getArgument(0)),
                            test->getArguments());
   Block *each = b.createBlock(&loop.getAfter(), {}, types, locs);
-  order->begin();
   for (Operation *op : ops)
     op->moveBefore(each, each->end());
   ValueRange before = each->getArguments().drop_front();

@@ -147,8 +147,8 @@ gpu.module @draws {
 // CHECK: %[[THERE:.*]] = arith.cmpi ne, %[[T]], %[[NONE]] : index
 // CHECK: scf.condition(%[[THERE]])
 // CHECK: ^bb0(%{{.*}}: index, %[[QS:.*]]: index, %{{.*}}: index):
-// CHECK: %[[DRAWN:.*]] = tile.draw_tile
 // CHECK: scf.for
+// CHECK: %[[DRAWN:.*]] = tile.draw_tile
 // CHECK: tile.announce_tile %[[DRAWN]][%[[QS]]]
 // CHECK: %[[NEXT:.*]] = arith.index_cast %[[DRAWN]] : i32 to index
 // CHECK: scf.yield %[[NEXT]], %{{.*}}, %{{.*}}
