@@ -22,3 +22,16 @@ func.func @packed(%q: tensor<1x9x4x64xf16>, %k: tensor<50x1x2x64xf16>, %lens: te
       block_tables(%pages : tensor<3x7xi32>) outs(%q : tensor<1x9x4x64xf16>) {mask = #fmha.mask<causal>} -> tensor<1x9x4x64xf16>
   return %o : tensor<1x9x4x64xf16>
 }
+
+// Run-time strides are checked before launch, those of a single row never matter.
+// CHECK-LABEL: @strides
+// CHECK: block_tables(%{{.*}} : memref<1x7xi32, strided<[?, ?], offset: ?>>) outs
+// CHECK: block_tables(%{{.*}} : memref<1x7xi32, strided<[100, 1]>>) outs
+func.func @strides(%q: memref<1x1x32x128xbf16>, %k: memref<?x16x8x128xbf16>, %lens: memref<1xi32>,
+                   %a: memref<1x7xi32, strided<[?, ?], offset: ?>>, %b: memref<1x7xi32, strided<[100, 1]>>, %o: memref<1x1x32x128xbf16>) {
+  fmha.attention ins(%q, %k, %k : memref<1x1x32x128xbf16>, memref<?x16x8x128xbf16>, memref<?x16x8x128xbf16>)
+      kv_lens(%lens : memref<1xi32>) block_tables(%a : memref<1x7xi32, strided<[?, ?], offset: ?>>) outs(%o : memref<1x1x32x128xbf16>)
+  fmha.attention ins(%q, %k, %k : memref<1x1x32x128xbf16>, memref<?x16x8x128xbf16>, memref<?x16x8x128xbf16>)
+      kv_lens(%lens : memref<1xi32>) block_tables(%b : memref<1x7xi32, strided<[100, 1]>>) outs(%o : memref<1x1x32x128xbf16>)
+  return
+}

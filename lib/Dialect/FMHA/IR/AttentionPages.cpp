@@ -21,9 +21,12 @@ static LogicalResult verifyDense(AttentionOp op, ShapedType tables) {
   if (!memref || failed(memref.getStridesAndOffset(strides, offset)))
     return success();
   int64_t columns = memref.getDimSize(1);
-  bool isDense = strides[1] == 1 &&
-                 (memref.getDimSize(0) == 1 || ShapedType::isDynamic(columns) ||
-                  ShapedType::isDynamic(strides[0]) || strides[0] == columns);
+  auto mayBe = [](int64_t stride, int64_t wanted) {
+    return ShapedType::isDynamic(stride) || ShapedType::isDynamic(wanted) ||
+           stride == wanted;
+  };
+  bool isDense = mayBe(strides[1], 1) &&
+                 (memref.getDimSize(0) == 1 || mayBe(strides[0], columns));
   if (isDense)
     return success();
   return op.emitError()
