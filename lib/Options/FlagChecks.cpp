@@ -1,4 +1,4 @@
-//===- FlagChecks.cpp - Flags that go together ----------------------------===//
+//===- FlagChecks.cpp - Check combinations of flags -----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,7 +23,8 @@ static llvm::Error checkView(const schedule::Problem &problem) {
                  llvm::Twine(problem.headDimV));
 }
 
-/// Returns an error for lists or a mask of a second KV segment without one.
+/// Returns an error if a mask or lengths of the second KV segment are given,
+/// but the segment is not.
 static llvm::Error checkSource2(const ProblemFlags &flags) {
   bool causal =
       flags.source2Mask.value_or(schedule::Mask::None) != schedule::Mask::None;
@@ -41,8 +42,8 @@ static llvm::Error checkSoftcap(const ProblemFlags &flags) {
                  "may be approximate, got none");
 }
 
-/// Returns an error for pages without a size, a size that no cache has, or
-/// pages of sequences whose lengths are unknown.
+/// Returns an error if only one of --block-tables and --page-size is given, the
+/// page size is invalid, or a flag excludes paged caches or is missing.
 static llvm::Error checkPages(const ProblemFlags &flags) {
   if (flags.blockTables && !flags.pageSize)
     return failure("--block-tables: expected --page-size=N with it, the keys "

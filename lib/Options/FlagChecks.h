@@ -1,4 +1,4 @@
-//===- FlagChecks.h - Flags that go together ------------------*- C++ -*-===//
+//===- FlagChecks.h - Check combinations of flags -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,8 +13,8 @@
 
 namespace fmha::tools {
 
-/// Returns an error for flags of `problem` that need another flag or exclude
-/// it.
+/// Returns an error if a flag of `problem` needs a flag that is missing, or
+/// excludes one that is given.
 llvm::Error checkTogether(const ProblemFlags &flags,
                           const schedule::Problem &problem);
 

@@ -41,7 +41,7 @@ static bool isSo(const std::optional<std::string> &file) {
   return file.has_value();
 }
 
-/// Returns the help of an extent, which is unknown by default where no data is.
+/// Returns the help of an extent. Without data, its default is "unknown".
 static std::string helpOf(const char *extent, const char *usual, bool hasData) {
   return std::string(extent) + " (default" +
          (hasData ? std::string(" ") + usual : ": unknown") + ")";

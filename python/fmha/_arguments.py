@@ -81,7 +81,7 @@ def _bound(bound: Any) -> int | None:
 
 
 def check_pages(lists: Sequence[str], source2: bool) -> None:
-    """What goes with caches of pages, and what does not."""
+    """Checks which arguments are required or excluded with paged caches."""
     if "block_tables" not in lists:
         return
     if "kv_lens" not in lists:
@@ -92,7 +92,7 @@ def check_pages(lists: Sequence[str], source2: bool) -> None:
 
 
 def page_size_of(size: Any, lists: Sequence[str], source2: bool) -> int:
-    """The keys of a page, or 0 without pages."""
+    """Returns the number of keys per page, or 0 without pages."""
     check_pages(lists, source2)
     if size is None:
         if "block_tables" in lists:
@@ -111,7 +111,7 @@ def _is_page_size(size: int) -> bool:
 
 
 def check_caches(k: Sequence[int], v: Sequence[int], layout: str) -> None:
-    """The shapes of caches, as [pages, page_size, kv_heads, dim] whatever the layout."""
+    """Returns the shapes of caches as [pages, page_size, kv_heads, dim], for any layout."""
     if tuple(k[:3]) != tuple(v[:3]):
         raise ValueError(f"k and v: expected the same (pages, page_size, kv_heads), got {tuple(k[:3])} and {tuple(v[:3])}")
     if not _is_page_size(k[1]):

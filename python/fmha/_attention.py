@@ -23,7 +23,7 @@ Device = Literal["sim", "cuda"]
 
 
 def _lengths(value: Any, name: str, expected: str = "a list of integers", rank: int = 1) -> npt.NDArray[np.int32] | None:
-    """Lengths, places or pages as int32."""
+    """Returns lengths, positions or page indices as int32."""
     if value is None:
         return None
     array = np.asarray(value)

@@ -159,7 +159,7 @@ class Kernel:
             if not address or held < size:
                 # Calls made before may still use it, so that close() frees it.
                 self.outgrown += [address] if address else []
-                # A number that starts at 0 is 0 again after each launch.
+                # The tile counter starts at 0 and is 0 again after each launch.
                 zero = entry.get("zero", False)
                 address, held = self.driver.allocate(bytes(size)) if zero else self.driver.reserve(size), size
                 self.reserved[entry["tensor"]] = address, held

@@ -1,5 +1,5 @@
-"""Caches of pages: attention() against float64 on the keys in a row, from host and from device memory. Rows and pages of no
-sequence are NaN, and entries after the last page of a sequence name no page."""
+"""Paged caches: attention() compared with float64 on contiguous keys, with host and device memory. Rows and pages that belong to
+no sequence are NaN, and table entries after the last page of a sequence are invalid."""
 
 import re
 
@@ -26,7 +26,7 @@ class Problem:
         width = int(used.max(initial=0)) + int(random.integers(0, 3))
         order = random.permutation(int(used.sum()) + spare).astype(np.int32)
         self.tables = random.choice(np.array(NO_PAGE, np.int32), (len(lens), width))
-        # Of k and v, as [pages, page_size, kv_heads, dim].
+        # Caches of k and v, as [pages, page_size, kv_heads, dim].
         self.caches = [np.full((len(order), size, kv_heads, dim), np.nan, element) for dim in dims]
         self.keys = []
         for b, (keys, count) in enumerate(zip(self.lens, used)):
@@ -42,7 +42,7 @@ class Problem:
         return self.q, *self.caches, self.lens, self.tables
 
     def check(self, out, lse=None, queries=None, **options):
-        """`queries` are the rows of each sequence in packed ones."""
+        """`queries` gives the number of rows of each packed sequence."""
         for b, (k, v) in enumerate(self.keys):
             q = self.q[b : b + 1] if queries is None else self.q[None, queries[b]]
             got = out[b : b + 1] if queries is None else out[None, queries[b]]
@@ -109,7 +109,7 @@ def test_views_of_one_cache_are_not_copied(random, monkeypatch, layout):
 
 
 def test_a_cache_of_single_rows(random):
-    """[rows, heads, dim], as SGLang has it."""
+    """Caches [rows, heads, dim], as in SGLang."""
     problem = Problem(random, [5, 70], 1)
     k, v = (cache[:, 0] for cache in problem.caches)
     problem.check(attention(problem.q, k[:, None], v[:, None], problem.lens, problem.tables))
@@ -122,7 +122,7 @@ def test_sequences_may_share_pages_and_tables_be_of_64_bits(random):
         mine[:32] = first[:32]
     q, k, v, lens, tables = problem.arguments()
     problem.check(attention(q, k, v, lens.astype(np.int64), tables.astype(np.int64)))
-    # A table that is a part of a larger one.
+    # The table is a slice of a larger one.
     wide = np.concatenate([tables, tables], axis=1)[:, : tables.shape[1]]
     problem.check(attention(q, k, v, lens, wide))
 
@@ -201,14 +201,14 @@ def device_arrays(problem, layout):
 @pytest.mark.parametrize("element", [np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("layout", ["bshd", "bhsd"])
 def test_device_arrays(random, monkeypatch, layout, element):
-    """Twice, and the second time without a look at the options."""
+    """The second of two equal calls does not check the options again."""
 
     def refuse(options):
         raise AssertionError("a call that came before was checked again")
 
     for again in (False, True):
         problem = Problem(random, [0, 1, 15, 16, 17, 40], 16, 2, element, dims=(DIM, DIM))
-        # All that a plan depends on must agree: the shapes of cache and tables.
+        # A plan is reused only if the shapes of the cache and the tables are the same.
         problem.tables = np.concatenate([problem.tables, np.full((6, 5), -1, np.int32)], axis=1)[:, :5].copy()
         if again:
             monkeypatch.setattr(_device, "attention", refuse)
@@ -218,7 +218,7 @@ def test_device_arrays(random, monkeypatch, layout, element):
 
 
 def test_device_arrays_of_another_page_size(random):
-    """The page size is compiled in: a kernel of its own for each."""
+    """The page size is compiled in, so each size has a separate kernel."""
     for size in (8, 16, 1):
         problem = Problem(random, [9, 30], size)
         out = attention(*map(OnDevice, problem.arguments()))

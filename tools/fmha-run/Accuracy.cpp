@@ -65,8 +65,8 @@ struct Widened {
   reference::Tensor tensor;
 };
 
-/// Gathers the rows of a cache of pages, as a dense tensor [batch, kv_len,
-/// heads, dim]. Rows that no sequence has are 0.
+/// Gathers the rows of a paged cache into a dense tensor [batch, kv_len, heads,
+/// dim]. Rows after the end of a sequence are 0.
 Widened gather(const HostArray &cache, const HostProblem &host) {
   const auto &dims = cache.view.dims;
   const Lists &lists = host.lists;

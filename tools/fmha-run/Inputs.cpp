@@ -148,7 +148,7 @@ void adopt(NpyArray file, const std::string &layout, bool isPacked,
       *targets[i] = uint64_t(file.shape[i]);
 }
 
-/// Returns the layout of k and v: that of caches if they have pages.
+/// Returns the layout of k and v, which is that of caches if they are paged.
 std::string layoutOfKeys(const ProblemFlags &flags) {
   if (!flags.blockTables)
     return flags.layout;
@@ -343,7 +343,7 @@ void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
   flags.headDimV = headDimV;
 }
 
-/// Fills rows of a cache that no sequence has with NaN.
+/// Fills the rows of a cache that belong to no sequence with NaN.
 static void fillUnusedRows(HostArray &array, const AttentionTensors &tensors) {
   const auto &dims = array.view.dims;
   std::vector<std::vector<std::pair<int64_t, int64_t>>> used(dims[0]);
@@ -464,8 +464,9 @@ static llvm::Error checkScores(const HostProblem &problem) {
       longest(problem.lists.cuSeqlensK, problem.shape.kvLen));
 }
 
-/// Sets the pages of the caches, and makes a table if no file has one: a random
-/// permutation of a few pages more than there are entries.
+/// Sets the number of pages of the caches. If no file gives a block table,
+/// makes one: a random permutation of a few more pages than the table has
+/// entries.
 static void choosePages(HostProblem &problem, const InputFiles &files,
                         uint64_t seed) {
   Shape &shape = problem.shape;

@@ -22,7 +22,7 @@ struct Shape {
   int64_t headDim = 128, headDimV = 128;
   /// Of a second KV segment; 0 without one.
   int64_t kvLen2 = 0;
-  /// Of caches of pages; 0 without them.
+  /// For paged caches; otherwise 0.
   int64_t pages = 0, pageSize = 0;
 };
 
@@ -85,8 +85,8 @@ void adoptExtents(ProblemFlags &flags, const InputFiles &files);
 /// seed, i}; Box-Muller on its draws, in the order batch, length, head, dim,
 /// whatever the layout; rounded to the type. Random rows outside of all
 /// sequences are NaN, which must not reach a result; files are used unchanged.
-/// Without a file, the table of pages is a random permutation of more pages
-/// than there are entries.
+/// If no file gives a block table, it is a random permutation of more pages
+/// than it has entries.
 llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
                                         const schedule::Problem &spec,
                                         const InputFiles &files);

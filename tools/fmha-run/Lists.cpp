@@ -81,7 +81,7 @@ void Lists::adoptExtents(ProblemFlags &flags) const {
   };
   packed(cuSeqlensQ, flags.qLen);
   packed(cuSeqlensK, flags.kvLen);
-  // Without --kv-len the longest sequence, or that of the table, decides.
+  // Without --kv-len, use the longest sequence, or the size of the table.
   if (flags.pageSize && !flags.kvLen && kvLens) {
     int64_t most = maxPages * int64_t(*flags.pageSize);
     for (int32_t keys : *kvLens)

@@ -18,7 +18,7 @@ struct Lists {
   std::optional<std::vector<int32_t>> kvLens, cuSeqlensQ, cuSeqlensK,
       source2Lens;
   std::optional<std::vector<float>> sink;
-  /// A row of `maxPages` pages for each sequence.
+  /// One row of `maxPages` entries per sequence.
   std::optional<std::vector<int32_t>> blockTables;
   int64_t maxPages = 0;
 
@@ -32,8 +32,8 @@ struct Lists {
   llvm::Error checkBatch(const ProblemFlags &flags, int64_t sequences) const;
 };
 
-/// Reads the files named by the flags: one-dimensional int32 arrays,
-/// two-dimensional ones of pages, and float32 for the sink.
+/// Reads the files named by the flags: one-dimensional int32 arrays, a
+/// two-dimensional int32 array for block tables, and float32 for the sink.
 llvm::Expected<Lists> readLists(const ProblemFlags &flags);
 
 /// Fails if the op of an input file reads varlen metadata and no flag names it.

@@ -55,8 +55,8 @@ std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 /// second KV segment; the extents of each capture,
 /// capture0_size0, ..., and its strides in elements, capture0_stride0, ...,
 /// without the last one, which is 1. If the number of output tiles does not
-/// follow from the grid, then comes that number, `tiles`, and after it, if CTAs
-/// draw tiles, the pointer `tile_counter`.
+/// follow from the grid, that number, `tiles`, comes next. If CTAs draw tiles,
+/// the pointer `tile_counter` is last.
 std::vector<KernelParameter>
 kernelParameters(const schedule::Problem &problem,
                  const schedule::Schedule &schedule);
@@ -68,7 +68,8 @@ parameterIndex(const std::vector<KernelParameter> &parameters,
 
 /// Returns the name of the parameter for extent `dimension` ([batch, length,
 /// heads, dim]) of the operand with that name (q, k, v, o, k2, v2), if there is
-/// one. Only kernels with pages have the batch of k and v, the number of pages.
+/// one. The batch extent of k and v, which is the number of pages, is a
+/// parameter only with paged caches.
 std::optional<std::string> extentParameter(const std::string &operand,
                                            unsigned dimension);
 

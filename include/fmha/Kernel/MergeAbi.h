@@ -39,8 +39,8 @@ mlir::DictionaryAttr describeMerge(const MergeProblem &problem,
                                    mlir::MLIRContext *ctx);
 
 constexpr unsigned mergeThreads = 128;
-/// Returns the rows of a CTA. A row has a warp for each 128 columns of the head
-/// dim: one, two or all four.
+/// Returns the rows per CTA. Each row takes one warp per 128 columns of the
+/// head dim: one, two or all four warps of the CTA.
 unsigned mergeRowsPerCta(unsigned headDim);
 
 /// Returns the parameters: o_parts, max_parts, sum_parts and o, and, if there

@@ -64,8 +64,8 @@ public:
   void addWord(llvm::StringRef name, std::vector<std::string> words,
                llvm::StringRef help, std::string &value);
 
-  /// Accepts `alias` for the flag `name`, which exists. The help has no
-  /// aliases.
+  /// Accepts `alias` as another name of the existing flag `name`. The help does
+  /// not list aliases.
   void addAlias(llvm::StringRef alias, llvm::StringRef name);
 
   /// Calls the setters in the order of `arguments`. Other arguments are

@@ -31,7 +31,7 @@ struct ProblemFlags {
   std::optional<int64_t> windowLeft, windowRight;
   std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
   std::optional<uint64_t> headDim, headDimV;
-  /// The keys of a page of a cache, with --block-tables.
+  /// Number of keys per page, with --block-tables.
   std::optional<uint64_t> pageSize;
   std::optional<double> scale;
   /// Facts with a flag, true or false. Those with a list have the name of its
@@ -55,7 +55,7 @@ struct ProblemFlags {
   bool softcapApprox = false;
   std::optional<std::string> alibi, bias, maskFile;
   std::string layout = "bshd";
-  /// The order of the dimensions of caches of pages.
+  /// The order of the dimensions of paged caches.
   std::string cacheLayout = "nhd";
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.
@@ -83,8 +83,8 @@ ScoreSpec scoreOf(const ProblemFlags &flags);
 /// of KV heads, as `flags` or the defaults give them.
 llvm::Error checkHeads(const ProblemFlags &flags);
 
-/// Returns the launch to plan for; 0 is an unknown extent. Those of keys that
-/// are not given are those of queries.
+/// Returns the launch to plan for; 0 is an unknown extent. Extents of keys that
+/// are not given default to those of queries.
 schedule::Hints hintsOf(const ProblemFlags &flags);
 
 /// Returns an error if --schedule is given with an input file, which contains

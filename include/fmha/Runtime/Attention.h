@@ -60,9 +60,10 @@ struct CaptureData {
 /// kv_heads, head_dim] and v2 are the second KV segment if the kernel has one,
 /// and source2Lens has its number of keys per sequence.
 ///
-/// With blockTables, k and v are caches of pages, [pages, page_size, kv_heads,
+/// With blockTables, k and v are paged caches, [pages, page_size, kv_heads,
 /// dim]. Each sequence has a row of `maxPages` entries: key j is row j mod
-/// page_size of the page that entry j / page_size names. kvLens is then given.
+/// page_size of the page that entry j / page_size names. kvLens is then
+/// required.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;
@@ -77,7 +78,7 @@ struct AttentionTensors {
   std::optional<std::vector<int32_t>> blockTables = std::nullopt;
   int64_t maxPages = 0;
 
-  /// Returns the number of keys that a sequence of k may have.
+  /// Returns the maximum number of keys per sequence of k.
   int64_t maxKeys() const {
     return blockTables ? maxPages * k.dims[1] : k.dims[1];
   }

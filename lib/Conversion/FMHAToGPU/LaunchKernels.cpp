@@ -159,8 +159,8 @@ void Launcher::emitLaunch(const runtime::KernelLaunch &launch,
                             /*asyncObject=*/Value(), cluster);
 }
 
-/// Returns the grid to launch: if the kernel works with any number of CTAs, at
-/// most those that fit on the device.
+/// Returns the grid to launch. If the kernel works with any number of CTAs, the
+/// grid has at most as many as fit on the device at once.
 std::array<Value, 3> Launcher::ctas(const runtime::Manifest &manifest,
                                     std::array<Value, 3> tiles) {
   if (!manifest.maxCtas)
@@ -171,7 +171,7 @@ std::array<Value, 3> Launcher::ctas(const runtime::Manifest &manifest,
   return tiles;
 }
 
-/// Allocates a buffer of the workspace.
+/// Allocates one buffer of the workspace.
 void Launcher::allocate(TensorName name, ArrayRef<Value> sizes, Type element) {
   SmallVector<int64_t> shape;
   SmallVector<Value> dynamic;
@@ -200,7 +200,7 @@ void Launcher::allocateParts(const runtime::Manifest &manifest) {
   allocate(TensorName::SumParts, {splits, batch, heads, length}, f32);
 }
 
-/// Allocates the number from which CTAs draw tiles, and sets it to 0.
+/// Allocates the counter from which CTAs draw tiles, and sets it to 0.
 void Launcher::allocateCounter() {
   allocate(TensorName::TileCounter, {math.constant(1)}, b.getI32Type());
   Value zero = arith::ConstantIntOp::create(b, op->getLoc(), 0, /*width=*/32);

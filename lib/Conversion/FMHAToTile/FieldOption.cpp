@@ -16,7 +16,7 @@ using FieldParser = cl::parser<FieldChoice>;
 
 void FieldParser::anchor() {}
 
-/// Returns the field whose name the option has, or null.
+/// Returns the field that has the name of the option, or null.
 static const schedule::ScheduleField *fieldOf(const cl::Option &option) {
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
     if (option.ArgStr == StringRef(field.flag))

@@ -83,8 +83,8 @@ KeyBlock KeyBlocks::buildOfFirst(Value block) {
   return made;
 }
 
-/// Changes `made`, a block of the first segment, to one of the second segment
-/// if `block` is among the blocks of that.
+/// Replaces `made`, a block of the first segment, by a block of the second
+/// segment if the index `block` lies in the second one.
 void KeyBlocks::chooseSource(KeyBlock &made, Value block) {
   const SecondKeys &second = *at.second;
   made.second =

@@ -49,12 +49,12 @@ static Sequence buildSequence(KernelContext &k, Value extent, Value batch,
   return made;
 }
 
-/// Builds the keys of one sequence in pages: those of all its entries of
-/// block_tables at most.
+/// Builds the keys of one sequence in a paged cache. Its length is clamped to
+/// the pages that its row of block_tables can name:
 ///
 ///   entry = b * max_pages
 ///   length = clamp(lengths[b], 0, max_pages * page_size)
-/// There are none if the cache has no page, so that nothing is read there.
+/// If the cache has no page, the length is 0, so that nothing is read.
 static Sequence buildPages(KernelContext &k, Value batch) {
   Value pages = arith::IndexCastUIOp::create(k.b, k.b.getIndexType(),
                                              k.operand("max_pages"));
@@ -70,7 +70,7 @@ static Sequence buildPages(KernelContext &k, Value batch) {
   return made;
 }
 
-/// Builds the keys of the sequence of a CTA in the first KV segment.
+/// Builds the first-segment keys of the sequence that a CTA computes.
 static Sequence buildKeys(KernelContext &k, Value extent, Value batch) {
   if (k.problem.blockTables)
     return buildPages(k, batch);
@@ -79,7 +79,7 @@ static Sequence buildKeys(KernelContext &k, Value extent, Value batch) {
 }
 
 namespace {
-/// The row block of a tile, and the number of its heads and its batch.
+/// The row block of a tile, and the index of its heads and batch.
 struct TilePlace {
   Value rowBlock, heads;
 };
@@ -112,8 +112,8 @@ static Value buildRowBlock(KernelContext &k, Value id, Value rowBlocks) {
                                  half);
 }
 
-/// Returns the most KV heads of a section: K and V of all of them, `keys` rows,
-/// fit schedule::sectionBytes().
+/// Returns the maximum number of KV heads per section: K and V of that many
+/// heads, with `keys` rows each, fit in schedule::sectionBytes().
 static Value buildHeadsOfSection(KernelContext &k, Value keys) {
   const schedule::Problem &problem = k.op.getProblem();
   constexpr uint64_t elementBytes = 2;
@@ -125,7 +125,7 @@ static Value buildHeadsOfSection(KernelContext &k, Value keys) {
   return k.make<arith::MaxUIOp>(fit, one);
 }
 
-/// Returns how many heads, or chunks of packed ones, share a KV head.
+/// Returns how many query heads, or chunks of packed heads, share a KV head.
 static Value buildTilesOfGroup(KernelContext &k, Value heads, Value kvHeads) {
   Value group = k.make<arith::DivUIOp>(heads, kvHeads);
   return k.isPacked()
@@ -133,10 +133,12 @@ static Value buildTilesOfGroup(KernelContext &k, Value heads, Value kvHeads) {
              : group;
 }
 
-/// Builds the place of tile `id` if the heads of a section have their longest
-/// tiles first, then the next shorter ones, and so on. CTAs then end evenly and
-/// still share K and V in L2. `most` is the most KV heads of a section, each of
-/// which has `group` heads; sections of n KV heads are about equally large:
+/// Builds the place of tile `id` if tiles are ordered by sections. A section
+/// begins with the longest tile of each of its heads, then the next shorter
+/// ones follow, and so on. CTAs then end at about the same time and still share
+/// K and V in L2. `most` is the maximum number of KV heads per section, and
+/// each KV head has `group` query heads. All n KV heads are divided into
+/// sections of about equal size:
 ///   size = group·ceil(n / ceil(n / most)), section = id / (size·row blocks)
 ///   here = min(size, group·n - size·section), number = id mod (size·blocks)
 ///   row block = last - number / here, heads = size·section + number mod here
@@ -301,8 +303,8 @@ static SecondKeys buildSecond(KernelContext &k, const Coordinates &at) {
   return {own.keys, own.offset, own.firstKey, own.blocks};
 }
 
-/// Builds the place of tile `id`: each head has all of its tiles in a row, or
-/// those of a section of heads are ordered by their lengths.
+/// Builds the place of tile `id`. Tiles are ordered head by head, or by length
+/// within each section of heads.
 static TilePlace buildTilePlace(KernelContext &k, Value id, Value rowBlocks,
                                 Value longest) {
   bool inSections =
@@ -311,7 +313,7 @@ static TilePlace buildTilePlace(KernelContext &k, Value id, Value rowBlocks,
     return {buildRowBlock(k, id, rowBlocks),
             k.make<arith::DivUIOp>(id, rowBlocks)};
   Value keys = k.extent(Key, AttentionOp::Length);
-  // Packed sequences are about as long as their queries.
+  // If keys are packed, assume that no sequence has more than max_q_len keys.
   if (k.operand("cu_seqlens_k") && k.operand("max_q_len"))
     keys = k.make<arith::MinUIOp>(keys, longest);
   Value group = buildTilesOfGroup(k, k.extent(Query, AttentionOp::Heads),

@@ -396,8 +396,8 @@ MACHINE_PATTERN(QueryCancelOp) {
   return branch.getResult(0);
 }
 
-/// Returns the address of the number in slot `slot` of a ring at `offset`; of
-/// the only one without a slot.
+/// Returns the address of the tile index in slot `slot` of the ring at
+/// `offset`. Without `slot`, the ring has one element, at `offset`.
 static Value numberAddress(ImplicitLocOpBuilder &b, int32_t offset,
                            Value slot) {
   Value base = sharedAddress(b, offset);

@@ -20,7 +20,7 @@ struct BoundTensors {
   launch::RunValues values;
   /// For a launch with splits; at address 0 until there is a workspace.
   launch::PartViews parts;
-  /// The bytes of the workspace, of which the last ones are the tile counter.
+  /// The size of the workspace in bytes. The tile counter is at its end.
   uint64_t workspaceBytes = 0;
 
   launch::View &view(launch::TensorName name) { return views[size_t(name)]; }

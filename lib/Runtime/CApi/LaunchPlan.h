@@ -45,7 +45,8 @@ struct LaunchPlan {
       mostKernels * (mostMaps * 128 + mostParameters * 8);
 
   std::array<launch::Grid, mostKernels> grids = {};
-  /// The address of the number that is 0 when a launch begins, or 0.
+  /// The address of the tile counter, which must be 0 when a launch begins; 0
+  /// if the kernel has none.
   uint64_t counter = 0;
   /// Not initialized: a launch writes the bytes that its kernels use.
   alignas(64) unsigned char arguments[mostBytes];

@@ -56,7 +56,7 @@ struct FmhaModuleImpl {
   }
   /// Returns the number of splits; 0 without a workspace.
   uint32_t splits() const { return combine ? attention->splits : 0; }
-  /// Returns whether CTAs draw tiles from a number in the workspace.
+  /// Returns whether CTAs draw tiles from a counter in the workspace.
   bool countsTiles() const { return attention && attention->tileCounter; }
 };
 

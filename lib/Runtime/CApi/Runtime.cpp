@@ -196,8 +196,8 @@ FmhaStatus submitAgain(const FmhaModuleImpl &module, const Entry &entry,
   });
 }
 
-/// Sets the tile counter to 0. The previous launch has left it so, but a
-/// workspace may be new, or other kernels may have written to it.
+/// Sets the tile counter to 0. A launch leaves it at 0, but the workspace may
+/// be new, or other kernels may have written to it.
 FmhaStatus clearCounter(const FmhaModuleImpl &module, uint64_t counter,
                         CUstream stream) {
   return inContext(module, "clearing the tile counter", [&] {

@@ -19,7 +19,7 @@ using launch::TensorName;
 /// The extents of a problem, taken from the tensors that define them.
 struct Extents {
   int64_t sequences, batch, qLen, qHeads, kBatch, kvLen, kvHeads, kvLen2;
-  /// Of a cache of pages: the entries of a sequence in block_tables.
+  /// Number of entries per sequence in block_tables, for paged caches.
   int64_t maxPages = 0;
 };
 

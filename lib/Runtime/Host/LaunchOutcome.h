@@ -22,7 +22,8 @@ llvm::Error readOutcome(Device &device, driver::Result result,
 void addStrayFinding(llvm::StringRef name, size_t strayBytes,
                      LaunchReport &report);
 
-/// Adds a finding if a kernel left `left`, which is not 0, in its tile counter.
+/// Adds a finding if `left`, the value of the tile counter after the launch, is
+/// not 0.
 void addCounterFinding(uint32_t left, LaunchReport &report);
 
 } // namespace fmha::runtime

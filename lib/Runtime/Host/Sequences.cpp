@@ -57,8 +57,8 @@ llvm::Error checkStarts(const NamedList &one) {
   return llvm::Error::success();
 }
 
-/// Checks that a table has a row per sequence, and that entries of pages that
-/// hold keys name pages of k.
+/// Checks that the block table has a row per sequence, and that the entries of
+/// pages with keys name existing pages of k.
 llvm::Error checkPages(const AttentionTensors &tensors, int64_t count) {
   const std::vector<int32_t> &table = *tensors.blockTables;
   if (!tensors.kvLens)

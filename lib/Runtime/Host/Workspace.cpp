@@ -89,7 +89,7 @@ llvm::Error Workspace::check(Device &device, LaunchReport &report) const {
   return llvm::Error::success();
 }
 
-/// Returns the shape of one 32-bit number at `host`.
+/// Returns the shape of a single 32-bit value at `host`.
 static Tensor4 numberAt(uint32_t &host) {
   Tensor4 tensor;
   tensor.host = &host;

@@ -40,7 +40,7 @@ private:
   std::array<DeviceTensor, 3> tensors;
 };
 
-/// The number from which CTAs draw tiles.
+/// The counter from which CTAs draw tiles.
 class TileCounter {
 public:
   /// Creates a counter that is 0, with poison around it.
@@ -48,7 +48,8 @@ public:
                                             const Padding &padding);
 
   const DeviceTensor &tensor() const { return number; }
-  /// Reports a counter that is not 0 after a launch, and writes next to it.
+  /// Reports whether the counter is not 0 after a launch, and whether the
+  /// kernel wrote to memory around it.
   llvm::Error check(Device &device, LaunchReport &report) const;
 
 private:

@@ -346,7 +346,8 @@ void readSplit(JsonNode root, Manifest &manifest) {
 }
 void readSplit(JsonNode, MergeManifest &) {}
 
-/// Checks that pages have a size, a power of two, and a table that names them.
+/// Checks that paged caches have block tables and a page size that is a power
+/// of two.
 void checkPages(JsonNode root, const Manifest &manifest) {
   bool isPower = (manifest.pageSize & (manifest.pageSize - 1)) == 0;
   if (manifest.blockTables == (manifest.pageSize != 0) && isPower)

@@ -36,13 +36,14 @@ struct KernelTraits {
   /// S and O are in tensor memory, and statistics of rows in shared memory,
   /// since different roles read them; else all are in registers of one role.
   bool accumulatesInTensorMemory;
-  /// Roles read the next tile of their CTA in shared memory, whatever the
-  /// scheduler is.
+  /// Roles read the next tile of their CTA from shared memory with every
+  /// scheduler.
   bool announcesNextTile;
-  /// A CTA of the scheduler `dynamic` draws its next tile from a counter in
-  /// device memory; otherwise it takes over that of a CTA not started yet.
+  /// With the scheduler `dynamic`, a CTA draws its next tile from a counter in
+  /// device memory. If false, it takes over the tile of a CTA that has not
+  /// started.
   bool drawsTiles;
-  /// sectionBytes() of schedules that draw tiles.
+  /// The value of sectionBytes() for schedules that draw tiles.
   uint64_t sectionBytes;
   /// In a loop over tiles the output is staged in a region apart from queries.
   bool stagesOutputApart;

@@ -20,8 +20,8 @@
 
 namespace fmha::schedule {
 
-/// Stages of a ring: fewer cannot overlap loads and products, more gain
-/// nothing.
+/// Minimum and maximum number of stages of a ring. With fewer, loads and
+/// products cannot overlap; more do not make a kernel faster.
 constexpr unsigned leastStages = 2, mostStages = 8;
 /// Shared memory left free for additions of a host or a tool to the CTA.
 constexpr unsigned smemMargin = 1024;

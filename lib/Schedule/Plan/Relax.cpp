@@ -213,8 +213,9 @@ bool fixNearest(Request &freed, const Overrides &wanted,
   return true;
 }
 
-/// Returns fields that have to change together if no single one helps: those
-/// that remain after a walk from the fields that alter a kernel most.
+/// Returns fields that have to change together, for requests that no single
+/// change can satisfy. It tries to keep each requested field, first those that
+/// alter a kernel most, and returns the fields that it could not keep.
 Changes relaxTogether(const Request &request) {
   Request freed = request;
   freed.overrides = {};

@@ -27,7 +27,7 @@ namespace {
 /// A launch of one schedule without splits.
 struct LaunchSize {
   uint64_t ctas = 0, atOnce = 0, sms = 0;
-  /// Keys and KV blocks per CTA: few with a window.
+  /// Keys and KV blocks per CTA. A window makes them few.
   uint64_t keys = 0, blocks = 0;
 
   bool fills() const { return ctas >= atOnce; }
@@ -35,9 +35,9 @@ struct LaunchSize {
   bool leavesIdle(uint64_t splits) const {
     return ctas * splits * 10 < sms * 9;
   }
-  /// Returns how far the CTAs are from keeping all SMs busy to the end, where
-  /// they would leave some idle without splits: 2 if they still do, 1 unless
-  /// there are several waves of CTAs with many keys each.
+  /// Grades how well `splits` keep all SMs busy, for launches that leave SMs
+  /// idle without splits. Returns 2 if SMs are still idle, 0 if there are
+  /// several waves of CTAs with many keys each, and 1 otherwise.
   unsigned unevenness(uint64_t splits) const {
     constexpr uint64_t manyKeys = 4096;
     if (!leavesIdle(1))
@@ -116,8 +116,8 @@ private:
     LaunchSize size;
     std::vector<unsigned> counts;
   };
-  /// One count of one candidate. `blocks` is without the time of memory;
-  /// `unevenness` is that of its size.
+  /// A candidate with one number of splits. `blocks` does not include the time
+  /// of memory; `unevenness` is that of LaunchSize.
   struct Launch {
     SplitChoice choice;
     double clocks, blocks;
@@ -185,9 +185,10 @@ SplitChoice Fastest::choose() const {
   bool memoryBound = least->memoryBound;
   auto rank = [&](const Launch &launch) {
     unsigned parts = launch.choice.splits;
-    // Where memory bounds launches, all SMs have to ask for data: GPUs of one
-    // target differ in bandwidth, and the fastest needs all of them. Then one
-    // launch before two; then few splits, or the shortest blocks.
+    // If memory bounds the launch, first prefer counts that keep all SMs busy:
+    // GPUs of one target differ in bandwidth, and the fastest needs requests
+    // from all SMs. Next prefer one launch to two, and then few splits, or the
+    // shortest blocks.
     return std::tuple(launch.clocks > most, memoryBound ? launch.unevenness : 0,
                       parts > 1, memoryBound ? launch.blocks : double(parts),
                       launch.clocks);

@@ -154,7 +154,7 @@ TEST_F(RuntimeLaunch, AStaticSchedulerLaunchesAsManyCtasAsTheDeviceHas) {
   EXPECT_EQ(seen[0].numbers[0], 24u);
 }
 
-/// The counter is in the workspace, which the caller need not clear.
+/// The counter is in the workspace, which the caller does not have to clear.
 TEST_F(RuntimeLaunch, ATileCounterIsClearedOnTheStream) {
   Json manifest = sample();
   manifest["scheduler"] = "dynamic";

@@ -29,9 +29,9 @@ inline Json sample() {
   return Json::parse(file);
 }
 
-/// The sample on caches of pages of 16 keys, whose maps have a further
-/// dimension over the ends of sequences. The last parameters are max_pages and
-/// pages.
+/// The sample on paged caches with 16 keys per page. The tensor maps have one
+/// more dimension, for the ends of sequences. The last parameters are max_pages
+/// and pages.
 inline Json pagedSample() {
   Json manifest = sample();
   manifest["kv_lens"] = manifest["block_tables"] = true;

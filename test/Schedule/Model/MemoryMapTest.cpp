@@ -176,9 +176,9 @@ TEST(MemoryMap, DrawnTilesHaveARingOfNumbers) {
     return region ? region->bytes : 0;
   };
   EXPECT_EQ(numbersOf(Scheduler::Single), 0u);
-  // Every role computes the next number.
+  // Every role computes the next tile index.
   EXPECT_EQ(numbersOf(Scheduler::Static), 0u);
-  // Two barriers of two stages, and two numbers.
+  // Two barriers of two stages, and two tile indices.
   EXPECT_EQ(numbersOf(Scheduler::Dynamic), 40u);
 }
 

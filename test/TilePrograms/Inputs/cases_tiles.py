@@ -302,7 +302,7 @@ def swapped(x):
 
 @case()
 def join_of_slices_stored(x, rows):
-    """Halves of a product are stored in the other order, rounded after they are joined."""
+    """Swaps the halves of a product, joins them, rounds the result and stores it."""
     a, b = a_and_b(x, rows)
     join = "%t = tile.join %s1, %s0 : !tile.tile<ROWSx32xf32>, !tile.tile<ROWSx32xf32> -> !acc"
     return simple(x, kernel("abo", PRODUCT + SWAP + join + store("%t")), a, b, swapped(matrix(a) @ matrix(b).T))
@@ -310,7 +310,7 @@ def join_of_slices_stored(x, rows):
 
 @case(targets=("sm_90a",))
 def join_of_casts_as_factor(x, rows):
-    """Halves of a product are rounded, and joined to the first factor of another one, which is stored as well."""
+    """Rounds the halves of a product and joins them to the first factor of another product; both are stored."""
     a, b = a_and_b(x, rows)
     text = kernel(
         "abop",

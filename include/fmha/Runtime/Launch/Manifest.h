@@ -93,7 +93,7 @@ struct Manifest : KernelManifest {
   /// Type of the inputs.
   ElementType dtype = ElementType::BF16;
   uint32_t headDim = 0, headDimV = 0;
-  /// The keys of a page if k and v are caches of pages, otherwise 0.
+  /// Number of keys per page if k and v are paged caches, otherwise 0.
   uint32_t pageSize = 0;
   /// The mask of a second KV segment, named as `mask` is.
   std::string mask2 = "none";
@@ -110,12 +110,12 @@ struct Manifest : KernelManifest {
   std::string pPlacement;
   /// "single", "static" or "dynamic": the assignment of output tiles to CTAs.
   std::string scheduler = "single";
-  /// Maximum number of CTAs in x for a scheduler that works with any number; 0
-  /// for one per tile.
+  /// Maximum number of CTAs in x if the kernel works with any number of them;
+  /// 0 if it needs one CTA per tile.
   uint32_t maxCtas = 0;
   /// Number of CTAs that an SM runs concurrently.
   uint32_t ctasPerSm = 1;
-  /// CTAs draw tiles from a number in the workspace, which is 0 before and
+  /// CTAs draw tiles from a counter in the workspace, which is 0 before and
   /// after a launch.
   bool tileCounter = false;
   uint32_t tmemColumns = 0;

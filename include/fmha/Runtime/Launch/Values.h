@@ -35,8 +35,8 @@ struct PartViews {
 /// `address` on. `bytes` is the size of all of them.
 PartViews partsAt(uint64_t address, int64_t parts,
                   const std::array<int64_t, 4> &dims);
-/// The bytes of a tile counter in a workspace, of which the first four are the
-/// number.
+/// The bytes that a tile counter takes in a workspace. The first four are the
+/// counter, the others are padding.
 constexpr uint64_t tileCounterBytes = 16;
 /// Sets the number of parts, and their strides.
 void setPartStrides(int64_t parts, const PartViews &views, RunValues &values);

@@ -108,7 +108,7 @@ struct KernelModel {
   unsigned ringBytes = 0, messageBytes = 0;
   /// A CTA processes several query tiles, one after another.
   bool persistent = false;
-  /// It draws them one by one, the longest first.
+  /// A CTA draws its tiles one by one, the longest first.
   bool draws = false;
   /// CTAs that share the KV blocks of a row block.
   unsigned splits = 1;

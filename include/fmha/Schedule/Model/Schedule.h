@@ -51,7 +51,7 @@ struct Problem : Facts {
   DataType dtype = DataType::BF16;
   unsigned headDim = 128;
   unsigned headDimV = 128;
-  /// The keys of a page if K and V are caches of pages, otherwise 0.
+  /// Number of keys per page if K and V are paged caches, otherwise 0.
   unsigned pageSize = 0;
   Mask mask;
   /// The mask of a second KV segment.
@@ -154,8 +154,8 @@ struct NextTile {
   static constexpr unsigned response = 0, barrier = 16, number = 24, bytes = 32;
 };
 
-/// The layout of "next_tile" if drawsTiles(): a ring of indices of tiles, with
-/// an mbarrier for each full and each free slot.
+/// The layout of "next_tile" if drawsTiles(): a ring of tile indices, with one
+/// mbarrier per slot that signals "full" and one that signals "free".
 struct DrawnTiles {
   static constexpr unsigned slots = 2, full = 0, free = 16, numbers = 32,
                             bytes = 40;
@@ -232,7 +232,7 @@ bool pairsTiles(const Schedule &schedule);
 bool drawsTiles(const Schedule &schedule);
 
 /// Returns whether a host launches at most as many CTAs as the device runs at
-/// once, each of which computes several tiles.
+/// once, so that each CTA computes several tiles.
 bool boundsCtas(const Schedule &schedule);
 
 /// Returns `schedule`, with the planner's roles if it has none.

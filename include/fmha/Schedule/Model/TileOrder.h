@@ -15,9 +15,9 @@ namespace fmha::schedule {
 
 struct Schedule;
 
-/// Returns the largest size of K and V of a section of heads, whose tiles are
-/// computed one after the other, the longest ones first; 0 if each head has all
-/// of its tiles in a row.
+/// Returns the maximum number of bytes of K and V per section. A section is a
+/// group of heads whose tiles are sorted together, the longest first. Returns 0
+/// if the tiles are ordered head by head.
 uint64_t sectionBytes(const Schedule &schedule);
 
 } // namespace fmha::schedule

@@ -20,7 +20,7 @@ struct SplitChoice {
   unsigned splits = 1;
   /// Heads packed into the tiles of the schedule.
   unsigned packHeads = 1;
-  /// Whether memory bounds the launch, and without splits SMs would be idle.
+  /// Whether memory bounds the launch and SMs would be idle without splits.
   bool fillsSms = false;
 };
 
@@ -29,10 +29,10 @@ struct SplitChoice {
 /// together with the merge kernel (Estimate.h). Returns 1 if that is as short
 /// within launchTolerance, if a hint is missing, or if the CTAs without splits
 /// fill the SMs, since the model was not measured for many waves. Among counts
-/// within the tolerance it takes the fewest or, if memory is the limit, the
-/// shortest blocks, since more CTAs come closer to that limit; then it also
-/// prefers counts with which every SM has a CTA, or several in turn. There are
-/// no more splits than blocks, and only enough for a few waves of CTAs.
+/// within the tolerance it prefers the smallest. If memory is the limit, it
+/// prefers the shortest blocks instead, since more CTAs come closer to that
+/// limit, and counts that keep all SMs busy. There are no more
+/// splits than blocks, and only enough for a few waves of CTAs.
 SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
 
 /// The modeled clocks of a launch with that many splits, merge kernel included.

@@ -1,4 +1,4 @@
-//===- AttentionPages.cpp - Caches of pages of fmha.attention -------------===//
+//===- AttentionPages.cpp - Verify paged KV caches ------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Verifies that the rows of a matrix in memory follow each other.
+/// Verifies that a matrix in memory is contiguous.
 static LogicalResult verifyDense(AttentionOp op, ShapedType tables) {
   auto memref = dyn_cast<MemRefType>(tables);
   SmallVector<int64_t> strides;
@@ -34,7 +34,7 @@ static LogicalResult verifyDense(AttentionOp op, ShapedType tables) {
          << memref << "; copy it to a dense matrix";
 }
 
-/// Checks the list of pages and what it comes with.
+/// Checks `block_tables` and the operands that it requires or excludes.
 LogicalResult fmha::verifyPages(AttentionOp op) {
   if (!op.getBlockTables())
     return success();

@@ -1,4 +1,4 @@
-//===- AttentionPages.h - Caches of pages of fmha.attention ---*- C++ -*-===//
+//===- AttentionPages.h - Verify paged KV caches --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,7 +13,7 @@
 
 namespace fmha {
 
-/// Verifies `block_tables` and what it comes with, attention.C30.
+/// Verifies `block_tables` and the operands it requires (attention.C30).
 llvm::LogicalResult verifyPages(AttentionOp op);
 
 } // namespace fmha

@@ -509,7 +509,7 @@ LogicalResult Verifier::sequences() {
     if (starts && !ShapedType::isDynamic(batch) && batch != 1)
       return error(8) << "expected the batch of " << operand.name
                       << ", which is packed, to be 1, got " << batch;
-    // The batch of a cache of pages counts them.
+    // In a paged cache the batch dimension is the number of pages.
     bool isCache = op.getBlockTables() && (operand.value == op.getKey() ||
                                            operand.value == op.getValue());
     if (!starts && !isCache && failed(agree(operand, batch)))

@@ -57,8 +57,8 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   queryLength = querySizes[AttentionOp::Length];
 }
 
-/// Gathers the pages of each sequence in a dense tensor [batch, max_pages *
-/// page_size, heads, dim], with zeros after its length:
+/// Gathers the pages of each sequence into a dense tensor [batch, max_pages *
+/// page_size, heads, dim], which is zero after the end of each sequence:
 ///   dense[b, j, h, d] = j < lens[b] ? cache[tables[b, j / n], j % n, h, d] : 0
 Value Decomposition::gatherPages(Value cache, Value tables, Value lens) {
   auto type = cast<RankedTensorType>(cache.getType());
@@ -379,7 +379,8 @@ Value Decomposition::logSumExp(Value maxima, Value sums) {
                  {destination, {0, 1, 2}}, combine);
 }
 
-/// Returns `rows`; those outside all sequences keep the destination's values.
+/// Returns `rows`, in which rows outside all sequences have the values of
+/// `destination`.
 Value Decomposition::keptRows(Value rows, Value destination) {
   auto keep = [&](OpBuilder &builder, Location location, ValueRange elements) {
     return kept(builder, location, index(builder, 2), elements[0], elements[1]);

@@ -146,7 +146,7 @@ void CheckedOp::add(StringRef name, Value memref) {
   operands[name.str()] = {memref, viewOf(math, memref), isWritten};
 }
 
-/// Returns the number of keys that a sequence may have.
+/// Returns the maximum number of keys per sequence.
 Value CheckedOp::maxKeys() {
   Value rows = view("key").sizes[1];
   return has("block_tables") ? math.mul(view("block_tables").sizes[1], rows)

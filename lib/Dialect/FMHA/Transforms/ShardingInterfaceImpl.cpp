@@ -43,7 +43,7 @@ enum ShardLoop : unsigned {
   /// Starts of packed sequences.
   StartQDim,
   StartKDim,
-  /// Caches of pages.
+  /// The caches are paged.
   PageDim,
   PageRowDim,
   ShardLoopCount

@@ -130,7 +130,7 @@ void QueryCancelOp::getSyncEffects(Effects &effects) {
                            getOffset(), responseBytes));
 }
 
-/// Appends the access to a number, in a ring to that in `slot`.
+/// Appends the access to a tile index: that of `slot` if there is a ring.
 static void accessNumber(bool write, Value slot, int64_t offset,
                          Effects &effects) {
   effects.push_back(
@@ -146,8 +146,8 @@ void NextTileOp::getSyncEffects(Effects &effects) {
   accessNumber(false, getSlot(), getOffset(), effects);
 }
 
-/// The counter orders no accesses of a CTA, and the messages get their effects
-/// from the ops that they are lowered to.
+/// The counter does not order accesses within a CTA. The effects of the
+/// messages are those of the ops that they are lowered to.
 void DrawTileOp::getSyncEffects(Effects &) {}
 void AnnounceTileOp::getSyncEffects(Effects &) {}
 void AwaitTileOp::getSyncEffects(Effects &) {}

@@ -82,8 +82,8 @@ static LogicalResult verifyOperandsOfRank(ViewOp op) {
   return success();
 }
 
-/// Checks a view of rows in pages: the source has the rows of a page, and no
-/// operand names a place that the list of pages gives.
+/// Checks a view of a paged cache: the source has the rows of a page, and no
+/// operand specifies a position that the block table already determines.
 static LogicalResult verifyPages(ViewOp op) {
   if (failed(verifyBoth(op, op.getPages(), "a list of pages", op.getEntry(),
                         "the entry of the first page")))

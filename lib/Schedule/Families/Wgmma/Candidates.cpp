@@ -20,9 +20,9 @@ static constexpr unsigned widestPass = 256;
 /// CTA loops over tiles. Loops are not considered with several head_dim_v tiles
 /// or a score_mod that reads several tensors: an H200 took up to 1.73 and 1.25
 /// times as long there, which the model does not predict. With a causal mask
-/// CTAs draw their tiles, except short rows of narrow heads, where that was
-/// slower, and caches of pages, which were not measured
-/// (results/h200-prefill-2026-11-26.md).
+/// CTAs draw their tiles (results/h200-prefill-2026-11-26.md). Exceptions are
+/// short sequences with a small head dim, where that was slower, and paged
+/// caches, which were not measured.
 static Values schedulersFor(const Problem &problem) {
   constexpr unsigned narrow = 128, rowsOfNarrow = 4096;
   bool slow = problem.headDimV > widestPass ||

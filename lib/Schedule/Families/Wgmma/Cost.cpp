@@ -172,7 +172,7 @@ static double launchOf(const LaunchWork &work) {
   double longest = launch + first + blocks.longest * block;
   if (tiles <= sms)
     return longest;
-  // The last tiles are the shortest ones, so all CTAs end at about one time.
+  // The last tiles are the shortest, so all CTAs end at about the same time.
   if (kernel.draws && uneven)
     return launch + first - next + (tiles / sms + 0.5) * next +
            (tiles * mean / sms + 0.5) * block;

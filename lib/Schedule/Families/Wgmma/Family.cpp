@@ -59,11 +59,11 @@ static std::vector<Role> rolesOf(const Schedule &s) {
   return roles;
 }
 
-/// Of the 50 MB of L2 of an H100 and an H200, two halves with copies of what
-/// both read. (Measured on an H100: with the 32 MB that FlashAttention-3 takes,
-/// launches of 512 keys take up to 1.35 times as long, since the keys of later
-/// row blocks are gone; with 8 MB, sections of head dim 256 have too few
-/// tiles.)
+/// An H100 or H200 has 50 MB of L2 in two halves, and data that both halves
+/// read is in both. Measured on an H100: with the 32 MB that FlashAttention-3
+/// uses, launches of 512 keys take up to 1.35 times as long, because the keys
+/// are evicted before later row blocks read them. With 8 MB, sections of head
+/// dim 256 have too few tiles.
 static constexpr uint64_t sectionOfL2 = 16 << 20;
 
 constinit const Family fmha::schedule::wgmmaFamily = {

@@ -78,12 +78,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `kv_lens` may restrict them to the first ones; q_len and kv_len in the
     definition of a mask are those of the sequence.
 
-    With `block_tables` [sequences, max_pages] K and V are caches of pages:
-    `key` and `value` are [pages, page_size, kv_heads, head_dim], of any strides,
-    and key j of sequence b is row j mod page_size of the page that
+    With `block_tables` [sequences, max_pages] K and V are paged caches: `key`
+    and `value` are [pages, page_size, kv_heads, head_dim] with any strides, and
+    key j of sequence b is row j mod page_size of the page that
     block_tables[b, j / page_size] names. `kv_lens` then gives the lengths.
-    Neither entries after the last page of a sequence nor rows of pages after
-    its last key matter, whatever they hold.
+    Entries of `block_tables` after the last page of a sequence, and rows of
+    pages after its last key, may hold anything.
 
     `source2` is a second segment of keys and values: one softmax runs over the
     keys of both segments, and `lse` and `row_sum` include both. `key2` and
@@ -365,8 +365,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     double getScaleOrDefault();
     /// Returns the number of sequences, dynamic if no operand has it.
     int64_t getSequenceCount();
-    /// Returns the number of keys that a sequence may have, dynamic if no
-    /// operand has it: the length of `key`, or that of all pages of a sequence.
+    /// Returns the maximum number of keys per sequence: the length of `key`, or
+    /// max_pages * page_size. Returns the dynamic size if no type gives it.
     int64_t getMaxKeys();
     /// Returns the region `score`, which has one block; null if the op has none.
     ::mlir::Region *getScore() {

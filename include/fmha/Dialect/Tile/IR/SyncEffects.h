@@ -42,7 +42,7 @@ struct SyncEffect {
   /// The address is a matrix descriptor, whose arithmetic is in units of 16
   /// bytes.
   bool ofDescriptor = false;
-  /// If not 0, the address is a number of elements of this many bytes.
+  /// If not 0, the address is an index of elements of this many bytes.
   int64_t pitch = 0;
   /// The registers of an access to Memory::Registers, which has no address.
   mlir::Value registers = {};

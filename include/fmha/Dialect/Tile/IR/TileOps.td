@@ -95,7 +95,7 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     std::optional<uint32_t> getHeads() {
       return getType().isPacked() ? std::optional(getType().getHeads()) : std::nullopt;
     }
-    /// Returns the rows of a page; the view has pages.
+    /// Returns the number of rows per page. The view must be paged.
     int64_t getPageSize() { return getSource().getType().getDimSize(1); }
     /// Returns the head coordinate of a copy by TMA, which is the KV head if heads are packed.
     ::mlir::Value getCopyHead() { return getKvHead() ? getKvHead() : getHead(); }

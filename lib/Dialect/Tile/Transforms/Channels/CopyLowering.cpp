@@ -35,7 +35,8 @@ Value CopyLowering::slotOf(LoadOp op, Barriers own) {
   return stageOfMessage(b, own.channel.getDepth(), acquired.getMessage());
 }
 
-/// Returns the address of a panel of 64 columns in a stage of the tile's place.
+/// Returns the address of a panel of 64 columns in a stage of the tile's
+/// shared memory.
 Value CopyLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
   SmemAttr place = tile.getSmem();
   int64_t panelBytes = tile.getRows() * panelColumns * 2;
@@ -86,10 +87,11 @@ std::pair<Value, Value> CopyLowering::loadRow(LoadOp op) {
           arith::MaxSIOp::create(b, end, index(b, 1))};
 }
 
-/// Returns the first column of a panel, and a run-time number that is added to
-/// it. If columns are loaded in parts, the last part may have panels after the
-/// tensor, outside of the map: these load the tensor's last panel again, for
-/// columns of O that are not stored, or for zeros of Q.
+/// Returns the first column of a panel, as a constant and a run-time value to
+/// add to it. If columns are loaded in parts, panels of the last part may lie
+/// outside the tensor map. These load the tensor's last panel again: their
+/// results are columns of O that are not stored, or are multiplied by zeros of
+/// Q.
 ///   column + 64, 176 columns in parts of 128 -> min(column + 64, 128)
 std::pair<int32_t, Value> CopyLowering::panelColumn(LoadOp op, int64_t panel) {
   ViewOp view = op.getViewOp();
@@ -104,9 +106,9 @@ std::pair<int32_t, Value> CopyLowering::panelColumn(LoadOp op, int64_t panel) {
                  b, column, index(b, last / panelColumns * panelColumns))};
 }
 
-/// Returns the number of the page of row `key` of a view of pages. As above, a
-/// box after the sequence lies in the last page instead, so that no entry after
-/// that one is read.
+/// Returns the index, within the sequence, of the page that holds row `key`. A
+/// box after the end of the sequence uses the last page instead, so that no
+/// later entry of the block table is read.
 ///   number = min(key / size, max(length - 1, 0) / size)
 Value CopyLowering::pageNumber(LoadOp op, Value key) {
   ViewOp view = op.getViewOp();
@@ -117,8 +119,9 @@ Value CopyLowering::pageNumber(LoadOp op, Value key) {
                                 arith::DivUIOp::create(b, last, size));
 }
 
-/// Returns the place of row `key`, whose page has the entry `entry`:
-///   left = min(length - number * size, size), the rows that the page has
+/// Returns the place of row `key`; `entry` is the block-table entry of its
+/// page:
+///   left = min(length - number * size, size), the rows used in this page
 ///   row = min(size - left + key mod size, size - 1), end = max(left, 1)
 /// If tiles are whole pages, key mod size is 0.
 PagePlace CopyLowering::pagePlace(LoadOp op, Value key, Value entry) {
@@ -160,8 +163,8 @@ void CopyLowering::copyBox(LoadOp op, Barriers own, Value rowInTile,
   }
 }
 
-/// Keeps ptxas from unrolling a loop, whose iterations would then share the few
-/// registers of the role.
+/// Keeps the loop from being unrolled: the role has too few registers for
+/// several iterations at once.
 static void keepRolled(scf::ForOp loop) {
   Builder b(loop.getContext());
   auto never = LLVM::LoopUnrollAttr::get(
@@ -192,11 +195,11 @@ void CopyLowering::copyBoxes(LoadOp op, Barriers own, Value first, int64_t rows,
     copyBox(op, own, box.inTile, pagePlace(op, box.key, box.entry));
 }
 
-/// Copies a tile box by box, each of which lies in one page. Many boxes are
-/// copied by a loop, since the role has few registers.
+/// Copies a tile box by box; each box lies in one page. If there are many
+/// boxes, it emits a loop, because the role has few registers.
 void CopyLowering::copyPages(LoadOp op, Barriers own) {
   TileType tile = op.getType();
-  // With 4 copies in flight the role has registers for all that they need.
+  // The role has enough registers for 4 copies in flight.
   int64_t panels = llvm::divideCeil(tile.getColumns(), panelColumns);
   int64_t mostUnrolled = std::max<int64_t>(1, 4 / panels);
   int64_t rows = tile.getRows();

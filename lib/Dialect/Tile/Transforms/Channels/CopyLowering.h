@@ -28,8 +28,9 @@ struct Barriers {
   mlir::Value full, free;
 };
 
-/// A box of a tensor of pages: its page, and its row and end for tile.tma_load,
-/// whose map ends with the rows that the sequence has in the page.
+/// The position of a box in a paged cache: its page, and the `row` and `end`
+/// operands of tile.tma_load. Rows of the page after the end of the sequence
+/// are read as zeros.
 struct PagePlace {
   mlir::Value page, row, end;
 };
@@ -39,8 +40,8 @@ class CopyLowering {
 public:
   explicit CopyLowering(mlir::ImplicitLocOpBuilder &b) : b(b) {}
 
-  /// Emits the copies of a tile to the slot that `own`, the barriers of its
-  /// channel, guard, and erases `op`.
+  /// Emits the copies of a tile to its slot and erases `op`. `own` are the
+  /// barriers of the channel, which guard the slot.
   void lower(LoadOp op, Barriers own);
   void lower(StoreOp op);
 

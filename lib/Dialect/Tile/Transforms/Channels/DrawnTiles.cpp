@@ -1,4 +1,4 @@
-//===- DrawnTiles.cpp - Numbers of tiles, from role to role ---------------===//
+//===- DrawnTiles.cpp - Pass tile indices between roles -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -84,7 +84,7 @@ void AnnouncementLowering::lower(AwaitTileOp op) {
     SyncWarpOp::create(b);
     inIf(b, ElectOp::create(b, b.getI1Type()),
          [&] { ArriveOp::create(b, free, stage); });
-    // ptxas does not know that all threads of a warp read the same number.
+    // ptxas does not know that all threads of a warp read the same value.
     next = UniformOp::create(b, next);
   }
   op.replaceAllUsesWith(next);
@@ -93,7 +93,7 @@ void AnnouncementLowering::lower(AwaitTileOp op) {
 
 } // namespace
 
-/// Returns the threads that release a number: one of each warp that awaits it.
+/// Returns how many threads release a slot: one per warp that awaits a tile.
 static unsigned releasesOf(ArrayRef<AwaitTileOp> awaits) {
   unsigned releases = 0;
   for (AwaitTileOp await : awaits) {

@@ -1,4 +1,4 @@
-//===- DrawnTiles.h - Numbers of tiles, from role to role ----- -*- C++ -*-===//
+//===- DrawnTiles.h - Pass tile indices between roles ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -20,13 +20,14 @@ namespace fmha::tile {
 /// Returns the stage of a ring of `depth` in which `message` lies.
 mlir::Value stageOfMessage(mlir::ImplicitLocOpBuilder &b, unsigned depth,
                            mlir::Value message);
-/// Emits a wait until the slot of `message` is full or free. A wait for a free
-/// slot has the other parity, so that it passes in the first round.
+/// Emits a wait until the slot of `message` is full, or free if `free` is set.
+/// A wait for a free slot uses the opposite parity, so that it does not block
+/// the first time that each slot is used.
 void waitForMessage(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier,
                     unsigned depth, mlir::Value message, bool free);
 
-/// Lowers tile.announce_tile and tile.await_tile to a ring of numbers in the
-/// region "next_tile".
+/// Lowers tile.announce_tile and tile.await_tile to a ring of tile indices in
+/// the shared-memory region "next_tile".
 void lowerAnnouncements(mlir::gpu::GPUFuncOp func, const KernelInfo &info);
 
 } // namespace fmha::tile

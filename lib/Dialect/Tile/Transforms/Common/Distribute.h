@@ -184,8 +184,8 @@ void populateDistributeOutput(mlir::RewritePatternSet &patterns,
                               const DistributeContext &context);
 
 /// Rewrites tile.warp_specialize to branches on the warp index, with a prologue
-/// and an epilogue. Erases the views, which have no users any more, and the
-/// numbers that only they use.
+/// and an epilogue. Erases the views, which are then unused, and the index
+/// values that only they used.
 void eraseViews(mlir::gpu::GPUFuncOp func);
 
 /// Rewrites all ops on tiles inside `op` by the patterns that `populate` adds;

@@ -32,10 +32,11 @@ struct RoleRule {
   /// Whether the role executes `op`. The first rule of the family for which
   /// this holds applies.
   bool (*owns)(mlir::Operation *op);
-  /// Name in programs that no attention op made; if it is empty, `name`.
+  /// Name in programs that were not made from an attention op. If empty, it is
+  /// `name`.
   llvm::StringLiteral programName = "";
 
-  /// Whether `role` is `name`, or the number of an instance follows it.
+  /// Returns whether `role` is `name`, with or without an instance number.
   bool isNamed(llvm::StringRef role, llvm::StringRef name) const;
 };
 
@@ -70,9 +71,9 @@ struct PartitionFamily {
   bool repeats(const schedule::Schedule &schedule) const {
     return keepsBarriers && schedule.scheduler != schedule::Scheduler::Single;
   }
-  /// Returns the rule of the role `name`, that of attention or of other
-  /// programs, with or without the number of an instance; null if the family
-  /// has none.
+  /// Returns the rule of the role `name`, or null if the family has none. The
+  /// name is the one for attention or the one for other programs, with or
+  /// without an instance number.
   const RoleRule *findRole(llvm::StringRef name) const;
 };
 

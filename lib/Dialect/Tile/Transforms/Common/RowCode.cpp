@@ -47,8 +47,8 @@ bool ScoreRegion::readsKeys() const {
   return false;
 }
 
-/// Whether `op`, which may be part of an expanded function, alone makes code
-/// long.
+/// Returns whether `op` is expensive enough to make the code long without other
+/// ops. `op` may be part of an expanded function.
 static bool isLongAlone(Operation &op) {
   return isDivision(&op) || isWide(&op) ||
          isa<math::CosOp, math::LogOp, math::Log2Op, math::RoundOp,

@@ -302,8 +302,8 @@ void Assigner::assignSlices() {
   }
 }
 
-/// Returns the name of the role of `rule`, without the number of an instance. A
-/// program whose author wrote the name of attention keeps that one.
+/// Returns the role name of `rule`, without an instance number. If the author
+/// of a program wrote the name that attention uses, that name is kept.
 StringRef Assigner::nameOf(const RoleRule &rule) {
   auto isOld = [&](StringRef role) { return rule.isNamed(role, rule.name); };
   bool keepsOld = !info.isProgram || rule.programName.empty() ||

@@ -89,7 +89,8 @@ bool PlannedChannel::isSentAfter(const Send &send) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Whether it is tensor memory, the first lane, and the first column or byte.
+/// Where a place starts: whether it is in tensor memory, its first lane, and
+/// its first column or byte.
 using Place = std::tuple<bool, unsigned, int64_t>;
 
 /// A range of columns of tensor memory with their first lane, or of bytes of
@@ -173,7 +174,7 @@ private:
   const PartitionFamily &family;
   const ProductChains &chains;
   ChannelPlan plan;
-  /// Channels by producer and start.
+  /// Channels by producer and start of their place.
   std::map<std::pair<StringRef, Place>, PlannedChannel *> byPlace;
 };
 
@@ -284,9 +285,9 @@ static FailureOr<SmallVector<Value>> conditionsAround(gpu::GPUFuncOp func,
   return conditions;
 }
 
-/// Checks that the messages of `channel` can be counted: by loops that all
-/// roles have, and under conditions that the kernel does not change, the same
-/// for all messages of the channel.
+/// Checks that all roles can count the messages of `channel`: every role has
+/// the loops around its sends, and all sends are under the same conditions,
+/// which do not change while the kernel runs.
 LogicalResult Planner::checkSends(const PlannedChannel &channel) {
   std::optional<SmallVector<Value>> expected;
   for (const Send &send : channel.sends) {
@@ -346,7 +347,7 @@ void Planner::planSends(PlannedChannel &channel) {
   countSends(channel);
 }
 
-/// Counts the sends before each op that is one or contains some.
+/// Counts the sends before each op that is the point of a send or contains one.
 void Planner::countSends(PlannedChannel &channel) {
   llvm::MapVector<Block *, llvm::SetVector<Operation *>> members;
   for (const Send &send : channel.sends)

@@ -33,15 +33,16 @@ struct Send {
   mlir::Operation *point;
 };
 
-/// The sends of a channel in a block, without those of its inner blocks.
+/// The sends of a channel in a block. Nested blocks have separate entries.
 struct BlockSends {
-  /// Number of sends at ops without regions.
+  /// Number of sends whose point is an op without regions.
   unsigned plain = 0;
-  /// Loops and branches with sends in them or at them, in program order.
+  /// Loops and branches that contain sends or are the point of one, in program
+  /// order.
   llvm::SmallVector<mlir::Operation *> nested;
 };
 
-/// Numbers of elements of BlockSends before an op of the block.
+/// How many of the sends in BlockSends come before an op of the block.
 struct SendsBefore {
   unsigned plain = 0, nested = 0;
 };
@@ -61,8 +62,8 @@ struct PlannedChannel {
   llvm::SmallVector<Send> sends;
   /// Number of messages sent at each point.
   llvm::DenseMap<mlir::Operation *, unsigned> sentAt;
-  /// The sends of each block that has some, and those before each op that is a
-  /// point of a send or contains one.
+  /// The sends of each block that has sends, and the number of sends before
+  /// each op that is the point of a send or contains one.
   llvm::DenseMap<mlir::Block *, BlockSends> sendsIn;
   llvm::DenseMap<mlir::Operation *, SendsBefore> sendsBefore;
   llvm::SmallVector<Crossing> uses;
@@ -89,12 +90,13 @@ struct PlannedChannel {
 /// Channels in the order in which they are declared.
 using ChannelPlan = std::list<PlannedChannel>;
 
-/// The chains of products of a function, whose ops have partitions.
+/// The chains of products in a function: each product accumulates to the
+/// result of the one before. The ops of the function have partitions.
 class ProductChains {
 public:
   explicit ProductChains(mlir::gpu::GPUFuncOp func);
-  /// Returns the first product of the chain that `op` accumulates to, within
-  /// its block and role; `op` if it is none of several products.
+  /// Returns the first product of the chain of `op` that is in the same block
+  /// and role. Returns `op` if it is not part of a chain.
   mlir::Operation *firstOf(mlir::Operation *op) const;
 
 private:

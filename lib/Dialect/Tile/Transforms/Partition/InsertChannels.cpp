@@ -88,7 +88,7 @@ private:
   /// Maps an op to the last of the ops that were inserted after it: publishes,
   /// then releases.
   llvm::DenseMap<Operation *, Operation *> lastAfter;
-  /// Whether the stages of a role overlap in a loop.
+  /// Whether the pipeline stages of a role overlap in a loop.
   llvm::DenseMap<std::pair<Operation *, StringRef>, bool> rotated;
   /// Maps a chain of products to the first op of its role and loop that uses
   /// its result.
@@ -185,8 +185,8 @@ static Block *deliveryBlock(const Delivery &delivery) {
   return block;
 }
 
-/// Whether the stages of the role of `user` overlap in the loop around it, so
-/// that `order` has an effect.
+/// Returns whether the pipeline stages of the role of `user` overlap in the
+/// loop around it. Only then `order` has an effect.
 bool Inserter::isRotated(Operation *user) {
   auto loop = user->getParentOfType<scf::ForOp>();
   if (!loop)
@@ -256,9 +256,9 @@ static unsigned operandOf(const Crossing &use) {
   llvm_unreachable("expected a use of the op");
 }
 
-/// Sorts the receives of each op: second factors of products, which are loaded,
-/// come before tiles that other roles compute. Messages of one channel keep
-/// their order.
+/// Sorts the receives of each op: the loaded second factors of products come
+/// before tiles that other roles compute. Messages of one channel keep their
+/// order.
 void Inserter::sortDeliveries() {
   constexpr unsigned ranks[] = {1, 0};
   auto keyOf = [](const Delivery &delivery) {
@@ -291,9 +291,9 @@ void Inserter::insertReceive(Delivery &delivery) {
     use->use->set(made);
 }
 
-/// Collects the first ops that use results of chains of products, each of the
-/// role and in the loop of its chain. For a chain that a loop carries they are
-/// in the next iteration.
+/// Collects, for each chain of products, the first op that uses its result in
+/// the same role and loop. If the loop carries the chain, that op is in the
+/// next iteration.
 void Inserter::collectTakers() {
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     PartitionAttr partition = partitionOf(op);

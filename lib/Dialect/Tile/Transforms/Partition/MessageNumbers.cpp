@@ -1,4 +1,4 @@
-//===- MessageNumbers.cpp - Numbers of the messages of a channel ----------===//
+//===- MessageNumbers.cpp - Count the messages of a channel ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -38,8 +38,8 @@ struct fmha::tile::MessageNumber {
   }
 };
 
-/// Whether `block` is in a branch that is taken only if `loop` has an
-/// iteration.
+/// Returns whether `block` is in a branch that is taken only if `loop` runs at
+/// least once.
 static bool isUnderTestOf(scf::ForOp loop, Block *block) {
   for (Operation *op = block->getParentOp(); op && op->getParentOp();
        op = op->getParentOp())
@@ -75,8 +75,8 @@ MessageNumber MessageCounter::sentIn(const PlannedChannel &channel,
   return number;
 }
 
-/// Adds the number of messages that the first ops of `block` send, those before
-/// `end`, to `number`.
+/// Adds the number of messages that the ops of `block` before `end` send to
+/// `number`.
 void MessageCounter::addSends(MessageNumber &number,
                               const PlannedChannel &channel, Block &block,
                               SendsBefore end) {
@@ -87,8 +87,8 @@ void MessageCounter::addSends(MessageNumber &number,
     number.add(b, sentBy(channel, op));
 }
 
-/// Returns the number of messages that `op` and the ops inside of it send: for
-/// a loop in all iterations, for a branch if it is taken.
+/// Returns the number of messages that `op` and the ops inside it send. For a
+/// loop, it counts all iterations; for a branch, it assumes that it is taken.
 MessageNumber MessageCounter::sentBy(const PlannedChannel &channel,
                                      Operation *op) {
   MessageNumber number;

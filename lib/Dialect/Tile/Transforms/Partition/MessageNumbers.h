@@ -1,4 +1,4 @@
-//===- MessageNumbers.h - Numbers of the messages of a channel --*- C++ -*-===//
+//===- MessageNumbers.h - Count the messages of a channel -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Counts the messages that a program sends, by code for the numbers of loops'
-// iterations.
+// Emits code that computes the index of each message of a channel from the
+// iteration counts of the loops around it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,23 +22,23 @@ namespace fmha::tile {
 
 struct MessageNumber;
 
-/// Emits numbers of messages at a builder.
+/// Emits message indices at the insertion point of a builder.
 class MessageCounter {
 public:
   MessageCounter(mlir::ImplicitLocOpBuilder &b, mlir::gpu::GPUFuncOp func,
                  bool isProgram)
       : b(b), func(func), isProgram(isProgram) {}
 
-  /// Returns the number of the message that is sent at `point`, in the
-  /// iterations that `iteration` returns. It is the number of messages of all
-  /// ops before `point` and of earlier iterations.
+  /// Returns the index of the message that is sent at `point`, in the
+  /// iterations that `iteration` returns. It equals the number of messages sent
+  /// earlier: by ops before `point` and in earlier iterations.
   ///   two sends in a loop: 2·i, 2·i + 1; one after it: 2·n
   ///   one in a loop of n iterations inside of another one: j·n + i
   mlir::Value
   numberOf(const PlannedChannel &channel, mlir::Operation *point,
            llvm::function_ref<mlir::Value(mlir::scf::ForOp)> iteration);
-  /// Returns the number of messages up to the end of `block`, which is in no
-  /// loop and contains sends.
+  /// Returns the number of messages sent before the end of `block`, which
+  /// contains sends and is not inside a loop.
   mlir::Value numberAfter(const PlannedChannel &channel, mlir::Block &block);
 
 private:

@@ -13,8 +13,8 @@
 //   correction   ops on an accumulator in tensor memory
 //   store        TMA stores
 //
-// Programs that no attention op made have compute<n> and accumulator in place
-// of softmax<n> and correction.
+// In programs that were not made from an attention op, the roles compute<n> and
+// accumulator replace softmax<n> and correction.
 //
 //===----------------------------------------------------------------------===//
 

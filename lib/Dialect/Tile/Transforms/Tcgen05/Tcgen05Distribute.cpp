@@ -37,7 +37,7 @@ static bool splitsInPanel(TileType tile) {
   return threadsPerRow(tile) == 2 && rest && rest + columns > panelColumns;
 }
 
-/// Checks that each thread writes its part of a row in one piece.
+/// Checks that each thread writes a contiguous part of a row.
 static LogicalResult checkWrites(WarpSpecializeOp op) {
   WalkResult walked = op.walk([](Operation *inner) {
     if (!isa<MoveOp, NormalizeOp>(inner))

@@ -161,7 +161,7 @@ struct TracedKernel {
   uint32_t values = 0;
   /// Stages of the deepest ring.
   unsigned deepest = 1;
-  /// Output tiles of a CTA with several of them.
+  /// Number of output tiles per CTA, if a CTA computes several.
   int64_t tiles = 2;
 };
 

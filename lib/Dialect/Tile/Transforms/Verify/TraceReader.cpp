@@ -83,7 +83,7 @@ public:
         integers(b, func, info), effects(b, barriers, info),
         tiles(b, barriers, effects) {
     kernel.info = &info;
-    // Numbers of drawn tiles go round their ring once.
+    // Indices of drawn tiles use each slot of their ring once.
     if (schedule::drawsTiles(info.schedule))
       kernel.tiles = schedule::DrawnTiles::slots + 1;
   }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   %row = f(gpu.block_id x)      scf.while (%tile = first, %ring = 0, %n = 0)
-//   role { g(%row) }         ->   while (%tile is there) {
+//   role { g(%row) }         ->   while (%tile exists) {
 //                                   %row = f(%tile)
 //                                   g(%row), its messages counted from %ring
 //                                   yield next, %ring + 2 blocks, %n + 1
@@ -17,8 +17,8 @@
 // one there. Rings continue, so that the keys of a tile are loaded while the
 // previous tile is multiplied, and its output is written while the next one is.
 // With a static scheduler a role computes the next tile, tile + grid; with a
-// dynamic one the load role draws it after the loads of the tile before and
-// announces it, and other roles await it.
+// dynamic one the load role draws it after it has issued the loads of the
+// current tile and announces it to the other roles, which wait for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +50,8 @@ using namespace fmha::tile;
 
 namespace {
 
-/// The way of a role from tile to tile of its CTA. The tile after `tile` is
-/// message `message` if a role announces it.
+/// Computes the sequence of tiles that a role of a CTA processes. If a role
+/// announces tiles, the tile after `tile` is message `message`.
 class TileOrder {
 public:
   virtual ~TileOrder() = default;
@@ -109,9 +109,10 @@ private:
   Value count, grid, several;
 };
 
-/// Tiles that the load role draws from a counter in device memory, once it has
-/// issued all loads of the tile before: the others still work on those. An
-/// earlier draw would give a CTA with a long tile another long one.
+/// Tiles that the load role draws from a counter in device memory. It draws
+/// after it has issued all loads of the current tile, while the other roles
+/// still compute that tile. If it drew earlier, a CTA with a long tile would
+/// get another long one.
 class DrawnOrder : public TileOrder {
 public:
   DrawnOrder(ImplicitLocOpBuilder &b, bool draws) : b(b), draws(draws) {}
@@ -223,10 +224,11 @@ Value countFrom(ImplicitLocOpBuilder &b, Value base, Value message) {
   return arith::AddIOp::create(b, first, sum.getRhs());
 }
 
-/// The messages with the numbers of tiles: one for each tile.
+/// The messages that carry tile indices: one for each tile.
 constexpr MessageCount onePerTile{Value(), 0, 1};
 
-/// Whether `role` draws the tiles of its CTA and announces them to the others.
+/// Returns whether `role` draws the tiles of its CTA and announces them to the
+/// other roles.
 bool isDrawing(RoleOp role) {
   return role.getName() == "load" && role.getSingleThread();
 }
@@ -342,7 +344,7 @@ void TileLooper::run() {
   placeRole(b, role, each);
 }
 
-/// Checks that a role draws tiles, if the scheduler requires it.
+/// Checks that some role draws tiles if the scheduler requires it.
 LogicalResult checkDrawing(WarpSpecializeOp op, const KernelInfo &info) {
   auto roles = op.getBody().front().getOps<RoleOp>();
   auto draws = [](RoleOp role) {

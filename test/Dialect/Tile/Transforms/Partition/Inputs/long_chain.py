@@ -1,4 +1,4 @@
-"""Prints a program whose loop adds many products, each of a tile of its own, to one accumulator.
+"""Prints a program whose loop adds many products, each of a separate tile, to one accumulator.
 
 long_chain.py COUNT TARGET
 """
