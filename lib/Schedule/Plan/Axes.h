@@ -66,6 +66,9 @@ struct FamilyCandidates {
   unsigned qTileRows;
   PPlacement pPlacement;
   void (*addAxes)(Axes &axes);
+  /// Returns the most bytes of the KV rings of a CTA that pay, 0 for as many as
+  /// fit.
+  uint64_t (*ringBytes)(const Problem &problem);
 };
 
 } // namespace fmha::schedule

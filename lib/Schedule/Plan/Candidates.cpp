@@ -128,6 +128,7 @@ std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
   uint64_t there = smemOfCta(*gpu, schedule);
   // In a share of an SM the margin would cost a stage.
   uint64_t margin = schedule.ctasPerSm > 1 ? 0 : smemMargin;
+  uint64_t most = familyServing(gpu).candidates.ringBytes(problem);
   while (growsK || growsV) {
     // The ring that holds the smaller share of a block's bytes grows first.
     bool value = growsV && (!growsK || schedule.vStages < schedule.kvStages);
@@ -138,6 +139,10 @@ std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
     rings.stages = schedule.kvStages;
     rings.valueStages = schedule.vStages;
     uint64_t bytes = others + rings.bytes();
+    if (most && rings.bytes() > most) {
+      --stages;
+      return std::nullopt;
+    }
     if (bytes + margin <= there)
       continue;
     Schedule deeper = schedule;

@@ -27,25 +27,13 @@ namespace {
 /// A launch of one schedule without splits.
 struct LaunchSize {
   uint64_t ctas = 0, atOnce = 0, sms = 0;
-  /// Keys and KV blocks per CTA. A window makes them few.
-  uint64_t keys = 0, blocks = 0;
+  /// KV blocks per CTA. A window makes them few.
+  uint64_t blocks = 0;
 
   bool fills() const { return ctas >= atOnce; }
   /// Returns whether more than a tenth of the SMs have no CTA.
   bool leavesIdle(uint64_t splits) const {
     return ctas * splits * 10 < sms * 9;
-  }
-  /// Grades how well `splits` keep all SMs busy, for launches that leave SMs
-  /// idle without splits. Returns 2 if SMs are still idle, 0 if there are
-  /// several waves of CTAs with many keys each, and 1 otherwise.
-  unsigned unevenness(uint64_t splits) const {
-    constexpr uint64_t manyKeys = 4096;
-    if (!leavesIdle(1))
-      return 0;
-    if (leavesIdle(splits))
-      return 2;
-    bool several = ctas * splits * 2 >= atOnce * 5;
-    return several && keys >= splits * manyKeys ? 0 : 1;
   }
   /// Returns the splits that make `waves` waves of CTAs.
   uint64_t partsOf(uint64_t waves) const {
@@ -63,12 +51,11 @@ LaunchSize sizeOf(const Problem &problem, const KernelModel &kernel,
               headParts(kernel, workload) * workload.batch * kernel.passes;
   size.sms = gpu.sms;
   size.atOnce = size.sms * kernel.ctasPerSm;
-  size.keys = workload.kvLen;
+  uint64_t keys = workload.kvLen;
   std::optional<unsigned> right = problem.mask.rightBound();
   if (problem.mask.left && right)
-    size.keys =
-        std::min<uint64_t>(size.keys, queries + *problem.mask.left + *right);
-  size.blocks = (size.keys + kernel.keys - 1) / kernel.keys;
+    keys = std::min<uint64_t>(keys, queries + *problem.mask.left + *right);
+  size.blocks = (keys + kernel.keys - 1) / kernel.keys;
   return size;
 }
 
@@ -117,12 +104,11 @@ private:
     std::vector<unsigned> counts;
   };
   /// A candidate with one number of splits. `blocks` does not include the time
-  /// of memory; `unevenness` is that of LaunchSize.
+  /// of memory. If many SMs have no CTA, the launch is `idle`.
   struct Launch {
     SplitChoice choice;
     double clocks, blocks;
-    bool memoryBound;
-    unsigned unevenness;
+    bool memoryBound, idle;
   };
   std::vector<Launch> launches() const;
   const Problem &problem;
@@ -167,7 +153,7 @@ std::vector<Fastest::Launch> Fastest::launches() const {
                      whole.clocks,
                      whole.blockClocks + whole.combineClocks,
                      whole.memoryBound,
-                     candidate.size.unevenness(count)});
+                     candidate.size.leavesIdle(count)});
     }
   }
   return all;
@@ -187,10 +173,12 @@ SplitChoice Fastest::choose() const {
     unsigned parts = launch.choice.splits;
     // If memory bounds the launch, first prefer counts that keep all SMs busy:
     // GPUs of one target differ in bandwidth, and the fastest needs requests
-    // from all SMs. Next prefer one launch to two, and then few splits, or the
-    // shortest blocks.
-    return std::tuple(launch.clocks > most, memoryBound ? launch.unevenness : 0,
-                      parts > 1, memoryBound ? launch.blocks : double(parts),
+    // from all SMs, and no more of them. Next prefer one launch to two, and
+    // then few splits, or the shortest blocks.
+    // With pages more threads have to issue copies.
+    bool few = !memoryBound || (launch.choice.fillsSms && !problem.blockTables);
+    return std::tuple(launch.clocks > most, memoryBound && launch.idle,
+                      parts > 1, few ? double(parts) : launch.blocks,
                       launch.clocks);
   };
   return std::min_element(all.begin(), all.end(),

@@ -50,10 +50,8 @@ TEST(Splits, AnUnknownBatchIsOne) {
 TEST(Splits, AsManyAsEvenOutTheGpuAndNoMoreThanBlocks) {
   // 148 SMs, blocks of 128 keys.
   EXPECT_EQ(chooseSplits(decode(1 << 16), Plan()).splits, 148u / 8);
-  // Without splits 72 CTAs leave SMs idle; several waves even out the end, as
-  // long as each CTA has at least 4096 keys.
-  EXPECT_EQ(chooseSplits(decode(1 << 16, 9), Plan()).splits, 8u);
-  EXPECT_LE(chooseSplits(decode(1 << 14, 9), Plan()).splits, 2u);
+  // Without splits 72 CTAs leave SMs idle.
+  EXPECT_EQ(chooseSplits(decode(1 << 16, 9), Plan()).splits, 2u);
   // Of 80 CTAs some SMs would have none; of 148 each has one.
   EXPECT_GT(chooseSplits(decode(1 << 16, 10), Plan()).splits, 1u);
   Problem full = decode(1 << 16, 37);

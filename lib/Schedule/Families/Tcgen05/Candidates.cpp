@@ -43,4 +43,7 @@ static void addAxes(Axes &axes) {
 }
 
 constinit const FamilyCandidates fmha::schedule::tcgen05Candidates = {
-    .qTileRows = 128, .pPlacement = PPlacement::Tmem, .addAxes = addAxes};
+    .qTileRows = 128,
+    .pPlacement = PPlacement::Tmem,
+    .addAxes = addAxes,
+    .ringBytes = [](const Problem &) { return uint64_t(0); }};

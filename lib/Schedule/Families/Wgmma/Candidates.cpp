@@ -39,6 +39,34 @@ static Values schedulersFor(const Problem &problem) {
           unsigned(draws ? Scheduler::Dynamic : Scheduler::Static)};
 }
 
+/// Returns whether a CTA reads each key once, for all queries that there are,
+/// and L2 does not hold the keys, so that memory bounds the launch: decoding
+/// with packed heads.
+static bool streamsKeys(const Problem &problem) {
+  constexpr uint64_t rows = 64, l2Bytes = 50 << 20, narrowest = 64;
+  constexpr uint64_t widest = 128;
+  std::optional<Workload> launch = workloadOf(problem);
+  uint64_t least = std::min(problem.headDim, problem.headDimV);
+  uint64_t most = std::max(problem.headDim, problem.headDimV);
+  if (!launch || !launch->kvHeads)
+    return false;
+  uint64_t bytes =
+      2 * launch->batch * launch->kvHeads * launch->kvLen * (least + most);
+  return bytes > l2Bytes &&
+         launch->qLen * (launch->qHeads / launch->kvHeads) <= rows &&
+         least >= narrowest && most <= widest && !problem.score &&
+         !problem.source2 && !problem.mask.left;
+}
+
+/// Of a CTA that streams keys. (Measured on an H200, head dims 64 and 128: with
+/// twice as many bytes under way, or blocks twice as large, launches take 1.02
+/// to 1.1 times as long: results/h200-decode-2026-11-26.md.)
+static constexpr uint64_t streamedRing = 64 << 10, streamedBlock = 16 << 10;
+
+static uint64_t ringBytes(const Problem &problem) {
+  return streamsKeys(problem) ? streamedRing : 0;
+}
+
 /// Returns the CTAs per SM. One CTA of several consumers loads each key once
 /// for all of them; several CTAs of one consumer wait, start and end
 /// independently, which pays for short sequences. The model decides if the
@@ -48,6 +76,8 @@ static Values ctasPerSm(const Problem &problem, unsigned sms) {
   std::optional<Workload> launch = workloadOf(problem);
   if (!launch)
     return {1};
+  if (streamsKeys(problem))
+    return {2};
   uint64_t tiles =
       launch->batch * launch->qHeads * ((launch->qLen + rows - 1) / rows);
   return tiles < rounds * sms ? Values{1} : Values{1, 2, 3};
@@ -57,6 +87,10 @@ static Values ctasPerSm(const Problem &problem, unsigned sms) {
 /// the limit. Half of the last block is hidden by a bound of the mask: if
 /// lengths are unknown, larger blocks may lose more there than they gain.
 static Values keyBlocks(const Problem &problem) {
+  if (streamsKeys(problem)) {
+    unsigned dim = std::max(problem.headDim, problem.headDimV);
+    return {unsigned(streamedBlock / (2 * dim) / 16 * 16)};
+  }
   Values blocks = {128, 112, 96, 80, 64, 48, 32, 16};
   bool counted = workloadOf(problem) && !problem.mask.left;
   if ((problem.mask.isFull() || counted) && !problem.source2)
@@ -68,7 +102,8 @@ static Values keyBlocks(const Problem &problem) {
 /// fewer waits, up to the limit of registers or of rings of two stages each.
 static void addAxes(Axes &axes) {
   const Problem &problem = axes.problem;
-  axes.add("q_tiles", {2, 3, 1}, rule(1));
+  axes.add("q_tiles", streamsKeys(problem) ? Values{1} : Values{2, 3, 1},
+           rule(1));
   axes.add("q_tile_rows", {64}, rule(3));
   axes.addPacking();
   axes.add("o_columns",
@@ -88,4 +123,7 @@ static void addAxes(Axes &axes) {
 }
 
 constinit const FamilyCandidates fmha::schedule::wgmmaCandidates = {
-    .qTileRows = 64, .pPlacement = PPlacement::Registers, .addAxes = addAxes};
+    .qTileRows = 64,
+    .pPlacement = PPlacement::Registers,
+    .addAxes = addAxes,
+    .ringBytes = ringBytes};
