@@ -10,18 +10,16 @@ scaled_dot_product_attention, and FlashAttention-3 with its own choice of splits
 host is ahead of the device; kernels
 take random turns, and medians are compared. Every output is compared with float32 attention of torch."""
 
-import argparse
 import itertools
 import json
 import pathlib
-import random
-import statistics
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts/gpu"))
 import launch  # noqa: E402
+import two_halves  # noqa: E402
 
 LENGTHS = ((64, 1024), (64, 4096), (32, 8192), (8, 32768), (1, 131072), (1, 8192))
 HEADS = ((128, 32, 8), (128, 64, 8), (64, 64, 8), (128, 32, 32))
@@ -163,36 +161,24 @@ class Cell:
         return errors
 
 
-def measured(flags, cell, flushed):
-    import torch
+def measured(flags, cell):
     bench = Cell(cell, pathlib.Path(flags.folder))
     runs = bench.runs(flags)
     errors = bench.check(runs)
-    times = {name: [] for name in runs}
-    for _ in range(flags.runs):
-        for name in random.sample(list(runs), len(runs)):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in "be")
-            flushed.zero_()
-            torch.cuda._sleep(1_000_000)  # longer than the host takes to launch
-            begin.record()
-            runs[name]()
-            end.record()
-            end.synchronize()
-            times[name].append(1e3 * begin.elapsed_time(end))
-    return {name: (statistics.median(times[name]), errors[name]) for name in runs}
+    times = two_halves.medians(runs, flags.runs)
+    return {name: (times[name], errors[name]) for name in runs}
 
 
 def run_half(flags):
     import torch
     torch.manual_seed(5)
-    flushed = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
     names = ["dense", *(f"pages of {size}" for size in PAGES), "cuDNN", "FA3"]
     lines = ["| shape | " + " | ".join(f"{name}, GB/s" for name in names) + " | dense / best peer | pages of 16 / dense | largest error of a row |",
              "| --- |" + " ---: |" * (len(names) + 3)]
     everything = {}
     for cell in CELLS:
         dim, heads, kv_heads, batch, length = cell
-        result = everything[title(cell)] = measured(flags, cell, flushed)
+        result = everything[title(cell)] = measured(flags, cell)
         speed = {name: 4e-3 * batch * length * kv_heads * dim / time for name, (time, _) in result.items()}
         best = max(speed.get(name, 0) for name in ("cuDNN", "FA3")) or float("nan")
         worst = max(error for name, (_, error) in result.items() if name not in ("cuDNN", "FA3"))
@@ -204,22 +190,9 @@ def run_half(flags):
     pathlib.Path(flags.output).with_suffix(".json").write_text(json.dumps(everything))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_flags(parser):
     parser.add_argument("--sweep", action="store_true", help="also other schedules of the dense kernel")
-    halves = parser.add_subparsers(required=True)
-    compiled = halves.add_parser("compile", help="compile the kernels into FOLDER")
-    compiled.add_argument("folder")
-    compiled.add_argument("--tool", default=str(ROOT / "build/bin/fmha-compile"), help="the program fmha-compile")
-    compiled.set_defaults(do=compile_half)
-    run = halves.add_parser("run", help="time them")
-    run.add_argument("folder")
-    run.add_argument("-o", "--output", required=True)
-    run.add_argument("--runs", type=int, default=11)
-    run.set_defaults(do=run_half)
-    flags = parser.parse_args()
-    sys.exit(flags.do(flags))
 
 
 if __name__ == "__main__":
-    main()
+    two_halves.main(__doc__, compile_half, run_half, add_flags)

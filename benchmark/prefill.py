@@ -8,7 +8,6 @@ The cells are those of hopper.py: 16384 tokens of 2048 values, bf16, head dims 6
 the planner. L2 is flushed before each launch, and the host is ahead of the device; kernels take random turns, and medians
 are compared. Errors are those of 16 rows against float64, relative to the norm of the row."""
 
-import argparse
 import json
 import math
 import pathlib
@@ -20,6 +19,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts/gpu"))
 import launch  # noqa: E402
+import two_halves  # noqa: E402
 
 TOKENS, WIDTH = 16384, 2048
 CELLS = [(dim, causal, length) for dim in (64, 128, 256) for causal in (False, True) for length in (512, 1024, 2048, 4096, 8192, 16384)]
@@ -78,8 +78,7 @@ class Bench:
         return worst
 
 
-def measured(flags, cell, flushed):
-    import torch
+def measured(flags, cell):
     from fa3_fwd_interface import flash_attn_func
     bench = Bench(cell)
     runs = {kind: bench.ours(files_of(flags.folder, cell, kind)) for kind in KINDS}
@@ -89,29 +88,18 @@ def measured(flags, cell, flushed):
         for _ in range(2):
             out = run()
         errors[name] = bench.error(out[0] if isinstance(out, tuple) else out)
-    times = {name: [] for name in runs}
-    for _ in range(flags.runs):
-        for name in random.sample(list(runs), len(runs)):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in "be")
-            flushed.zero_()
-            torch.cuda._sleep(1_000_000)  # longer than the host takes to launch
-            begin.record()
-            runs[name]()
-            end.record()
-            end.synchronize()
-            times[name].append(1e3 * begin.elapsed_time(end))
-    return {name: (statistics.median(times[name]), errors[name]) for name in runs}
+    times = two_halves.medians(runs, flags.runs)
+    return {name: (times[name], errors[name]) for name in runs}
 
 
 def run_half(flags):
     import torch
     torch.manual_seed(5)
-    flushed = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
     lines = ["| cell | " + " | ".join(f"{kind}, µs" for kind in KINDS) + " | FA3, µs | " + " | ".join(f"FA3 / {kind}" for kind in KINDS) + " | largest error |",
              "| --- |" + " ---: |" * (2 * len(KINDS) + 2)]
     ratios = {}
     for cell in CELLS:
-        result = measured(flags, cell, flushed)
+        result = measured(flags, cell)
         fa3 = result["FA3"][0]
         shares = {kind: fa3 / result[kind][0] for kind in KINDS}
         for kind, ratio in shares.items():
@@ -127,21 +115,5 @@ def run_half(flags):
     pathlib.Path(flags.output).write_text("\n".join(lines) + "\n")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    halves = parser.add_subparsers(required=True)
-    compiled = halves.add_parser("compile", help="compile the kernels into FOLDER")
-    compiled.add_argument("folder")
-    compiled.add_argument("--tool", default=str(ROOT / "build/bin/fmha-compile"), help="the program fmha-compile")
-    compiled.set_defaults(do=compile_half)
-    run = halves.add_parser("run", help="time them")
-    run.add_argument("folder")
-    run.add_argument("-o", "--output", required=True)
-    run.add_argument("--runs", type=int, default=11)
-    run.set_defaults(do=run_half)
-    flags = parser.parse_args()
-    sys.exit(flags.do(flags))
-
-
 if __name__ == "__main__":
-    main()
+    two_halves.main(__doc__, compile_half, run_half)

@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
-"""Times causal attention with a soft cap beside FlashAttention-3 on a Hopper GPU, in one run.
+"""Times causal attention with a soft cap next to FlashAttention-3 on a Hopper GPU, in one run.
 
     benchmark/softcap.py compile FOLDER            on the build host
     benchmark/softcap.py run FOLDER -o R.md        on the GPU host, with torch and fa3-fwd
 
 Inputs are bf16 N(0, 1), 2 sequences of 8192 tokens of 2048 values. The kernels are: without a cap, with math.tanh as it is
-("exact") and with the approximate one ("approx"). Before each launch L2
-is flushed; kernels take random turns, and medians are compared. Errors are those of 64 rows against float64, relative to the
-norm of the row."""
+("exact") and with the approximate one ("approx"). L2 is flushed before each launch, and the host is ahead of the device;
+kernels take random turns, and medians are compared. Errors are those of 64 rows against float64, relative to the norm of
+the row."""
 
-import argparse
 import json
 import pathlib
 import random
-import statistics
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts/gpu"))
 import launch  # noqa: E402
+import two_halves  # noqa: E402
 
 BATCH, LENGTH, WIDTH, CAP = 2, 8192, 2048, 50.0
 DIMS = (64, 128)
@@ -48,7 +47,6 @@ class Bench:
         self.torch, self.dim, self.shape = torch, dim, (BATCH, LENGTH, WIDTH // dim, dim)
         torch.manual_seed(5)
         self.q, self.k, self.v = (torch.randn(self.shape, device="cuda", dtype=torch.bfloat16) for _ in "qkv")
-        self.flushed = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
         self.driver = launch.Driver()
         self.rows = [(n % BATCH, random.Random(n).randrange(LENGTH), n % self.shape[2]) for n in range(64)]
 
@@ -76,15 +74,6 @@ class Bench:
             worst = max(worst, ((out[batch, row, head].double() - expected).norm() / expected.norm()).item())
         return worst
 
-    def microseconds(self, run):
-        begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in "be")
-        self.flushed.zero_()
-        begin.record()
-        run()
-        end.record()
-        end.synchronize()
-        return 1e3 * begin.elapsed_time(end)
-
 
 def measured(flags, dim):
     bench = Bench(dim)
@@ -102,11 +91,8 @@ def measured(flags, dim):
     for name, (run, cap) in runs.items():
         out = run()
         errors[name] = bench.error(out[0] if isinstance(out, tuple) else out, cap)
-    times = {name: [] for name in runs}
-    for _ in range(flags.runs):
-        for name in random.sample(list(runs), len(runs)):
-            times[name].append(bench.microseconds(runs[name][0]))
-    return {name: (statistics.median(times[name]), errors[name]) for name in runs}
+    times = two_halves.medians({name: run for name, (run, _) in runs.items()}, flags.runs)
+    return {name: (times[name], errors[name]) for name in runs}
 
 
 def run_half(flags):
@@ -120,21 +106,5 @@ def run_half(flags):
     print("\n".join(lines))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    halves = parser.add_subparsers(required=True)
-    compiled = halves.add_parser("compile", help="compile the kernels into FOLDER")
-    compiled.add_argument("folder")
-    compiled.add_argument("--tool", default=str(ROOT / "build/bin/fmha-compile"), help="the program fmha-compile")
-    compiled.set_defaults(do=compile_half)
-    run = halves.add_parser("run", help="time them")
-    run.add_argument("folder")
-    run.add_argument("-o", "--output", required=True)
-    run.add_argument("--runs", type=int, default=15)
-    run.set_defaults(do=run_half)
-    flags = parser.parse_args()
-    sys.exit(flags.do(flags))
-
-
 if __name__ == "__main__":
-    main()
+    two_halves.main(__doc__, compile_half, run_half)
