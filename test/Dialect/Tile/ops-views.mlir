@@ -28,6 +28,14 @@ func.func @rows(%t: !tensor, %d: !dynamic, %b: index, %h: index, %n: index, %s: 
   return
 }
 
+// CHECK-LABEL: func.func @pages
+// CHECK-SAME: %[[T:[^:]*]]: memref<{{.*}}>, %[[L:[^:]*]]: memref<?xi32>, %[[E:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index
+func.func @pages(%t: memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]>>, %list: memref<?xi32>, %e: index, %h: index, %n: index) {
+  // CHECK: tile.view %[[T]] pages %[[L]][%[[E]]] head %[[H]] rows %[[N]] : memref<?x16x?x64xbf16, {{.*}}>, memref<?xi32> -> <?x64xbf16>
+  %0 = tile.view %t pages %list[%e] head %h rows %n : memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]>>, memref<?xi32> -> !tile.view<?x64xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @numbers
 func.func @numbers(%l: !lse, %sinks: memref<?xf32>, %b: index, %h: index, %n: index, %s: index) {
   // CHECK: tile.view %{{.*}} batch %{{.*}} head %{{.*}} rows %{{.*}} from %{{.*}} : memref<?x?x?xf32, {{.*}}> -> <?xf32>
