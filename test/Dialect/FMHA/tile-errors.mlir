@@ -162,3 +162,20 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Caches of pages.
+// CHECK: error: fmha.attention: expected keys and values in dense tensors to tile, got caches of pages (block_tables); set `splits` of the schedule
+func.func @pages(%q: tensor<2x1x8x64xf16>, %k: tensor<9x16x2x64xf16>, %lens: tensor<2xi32>, %pages: tensor<2x4xi32>) -> tensor<2x1x8x64xf16> {
+  %o = fmha.attention ins(%q, %k, %k : tensor<2x1x8x64xf16>, tensor<9x16x2x64xf16>, tensor<9x16x2x64xf16>)
+      kv_lens(%lens : tensor<2xi32>) block_tables(%pages : tensor<2x4xi32>) outs(%q : tensor<2x1x8x64xf16>) -> tensor<2x1x8x64xf16>
+  return %o : tensor<2x1x8x64xf16>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["fmha.attention"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled:2 = transform.structured.tile_using_forall %op tile_sizes [1] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
