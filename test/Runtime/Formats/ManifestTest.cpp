@@ -226,6 +226,24 @@ TEST(Manifest, ListsAreReadWhereSaid) {
   EXPECT_FALSE(manifest->parameters[1].sequences);
 }
 
+TEST(Manifest, PagesHaveBlockTablesAndASizeThatIsAPowerOfTwo) {
+  llvm::json::Value value = sample();
+  llvm::json::Object &object = *value.getAsObject();
+  object["page_size"] = 16;
+  EXPECT_EQ(problemOf(value), "manifest: expected block_tables and page_size, "
+                              "or neither, got one of them");
+  object["block_tables"] = true;
+  auto manifest = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_TRUE(manifest->blockTables);
+  EXPECT_EQ(manifest->pageSize, 16u);
+  object["page_size"] = 24;
+  EXPECT_EQ(problemOf(value),
+            "manifest: expected page_size to be a power of two, got 24");
+  object.erase("page_size");
+  EXPECT_THAT(problemOf(value), HasSubstr("block_tables and page_size"));
+}
+
 TEST(Manifest, SecondSourceIsReadWhereSaid) {
   llvm::json::Value value = sample();
   auto without = parseManifest(llvm::formatv("{0}", value).str());
