@@ -55,6 +55,21 @@ TEST(CandidatesWgmma, PlansWhatWasFastestOnAnH200AndAnH100) {
             std::tuple(2u, 80u, Scheduler::Static));
 }
 
+/// Decoding reads each key once: two small CTAs per SM with few bytes under way
+/// were fastest on an H200 (results/h200-decode-2026-11-26.md).
+TEST(CandidatesWgmma, StreamsTheKeysOfDecoding) {
+  auto plan = [](unsigned dim, unsigned batch, unsigned keys) {
+    Problem problem = withHints(problemOf(dim), {batch, 64, 8, 1, keys});
+    Schedule s = mustPlan(problem, "sm_90a").schedule;
+    return std::tuple(s.qTiles, s.kvBlock, s.kvStages, s.ctasPerSm);
+  };
+  EXPECT_EQ(plan(128, 64, 4096), std::tuple(1u, 64u, 4u, 2u));
+  EXPECT_EQ(plan(64, 64, 4096), std::tuple(1u, 128u, 4u, 2u));
+  // L2 holds these keys; head dim 256 is planned like any other launch.
+  EXPECT_NE(plan(128, 1, 8192), std::tuple(1u, 64u, 4u, 2u));
+  EXPECT_NE(std::get<1>(plan(256, 64, 4096)), 32u);
+}
+
 /// The right bound of each sequence is one more number of each consumer.
 TEST(CandidatesWgmma, LeavesRoomForTheBoundsOfSequences) {
   auto keys = [](bool lists, bool bound) {
