@@ -82,8 +82,8 @@ func.func private @pitch(!tile.tile<128x80xbf16, #tile.smem<offset = 0, stages =
 
 // -----
 
-// expected-error@+1 {{expected a tile inside the 232448 bytes of shared memory, got 2 stages of 131072 bytes at offset 0}}
-func.func private @apart(!tile.tile<128x80xbf16, #tile.smem<offset = 0, stages = 2, pitch = 131072>>)
+// expected-error@+1 {{expected a tile inside the 232448 bytes of shared memory, got 2 stages of 200704 bytes at offset 0}}
+func.func private @apart(!tile.tile<128x80xbf16, #tile.smem<offset = 0, stages = 2, pitch = 200704>>)
 
 // -----
 

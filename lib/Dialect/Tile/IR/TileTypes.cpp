@@ -120,7 +120,9 @@ static LogicalResult verifySmem(EmitError emitError, ArrayRef<int64_t> shape,
   // No product overflows: a tile has at most 2^40 elements, and too many stages
   // are an error before they are multiplied.
   int64_t begin = smem.getOffset() / alignment * alignment;
-  int64_t most = (sharedMemoryBytes - begin) / (pitch ? pitch : bytes);
+  // The last stage may end before its pitch does.
+  int64_t left = sharedMemoryBytes - begin - bytes;
+  int64_t most = left < 0 ? 0 : left / (pitch ? pitch : bytes) + 1;
   if (int64_t(smem.getStages()) > most)
     return emitError() << "expected a tile inside the " << sharedMemoryBytes
                        << " bytes of shared memory, got " << smem.getStages()
