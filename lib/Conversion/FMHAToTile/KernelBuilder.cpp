@@ -26,7 +26,7 @@ static void buildBlock(KeyBlocks &blocks, QueryTiles &queries,
       return softmax.buildStep(tile, queries.getTile(tile), tiles, keys, state)
           .values();
     });
-    state = {made[0], made[1], made[2]};
+    state = State::of(made, 0, 1);
   }
 }
 
@@ -41,7 +41,7 @@ static ValueRange buildLoop(KernelContext &k, KeyBlocks &blocks,
   SmallVector<State> states;
   ValueRange args = loop.getRegionIterArgs();
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
-    states.push_back({args[3 * tile], args[3 * tile + 1], args[3 * tile + 2]});
+    states.push_back(State::of(args, tile, k.plan.qTiles));
   buildBlock(blocks, queries, softmax, loop.getInductionVar(), states);
   SmallVector<Value> yielded;
   for (const State &state : states)

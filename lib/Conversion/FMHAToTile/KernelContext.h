@@ -41,6 +41,16 @@ struct KernelContext {
   int64_t outputColumns() {
     return schedule::outputColumns(op.getProblem(), plan);
   }
+  /// Return the consumers that share the columns of O, and the columns of one.
+  unsigned consumers() const { return schedule::outputConsumers(plan); }
+  struct Columns {
+    int64_t first, count;
+  };
+  Columns columnsOf(unsigned consumer) {
+    int64_t each = schedule::consumerColumns(op.getProblem(), plan);
+    int64_t first = consumer * each;
+    return {first, std::min(each, outputColumns() - first)};
+  }
   tile::TileType tileType(int64_t columns, mlir::Type element) {
     return tile::TileType::get(b.getContext(), {plan.qTileRows, columns},
                                element, mlir::Attribute());
@@ -88,6 +98,17 @@ struct KernelContext {
     made->setAttr(
         "tile.region",
         tile::RegionAttr::get(b.getContext(), name.str(), column, rows.str()));
+    return made;
+  }
+
+  /// Gives `made` to a consumer that has no rows of its own, if it has number
+  /// `consumer`, above 0; the passes find the roles of all other ops.
+  template <typename OpTy> OpTy inConsumer(OpTy made, unsigned consumer) {
+    if (consumer)
+      made->setAttr("tile.partition",
+                    tile::PartitionAttr::get(
+                        b.getContext(), "consumer" + std::to_string(consumer),
+                        /*stage=*/0, /*order=*/0));
     return made;
   }
 

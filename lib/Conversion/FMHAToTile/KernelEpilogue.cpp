@@ -15,29 +15,41 @@ using namespace fmha;
 using tile::TileType;
 
 namespace {
-/// Views of the outputs of the kernel, and of the sinks; null if it has none.
+/// Views of the columns of the output that each consumer has, of the other
+/// outputs, and of the sinks; null if the kernel has none.
 struct OutputViews {
-  Value output, lse, rowMax, rowSum, sinks;
+  SmallVector<Value> outputs;
+  Value lse, rowMax, rowSum, sinks;
 };
 } // namespace
 
-/// Builds the output of one query tile. `sum` includes the sink if the output
-/// is divided by the sum.
+/// Builds the columns of the output of one query tile that a consumer has.
+/// `sum` includes the sink if the output is divided by the sum.
 static void buildOutput(KernelContext &k, Value view, Value row, unsigned tile,
-                        Value acc, Value sum) {
+                        Value acc, Value sum, unsigned consumer) {
   bool undivided = k.problem.unnormalised;
+  auto [first, count] = k.columnsOf(consumer);
   Type element = cast<tile::ViewType>(view.getType()).getElementType();
-  TileType type = k.tileType(k.outputColumns(), element);
+  TileType type = k.tileType(count, element);
   if (element.isF32()) {
-    k.inRegion(tile::WriteOp::create(k.b, acc, sum, type, view, row, undivided,
-                                     k.plan.pOffset),
-               "", 0, "stats" + Twine(tile));
+    auto write = tile::WriteOp::create(k.b, acc, sum, type, view, row,
+                                       undivided, k.plan.pOffset);
+    k.inConsumer(k.inRegion(write, "", 0, "stats" + Twine(tile)), consumer);
     return;
   }
-  Value out = k.inRegion(
-      tile::NormalizeOp::create(k.b, type, acc, sum, undivided, k.plan.pOffset),
-      "out" + Twine(tile), 0, "stats" + Twine(tile));
-  tile::StoreOp::create(k.b, out, view, row);
+  auto out =
+      tile::NormalizeOp::create(k.b, type, acc, sum, undivided, k.plan.pOffset);
+  k.inRegion(out, "out" + Twine(tile), first, "stats" + Twine(tile));
+  tile::StoreOp::create(k.b, k.inConsumer(out, consumer), view, row);
+}
+
+/// Builds the first column of the output that a consumer has; null for 0.
+static Value columnOf(KernelContext &k, const Coordinates &at,
+                      unsigned consumer) {
+  if (!consumer)
+    return at.column;
+  Value first = k.index(k.columnsOf(consumer).first);
+  return at.column ? k.make<arith::AddIOp>(at.column, first) : first;
 }
 
 /// Builds the views of the outputs. All CTAs of a row block compute the outputs
@@ -47,8 +59,11 @@ static OutputViews viewOutputs(KernelContext &k, const Coordinates &at) {
   OutputViews views;
   tile::ViewPlace place = placeOfQueries(k, at);
   place.batch = at.outputBatch;
-  place.column = at.column;
-  views.output = k.view(k.func.getArgument(Output), place, k.plan.packHeads);
+  for (unsigned consumer = 0; consumer < k.consumers(); ++consumer) {
+    place.column = columnOf(k, at, consumer);
+    views.outputs.push_back(
+        k.view(k.func.getArgument(Output), place, k.plan.packHeads));
+  }
   place.kvHead = place.member = place.column = Value();
   if ((k.problem.lse || k.problem.rowMax || k.problem.rowSum) && at.column) {
     Value first = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
@@ -103,7 +118,8 @@ static void buildTileEpilogue(KernelContext &k, const OutputViews &views,
   if (sink && !k.problem.unnormalised)
     total = tile::AddSinkOp::create(k.b, k.rowType(), state.max, state.sum,
                                     sink, softmaxScale(k));
-  buildOutput(k, views.output, row, tile, state.acc, total);
+  for (auto [consumer, acc] : llvm::enumerate(state.accs))
+    buildOutput(k, views.outputs[consumer], row, tile, acc, total, consumer);
   buildRowOutputs(k, views, row, state, sink);
 }
 
@@ -111,8 +127,7 @@ void fmha::buildEpilogue(KernelContext &k, const Coordinates &at,
                          QueryTiles &queries, ValueRange results) {
   OutputViews views = viewOutputs(k, at);
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile) {
-    State state{results[3 * tile], results[3 * tile + 1],
-                results[3 * tile + 2]};
+    State state = State::of(results, tile, k.plan.qTiles);
     queries.ifActive(tile, {}, [&] {
       buildTileEpilogue(k, views, at.rows[tile], tile, state);
       return SmallVector<Value>();

@@ -129,7 +129,10 @@ BlockTiles KeyBlocks::load(const KeyBlock &keys) {
         loadTile("KV", view, k.plan.kvBlock, columns, firstKey));
   }
   if (k.plan.shareKv) {
-    block.values = {k.slice(block.keys.front(), 0, k.outputColumns())};
+    // Each of several consumers has a slice of its own.
+    Value keyTile = block.keys.front();
+    block.values = {k.consumers() > 1 ? keyTile
+                                      : k.slice(keyTile, 0, k.outputColumns())};
     return block;
   }
   int64_t rows = k.plan.valueChunk ? k.plan.valueChunk : k.plan.kvBlock;

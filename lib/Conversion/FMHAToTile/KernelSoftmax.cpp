@@ -49,6 +49,18 @@ static IntegerAttr offsetAttr(KernelContext &k) {
   return k.b.getI32IntegerAttr(k.plan.pOffset);
 }
 
+State State::of(ValueRange values, unsigned tile, unsigned tiles) {
+  unsigned each = values.size() / tiles;
+  ValueRange own = values.slice(tile * each, each);
+  return {own[0], own[1], SmallVector<Value>(own.drop_front(2))};
+}
+
+SmallVector<Value> State::values() const {
+  SmallVector<Value> all = {max, sum};
+  all.append(accs);
+  return all;
+}
+
 SmallVector<Value> OnlineSoftmax::buildInitialState() {
   SmallVector<Value> values;
   auto fill = [&](Type type, float value) {
@@ -59,8 +71,12 @@ SmallVector<Value> OnlineSoftmax::buildInitialState() {
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile) {
     fill(k.rowType(), -std::numeric_limits<float>::infinity());
     fill(k.rowType(), 0.0f);
-    k.inRegion(fill(k.tileType(k.outputColumns(), k.b.getF32Type()), 0.0f),
-               "O" + Twine(tile));
+    for (unsigned n = 0; n < k.consumers(); ++n)
+      k.inConsumer(
+          k.inRegion(
+              fill(k.tileType(k.columnsOf(n).count, k.b.getF32Type()), 0.0f),
+              "O" + Twine(tile)),
+          n);
   }
   return values;
 }
@@ -122,7 +138,9 @@ OnlineSoftmax::Exponentials OnlineSoftmax::buildExponentials(unsigned tile,
 /// differ, the longer ones are cut:
 ///   acc = p0·v[0:], acc += p1·v[64:]     two slices of P, V whole
 Value OnlineSoftmax::buildProduct(ArrayRef<Value> slices,
-                                  ArrayRef<Value> values, Value acc) {
+                                  ArrayRef<Value> values, Value acc,
+                                  unsigned consumer) {
+  auto [first, count] = k.columnsOf(consumer);
   int64_t sliceKeys = k.plan.kvBlock / slices.size();
   int64_t valueKeys = k.plan.kvBlock / values.size();
   for (int64_t key = 0, keys; key < k.plan.kvBlock; key += keys) {
@@ -131,11 +149,24 @@ Value OnlineSoftmax::buildProduct(ArrayRef<Value> slices,
     Value p = k.slice(slices[key / sliceKeys], inSlice, keys);
     IntegerAttr rows =
         keys == valueKeys ? IntegerAttr() : k.b.getI32IntegerAttr(inValue);
-    acc = tile::DotOp::create(k.b, acc.getType(), p, values[key / valueKeys],
-                              acc, Value(), /*transpose_b=*/false,
-                              /*negate=*/false, rows);
+    Value v = k.slice(values[key / valueKeys], first, count);
+    acc = k.inConsumer(
+        tile::DotOp::create(k.b, acc.getType(), p, v, acc, Value(),
+                            /*transpose_b=*/false, /*negate=*/false, rows),
+        consumer);
   }
   return acc;
+}
+
+/// Builds acc' = acc·alpha + p·v of the columns of one consumer.
+Value OnlineSoftmax::buildOutput(unsigned tile, ArrayRef<Value> slices,
+                                 ArrayRef<Value> values, Value alpha, Value acc,
+                                 unsigned consumer) {
+  auto rescaled =
+      k.inRegion(tile::RescaleOp::create(k.b, acc.getType(), acc, alpha), "", 0,
+                 "stats" + Twine(tile));
+  return buildProduct(slices, values, k.inConsumer(rescaled, consumer),
+                      consumer);
 }
 
 Value OnlineSoftmax::buildScoreCode(unsigned tile, Value s,
@@ -166,9 +197,9 @@ State OnlineSoftmax::buildStep(unsigned tile, Value query,
       k.b, k.rowType(), k.rowType(), s, state.max, softmaxScale(k),
       k.b.getF32FloatAttr(k.plan.rescaleThreshold));
   Exponentials p = buildExponentials(tile, s, max, state.sum);
-  Value acc = k.inRegion(tile::RescaleOp::create(k.b, state.acc.getType(),
-                                                 state.acc, max.getAlpha()),
-                         "", 0, "stats" + Twine(tile));
-  acc = buildProduct(p.slices, block.values, acc);
-  return {max.getMax(), p.sum, acc};
+  State made{max.getMax(), p.sum, {}};
+  for (auto [consumer, acc] : llvm::enumerate(state.accs))
+    made.accs.push_back(buildOutput(tile, p.slices, block.values,
+                                    max.getAlpha(), acc, consumer));
+  return made;
 }

@@ -13,11 +13,16 @@
 
 namespace fmha {
 
-/// Running maximum, running sum and output accumulator of one query tile.
+/// Running maximum, running sum and output accumulators of one query tile: one
+/// for each consumer that has columns of O.
 struct State {
-  mlir::Value max, sum, acc;
+  mlir::Value max, sum;
+  llvm::SmallVector<mlir::Value> accs;
 
-  llvm::SmallVector<mlir::Value> values() const { return {max, sum, acc}; }
+  /// Returns the state of query tile `tile`, whose values are among those of
+  /// all `tiles`.
+  static State of(mlir::ValueRange values, unsigned tile, unsigned tiles);
+  llvm::SmallVector<mlir::Value> values() const;
 };
 
 /// Returns the factor of the scores in softmax, |scale|·log2 e. Scores that
@@ -35,6 +40,7 @@ public:
   /// Builds online softmax for one KV block and one query tile:
   ///   s = q·kᵀ; m' = max(m, rows of s); p = 2^((s - m')·c); l' = l·alpha + sum
   ///   p; acc' = acc·alpha + p·v.
+  /// Of several accumulators each has its columns of V.
   State buildStep(unsigned tile, mlir::Value query, const BlockTiles &block,
                   const KeyBlock &keys, State state);
 
@@ -48,7 +54,11 @@ private:
   Exponentials buildExponentials(unsigned tile, mlir::Value s,
                                  tile::RowMaxOp max, mlir::Value oldSum);
   mlir::Value buildProduct(llvm::ArrayRef<mlir::Value> slices,
-                           llvm::ArrayRef<mlir::Value> values, mlir::Value acc);
+                           llvm::ArrayRef<mlir::Value> values, mlir::Value acc,
+                           unsigned consumer);
+  mlir::Value buildOutput(unsigned tile, llvm::ArrayRef<mlir::Value> slices,
+                          llvm::ArrayRef<mlir::Value> values, mlir::Value alpha,
+                          mlir::Value acc, unsigned consumer);
 
   KernelContext &k;
   const Coordinates &at;

@@ -218,6 +218,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
     kernel.headDimV = schedule.oColumns;
   kernel.passes =
       (columns + kernel.headDimV - 1) / std::max(1u, kernel.headDimV);
+  kernel.consumers = outputConsumers(schedule);
   kernel.ctaGroup = schedule.ctaGroup;
   kernel.ctasPerSm = schedule.ctasPerSm;
   kernel.pPlacement = schedule.pPlacement;

@@ -51,6 +51,9 @@ struct KernelTraits {
   bool skipsEmptyTiles;
   /// A CTA of the scheduler `static` computes a long and a short tile in turn.
   bool pairsTiles;
+  /// The most columns of O that one role accumulates. With more `o_columns`
+  /// several consumers share them. 0: there is no such bound.
+  unsigned columnsOfConsumer;
   /// Returns the barriers of bar.sync besides the CTA's.
   unsigned (*namedBarriers)(const Schedule &schedule);
   /// Returns the planner's roles.

@@ -35,7 +35,7 @@ constexpr unsigned tileAlignment = layout::PanelTile::alignment;
 constexpr unsigned barrierSlots = 64;
 constexpr unsigned barrierBytes = 8;
 /// Row statistics go from thread to thread: the warpgroups of softmax and of
-/// correction distribute rows in the same way.
+/// correction, or two consumers, distribute rows in the same way.
 constexpr unsigned statsPerTile = 128;
 /// Returns the bytes of "next_tile", 0 if roles do not read the next tile.
 inline unsigned nextTileBytes(const Schedule &schedule) {
@@ -85,6 +85,8 @@ struct Footprint {
   uint64_t qBytes, kvStageBytes, vStageBytes, pBytes, outBytes, statsBytes;
   /// Whether S, O and the statistics are handed off outside of registers.
   bool inTensorMemory;
+  /// Whether statistics of rows are in shared memory.
+  bool statsInSmem;
   /// Whether the staged output has a separate region instead of the queries'.
   bool outApart;
 

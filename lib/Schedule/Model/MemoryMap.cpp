@@ -70,7 +70,8 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   outApart = stagesOutputApart(problem, schedule);
   inTensorMemory =
       familyServing(schedule.target).kernel.accumulatesInTensorMemory;
-  statsBytes = inTensorMemory ? statsPerTile * sizeof(float) : 0;
+  statsInSmem = inTensorMemory || outputConsumers(schedule) > 1;
+  statsBytes = statsInSmem ? statsPerTile * sizeof(float) : 0;
 }
 
 uint64_t Footprint::tmemColumns(const Schedule &schedule) const {
@@ -175,7 +176,7 @@ void Layouter::layOutSmem() {
       map.smem.push_back({"out" + i, map.findSmem("Q" + i)->offset,
                           unsigned(sizes.outBytes), 1, tileAlignment, "Q" + i});
   });
-  if (sizes.inTensorMemory)
+  if (sizes.statsInSmem)
     forTiles([&](const std::string &i) {
       smem("stats" + i, sizes.statsBytes, 1, smallAlignment);
     });

@@ -38,7 +38,7 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
       stagesOutputApart(problem, s)
           ? alignTo(q, tileAlignment) + alignTo(out, tileAlignment)
           : alignTo(std::max(q, out), tileAlignment);
-  if (kernel.accumulatesInTensorMemory)
+  if (kernel.accumulatesInTensorMemory || outputConsumers(s) > 1)
     perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
   if (s.pPlacement == PPlacement::Smem)
     perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);

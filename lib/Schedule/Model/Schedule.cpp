@@ -120,6 +120,21 @@ unsigned fmha::schedule::outputPasses(const Problem &problem,
   return columns ? (problem.headDimV + columns - 1) / columns : 1;
 }
 
+unsigned fmha::schedule::outputConsumers(const Schedule &schedule) {
+  unsigned most = familyServing(schedule.target).kernel.columnsOfConsumer;
+  return most ? std::max(1u, (schedule.oColumns + most - 1) / most) : 1;
+}
+
+unsigned fmha::schedule::consumerColumns(const Problem &problem,
+                                         const Schedule &schedule) {
+  constexpr unsigned panel = 64;
+  unsigned all = outputColumns(problem, schedule);
+  unsigned consumers = outputConsumers(schedule);
+  return consumers == 1
+             ? all
+             : (all + consumers * panel - 1) / (consumers * panel) * panel;
+}
+
 unsigned fmha::schedule::boxRows(const Problem &problem,
                                  const Schedule &schedule, Operand operand) {
   if (operand == Operand::Query || operand == Operand::Output)

@@ -96,7 +96,7 @@ static Memory describeSmem(const Schedule &s, const Footprint &sizes,
     if (sizes.outBytes)
       want("out" + i, sizes.outBytes, tileAlignment, 1,
            sizes.outApart ? "" : "Q" + i);
-    if (sizes.inTensorMemory)
+    if (sizes.statsInSmem)
       want("stats" + i, sizes.statsBytes, smallAlignment);
   }
   want("KV", sizes.kvStageBytes, tileAlignment, s.kvStages);

@@ -89,6 +89,8 @@ struct KernelModel {
   unsigned headDim = 128, headDimV = 128;
   /// CTAs that share the rows of a query tile, each with different columns.
   unsigned passes = 1;
+  /// Consumers of a CTA that share those columns.
+  unsigned consumers = 1;
   unsigned elementBytes = 2;
   unsigned ctaGroup = 1;
   /// CTAs that an SM runs at once.

@@ -250,6 +250,11 @@ Problem kernelProblem(const Problem &problem, const Schedule &schedule);
 /// share the rows of a query tile: ceil(head_dim_v / o_columns).
 unsigned outputColumns(const Problem &problem, const Schedule &schedule);
 unsigned outputPasses(const Problem &problem, const Schedule &schedule);
+/// Return the consumers that share the columns of O of a query tile, and how
+/// many of those columns each has, in whole panels; the last one may have
+/// fewer. Only the first one computes S and P.
+unsigned outputConsumers(const Schedule &schedule);
+unsigned consumerColumns(const Problem &problem, const Schedule &schedule);
 
 /// Returns the rows of the box that one TMA instruction copies of `operand`: a
 /// query tile, the keys of a block, or those of a message of V. Of a cache of
@@ -293,7 +298,8 @@ constexpr unsigned mostPOffset = 96;
 ///             input type; the threshold is 0 if an output depends on the true
 ///             maximum: row_max, row_sum, unnormalised
 ///   plan.C8   every field has a value that a pass builds and that no limit of
-///             RegisterDemand.def excludes
+///             RegisterDemand.def excludes; with wgmma at most two consumers
+///             share the columns of O
 ///   plan.C9   passes know the roles, each with its number of warps
 ///   plan.C10  every warp of every warpgroup has one role
 ///   plan.C11  the roles of a warpgroup share a count that setmaxnreg can set,

@@ -52,6 +52,7 @@ constinit const Family fmha::schedule::tcgen05Family = {
                .stagesOutputApart = false,
                .skipsEmptyTiles = true,
                .pairsTiles = false,
+               .columnsOfConsumer = 0,
                .namedBarriers = [](const Schedule &) { return 0u; },
                .roles = rolesOf},
     .rules = tcgen05Rules,

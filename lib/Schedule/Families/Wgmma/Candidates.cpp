@@ -98,6 +98,15 @@ static Values keyBlocks(const Problem &problem) {
   return blocks;
 }
 
+/// Returns the columns of O of a CTA: all of them, which two consumers share,
+/// or as many as one consumer has.
+static Values partsOfValues(unsigned columns) {
+  Values values = parts(columns, 64, widestPass);
+  if (columns <= 2 * widestPass)
+    values.front() = paddedColumns(columns);
+  return values;
+}
+
 /// Adds the levels of the tree. Query tiles are warpgroups; larger blocks have
 /// fewer waits, up to the limit of registers or of rings of two stages each.
 static void addAxes(Axes &axes) {
@@ -107,17 +116,16 @@ static void addAxes(Axes &axes) {
   axes.add("q_tile_rows", {64}, rule(3));
   axes.addPacking();
   axes.add("o_columns",
-           problem.headDimV > widestPass
-               ? parts(problem.headDimV, 64, widestPass)
-               : Values{0},
+           problem.headDimV > widestPass ? partsOfValues(problem.headDimV)
+                                         : Values{0},
            0);
   axes.add("scheduler", schedulersFor(problem), 0);
   axes.add("ctas_per_sm", ctasPerSm(problem, axes.gpu->sms), rule(3));
   axes.add("kv_block", keyBlocks(problem), rule(3));
   axes.addPlacement({PPlacement::Registers, PPlacement::Smem},
                     rule(5) | rule(2));
-  for (std::string_view name :
-       {"share_kv", "key_chunk", "value_chunk", "v_stages"})
+  axes.add("share_kv", problem.vInK ? Values{1, 0} : Values{0}, rule(8));
+  for (std::string_view name : {"key_chunk", "value_chunk", "v_stages"})
     axes.add(name, {0}, rule(8));
   axes.addSlices({1});
 }

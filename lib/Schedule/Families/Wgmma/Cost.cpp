@@ -193,10 +193,12 @@ static double launchOf(const LaunchWork &work) {
 /// Returns the clocks of loads. A consumer holds K of a block and V of the
 /// previous one, so only further messages are in flight, each for the memory
 /// latency and its transfer. (Measured on an H100, head dim 256: 3 stages of 96
-/// keys take 1.4 times as long per key as 4 of 80.)
+/// keys take 1.4 times as long per key as 4 of 80.) Consumers that share the
+/// columns of O multiply by V before the scores of the next block.
 static double loadsOf(const KernelModel &kernel, const target::Target &gpu,
                       const Traffic &) {
-  constexpr double held = 2, messages = 2;
+  double held = kernel.consumers > 1 ? 1 : 2;
+  double messages = kernel.shareKv ? 1 : 2;
   double bytes = kernel.messageBytes;
   double underWay = std::max(0.5, kernel.ringBytes / bytes - held);
   return messages * (gpu.memoryLatency + bytes / gpu.l2BytesPerClock) /

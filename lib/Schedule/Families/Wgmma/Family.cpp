@@ -33,29 +33,33 @@ struct Share {
 /// two, 240 would leave 24, where ptxas 13.0 spills the varlen metadata of the
 /// producer (4 to 12 bytes); 232 cost 0.2 % of the time on an H200. With one
 /// consumer the registers suffice for all, unless the SM has other CTAs.
-static Share shareOf(unsigned qTiles, unsigned ctasPerSm) {
+static Share shareOf(unsigned consumers, unsigned ctasPerSm) {
   constexpr Share shares[] = {{248, 248}, {232, 40}, {160, 32}};
   // check() rejects other counts.
   if (ctasPerSm <= 1)
-    return shares[std::clamp(qTiles, 1u, 3u) - 1];
+    return shares[std::clamp(consumers, 1u, 3u) - 1];
   constexpr unsigned groups = 2;
   unsigned producer = ctasPerSm == 2 ? 40 : 24;
   return {groups * registersAtLaunch(groups * 128, ctasPerSm) - producer,
           producer};
 }
 
-unsigned fmha::schedule::consumerRegisters(unsigned qTiles,
-                                           unsigned ctasPerSm) {
-  return shareOf(qTiles, ctasPerSm).consumer;
+unsigned fmha::schedule::consumersOf(const Schedule &s) {
+  return s.qTiles * outputConsumers(s);
+}
+
+unsigned fmha::schedule::consumerRegisters(const Schedule &s) {
+  return shareOf(consumersOf(s), s.ctasPerSm).consumer;
 }
 
 static std::vector<Role> rolesOf(const Schedule &s) {
-  auto [consumer, producer] = shareOf(s.qTiles, s.ctasPerSm);
+  unsigned consumers = consumersOf(s);
+  auto [consumer, producer] = shareOf(consumers, s.ctasPerSm);
   std::vector<Role> roles = {{"load", 0, 1, producer},
                              {"store", 1, 1, producer},
                              {"spare", 2, 2, producer}};
-  for (unsigned tile = 0; tile < s.qTiles; ++tile)
-    roles.push_back({"consumer" + str(tile), 4 + 4 * tile, 4, consumer});
+  for (unsigned n = 0; n < consumers; ++n)
+    roles.push_back({"consumer" + str(n), 4 + 4 * n, 4, consumer});
   return roles;
 }
 
@@ -76,6 +80,7 @@ constinit const Family fmha::schedule::wgmmaFamily = {
                .stagesOutputApart = true,
                .skipsEmptyTiles = false,
                .pairsTiles = true,
+               .columnsOfConsumer = 256,
                .namedBarriers = namedBarriers,
                .roles = rolesOf},
     .rules = wgmmaRules,

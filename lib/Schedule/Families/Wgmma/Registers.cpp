@@ -49,12 +49,12 @@ reservedFor(const Problem &problem, const Schedule &s, unsigned scores) {
 WgmmaRegisters::WgmmaRegisters(const Problem &problem, const Schedule &s) {
   constexpr unsigned threadsOfRowPair = 4;
   scores = s.kvBlock * 2 / threadsOfRowPair;
-  outputs = outputColumns(problem, s) * 2 / threadsOfRowPair;
+  outputs = consumerColumns(problem, s) * 2 / threadsOfRowPair;
   if (s.pPlacement == PPlacement::Registers)
     probabilities = scores / 2;
   if (problem.scoreByKey)
     captured = scores * demand::tensorsPerKey(problem);
-  int left = int(consumerRegisters(s.qTiles, s.ctasPerSm));
+  int left = int(consumerRegisters(s));
   std::array<int, demand::purposes> reserved = reservedFor(problem, s, scores);
   for (unsigned purpose = 0; purpose < reserved.size(); ++purpose)
     if (Purpose(purpose) < Purpose::HeldLong)
@@ -74,22 +74,23 @@ static std::string passesOf(const Schedule &s, unsigned columns) {
 }
 
 /// Returns the registers that each thread of a CTA starts with.
-static unsigned atLaunch(unsigned qTiles, unsigned ctasPerSm) {
+static unsigned atLaunch(unsigned consumers, unsigned ctasPerSm) {
   constexpr unsigned group = 128;
-  return registersAtLaunch((1 + qTiles) * group, ctasPerSm);
+  return registersAtLaunch((1 + consumers) * group, ctasPerSm);
 }
 
 /// Returns the largest accumulator: ptxas 13.0 compiles a CTA for the registers
 /// that its threads start with, and needs 30 of them in addition to an
 /// accumulator.
-static unsigned mostAccumulators(unsigned qTiles, unsigned ctasPerSm) {
+static unsigned mostAccumulators(unsigned consumers, unsigned ctasPerSm) {
   constexpr unsigned others = 30;
-  return atLaunch(qTiles, ctasPerSm) - others;
+  return atLaunch(consumers, ctasPerSm) - others;
 }
 
 static Violation checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
   constexpr unsigned panel = 64, step = 16;
-  unsigned most = mostAccumulators(s.qTiles, s.ctasPerSm);
+  unsigned consumers = consumersOf(s);
+  unsigned most = mostAccumulators(consumers, s.ctasPerSm);
   unsigned widest = std::max(sizes.scores, sizes.outputs);
   if (widest <= most)
     return std::nullopt;
@@ -105,11 +106,11 @@ static Violation checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
     narrower += (narrower.empty() ? "" : " and ") +
                 ("kv_block of at most " + str(2 * most / step * step));
   ways.push_back(narrower);
-  return "a thread starts with " + str(atLaunch(s.qTiles, s.ctasPerSm)) +
+  return "a thread starts with " + str(atLaunch(consumers, s.ctasPerSm)) +
          " registers where " +
-         (s.ctasPerSm > 1 ? "an SM has " + str(s.ctasPerSm) + " CTAs"
-          : s.qTiles == 1 ? std::string("a CTA has one consumer")
-                          : "a CTA has " + str(s.qTiles) + " consumers") +
+         (s.ctasPerSm > 1  ? "an SM has " + str(s.ctasPerSm) + " CTAs"
+          : consumers == 1 ? std::string("a CTA has one consumer")
+                           : "a CTA has " + str(consumers) + " consumers") +
          ", of which ptxas leaves " + str(most) + " to S or O, got " +
          str(widest) + " (one for each 2 columns); take " + anyOf(ways);
 }

@@ -73,9 +73,36 @@ static Violation checkUnbuilt(const Case &c) {
   if (s.vStages)
     return must("v_stages", "0", s.vStages,
                 "since no pass implements anything else");
-  if (s.shareKv)
-    return must("share_kv", "false", 1,
-                "since no pass implements anything else");
+  return std::nullopt;
+}
+
+/// Checks a CTA in which several consumers share the columns of O.
+static Violation checkConsumers(const Case &c) {
+  const Schedule &s = c.schedule;
+  constexpr unsigned mostConsumers = 2;
+  unsigned consumers = outputConsumers(s);
+  if (consumers == 1)
+    return std::nullopt;
+  unsigned most = c.family.kernel.columnsOfConsumer;
+  if (consumers > mostConsumers)
+    return "expected o_columns of at most " + str(mostConsumers * most) +
+           " on " + s.target + ", which " + str(mostConsumers) +
+           " consumers share, got " + str(s.oColumns);
+  auto must = [&](const char *what, const std::string &got) {
+    return "expected " + std::string(what) + " with o_columns above " +
+           str(most) + ", which two consumers share, got " + got +
+           "; take o_columns of at most " + str(most);
+  };
+  if (s.qTiles != 1)
+    return must("q_tiles = 1", str(s.qTiles));
+  if (s.ctasPerSm != 1)
+    return must("ctas_per_sm = 1", str(s.ctasPerSm));
+  if (s.scheduler != Scheduler::Single)
+    return must("scheduler = single", std::string(stringify(s.scheduler)));
+  if (s.pPlacement != PPlacement::Smem)
+    return must("p_placement = smem", std::string(stringify(s.pPlacement)));
+  if (!s.shareKv)
+    return must("share_kv = true", "false");
   return std::nullopt;
 }
 
@@ -103,12 +130,12 @@ static Violation checkPlacement(const Case &c) {
 
 /// As with tensor memory, with registers in its place.
 static constexpr Entry entries[] = {
-    {1, checkTarget},       {3, checkTiles},      {2, checkHeadDims},
-    {8, checkUnbuilt},      {8, checkDemand},     {8, checkChunks},
-    {2, checkAccumulators}, {8, checkLoopDemand}, {4, checkCtaGroup},
-    {5, checkPlacement},    {6, checkSmem},       {8, checkFeatures},
-    {7, checkThreshold},    {9, checkRoles},      {10, checkWarps},
-    {11, checkRegisters}};
+    {1, checkTarget},     {3, checkTiles},     {2, checkHeadDims},
+    {8, checkUnbuilt},    {8, checkDemand},    {8, checkChunks},
+    {8, checkSharing},    {8, checkConsumers}, {2, checkAccumulators},
+    {8, checkLoopDemand}, {4, checkCtaGroup},  {5, checkPlacement},
+    {6, checkSmem},       {8, checkFeatures},  {7, checkThreshold},
+    {9, checkRoles},      {10, checkWarps},    {11, checkRegisters}};
 
 static constexpr KnownRole roles[] = {{"load", 1, 0},
                                       {"store", 1, 0},

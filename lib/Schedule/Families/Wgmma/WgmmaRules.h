@@ -13,8 +13,11 @@
 
 namespace fmha::schedule {
 
+/// Returns the consumers of a CTA: one for each query tile, or several that
+/// share the columns of O of one tile.
+unsigned consumersOf(const Schedule &s);
 /// Returns the registers per thread of a consumer in the planner's roles.
-unsigned consumerRegisters(unsigned qTiles, unsigned ctasPerSm);
+unsigned consumerRegisters(const Schedule &s);
 /// Checks that S, O and P fit them.
 Violation checkAccumulators(const Case &c);
 

@@ -411,6 +411,59 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
               StartsWith("plan.C8: expected v_stages to be 0 on sm_90a"));
 }
 
+TEST(Wgmma, C8ConsumersThatShareTheColumnsOfO) {
+  auto shared = [](const std::function<void(Schedule &)> &change) {
+    return violation([&](Problem &p, Schedule &s) {
+      p = problemOf(576);
+      p.headDimV = 512;
+      p.vInK = true;
+      s.qTiles = 1;
+      s.kvBlock = 64;
+      s.kvStages = 2;
+      s.oColumns = 512;
+      s.shareKv = true;
+      s.pPlacement = PPlacement::Smem;
+      change(s);
+    });
+  };
+  EXPECT_EQ(shared([](auto &) {}), "");
+  EXPECT_EQ(shared([](Schedule &s) {
+              s.splits = 2;
+              s.rescaleThreshold = 0;
+            }),
+            "");
+  EXPECT_THAT(shared([](Schedule &s) { s.kvStages = 3; }),
+              StartsWith("plan.C6: 1 query tile of 73728 bytes, 3 KV stages"));
+  EXPECT_THAT(shared([](Schedule &s) { s.qTiles = 2; }),
+              StartsWith("plan.C8: expected q_tiles = 1 with o_columns above "
+                         "256, which two consumers share, got 2"));
+  EXPECT_THAT(shared([](Schedule &s) { s.ctasPerSm = 2; }),
+              StartsWith("plan.C8: expected ctas_per_sm = 1"));
+  EXPECT_THAT(shared([](Schedule &s) { s.scheduler = Scheduler::Static; }),
+              StartsWith("plan.C8: expected scheduler = single"));
+  EXPECT_THAT(shared([](Schedule &s) { s.pPlacement = PPlacement::Registers; }),
+              StartsWith("plan.C8: expected p_placement = smem"));
+  EXPECT_THAT(shared([](Schedule &s) { s.shareKv = false; }),
+              StartsWith("plan.C8: expected share_kv = true"));
+  // All columns without a number are those of one consumer.
+  EXPECT_THAT(shared([](Schedule &s) { s.oColumns = 0; }),
+              StartsWith("plan.C2: a thread starts with 248 registers"));
+}
+
+TEST(Wgmma, C8AtMostTwoConsumersShareTheColumnsOfO) {
+  EXPECT_THAT(violation([](Problem &p, Schedule &s) {
+                p = problemOf(640);
+                p.vInK = true;
+                s.qTiles = 1;
+                s.kvBlock = 16;
+                s.oColumns = 640;
+                s.shareKv = true;
+                s.pPlacement = PPlacement::Smem;
+              }),
+              StartsWith("plan.C8: expected o_columns of at most 512 on "
+                         "sm_90a, which 2 consumers share, got 640"));
+}
+
 TEST(Wgmma, C8AnySchedulerIsFine) {
   for (Scheduler scheduler : {Scheduler::Static, Scheduler::Dynamic})
     EXPECT_EQ(violation([&](auto &, Schedule &s) { s.scheduler = scheduler; }),

@@ -54,10 +54,6 @@ void tile::waitForMessage(ImplicitLocOpBuilder &b, Value barrier,
 
 namespace {
 
-Value index(ImplicitLocOpBuilder &b, int64_t v) {
-  return arith::ConstantIndexOp::create(b, v);
-}
-
 //===----------------------------------------------------------------------===//
 // Barriers
 //===----------------------------------------------------------------------===//
@@ -157,20 +153,43 @@ public:
 
 private:
   bool isKnownFree(AcquireOp op);
+  bool passesToAsyncProxy(ChannelOp channel) const;
   void slot(Operation *op, unsigned depth, Value message);
 
   ImplicitLocOpBuilder &b;
   const BarrierTable &barriers;
   /// Acquires that need not wait.
   llvm::DenseSet<Operation *> knownFree;
+  /// Channels whose messages are factors of products.
+  llvm::DenseSet<Operation *> factors;
 };
+
+/// Whether a product has `tile`, or a slice of it, as a factor.
+static bool feedsProduct(Value tile) {
+  return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    if (auto slice = dyn_cast<SliceOp>(user))
+      return feedsProduct(slice.getResult());
+    auto dot = dyn_cast<DotOp>(user);
+    return dot && (dot.getA() == tile || dot.getB() == tile);
+  });
+}
 
 EndLowering::EndLowering(ImplicitLocOpBuilder &b, const BarrierTable &barriers,
                          ArrayRef<Operation *> ops)
     : b(b), barriers(barriers) {
-  for (Operation *op : ops)
+  for (Operation *op : ops) {
     if (auto acquire = dyn_cast<AcquireOp>(op); acquire && isKnownFree(acquire))
       knownFree.insert(op);
+    if (auto receive = dyn_cast<ReceiveOp>(op);
+        receive && feedsProduct(receive.getResult()))
+      factors.insert(barriers.of(receive.getChannel()).channel);
+  }
+}
+
+/// Whether threads write the messages of `channel`, in shared memory, and TMA
+/// or a product reads them.
+bool EndLowering::passesToAsyncProxy(ChannelOp channel) const {
+  return channel.getConsumer() != Agent::Threads || factors.contains(channel);
 }
 
 void EndLowering::slot(Operation *op, unsigned depth, Value message) {
@@ -236,9 +255,18 @@ void EndLowering::lower(ReceiveOp op) {
   slot(op, depth, op.getMessage());
 }
 
+/// Whether the barrier directly before `op` follows a fence of the proxies.
+static bool isFenced(PublishOp op) {
+  auto barrier = dyn_cast_if_present<SyncNamedOp>(op->getPrevNode());
+  auto fence = barrier ? dyn_cast_if_present<FenceOp>(barrier->getPrevNode())
+                       : FenceOp();
+  return fence && fence.getKind() == FenceKind::ProxyAsync;
+}
+
 void EndLowering::lower(PublishOp op) {
   Barriers own = barriers.of(op.getChannel());
   ChannelOp channel = own.channel;
+  bool needsFence = passesToAsyncProxy(channel) && !isFenced(op);
   Value stage = stageOfMessage(b, channel.getDepth(), op.getMessage());
   switch (channel.getProducer()) {
   case Agent::Tma:
@@ -250,7 +278,7 @@ void EndLowering::lower(PublishOp op) {
   case Agent::Threads:
     if (channel.getType().getTile().getTmem())
       FenceOp::create(b, FenceKind::Tcgen05Before);
-    else if (channel.getConsumer() != Agent::Threads)
+    else if (needsFence)
       FenceOp::create(b, FenceKind::ProxyAsync);
     ArriveOp::create(b, own.full, stage);
     break;

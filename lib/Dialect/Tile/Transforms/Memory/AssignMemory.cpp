@@ -206,15 +206,35 @@ static void setInsertionPointFor(OpBuilder &b, Value value, Operation *user) {
     b.setInsertionPoint(user);
 }
 
+/// Returns the role that an author wrote on `op`, "" if none.
+static StringRef writtenRole(Operation *op) {
+  PartitionAttr partition = partitionOf(op);
+  return partition ? partition.getRole() : "";
+}
+
+/// Whether another role than that of `op` makes `tile`.
+static bool comesFromOtherRole(Operation *op, Value tile) {
+  return llvm::any_of(sourcesOf(tile), [&](const TileSource &source) {
+    return writtenRole(source.op()) != writtenRole(op);
+  });
+}
+
 /// Copies numbers of rows through shared memory to the role that processes an
 /// accumulator.
 LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
-  if (!tile || !typeOf(tile).getTmem())
+  if (!tile || !(typeOf(tile).getTmem() || comesFromOtherRole(op, rows.get())))
     return success();
+  PartitionAttr own = partitionOf(op);
+  auto giveTo = [&](Operation *made) {
+    if (own)
+      setPartition(made, own);
+  };
   // A constant is cloned before its user.
   if (auto fill = rows.get().getDefiningOp<FillOp>()) {
     b.setInsertionPoint(op);
-    rows.set(b.clone(*fill)->getResult(0));
+    Operation *cloned = b.clone(*fill);
+    giveTo(cloned);
+    rows.set(cloned->getResult(0));
     return success();
   }
   RegionAttr region = regionOf(op);
@@ -223,7 +243,9 @@ LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
   if (failed(place))
     return failure();
   setInsertionPointFor(b, rows.get(), op);
-  rows.set(copy(copy(rows.get(), *place), registers()));
+  Value copied = copy(copy(rows.get(), *place), registers());
+  giveTo(copied.getDefiningOp());
+  rows.set(copied);
   return success();
 }
 
@@ -282,6 +304,16 @@ static Operation *firstUser(Operation *op) {
   return first;
 }
 
+/// Returns the type of a tile that ends with the columns of `tile`, without a
+/// place, and has `columns` before them.
+static TileType withColumnsBefore(TileType tile, int64_t columns) {
+  if (!columns)
+    return tile.withPlace(Attribute());
+  return TileType::get(tile.getContext(),
+                       {tile.getRows(), columns + tile.getColumns()},
+                       tile.getElementType(), Attribute());
+}
+
 /// Assigns the place of the factor of a product: tensor memory, shared memory,
 /// or registers, if the product can read those and no region is given.
 LogicalResult Assigner::assignCast(CastOp op) {
@@ -292,15 +324,16 @@ LogicalResult Assigner::assignCast(CastOp op) {
   if (!isNeeded || !isFactor(op.getResult()))
     return success();
   int64_t column = region ? region.getColumn() : 0;
-  auto whole = TileType::get(
-      ctx, {op.getType().getRows(), column + op.getType().getColumns()},
-      op.getType().getElementType(), Attribute());
+  TileType whole = withColumnsBefore(op.getType(), column);
   FailureOr<Attribute> place =
       regionFor(op, nameOf(op), whole,
                 rules.productsInTmem ? Memory::Any : Memory::Shared);
   if (failed(place))
     return failure();
-  if (rules.copiesAtUse && firstUser(op) != op)
+  bool isHandedOff = llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return writtenRole(user) != writtenRole(op);
+  });
+  if (rules.copiesAtUse && !isHandedOff && firstUser(op) != op)
     b.setInsertionPoint(firstUser(op));
   else
     b.setInsertionPointAfter(op);
@@ -360,10 +393,13 @@ LogicalResult Assigner::assignProduct(Operation *op) {
 
 LogicalResult Assigner::assignSmem(Operation *op) {
   Value result = op->getResult(0);
-  FailureOr<Attribute> place =
-      regionFor(op, nameOf(op), typeOf(result), Memory::Shared);
+  RegionAttr region = regionOf(op);
+  int64_t column = region ? region.getColumn() : 0;
+  TileType whole = withColumnsBefore(typeOf(result), column);
+  FailureOr<Attribute> place = regionFor(op, nameOf(op), whole, Memory::Shared);
   if (succeeded(place))
-    setPlace(result, *place);
+    setPlace(result, column ? whole.withPlace(*place).getPlaceOfColumn(column)
+                            : *place);
   return place;
 }
 

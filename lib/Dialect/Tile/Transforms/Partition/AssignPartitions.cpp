@@ -62,6 +62,7 @@ private:
   void orderWithProduct(Operation *op, unsigned order);
   void orderProducts();
   void orderLoop(ArrayRef<Operation *> products);
+  bool sharesProducts(ArrayRef<Operation *> products);
   void assignSlices();
   StringRef nameOf(const RoleRule &rule);
   void write();
@@ -227,19 +228,28 @@ void Assigner::orderWithProduct(Operation *op, unsigned order) {
   }
 }
 
+/// Whether an author gave some of `products` to another instance of the role.
+bool Assigner::sharesProducts(ArrayRef<Operation *> products) {
+  return llvm::any_of(products, [&](Operation *op) {
+    return partitionOf(op) && rules.lookup(op)->perInstance;
+  });
+}
+
 /// Orders the ops of a loop. Products of an instance are consecutive, those of
-/// the later stage first or last. Other ops of the role come after all
-/// products, except that ops which products of the first stage depend on come
-/// before those, and ops that depend on products of the later stage come after
-/// those. In
+/// the later stage first or last. They are first, too, if consumers share them:
+/// all consumers multiply by V at the same time, and then release it. Other ops
+/// of the role come after all products, except that ops which products of the
+/// first stage depend on come before those, and ops that depend on products of
+/// the later stage come after those. In
 ///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
 ///   %q = tile.cast %t; %u = tile.dot %q, ...
 /// an iteration has %t, %q, %u of this block, and then %s, %p of the next one.
 void Assigner::orderLoop(ArrayRef<Operation *> products) {
   SmallVector<Operation *> sorted(products);
+  bool laterFirst = family.laterStageFirst || sharesProducts(products);
   auto key = [&](Operation *op) {
     int stage = std::min(roundsOf(op), 1u);
-    return std::pair(instances[op], family.laterStageFirst ? -stage : stage);
+    return std::pair(instances[op], laterFirst ? -stage : stage);
   };
   llvm::stable_sort(
       sorted, [&](Operation *a, Operation *b) { return key(a) < key(b); });

@@ -317,6 +317,20 @@ void Inserter::collectTakers() {
   });
 }
 
+/// Returns the order of the release of what `product` reads: that of `taker`,
+/// which uses the result, or, if the role issues products of the next iteration
+/// after `product`, that of the last of them.
+static unsigned orderOfRelease(Operation *product, Operation *taker) {
+  PartitionAttr own = partitionOf(product);
+  unsigned last = own.getOrder();
+  for (DotOp other : product->getBlock()->getOps<DotOp>())
+    if (PartitionAttr partition = partitionOf(other);
+        partition && partition.getRole() == own.getRole() &&
+        partition.getStage() < own.getStage())
+      last = std::max(last, partition.getOrder());
+  return last > own.getOrder() ? last : partitionOf(taker).getOrder();
+}
+
 /// Inserts the release of an asynchronous product before the first op that uses
 /// its result, with the product's stage and a new computation of the message's
 /// number.
@@ -329,11 +343,16 @@ bool Inserter::insertAsyncRelease(Delivery &delivery) {
   if (!taker || !delivery.block->findAncestorOpInBlock(*taker) ||
       delivery.block != last.user->getBlock())
     return false;
-  b.setInsertionPoint(delivery.block->findAncestorOpInBlock(*taker));
+  // In a loop that is not rotated, a taker before the product is one of the
+  // next iteration.
+  Operation *place = delivery.block->findAncestorOpInBlock(*taker);
+  if (!isRotated(last.user) && place->isBeforeInBlock(last.user))
+    return false;
+  b.setInsertionPoint(place);
   Value number = receivedNumber(delivery);
   create<ReleaseOp>(PartitionAttr::get(b.getContext(), own.getRole(),
                                        own.getStage(),
-                                       partitionOf(taker).getOrder()),
+                                       orderOfRelease(last.user, taker)),
                     channels[delivery.channel], number);
   return true;
 }

@@ -40,8 +40,10 @@ class Rotation {
 public:
   /// With `repeats`, more messages follow those of this loop, because the
   /// kernel computes another output tile, or because of a loop around this one.
-  Rotation(scf::ForOp loop, bool repeats)
-      : loop(loop), repeats(repeats), b(loop.getLoc(), loop->getContext()) {
+  /// Roles that are not rotated release all messages of the channels `whole`.
+  Rotation(scf::ForOp loop, bool repeats, const DenseSet<Value> &whole)
+      : loop(loop), repeats(repeats), whole(whole),
+        b(loop.getLoc(), loop->getContext()) {
     b.setInsertionPoint(loop);
   }
   LogicalResult run();
@@ -66,6 +68,7 @@ private:
 
   scf::ForOp loop;
   bool repeats;
+  const DenseSet<Value> &whole;
   ImplicitLocOpBuilder b;
   /// Values that stage 0 of an iteration defines, and that stage 1 or the next
   /// iteration uses.
@@ -74,7 +77,8 @@ private:
   Operation *tooEarly = nullptr;
   /// The last release of each channel in stage 1. The last iteration omits
   /// them: no acquire waits for these slots, and a late signal must not reach
-  /// shared memory after the CTA has exited.
+  /// shared memory after the CTA has exited. If another consumer does not omit
+  /// its own, this one does not either, so that all arrivals of a phase come.
   llvm::DenseSet<Operation *> lastReleases;
 };
 
@@ -284,7 +288,7 @@ LogicalResult Rotation::run() {
   llvm::DenseMap<Value, Operation *> last;
   findLastReleases(*loop.getBody(), last);
   for (auto &[channel, release] : last)
-    if (!repeats)
+    if (!repeats && !whole.contains(channel))
       lastReleases.insert(release);
   Iteration first, current, next, final;
   start(first, loop.getLowerBound());
@@ -333,6 +337,19 @@ LogicalResult Rotation::run() {
   return success();
 }
 
+/// Returns the channels with a release outside of all `loops`.
+DenseSet<Value> channelsReleasedOutside(gpu::GPUFuncOp func,
+                                        ArrayRef<scf::ForOp> loops) {
+  DenseSet<Value> channels;
+  func.walk([&](ReleaseOp release) {
+    if (llvm::none_of(loops, [&](scf::ForOp loop) {
+          return loop->isProperAncestor(release);
+        }))
+      channels.insert(release.getChannel());
+  });
+  return channels;
+}
+
 struct TileRotateLoopsPass
     : public fmha::tile::impl::TileRotateLoopsBase<TileRotateLoopsPass> {
   void runOnOperation() override {
@@ -349,9 +366,10 @@ struct TileRotateLoopsPass
     // Slots of a program are acquired again at its end.
     bool repeats = partitionFamilyOf(schedule).repeats(schedule) ||
                    getOperation()->hasAttr("tile.kernel");
+    DenseSet<Value> whole = channelsReleasedOutside(getOperation(), loops);
     for (scf::ForOp loop : loops) {
       bool isNested = bool(loop->getParentOfType<scf::ForOp>());
-      if (failed(Rotation(loop, repeats || isNested).run()))
+      if (failed(Rotation(loop, repeats || isNested, whole).run()))
         return signalPassFailure();
     }
     // The roles exist, so that the attributes are not needed any more.

@@ -381,7 +381,9 @@ bool Awaiter::needs(Operation *op, DotOp product) {
       a.getType().inFragments() && !isOfProduct(op) &&
       llvm::is_contained(llvm::map_range(op->getOperands(), wholeOf),
                          wholeOf(a));
-  return overwrites || takesFactor ||
+  // ptxas serializes all products of a kernel in which other instructions write
+  // an accumulator while a product is in flight.
+  return overwrites || takesFactor || isa<RescaleOp>(op) ||
          llvm::is_contained(op->getOperands(), product.getResult());
 }
 
@@ -429,7 +431,7 @@ static bool reads(DotOp product, ReleaseOp release) {
       operand = slice.getInput();
     auto receive = operand.getDefiningOp<ReceiveOp>();
     return receive && receive.getChannel() == release.getChannel() &&
-           receive.getMessage() == release.getMessage();
+           Sameness::holds(receive.getMessage(), release.getMessage());
   });
 }
 
@@ -442,11 +444,16 @@ void Awaiter::visit(Operation *op) {
   bool needsAll = !taker || isa<scf::ForOp, scf::IfOp>(taker) ||
                   taker->hasTrait<OpTrait::IsTerminator>();
   auto release = dyn_cast<ReleaseOp>(op);
-  size_t count = 0;
-  for (auto [n, product] : llvm::enumerate(begun))
-    if (needsAll || needs(taker, product) ||
-        (release && reads(product, release)))
+  size_t count = 0, read = 0;
+  for (auto [n, product] : llvm::enumerate(begun)) {
+    if (needsAll || needs(taker, product))
       count = n + 1;
+    if (release && reads(product, release))
+      read = n + 1;
+  }
+  // A release need not wait for the products after the one that reads.
+  if (read)
+    count = read;
   if (count && (release || op == taker)) {
     b.setInsertionPoint(op);
     await(count);
@@ -477,7 +484,7 @@ void Awaiter::visit(Block &block) {
 /// Whether `op` writes shared memory that products of its own role read.
 static bool writesForProduct(Operation *op) {
   if (auto move = dyn_cast<MoveOp>(op))
-    return move.getType().getSmem() && !move.getInto();
+    return move.getType().getSmem() && move.getType().getShape().size() == 2;
   auto normalize = dyn_cast<NormalizeOp>(op);
   return normalize && llvm::any_of(normalize->getUsers(), [](Operation *user) {
            return isa<DotOp>(user);

@@ -41,6 +41,55 @@ void tile::storeFragment(ImplicitLocOpBuilder &b, TileType to, Value words) {
 
 namespace {
 
+/// Emits the addresses of the numbers of a thread's two rows.
+static SmallVector<Value> addressesOfRows(ImplicitLocOpBuilder &b,
+                                          TileType tile) {
+  constexpr int32_t log2Bytes = 2;
+  Value base = smemAddress(b, tile.getSmem().getOffset());
+  SmallVector<Value> addresses;
+  for (int64_t row = 0; row < fragmentRows; ++row)
+    addresses.push_back(
+        advance(b, base,
+                arith::ShLIOp::create(b, fragmentRow(b, row),
+                                      constantI32(b, log2Bytes))));
+  return addresses;
+}
+
+/// Moves numbers of rows between registers and shared memory. All four threads
+/// of a quad have the numbers of its rows, and one of them stores.
+struct MoveRows : public FragmentPattern<MoveOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(MoveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    TileType from = op.getInput().getType(), to = op.getType();
+    if (to.getShape().size() != 1 || bool(from.getSmem()) == bool(to.getSmem()))
+      return rewriter.notifyMatchFailure(op, "expected numbers of rows");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, to.getSmem() ? store(b, to, adaptor.getInput())
+                                        : load(b, from));
+    return success();
+  }
+
+private:
+  static Value store(ImplicitLocOpBuilder &b, TileType to, Value rows) {
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                          fragmentColumn(b), constantI32(b, 0));
+    inIf(b, isFirst, [&] {
+      for (auto [row, address] : llvm::enumerate(addressesOfRows(b, to)))
+        LLVM::StoreOp::create(b, vector::ExtractOp::create(b, rows, row),
+                              address);
+    });
+    return smemAddress(b, to.getSmem().getOffset());
+  }
+  static Value load(ImplicitLocOpBuilder &b, TileType from) {
+    SmallVector<Value> rows;
+    for (Value address : addressesOfRows(b, from))
+      rows.push_back(LLVM::LoadOp::create(b, b.getF32Type(), address));
+    return bothRows(b, rows[0], rows[1]);
+  }
+};
+
 /// Moves P to shared memory, if it is multiplied from there.
 struct MoveFragment : public FragmentPattern<MoveOp> {
   using FragmentPattern::FragmentPattern;
@@ -273,6 +322,6 @@ RowSumOp fmha::tile::sumAheadOf(RescaleOp op) {
 void fmha::tile::populateWgmmaMemory(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      const KernelInfo &info) {
-  patterns.add<MoveFragment, SlotFragment, SliceFragment, DotFragment,
+  patterns.add<MoveRows, MoveFragment, SlotFragment, SliceFragment, DotFragment,
                WaitFragment>(converter, info, patterns.getContext());
 }

@@ -8,7 +8,8 @@
 //
 //   load          TMA loads
 //   consumer<n>   products and all arithmetic on a set of rows, a warpgroup
-//                 for each set
+//                 for each set; or, of one set, the products with some columns
+//                 of O (KernelTraits::columnsOfConsumer)
 //   store         TMA stores
 //
 //===----------------------------------------------------------------------===//
@@ -27,8 +28,11 @@ static constexpr RoleRule roles[] = {
     {"consumer", Agent::Threads, false, true,
      [](Operation *) { return true; }}};
 
-static constexpr ChannelRule channels[] = {
-    {"KV", "load", "kv"}, {"Q", "load", "q"}, {"out", "consumer", "out"}};
+static constexpr ChannelRule channels[] = {{"KV", "load", "kv"},
+                                           {"Q", "load", "q"},
+                                           {"P", "consumer", "p"},
+                                           {"stats", "consumer", "stats"},
+                                           {"out", "consumer", "out"}};
 
 const PartitionFamily &tile::wgmmaPartition() {
   static const PartitionFamily family = {roles,
