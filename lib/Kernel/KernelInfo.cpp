@@ -184,6 +184,16 @@ static FailureOr<KernelInfo> readProgram(gpu::GPUFuncOp func,
   if (failed(programParameters(func.getArgumentTypes(),
                                [&] { return func.emitError(); })))
     return failure();
+  for (std::optional<size_t> entries :
+       {kernel.getBoxRows() ? std::optional(kernel.getBoxRows().size())
+                            : std::nullopt,
+        kernel.getSequences() ? std::optional(kernel.getSequences().size())
+                              : std::nullopt})
+    if (entries.value_or(func.getNumArguments()) != func.getNumArguments())
+      return func.emitError()
+             << "expected an entry for each of " << func.getNumArguments()
+             << " operands in boxRows and sequences of tile.kernel, got "
+             << *entries;
   llvm::StringSet<> names;
   for (Attribute extent : kernel.getMemory() ? kernel.getMemory().getValue()
                                              : ArrayRef<Attribute>())

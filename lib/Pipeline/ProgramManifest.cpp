@@ -27,15 +27,20 @@ static tile::KernelAttr kernelOf(LLVM::LLVMFuncOp func) {
   return func->getAttrOfType<tile::KernelAttr>("tile.kernel");
 }
 
-/// Describes the tensor map of a memref [batch, length, heads, dim], innermost
-/// dimension first, with boxes of `rows` rows of one swizzle span.
-static void addTensorMap(json::Object &object, MemRefType type, int32_t rows) {
+/// Describes the tensor map of `operand`, a memref [batch, length, heads, dim],
+/// innermost dimension first, with boxes of one swizzle span.
+static void addTensorMap(json::Object &object, MemRefType type,
+                         tile::KernelAttr kernel, unsigned operand) {
   constexpr int64_t boxColumns = layout::PanelTile::panelColumns;
   object["dtype"] = debugString(type.getElementType());
   object["dims"] = json::Array{3, 1, 2, 0};
   // A driver rejects an empty box, also of an operand that nothing copies.
-  object["box"] = json::Array{boxColumns, std::max(rows, 1), 1, 1};
+  object["box"] =
+      json::Array{boxColumns, std::max(kernel.getBoxRows()[operand], 1), 1, 1};
   object["swizzle"] = "128B";
+  // The map then ends where a view does: include/fmha/Runtime/README.md.
+  if (kernel.getSequences() && kernel.getSequences()[operand])
+    object["sequences"] = true;
 }
 
 static StringRef nameOf(Kind kind) {
@@ -58,7 +63,6 @@ static json::Array parametersOf(LLVM::LLVMFuncOp func) {
                           .getAsValueRange<TypeAttr>());
   std::vector<KernelParameter> parameters = *programParameters(
       operands, []() -> InFlightDiagnostic { return InFlightDiagnostic(); });
-  ArrayRef<int32_t> rows = kernelOf(func).getBoxRows().asArrayRef();
   json::Array all;
   for (const KernelParameter &parameter : parameters) {
     json::Object object{{"name", parameter.name},
@@ -66,7 +70,7 @@ static json::Array parametersOf(LLVM::LLVMFuncOp func) {
                         {"operand", parameter.operand}};
     if (parameter.kind == Kind::TensorMap)
       addTensorMap(object, cast<MemRefType>(operands[parameter.operand]),
-                   rows[parameter.operand]);
+                   kernelOf(func), parameter.operand);
     if (parameter.dimension)
       object[parameter.kind == Kind::U64 ? "stride" : "size"] =
           *parameter.dimension;

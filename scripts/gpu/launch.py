@@ -306,7 +306,12 @@ class Program:
             size = ITEM_BYTES[parameter["dtype"]]
             dims = [operand.shape[d] for d in parameter["dims"]]
             steps = [size * operand.strides[d] for d in parameter["dims"][1:]]
-            return self.driver.tensor_map(parameter, operand.address, dims, steps, parameter["box"])
+            box, address = parameter["box"], operand.address
+            if parameter.get("sequences"):
+                length, row = operand.shape[1], size * operand.strides[1]
+                address -= length * row
+                dims, steps, box = [*dims, length + 1], [*steps, row], [*box, 1]
+            return self.driver.tensor_map(parameter, address, dims, steps, box)
         if kind == "pointer":
             return struct.pack("<Q", operand.address)
         if "size" in parameter:

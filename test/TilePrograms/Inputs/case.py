@@ -40,6 +40,8 @@ def case(*variants, targets=TARGETS):
     return register
 
 
+GLOBAL = "#gpu.address_space<global>"
+
 TYPES = """
 !t = memref<?x?x?x64xTYPE, strided<[?, ?, ?, 1]>>
 !f = memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>

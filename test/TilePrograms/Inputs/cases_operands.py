@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from case import LOAD_A, PRODUCT, Case, a_and_b, case, i32, kernel, loop, matrix, simple, store, sum_of_blocks
+from case import GLOBAL, LOAD_A, PRODUCT, Case, a_and_b, case, i32, kernel, loop, matrix, simple, store, sum_of_blocks
 from program import Tensor
-
-GLOBAL = "#gpu.address_space<global>"
-
 
 def modified(x, rows, capture, body, function, value, before=""):
     """The case of a product of which `body` makes %y of %e, its element in row %i and column %j."""

@@ -1,6 +1,7 @@
 """Compiles a program of tile ops and runs it in the simulator, from its PTX and its launch manifest alone."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -77,22 +78,24 @@ class Launch:
         maps = [p for p in manifest["parameters"] if p["kind"] == "tensor_map"]
         for number, parameter in enumerate(maps):
             self.buffers[parameter["operand"]] = number
-            self.arguments.append(self.buffer(parameter["operand"]))
+            self.arguments.append(self.buffer(parameter["operand"], parameter.get("sequences", False)))
         for parameter in manifest["parameters"]:
             self.arguments.append(self.argument(parameter))
 
-    def buffer(self, operand):
+    def buffer(self, operand, sequences=False):
+        """The buffer of an operand. A map with sequences begins an extent of rows before the tensor: NaN here."""
         tensor = self.operands[operand]
         path = self.folder / f"operand{operand}.npy"
+        before = np.full(tensor.shape[1] * tensor.strides()[1] if sequences else 0, np.nan)
         if tensor.array is not None:
-            np.save(path, bits_of(tensor.dtype, tensor.array))
+            np.save(path, bits_of(tensor.dtype, np.concatenate([before, np.ravel(tensor.array)])))
             return f"in:{path}"
         self.outputs[operand] = path
         if tensor.start is not None:
-            before = path.with_suffix(".before.npy")
-            np.save(before, bits_of(tensor.dtype, tensor.start))
-            return f"inout:{before}:{path}"
-        return f"out:{path}:{tensor.dtype}:{'x'.join(map(str, tensor.shape))}"
+            start = path.with_suffix(".before.npy")
+            np.save(start, bits_of(tensor.dtype, np.concatenate([before, np.ravel(tensor.start)])))
+            return f"inout:{start}:{path}"
+        return f"out:{path}:{tensor.dtype}:{before.size + math.prod(tensor.shape)}"
 
     def argument(self, parameter):
         tensor = self.operands[parameter["operand"]]
@@ -109,14 +112,18 @@ class Launch:
     def map(self, parameter, tensor):
         path = self.folder / f"{parameter['name']}.json"
         strides = tensor.strides()
+        dims = [tensor.shape[d] for d in parameter["dims"]]
+        steps, box = [2 * strides[d] for d in parameter["dims"][1:]], parameter["box"]
+        if parameter.get("sequences"):
+            dims, steps, box = [*dims, tensor.shape[1] + 1], [*steps, 2 * strides[1]], [*box, 1]
         path.write_text(
             json.dumps(
                 {
                     "tensor": self.buffers[parameter["operand"]],
                     "tensorDataType": TMA_TYPES[parameter["dtype"]],
-                    "globalDim": [tensor.shape[d] for d in parameter["dims"]],
-                    "globalStrides": [2 * strides[d] for d in parameter["dims"][1:]],
-                    "boxDim": parameter["box"],
+                    "globalDim": dims,
+                    "globalStrides": steps,
+                    "boxDim": box,
                     "swizzle": parameter["swizzle"],
                 }
             )
@@ -129,7 +136,7 @@ def check(name, path, tensor):
     got = np.load(path)
     if tensor.dtype == "bf16" and got.dtype == np.uint16:
         got = (got.astype(np.uint32) << 16).view(np.float32)
-    got = got.astype(np.float64).reshape(tensor.shape)
+    got = got.astype(np.float64).ravel()[-math.prod(tensor.shape) :].reshape(tensor.shape)
     scale = max(1.0, np.abs(tensor.expected).max(initial=0))
     wrong = ~(np.abs(got - tensor.expected) <= tensor.tolerance * scale)
     if wrong.any():

@@ -78,7 +78,8 @@ LogicalResult ExtentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef target, ArrayAttr memory,
-                                 DenseI32ArrayAttr, ArrayAttr roles) {
+                                 DenseI32ArrayAttr, DenseBoolArrayAttr,
+                                 ArrayAttr roles) {
   const target::Target *gpu = target::findTarget(target);
   if (!gpu || !gpu->supported)
     return emitError() << "expected a target that kernels can be compiled for, "

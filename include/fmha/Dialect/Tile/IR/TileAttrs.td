@@ -135,7 +135,8 @@ def Tile_KernelAttr : Tile_Attr<"Kernel", "kernel"> {
   let summary = "The target, memory and roles of a kernel that was not made from an attention op";
   let description = [{
     The attribute `tile.kernel` of a `gpu.func` of tile ops. The author of the program gives the target only;
-    `tile-assign-memory` adds the memory map and, for each operand, the rows of the boxes in which TMA copies its tiles;
+    `tile-assign-memory` adds the memory map and, for each operand, the rows of the boxes in which TMA copies its tiles,
+    and whether these copies end with the rows of a view (`from` or `pages`) instead of the tensor;
     `tile-assign-partitions` adds the roles, unless they are given. A kernel made from `fmha.attention` has
     `fmha.schedule` and `fmha.problem` instead.
 
@@ -145,6 +146,7 @@ def Tile_KernelAttr : Tile_Attr<"Kernel", "kernel"> {
   }];
   let parameters = (ins StringRefParameter<>:$target, OptionalParameter<"::mlir::ArrayAttr">:$memory,
                         OptionalParameter<"::mlir::DenseI32ArrayAttr">:$boxRows,
+                        OptionalParameter<"::mlir::DenseBoolArrayAttr">:$sequences,
                         OptionalParameter<"::mlir::ArrayAttr">:$roles);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

@@ -14,6 +14,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
@@ -236,30 +238,66 @@ ArrayAttr toAttribute(const schedule::MemoryMap &map, MLIRContext *ctx) {
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Boxes of operands
+//===----------------------------------------------------------------------===//
+
 namespace {
-/// The tiles that TMA copies from or to one operand.
+/// The boxes in which TMA copies tiles from or to one operand.
 struct OperandUse {
   int32_t rows = 0;
+  /// The copies end with the rows of a view, not with those of the tensor.
+  bool endsByView = false;
   bool isLoaded = false, isStored = false;
 };
 } // namespace
 
-/// Adds the use of operand `source` by `op`. Errors: another op has tiles with
-/// another number of rows, which one tensor map cannot copy, or copies in the
-/// other direction, which no barrier orders.
-static LogicalResult addUse(Operation *op, BlockArgument source, TileType tile,
-                            OperandUse &use) {
+/// Returns the rows of a box: all of `tile`, or as many as lie in one page.
+static int64_t boxRowsOf(ViewOp view, TileType tile) {
+  return view.getPages() ? std::gcd(tile.getRows(), view.getPageSize())
+                         : tile.getRows();
+}
+
+/// Checks that one tensor map can copy the boxes of `op` and those of `use`,
+/// the earlier ops on operand `number`.
+static LogicalResult checkBox(Operation *op, ViewOp view, unsigned number,
+                              int64_t rows, const OperandUse &use) {
   constexpr int64_t mostRows = 256;
-  if (tile.getRows() > mostRows)
-    return op->emitOpError() << "expected at most " << mostRows
-                             << " rows, which a tensor map copies at once, got "
-                             << tile.getRows();
-  if (use.rows && use.rows != tile.getRows())
+  if (rows > mostRows)
+    return op->emitOpError()
+           << "expected at most " << mostRows
+           << " rows, which a tensor map copies at once, got " << rows;
+  if (use.rows && use.rows != rows && view.getPages())
+    return op->emitOpError()
+           << "expected boxes of " << use.rows
+           << " rows, as another op has of operand " << number << ", got "
+           << rows
+           << ", which divide a tile and a page; load tiles of such numbers of "
+              "rows, or pass the tensor as two operands";
+  if (use.rows && use.rows != rows)
     return op->emitOpError()
            << "expected tiles of " << use.rows
-           << " rows, as another op has of operand " << source.getArgNumber()
-           << ", got " << tile.getRows() << "; pass the tensor as two operands";
-  use.rows = tile.getRows();
+           << " rows, as another op has of operand " << number << ", got "
+           << rows << "; pass the tensor as two operands";
+  bool endsByView = view.getPages() || view.getStart();
+  if (use.rows && use.endsByView != endsByView)
+    return op->emitOpError()
+           << "expected a view " << (use.endsByView ? "with" : "without")
+           << " a first row or pages, as another op has of operand " << number
+           << ", got one " << (endsByView ? "with" : "without")
+           << "; pass the tensor as two operands";
+  return success();
+}
+
+/// Adds the use of operand `source` by `op`. Errors: another op has other
+/// boxes, or copies in the other direction, which no barrier orders.
+static LogicalResult addUse(Operation *op, ViewOp view, BlockArgument source,
+                            TileType tile, OperandUse &use) {
+  int64_t rows = boxRowsOf(view, tile);
+  if (failed(checkBox(op, view, source.getArgNumber(), rows, use)))
+    return failure();
+  use.rows = rows;
+  use.endsByView = view.getPages() || view.getStart();
   use.isLoaded |= isa<LoadOp>(op);
   use.isStored |= isa<StoreOp>(op);
   if (use.isLoaded && use.isStored)
@@ -269,8 +307,8 @@ static LogicalResult addUse(Operation *op, BlockArgument source, TileType tile,
   return success();
 }
 
-/// Returns the rows of the boxes in which TMA copies tiles of each operand.
-static FailureOr<SmallVector<int32_t>> boxesOf(gpu::GPUFuncOp func) {
+/// Returns the boxes of each operand.
+static FailureOr<SmallVector<OperandUse>> boxesOf(gpu::GPUFuncOp func) {
   SmallVector<OperandUse> uses(func.getNumArguments());
   auto add = [&](auto op, TileType tile) -> LogicalResult {
     ViewOp view = op.getViewOp();
@@ -281,7 +319,7 @@ static FailureOr<SmallVector<int32_t>> boxesOf(gpu::GPUFuncOp func) {
       if (!operand || operand.getOwner() != &func.getBody().front())
         return op.emitOpError() << "expected a view of an operand of the "
                                    "kernel, which a tensor map describes";
-      if (failed(addUse(op, operand, tile, uses[operand.getArgNumber()])))
+      if (failed(addUse(op, view, operand, tile, uses[operand.getArgNumber()])))
         return failure();
     }
     return success();
@@ -296,9 +334,30 @@ static FailureOr<SmallVector<int32_t>> boxesOf(gpu::GPUFuncOp func) {
   });
   if (walked.wasInterrupted())
     return failure();
-  return llvm::map_to_vector(uses,
-                             [](const OperandUse &use) { return use.rows; });
+  return uses;
 }
+
+/// Adds the memory map and the boxes to `tile.kernel`.
+static void setMemory(gpu::GPUFuncOp func, ArrayAttr memory,
+                      ArrayRef<OperandUse> uses) {
+  MLIRContext *ctx = func.getContext();
+  auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
+  auto rows =
+      llvm::map_to_vector(uses, [](const OperandUse &use) { return use.rows; });
+  auto ends = llvm::map_to_vector(
+      uses, [](const OperandUse &use) { return use.endsByView; });
+  DenseBoolArrayAttr sequences;
+  if (llvm::is_contained(ends, true))
+    sequences = DenseBoolArrayAttr::get(ctx, ends);
+  func->setAttr("tile.kernel",
+                KernelAttr::get(ctx, kernel.getTarget(), memory,
+                                DenseI32ArrayAttr::get(ctx, rows), sequences,
+                                kernel.getRoles()));
+}
+
+//===----------------------------------------------------------------------===//
+// The memory of a program
+//===----------------------------------------------------------------------===//
 
 /// Clones a fill that is the initial value of several accumulators, because
 /// each accumulator has its own columns.
@@ -406,13 +465,9 @@ LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
   splitLoads(func);
   if (!*memory)
     memory = layOut(func, family, *target::findTarget(kernel.getTarget()));
-  FailureOr<SmallVector<int32_t>> boxes = boxesOf(func);
-  if (failed(memory) || failed(boxes))
+  FailureOr<SmallVector<OperandUse>> uses = boxesOf(func);
+  if (failed(memory) || failed(uses))
     return failure();
-  MLIRContext *ctx = func.getContext();
-  func->setAttr("tile.kernel",
-                KernelAttr::get(ctx, kernel.getTarget(), *memory,
-                                DenseI32ArrayAttr::get(ctx, *boxes),
-                                kernel.getRoles()));
+  setMemory(func, *memory, *uses);
   return success();
 }

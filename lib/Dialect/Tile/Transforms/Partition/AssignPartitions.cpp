@@ -481,7 +481,7 @@ LogicalResult writeRoles(gpu::GPUFuncOp func, const PartitionFamily &family,
   auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
   func->setAttr("tile.kernel",
                 KernelAttr::get(ctx, kernel.getTarget(), kernel.getMemory(),
-                                kernel.getBoxRows(),
+                                kernel.getBoxRows(), kernel.getSequences(),
                                 ArrayAttr::get(ctx, attributes)));
   if (!func.getKnownBlockSizeAttr())
     func.setKnownBlockSizeAttr(DenseI32ArrayAttr::get(ctx, {threads, 1, 1}));

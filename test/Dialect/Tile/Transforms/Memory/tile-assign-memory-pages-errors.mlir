@@ -1,0 +1,69 @@
+// Copies from one operand that no single tensor map supports.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-assign-memory)))'
+
+// Boxes of 16 rows, which divide 48 and 32, and of 32.
+!pages = memref<?x32x?x64xbf16>
+!list = memref<?xi32, #gpu.address_space<global>>
+gpu.module @boxes {
+  gpu.func @boxes(%a: !pages, %list: !list, %length: i32) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %n = arith.index_cast %length : i32 to index
+    %as = tile.view %a pages %list[%c0] head %c0 rows %n : !pages, !list -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <48x64xbf16>
+    // expected-error@+1 {{expected boxes of 16 rows, as another op has of operand 0, got 32, which divide a tile and a page; load tiles of such numbers of rows, or pass the tensor as two operands}}
+    %y = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// A box may have 256 rows at most.
+!pages = memref<?x512x?x64xbf16>
+!list = memref<?xi32, #gpu.address_space<global>>
+gpu.module @tall {
+  gpu.func @tall(%a: !pages, %list: !list, %length: i32) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %n = arith.index_cast %length : i32 to index
+    %as = tile.view %a pages %list[%c0] head %c0 rows %n : !pages, !list -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected at most 256 rows, which a tensor map copies at once, got 512}}
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <512x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Copies of a sequence end with it, others with the tensor.
+!t = memref<?x?x?x64xbf16>
+gpu.module @ends {
+  gpu.func @ends(%a: !t, %length: i32) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %n = arith.index_cast %length : i32 to index
+    %as = tile.view %a batch %c0 head %c0 rows %n from %n : !t -> !tile.view<?x64xbf16>
+    %bs = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    // expected-error@+1 {{expected a view with a first row or pages, as another op has of operand 0, got one without; pass the tensor as two operands}}
+    %y = tile.load %bs[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @entries {
+  // expected-error@+1 {{expected an entry for each of 1 operands in boxRows and sequences of tile.kernel, got 2}}
+  gpu.func @entries(%a: memref<?x?x?x64xbf16>) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a", boxRows = [64, 64]>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @entries_of_sequences {
+  // expected-error@+1 {{expected an entry for each of 1 operands in boxRows and sequences of tile.kernel, got 0}}
+  gpu.func @entries_of_sequences(%a: memref<?x?x?x64xbf16>) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a", sequences = []>} {
+    gpu.return
+  }
+}

@@ -1,0 +1,92 @@
+"""Cases of views whose rows are in pages, or are those of one sequence of a packed tensor."""
+
+import numpy as np
+
+from case import GLOBAL, PRODUCT, Case, case, i32, kept, kernel, matrix, store, tensor
+from program import Tensor
+
+# %s = a·b for the rows of b that %vb has, in blocks of as many columns of a.
+PRODUCT_OF_ROWS = """
+    %n = arith.index_cast %length : i32 to index
+    %height_b = arith.constant BLOCK : index
+    %na = memref.dim %a, %c1 : !wide
+    VIEW
+    %zeros = tile.fill 0.0 : !acc
+    %blocks = arith.ceildivui %n, %height_b : index
+    %s = scf.for %i = %c0 to %blocks step %c1 iter_args(%acc = %zeros) -> (!acc) {
+      %first = arith.muli %i, %height_b : index
+      %va = tile.view %a batch %c0 head %c0 rows %na column %first : !wide -> !columns
+      %ta = tile.load %va[%row] : !columns -> !factor
+      %tb = tile.load %vb[%first] : !v -> !block
+      %d = tile.dot %ta, %tb plus %acc as !acc : !factor, !block -> !acc
+      scf.yield %d : !acc
+    }
+"""
+
+TYPES = f"""
+!wide = memref<?x?x?x192xTYPE, strided<[?, ?, ?, 1]>>
+!columns = !tile.view<?x192xTYPE>
+!factor = !tile.tile<ROWSxBLOCKxTYPE>
+!block = !tile.tile<BLOCKx64xTYPE>
+!pages = memref<?xPAGEx?x64xTYPE, strided<[?, ?, ?, 1]>>
+!list = memref<?xi32, {GLOBAL}>
+"""
+
+
+def product_of_rows(x, rows, length, block, view, held, operand, last, page=0):
+    """The case of PRODUCT_OF_ROWS. `held` returns the operand b, of `operand` type, that has the rows that it is passed."""
+    a, b = x(1, rows, 1, 192), x(length, 64)
+    # A block after the last row of b is multiplied by zeros; NaN of other rows would stay.
+    a[..., length:] = 0
+    text = TYPES + kernel("o", PRODUCT_OF_ROWS + store(), f"%a: !wide, %b: {operand}, %length: i32, %last: {last[0]}")
+    for word, value in (("VIEW", view), ("BLOCK", block), ("PAGE", page or 1)):
+        text = text.replace(word, str(value))
+    output = x.output(tensor(a[0, :, 0, :length] @ b))
+    return Case(text, [output, x.tensor(a), x.tensor(held(b)), i32(length), last[1]])
+
+
+@case(*((size, length, 64) for size in (8, 64, 128) for length in (0, 1, 64, 65, 130)), (32, 95, 48), (1, 17, 16))
+def pages(x, rows, size, length, block):
+    """A factor is in pages, whose list has other entries before and after those of the view."""
+    used = -(-length // size)
+    owned = x.random.permutation(used + 3)[:used]
+
+    def held(b):
+        cache = np.full((used + 3, size, 2, 64), np.nan)
+        for row, numbers in enumerate(b):
+            cache[owned[row // size], row % size, 1] = numbers
+        return cache
+
+    # An empty view has an entry as well.
+    table = np.concatenate([[-1, 9999], owned if used else [0], [-1, -1]])
+    view = "%vb = tile.view %b pages %last[%c2] head %c1 rows %n : !pages, !list -> !v"
+    return product_of_rows(x, rows, length, block, view, held, "!pages", ("!list", Tensor("i32", table)), size)
+
+
+@case((0, 3), (1, 0), (64, 1), (65, 70), (130, 5))
+def sequence(x, rows, length, start):
+    """A factor is one sequence of a packed tensor, between others."""
+
+    def held(b):
+        packed = np.full((1, start + length + 2, 1, 64), np.nan)
+        packed[0, start : start + length, 0] = b
+        return packed
+
+    view = """%start = arith.index_cast %last : i32 to index
+    %vb = tile.view %b batch %c0 head %c0 rows %n from %start : !t -> !v"""
+    return product_of_rows(x, rows, length, 64, view, held, "!t", ("i32", i32(start)))
+
+
+@case((1,), (63,), (64,), (65,), (129,))
+def stored_sequence(x, rows, length):
+    """The output is one sequence of a packed tensor, between others that keep their numbers."""
+    a, b, start = x(1, length, 1, 64), x(1, 64, 1, 64), 3
+    body = f"""
+    %n = arith.index_cast %length : i32 to index
+    %vs = tile.view %o batch %c0 head %c0 rows %n from %c3 : !t -> !v
+{PRODUCT}{store(view="%vs")}"""
+    expected = np.zeros((start + length + 2, 64))
+    expected[start : start + length] = matrix(a) @ matrix(b).T
+    output = kept(x.output(tensor(expected)))
+    text = kernel("abo", body, "%length: i32")
+    return Case(text, [x.tensor(a), x.tensor(b), output, i32(length)], grid=-(-length // rows))
