@@ -86,3 +86,49 @@ func.func @broadcast(%q: !s, %o: !s) {
   fmha.attention ins(%q, %q, %q : !s, !s, !s) outs(%o : !s)
   return
 }
+
+// -----
+
+// Caches of pages: the checks read the entries of pages that hold keys, ceil(length / 16) of each sequence, and no others.
+// CHECK-LABEL: func.func @pages
+// CHECK-SAME:    %{{.*}}: memref<?x16x2x64xbf16>, %{{.*}}: memref<?x16x2x64xbf16>, %{{.*}}: memref<3x8x2x64xbf16>, %[[LENS:.*]]: memref<3xi32>, %[[TABLE:.*]]: memref<?x?xi32>)
+// CHECK-DAG:     %[[C15:.*]] = arith.constant 15 : index
+// CHECK-DAG:     %[[MOST:.*]] = arith.constant 134217696 : index
+// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG:     %[[C3:.*]] = arith.constant 3 : index
+// CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
+// CHECK:         %{{.*}}, %{{.*}}, %[[CACHE:.*]]:4, %{{.*}}:4 = memref.extract_strided_metadata %{{.*}} : memref<?x16x2x64xbf16>
+// CHECK:         %{{.*}}, %{{.*}}, %[[ROWS:.*]]:2, %{{.*}}:2 = memref.extract_strided_metadata %[[TABLE]]
+// CHECK:         %[[SAME:.*]] = arith.cmpi eq, %[[ROWS]]#0, %[[C3]]
+// CHECK:         cf.assert %[[SAME]], "{{.*}}(attention.C30) expected block_tables to have one row per sequence
+// (2^31 - 512) / 16 = 134217696 pages at most.
+// CHECK:         %[[SHORT:.*]] = arith.cmpi ule, %[[ROWS]]#1, %[[MOST]]
+// CHECK:         cf.assert %[[SHORT]], "{{.*}}(attention.C29) expected a length of key of at most 2147483136; split the sequence
+// CHECK:         (attention.C30) expected the rows of block_tables to follow each other; copy it to a contiguous buffer
+// The keys of a sequence fit the pages that it has entries for.
+// CHECK:         %[[KEYS:.*]] = arith.muli %[[ROWS]]#1, %[[C16]]
+// CHECK:         scf.for %[[I:.*]] = %[[C0]] to %[[C3]] step %[[C1]]
+// CHECK:           %[[N:.*]] = memref.load %[[LENS]][%[[I]]]
+// CHECK:           %[[LENGTH:.*]] = arith.index_cast %[[N]]
+// CHECK:           %[[FITS:.*]] = arith.cmpi ule, %[[LENGTH]], %[[KEYS]]
+// CHECK:           cf.assert %[[FITS]], "{{.*}}(attention.C23) expected every entry of kv_lens to be from 0 to the number of keys
+// CHECK:         scf.for %[[I:.*]] = %[[C0]] to %[[C3]] step %[[C1]]
+// CHECK:           %[[N:.*]] = memref.load %[[LENS]][%[[I]]]
+// CHECK:           %[[LENGTH:.*]] = arith.index_cast %[[N]]
+// CHECK:           %[[UP:.*]] = arith.addi %[[LENGTH]], %[[C15]]
+// CHECK:           %[[USED:.*]] = arith.divui %[[UP]], %[[C16]]
+// CHECK:           scf.for %[[J:.*]] = %[[C0]] to %[[USED]] step %[[C1]]
+// CHECK:             %[[ENTRY:.*]] = memref.load %[[TABLE]][%[[I]], %[[J]]]
+// CHECK:             %[[PAGE:.*]] = arith.index_cast %[[ENTRY]]
+// CHECK:             %[[EXISTS:.*]] = arith.cmpi ult, %[[PAGE]], %[[CACHE]]#0
+// CHECK:             cf.assert %[[EXISTS]], "{{.*}}(attention.C30) expected every entry of block_tables for a page with keys to be from 0 to the number of pages less 1
+// CHECK:         fmha.attention
+!q = memref<3x8x2x64xbf16>
+!p = memref<?x16x2x64xbf16>
+func.func @pages(%k: !p, %v: !p, %q: !q, %lens: memref<3xi32>, %table: memref<?x?xi32>) {
+  %o = memref.alloc() : !q
+  fmha.attention ins(%q, %k, %v : !q, !p, !p) kv_lens(%lens : memref<3xi32>) block_tables(%table : memref<?x?xi32>) outs(%o : !q)
+  memref.dealloc %o : !q
+  return
+}
