@@ -156,7 +156,8 @@ bool IntegerReader::isOperand(Value value) {
 }
 
 /// Reads a scalar operand; those of a kernel made from an attention op are
-/// max_q_len and batch.
+/// max_q_len, batch and max_pages. A run has as many pages as keys, so that
+/// they limit no length.
 void IntegerReader::readOperand(BlockArgument operand, uint32_t result,
                                 Steps &steps) {
   // Scalars of a program are taken to be small numbers.
@@ -165,6 +166,10 @@ void IntegerReader::readOperand(BlockArgument operand, uint32_t result,
     steps.push_back(lengthStep(operand.getArgNumber() % 2, false, length));
     b.arithmetic(Arithmetic::Div, result, length,
                  b.constant(info.schedule.kvBlock, steps), steps);
+    return;
+  }
+  if (nameOf(operand) == "max_pages") {
+    steps.push_back(lengthStep(false, false, result));
     return;
   }
   bool isBatch = nameOf(operand) == "batch";
