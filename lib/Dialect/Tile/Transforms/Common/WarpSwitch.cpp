@@ -87,6 +87,7 @@ private:
   RoleOp mma;
   Value warpIndex, thread;
   unsigned warps = 0;
+  bool hasFailed = false;
 };
 
 void WarpSwitch::ifThen(Value condition, function_ref<void()> body,
@@ -166,7 +167,8 @@ void WarpSwitch::buildEpilogue() {
 }
 
 /// TMA and MMA are issued by one thread, which stays the same throughout:
-/// commits and bulk groups track the work of the thread that issued it.
+/// commits and bulk groups track the work of the thread that issued it. Only
+/// tile.in_lanes needs the other threads of the warp.
 void WarpSwitch::buildRole(RoleOp role) {
   auto inlineBody = [&] {
     Block *into = b.getInsertionBlock();
@@ -178,8 +180,12 @@ void WarpSwitch::buildRole(RoleOp role) {
       return {};
     return ElectOp::create(b, b.getI1Type());
   };
+  bool inLanes = hasLanes(role.getBody());
   auto inlineFor = [&](Value leader) {
-    leader ? ifThen(leader, inlineBody) : inlineBody();
+    if (leader && inLanes &&
+        failed(leaveToLeader(role.getBody().front(), leader)))
+      hasFailed = true;
+    leader && !inLanes ? ifThen(leader, inlineBody) : inlineBody();
   };
   if (!tiles.isNeeded()) {
     if (needs(Workaround::OwnNumbers))
@@ -274,7 +280,7 @@ LogicalResult WarpSwitch::run() {
   op.erase();
   tiles.finish();
   ownNumbers.eraseDead();
-  return success();
+  return failure(hasFailed);
 }
 
 } // namespace

@@ -80,6 +80,8 @@ enum class StepCode : uint8_t {
   KeyLength,
   Oracle,
   NextTile,
+  /// The value of the first member of those that execute the step.
+  Broadcast,
   TileCount,
   Unknown,
   Effect,
