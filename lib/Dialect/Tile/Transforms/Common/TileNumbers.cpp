@@ -144,12 +144,25 @@ void TileNumbers::placeViews(ImplicitLocOpBuilder &b, RoleOp role,
   }
 }
 
-void TileNumbers::place(ImplicitLocOpBuilder &b, RoleOp role,
-                        Value tile) const {
-  IRMapping made, placed;
+/// Maps the numbers of the CTA to `tile`.
+IRMapping TileNumbers::mapTile(Value tile) const {
+  IRMapping made;
   for (Operation *op : ops)
     if (isa<gpu::BlockIdOp>(op))
       made.map(op->getResult(0), tile);
+  return made;
+}
+
+SmallVector<Value> TileNumbers::at(ImplicitLocOpBuilder &b, ValueRange values,
+                                   Value tile) const {
+  IRMapping made = mapTile(tile);
+  return llvm::map_to_vector(
+      values, [&](Value value) { return remake(b, value, made); });
+}
+
+void TileNumbers::place(ImplicitLocOpBuilder &b, RoleOp role,
+                        Value tile) const {
+  IRMapping made = mapTile(tile), placed;
   for (Value value : usedOfOthers(role.getBody())) {
     Value here = remake(b, value, made);
     if (here == value)

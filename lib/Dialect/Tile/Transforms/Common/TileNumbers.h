@@ -40,10 +40,15 @@ public:
   /// Computes again at `b`, for `tile`, the values that `role` uses.
   void place(mlir::ImplicitLocOpBuilder &b, RoleOp role,
              mlir::Value tile) const;
+  /// Computes again at `b`, for `tile`, and returns `values`.
+  mlir::SmallVector<mlir::Value> at(mlir::ImplicitLocOpBuilder &b,
+                                    mlir::ValueRange values,
+                                    mlir::Value tile) const;
   /// Erases the ops that have no users any more.
   void eraseDead();
 
 private:
+  mlir::IRMapping mapTile(mlir::Value tile) const;
   mlir::Value remake(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                      mlir::IRMapping &made) const;
   void placeViews(mlir::ImplicitLocOpBuilder &b, RoleOp role,

@@ -18,7 +18,8 @@
 // previous tile is multiplied, and its output is written while the next one is.
 // With a static scheduler a role computes the next tile, tile + grid; with a
 // dynamic one the load role draws it after it has issued the loads of the
-// current tile and announces it to the other roles, which wait for it.
+// current tile and announces it to the other roles, which wait for it. Of
+// packed sequences it draws again while it draws tiles without rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,13 +110,47 @@ private:
   Value count, grid, several;
 };
 
+/// Rows that a kernel stores: those from `row` on that are less than `length`.
+struct StoredRows {
+  Value row, length;
+  bool operator==(const StoredRows &) const = default;
+};
+
+/// Returns the rows that the roles store if these are rows of packed sequences,
+/// of which a tile may have none; such a tile has no effect. Returns none if
+/// each tile has rows, or if they do not follow from its number alone.
+SmallVector<StoredRows> rowsOfSequences(WarpSpecializeOp roles) {
+  SmallVector<StoredRows> all;
+  auto add = [&](auto store) {
+    ViewOp view = store.getViewOp();
+    StoredRows rows{store.getRow(), view.getLength()};
+    Region *entry = roles->getParentRegion();
+    if (!view.getStart() || rows.row.getParentRegion() != entry ||
+        rows.length.getParentRegion() != entry)
+      return WalkResult::interrupt();
+    if (!llvm::is_contained(all, rows))
+      all.push_back(rows);
+    return WalkResult::advance();
+  };
+  WalkResult walked = roles.walk([&](Operation *op) {
+    return llvm::TypeSwitch<Operation *, WalkResult>(op)
+        .Case<StoreOp, StoreRowsOp, WriteOp>(add)
+        .Default(WalkResult::advance());
+  });
+  if (walked.wasInterrupted())
+    all.clear();
+  return all;
+}
+
 /// Tiles that the load role draws from a counter in device memory. It draws
 /// after it has issued all loads of the current tile, while the other roles
 /// still compute that tile. If it drew earlier, a CTA with a long tile would
-/// get another long one.
+/// get another long one. It draws again while a tile stores none of `rows`.
 class DrawnOrder : public TileOrder {
 public:
-  DrawnOrder(ImplicitLocOpBuilder &b, bool draws) : b(b), draws(draws) {}
+  DrawnOrder(ImplicitLocOpBuilder &b, bool draws, TileNumbers numbers,
+             ArrayRef<StoredRows> rows)
+      : b(b), draws(draws), numbers(std::move(numbers)), rows(rows) {}
 
   Value first() override {
     return gpu::BlockIdOp::create(b, gpu::Dimension::x);
@@ -127,23 +162,71 @@ public:
   Value next(Value, Value message) override {
     if (!draws)
       return AwaitTileOp::create(b, b.getIndexType(), message);
-    Value drawn = DrawTileOp::create(b, b.getI32Type());
+    Value drawn = draw();
     AnnounceTileOp::create(b, drawn, message);
     return toIndex(b, drawn);
   }
 
 private:
+  Value draw();
+  Value isEmpty(Value tile);
+
   ImplicitLocOpBuilder &b;
   bool draws;
+  TileNumbers numbers;
+  ArrayRef<StoredRows> rows;
 };
+
+/// Returns whether tile `tile` stores no rows.
+Value DrawnOrder::isEmpty(Value tile) {
+  SmallVector<Value> values;
+  for (const StoredRows &stored : rows)
+    values.append({stored.row, stored.length});
+  values = numbers.at(b, values, tile);
+  Value all;
+  for (size_t n = 0; n < values.size(); n += 2) {
+    Value none = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, values[n],
+                                       values[n + 1]);
+    all = all ? arith::AndIOp::create(b, all, none) : none;
+  }
+  return all;
+}
+
+/// Returns the number of the next tile with rows, -1 if there is none:
+///   do { %tile = tile.draw_tile } while (%tile != -1 && it is empty)
+Value DrawnOrder::draw() {
+  if (rows.empty())
+    return DrawTileOp::create(b, b.getI32Type());
+  auto loop = scf::WhileOp::create(b, TypeRange{b.getI32Type()}, ValueRange{});
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&loop.getAfter(), {}, {b.getI32Type()}, {b.getLoc()});
+  scf::YieldOp::create(b);
+  b.createBlock(&loop.getBefore());
+  Value drawn = DrawTileOp::create(b, b.getI32Type());
+  Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, drawn,
+                                        constantI32(b, -1));
+  auto test = scf::IfOp::create(b, b.getI1Type(), isThere,
+                                /*withElseRegion=*/true);
+  scf::ConditionOp::create(b, test.getResult(0), drawn);
+  b.setInsertionPointToStart(test.thenBlock());
+  scf::YieldOp::create(b, isEmpty(toIndex(b, drawn)));
+  b.setInsertionPointToStart(test.elseBlock());
+  Value no = arith::ConstantIntOp::create(b, b.getI1Type(), 0);
+  scf::YieldOp::create(b, no);
+  return loop.getResult(0);
+}
+
+/// Returns the block of the kernel that holds the roles.
+Block *entryOf(RoleOp role) {
+  return &role->getParentOp()->getParentRegion()->front();
+}
 
 /// Computes again, at the start of `body`, the values that `role` uses and that
 /// depend on the tile's number.
 void placeRole(ImplicitLocOpBuilder &b, RoleOp role, Block *body) {
-  Block &entry = role->getParentOp()->getBlock()->getParent()->front();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(body);
-  TileNumbers::of(entry).place(b, role, body->getArgument(0));
+  TileNumbers::of(*entryOf(role)).place(b, role, body->getArgument(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,8 +318,9 @@ bool isDrawing(RoleOp role) {
 
 class TileLooper {
 public:
-  TileLooper(RoleOp role, const KernelInfo &info, const MessageCounts &counts)
-      : role(role), info(info), counts(counts),
+  TileLooper(RoleOp role, const KernelInfo &info, const MessageCounts &counts,
+             ArrayRef<StoredRows> rows)
+      : role(role), info(info), counts(counts), rows(rows),
         b(role.getLoc(), role.getContext()) {}
   void run();
 
@@ -251,6 +335,7 @@ private:
   RoleOp role;
   const KernelInfo &info;
   const MessageCounts &counts;
+  ArrayRef<StoredRows> rows;
   ImplicitLocOpBuilder b;
   /// Different counts, for each of which the loop carries a number.
   SmallVector<MessageCount> carried;
@@ -298,7 +383,8 @@ void TileLooper::rebase(Block *body, ValueRange before) {
 
 std::unique_ptr<TileOrder> TileLooper::makeOrder() {
   if (schedule::drawsTiles(info.schedule))
-    return std::make_unique<DrawnOrder>(b, isDrawing(role));
+    return std::make_unique<DrawnOrder>(b, isDrawing(role),
+                                        TileNumbers::of(*entryOf(role)), rows);
   return std::make_unique<KnownOrder>(
       b, info.problem.mask.rightBound().has_value());
 }
@@ -373,9 +459,10 @@ struct TileWgmmaLoopTilesPass
       FailureOr<MessageCounts> counts = countMessages(roles);
       if (failed(counts) || failed(checkDrawing(roles, *info)))
         return WalkResult::interrupt();
+      SmallVector<StoredRows> rows = rowsOfSequences(roles);
       for (RoleOp role : roles.getBody().front().getOps<RoleOp>())
         if (!role.getBody().front().empty())
-          TileLooper(role, *info, *counts).run();
+          TileLooper(role, *info, *counts, rows).run();
       return WalkResult::skip();
     });
     if (walked.wasInterrupted())
