@@ -22,7 +22,8 @@ static constexpr unsigned widestPass = 256;
 /// times as long there, which the model does not predict. With a causal mask
 /// CTAs draw their tiles (results/h200-prefill-2026-11-26.md). Exceptions are
 /// short sequences with a small head dim, where that was slower, and paged
-/// caches, which were not measured.
+/// caches, which were not measured. CTAs also draw the tiles of packed queries,
+/// of which any number may be empty, so that a fixed share may have no work.
 static Values schedulersFor(const Problem &problem) {
   constexpr unsigned narrow = 128, rowsOfNarrow = 4096;
   bool slow = problem.headDimV > widestPass ||
@@ -32,9 +33,10 @@ static Values schedulersFor(const Problem &problem) {
     return {unsigned(Scheduler::Single)};
   const Mask &mask = problem.mask;
   bool isNarrow = std::max(problem.headDim, problem.headDimV) <= narrow;
-  bool draws = mask.rightBound() && !mask.left && !problem.source2 &&
-               !problem.blockTables &&
-               launch->qLen >= (isNarrow ? rowsOfNarrow : 1);
+  bool isLong =
+      mask.rightBound() && launch->qLen >= (isNarrow ? rowsOfNarrow : 1);
+  bool draws = (isLong || problem.cuSeqlensQ) && !mask.left &&
+               !problem.source2 && !problem.blockTables;
   return {unsigned(Scheduler::Single),
           unsigned(draws ? Scheduler::Dynamic : Scheduler::Static)};
 }

@@ -55,6 +55,25 @@ TEST(CandidatesWgmma, PlansWhatWasFastestOnAnH200AndAnH100) {
             std::tuple(2u, 80u, Scheduler::Static));
 }
 
+/// Packed sequences may be much shorter than the longest one, for which the
+/// grid is: a CTA with a fixed share of the tiles may have no work.
+TEST(CandidatesWgmma, DrawsTheTilesOfPackedQueries) {
+  auto scheduler = [](Mask::Kind mask, bool packed, bool left) {
+    Problem problem = problemOf(128);
+    problem.mask.kind = mask;
+    if (left)
+      problem.mask.left = 100;
+    problem.cuSeqlensQ = problem.cuSeqlensK = packed;
+    problem = withHints(problem, {16, 16, 16, 2000, 2000});
+    return mustPlan(problem, "sm_90a").schedule.scheduler;
+  };
+  for (Mask::Kind mask : {Mask::None, Mask::Causal}) {
+    EXPECT_EQ(scheduler(mask, true, false), Scheduler::Dynamic);
+    EXPECT_EQ(scheduler(mask, false, false), Scheduler::Static);
+    EXPECT_NE(scheduler(mask, true, true), Scheduler::Dynamic);
+  }
+}
+
 /// Decoding reads each key once: two small CTAs per SM with few bytes under way
 /// were fastest on an H200 (results/h200-decode-2026-11-26.md).
 TEST(CandidatesWgmma, StreamsTheKeysOfDecoding) {
