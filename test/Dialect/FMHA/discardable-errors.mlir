@@ -20,7 +20,7 @@ func.func @kernel_flat(%x: !t) {
 
 // -----
 
-// expected-error@+1 {{"fmha.kernel": expected it on fmha.attention or fmha.merge, got it on func.func}}
+// expected-error@+1 {{"fmha.kernel": expected it on fmha.attention, fmha.append or fmha.merge, got it on func.func}}
 func.func private @kernel_place() attributes {fmha.kernel = @a::@b}
 
 // -----
@@ -47,7 +47,7 @@ func.func private @manifest_place() attributes {fmha.manifest = "{}"}
 
 // -----
 
-// expected-error@+1 {{unknown attribute "fmha.kernels" of the prefix fmha.: expected one of fmha.kernel, fmha.manifest, fmha.merge, fmha.problem, fmha.schedule}}
+// expected-error@+1 {{unknown attribute "fmha.kernels" of the prefix fmha.: expected one of fmha.append, fmha.kernel, fmha.manifest, fmha.merge, fmha.problem, fmha.schedule}}
 func.func private @unknown() attributes {fmha.kernels = @a::@b}
 
 // -----

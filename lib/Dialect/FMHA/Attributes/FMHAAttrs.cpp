@@ -478,6 +478,8 @@ LogicalResult ProblemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+#include "fmha/Dialect/FMHA/Attributes/FMHAEnums.cpp.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.cpp.inc"
 

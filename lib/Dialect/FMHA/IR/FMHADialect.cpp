@@ -65,9 +65,12 @@ bool isKernelSymbol(Attribute value) {
 }
 
 constexpr Discardable discardables[] = {
+    {"fmha.append", "a dictionary", "llvm.func",
+     [](Attribute value) { return isa<DictionaryAttr>(value); },
+     [](Operation *op) { return isa<LLVM::LLVMFuncOp>(op); }},
     {"fmha.kernel", "a symbol @module::@function",
-     "fmha.attention or fmha.merge", isKernelSymbol,
-     [](Operation *op) { return isa<AttentionOp, MergeOp>(op); }},
+     "fmha.attention, fmha.append or fmha.merge", isKernelSymbol,
+     [](Operation *op) { return isa<AttentionOp, AppendOp, MergeOp>(op); }},
     {"fmha.manifest", "a string", "gpu.binary",
      [](Attribute value) { return isa<StringAttr>(value); },
      [](Operation *op) { return isa<gpu::BinaryOp>(op); }},

@@ -84,6 +84,28 @@ struct MergeBufferization
   }
 };
 
+struct AppendBufferization
+    : DstBufferizableOpInterfaceExternalModel<AppendBufferization,
+                                              fmha::AppendOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    // Caches keep their other rows; query_out is overwritten completely.
+    bool isLast = operand.getOperandNumber() + 1 == op->getNumOperands();
+    return !isLast || !cast<fmha::AppendOp>(op).getQueryOut();
+  }
+
+  bool bufferizesToElementwiseAccess(Operation *, const AnalysisState &,
+                                     ArrayRef<OpOperand *>) const {
+    return false;
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    return bufferizeOnBuffers(op, rewriter, options, state);
+  }
+};
+
 struct ReadBufferization
     : BufferizableOpInterface::ExternalModel<ReadBufferization, fmha::ReadOp> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
@@ -181,6 +203,7 @@ void fmha::registerBufferizableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, FMHADialect *) {
     context->loadDialect<BufferizationDialect, memref::MemRefDialect>();
     AttentionOp::attachInterface<AttentionBufferization>(*context);
+    AppendOp::attachInterface<AppendBufferization>(*context);
     MergeOp::attachInterface<MergeBufferization>(*context);
     ReadOp::attachInterface<ReadBufferization>(*context);
     TransposeOp::attachInterface<TransposeBufferization>(*context);

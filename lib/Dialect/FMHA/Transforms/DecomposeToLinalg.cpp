@@ -429,6 +429,7 @@ struct DecomposeToLinalg
     IRRewriter rewriter(&getContext());
     getOperation()->walk(
         [&](AttentionOp op) { decomposeToLinalg(rewriter, op); });
+    getOperation()->walk([&](AppendOp op) { decomposeToLinalg(rewriter, op); });
     getOperation()->walk([&](MergeOp op) { decomposeToLinalg(rewriter, op); });
     getOperation()->walk(
         [&](TransposeOp op) { decomposeToLinalg(rewriter, op); });

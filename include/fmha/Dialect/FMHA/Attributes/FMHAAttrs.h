@@ -41,6 +41,7 @@ struct CheckedMaps;
 } // namespace fmha
 
 #include "fmha/Dialect/FMHA/Attributes/FMHADialect.h.inc"
+#include "fmha/Dialect/FMHA/Attributes/FMHAEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h.inc"

@@ -11,6 +11,7 @@
 
 include "fmha/Dialect/FMHA/Attributes/FMHABase.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 
 // Each attribute wraps one plain type of fmha/Schedule/Model/Schedule.h, so that
 // the fields exist once.
@@ -152,6 +153,28 @@ def FMHA_ProblemAttr
       i64, i32, i8 or i1.
   }];
   let genVerifyDecl = 1;
+}
+
+def FMHA_Rotary : I32EnumAttr<"Rotary", "the pairs that a rotary embedding rotates", [
+    I32EnumAttrCase<"Half", 0, "half">,
+    I32EnumAttrCase<"Interleaved", 1, "interleaved">]> {
+  let cppNamespace = "::fmha";
+  let genSpecializedAttr = 0;
+}
+
+def FMHA_RotaryAttr : EnumAttr<FMHA_Dialect, FMHA_Rotary, "rotary"> {
+  let summary = "which columns of a row form the pairs of a rotary embedding";
+  let description = [{
+    Pair j of the first 2n columns of a row:
+
+    - `half`: columns j and j + n (GPT-NeoX);
+    - `interleaved`: columns 2j and 2j + 1 (GPT-J).
+
+    Example:
+    ```mlir
+    #fmha<rotary half>
+    ```
+  }];
 }
 
 #endif // FMHA_DIALECT_FMHA_ATTRIBUTES_FMHAATTRS_TD

@@ -30,8 +30,10 @@ def FMHA_Dialect : Dialect {
       that the kernel solves;
     - `fmha.schedule`, a `#fmha.schedule` on a `gpu.func` or `llvm.func`: the
       schedule of the kernel, which also marks it as one of this compiler;
-    - `fmha.kernel`, a symbol `@module::@function` on a `fmha.attention` or
-      `fmha.merge`: the kernel of the op;
+    - `fmha.kernel`, a symbol `@module::@function` on a `fmha.attention`,
+      `fmha.append` or `fmha.merge`: the kernel of the op;
+    - `fmha.append`, a dictionary on an `llvm.func`: the problem of an append
+      kernel;
     - `fmha.merge`, a dictionary on an `llvm.func`: the problem of a merge kernel;
     - `fmha.manifest`, a string on a `gpu.binary`: its launch manifest;
     - `fmha.target`, a string on a `fmha.attention`: the GPU to plan for, in place

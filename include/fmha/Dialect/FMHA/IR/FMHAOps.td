@@ -433,6 +433,7 @@ def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
   let hasVerifier = 1;
 }
 
+include "fmha/Dialect/FMHA/IR/AppendOp.td"
 include "fmha/Dialect/FMHA/IR/MergeOp.td"
 include "fmha/Dialect/FMHA/IR/HostOps.td"
 include "fmha/Dialect/FMHA/IR/TransposeOp.td"

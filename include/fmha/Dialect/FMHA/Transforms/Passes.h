@@ -43,6 +43,7 @@ class RewriterBase;
 } // namespace mlir
 
 namespace fmha {
+class AppendOp;
 class AttentionOp;
 class MergeOp;
 
@@ -51,6 +52,7 @@ class MergeOp;
 
 /// Replaces `op` by linalg ops, as fmha-decompose-to-linalg does for each op.
 void decomposeToLinalg(mlir::RewriterBase &rewriter, AttentionOp op);
+void decomposeToLinalg(mlir::RewriterBase &rewriter, AppendOp op);
 void decomposeToLinalg(mlir::RewriterBase &rewriter, MergeOp op);
 
 /// Adds the patterns of fmha-fold, for passes of other compilers.

@@ -12,7 +12,7 @@
 include "mlir/Pass/PassBase.td"
 
 def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
-  let summary = "Lower fmha.attention and fmha.merge to linalg by their definition";
+  let summary = "Lower the ops of fmha to linalg by their definition";
   let description = [{
     Rewrites every `fmha.attention` into linalg, arith and math ops in the order
     of its definition: scores, scale and mask, row maximum, exponentials, row
@@ -23,6 +23,9 @@ def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
 
     `fmha.merge` becomes the maximum over the parts, their weighted sums, and the
     same division and logarithm.
+
+    `fmha.append` becomes loops over sequences and tokens, which write the rows of
+    a token to a slice of the cache.
 
     Rows that see no key give output 0 and lse -inf.
 
