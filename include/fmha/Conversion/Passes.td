@@ -271,7 +271,7 @@ def DeallocateBuffers : Pass<"fmha-deallocate-buffers", "::mlir::ModuleOp"> {
 def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
   let summary = "Assert the run-time constraints of attention ops";
   let description = [{
-    Inserts, before each `fmha.attention` and `fmha.merge` on memrefs, a `cf.assert` for each numbered constraint that the
+    Inserts, before each op of `fmha` with a kernel, on memrefs, a `cf.assert` for each numbered constraint that the
     types do not decide: equal extents, strides and addresses that TMA can use, no overlapping buffers, valid entries of
     varlen metadata. The host reads these entries, so the pass runs before `fmha-place-buffers`; for buffers in device
     memory, `fmha-launch-kernels{checks=on}` asserts the same constraints except those on entries. Upstream's

@@ -34,7 +34,7 @@ struct InsertChecksPass
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<AttentionOp, MergeOp>(op))
+      if (isa<AttentionOp, AppendOp, MergeOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

@@ -39,10 +39,29 @@ static NamedValues namesOf(MergeOp op) {
           {"'row_max'", op.getRowMax()}, {"'row_sum'", op.getRowSum()}};
 }
 
+static NamedValues namesOf(AppendOp op) {
+  return {{"'key_new'", op.getKeyNew()},
+          {"'value_new'", op.getValueNew()},
+          {"'kv_lens'", op.getKvLens()},
+          {"'block_tables'", op.getBlockTables()},
+          {"'cos'", op.getCos()},
+          {"'sin'", op.getSin()},
+          {"'query'", op.getQuery()},
+          {"'key_cache'", op.getKeyCache()},
+          {"'value_cache'", op.getValueCache()},
+          {"'query_out'", op.getQueryOut()}};
+}
+
+static NamedValues namesOf(Operation *op) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return namesOf(attention);
+  if (auto append = dyn_cast<AppendOp>(op))
+    return namesOf(append);
+  return namesOf(cast<MergeOp>(op));
+}
+
 StringRef fmha::operandName(Operation *op, Value operand) {
-  auto attention = dyn_cast<AttentionOp>(op);
-  for (const auto &[name, value] :
-       attention ? namesOf(attention) : namesOf(cast<MergeOp>(op)))
+  for (const auto &[name, value] : namesOf(op))
     if (value == operand)
       return name;
   return "a tensor that the region `score` reads";

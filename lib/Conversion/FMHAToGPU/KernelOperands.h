@@ -14,8 +14,8 @@
 namespace fmha {
 
 /// Returns the name, in quotes, that `operand` has in the definition of `op`, a
-/// fmha.attention or fmha.merge. Returns a description for operands that the
-/// region reads.
+/// fmha.attention, fmha.append or fmha.merge. Returns a description for
+/// operands that the region reads.
 llvm::StringRef operandName(mlir::Operation *op, mlir::Value operand);
 
 /// Emits an error at `op` and fails if an operand is a tensor. The message

@@ -37,8 +37,8 @@ void assertRule(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value condition,
                 mlir::StringRef rule, const llvm::Twine &expected,
                 const CheckMessage &message = launchCheckMessage);
 
-/// Emits at `b` checks of the numbered constraints of `op`, a fmha.attention or
-/// fmha.merge on memrefs, that its types do not decide.
+/// Emits at `b` checks of the numbered constraints of `op`, a fmha.attention,
+/// fmha.append or fmha.merge on memrefs, that its types do not decide.
 void generateLaunchChecks(mlir::OpBuilder &b, mlir::Operation *op,
                           ListContents lists,
                           const CheckMessage &message = launchCheckMessage);

@@ -7,33 +7,23 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
+#include "AppendChecks.h"
+#include "CheckedOp.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/Transforms/IndexMath.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
 
-#include "mlir/Analysis/AliasAnalysis.h"
-#include "mlir/Analysis/AliasAnalysis/LocalAliasAnalysis.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 
-#include <map>
-
 using namespace mlir;
 using namespace fmha;
 using Predicate = arith::CmpIPredicate;
 
 namespace {
-
-/// The constraint `rule`: extent `dim` of `name` equals extent `ofDim` of `of`.
-struct EqualExtents {
-  StringLiteral rule, of;
-  unsigned ofDim;
-  StringLiteral name;
-  unsigned dim;
-};
 
 constexpr EqualExtents attentionExtents[] = {
     {"C8", "query", 0, "output", 0},   {"C8", "key", 0, "value", 0},
@@ -60,60 +50,22 @@ constexpr EqualExtents mergeExtents[] = {
     {"M5", "output", 2, "row_sum", 1}, {"M5", "output", 1, "row_sum", 2},
     {"M5", "output", 2, "sink", 0}};
 
-/// An op, its operands, and what its checks have to require.
-class CheckedOp {
-protected:
-  CheckedOp(OpBuilder &b, Operation *op, const CheckMessage &message)
-      : b(b), op(op), message(message), math{b, op->getLoc()} {}
-
-  void add(StringRef name, Value memref);
-  bool has(StringRef name) const { return operands.count(name); }
-  const TensorView &view(StringRef name) const {
-    return operands.find(name)->second.view;
-  }
-  void require(Value condition, StringRef rule, const Twine &expected) {
-    assertRule(b, op, condition, rule, expected, message);
-  }
-  void requireEqual(Value x, Value y, StringRef rule, const Twine &expected) {
-    require(math.compare(Predicate::eq, x, y), rule, expected);
-  }
-  Value maxKeys();
-  void forEachEntry(StringRef name, int64_t first,
-                    function_ref<void(Value index, Value entry)> body);
-  Value load(StringRef name, Value index);
-  Value loadCount(StringRef name, Value index);
-
-  struct Operand {
-    Value memref;
-    TensorView view;
-    bool isWritten;
-  };
-  OpBuilder &b;
-  Operation *op;
-  const CheckMessage &message;
-  IndexMath math;
-  std::map<std::string, Operand, std::less<>> operands;
-};
-
 /// Checks of extents, strides and addresses.
 class ShapeChecks : protected CheckedOp {
 protected:
   using CheckedOp::CheckedOp;
-  void extents(ArrayRef<EqualExtents> table);
   void heads();
   void sequences();
   void lengths(bool isWindowed);
   void rowsForTma(StringRef name, StringRef strideRule, StringRef offsetRule);
-  void contiguous(StringRef name, StringRef rule);
   void captures(AttentionOp attention);
-  void apart(StringRef rule);
-  void eachElementOnce(StringRef rule);
 };
 
 /// Checks of entries in memory.
 class EntryChecks : protected ShapeChecks {
 protected:
   using ShapeChecks::ShapeChecks;
+  Value maxKeys();
   void starts(StringRef name, Value length);
   void counts(StringRef name, Value most);
   void pages();
@@ -137,31 +89,6 @@ private:
 };
 
 } // namespace
-
-void CheckedOp::add(StringRef name, Value memref) {
-  if (!memref)
-    return;
-  auto dps = cast<DestinationStyleOpInterface>(op);
-  bool isWritten = llvm::is_contained(dps.getDpsInits(), memref);
-  operands[name.str()] = {memref, viewOf(math, memref), isWritten};
-}
-
-/// Returns the maximum number of keys per sequence.
-Value CheckedOp::maxKeys() {
-  Value rows = view("key").sizes[1];
-  return has("block_tables") ? math.mul(view("block_tables").sizes[1], rows)
-                             : rows;
-}
-
-void ShapeChecks::extents(ArrayRef<EqualExtents> table) {
-  for (const EqualExtents &one : table)
-    if (has(one.of) && has(one.name))
-      requireEqual(view(one.of).sizes[one.ofDim], view(one.name).sizes[one.dim],
-                   one.rule,
-                   "dimension " + Twine(one.dim) + " of " + one.name +
-                       " to equal dimension " + Twine(one.ofDim) + " of " +
-                       one.of);
-}
 
 void ShapeChecks::heads() {
   Value queryHeads = view("query").sizes[2], keyHeads = view("key").sizes[2];
@@ -264,29 +191,6 @@ void ShapeChecks::rowsForTma(StringRef name, StringRef strideRule,
                    "alignment of 16, or copy it");
 }
 
-void ShapeChecks::contiguous(StringRef name, StringRef rule) {
-  if (!has(name))
-    return;
-  if (view(name).sizes.size() == 2) {
-    Value isRow =
-        math.compare(Predicate::ule, view(name).sizes[0], math.constant(1));
-    Value isPacked =
-        math.compare(Predicate::eq, view(name).strides[0], view(name).sizes[1]);
-    require(math.either(isRow, isPacked), rule,
-            "the rows of " + name +
-                " to follow each other; copy it to a contiguous buffer");
-    return requireEqual(view(name).strides[1], math.constant(1), rule,
-                        "the rows of " + name +
-                            " to be contiguous; copy it to a contiguous "
-                            "buffer");
-  }
-  Value one = math.constant(1);
-  Value isOne = math.compare(Predicate::ule, view(name).sizes[0], one);
-  Value isDense = math.compare(Predicate::eq, view(name).strides[0], one);
-  require(math.either(isOne, isDense), rule,
-          name + " to be contiguous; copy it to a contiguous buffer");
-}
-
 /// Checks the captures, which the region reads only if there are rows and keys.
 void ShapeChecks::captures(AttentionOp attention) {
   for (auto [n, source] : llvm::enumerate(attention.getCaptures())) {
@@ -311,61 +215,15 @@ void ShapeChecks::captures(AttentionOp attention) {
   }
 }
 
-/// Checks that no two elements of a destination share memory.
-void ShapeChecks::eachElementOnce(StringRef rule) {
-  Value zero = math.constant(0), one = math.constant(1);
-  for (const auto &[name, written] : operands) {
-    const TensorView &tensor = written.view;
-    for (unsigned n = 0; written.isWritten && n < tensor.sizes.size(); ++n) {
-      Value isOne = math.compare(Predicate::ule, tensor.sizes[n], one);
-      Value isStepped = math.compare(Predicate::ne, tensor.strides[n], zero);
-      require(math.either(isOne, isStepped), rule,
-              "the stride of dimension " + Twine(n) + " of " + name +
-                  " not to be 0; give " + name + " a separate buffer");
-    }
-  }
-}
-
-/// Checks that destinations share no memory with other operands, because the
-/// kernel writes rows while it still reads inputs.
-void ShapeChecks::apart(StringRef rule) {
-  LocalAliasAnalysis aliases;
-  for (const auto &[name, written] : operands)
-    for (const auto &[other, used] : operands) {
-      bool isPair = written.isWritten && (!used.isWritten || other < name);
-      if (!isPair || aliases.alias(written.memref, used.memref).isNo())
-        continue;
-      Value overlap = mayOverlap(math, written.view, used.view);
-      Value yes = arith::ConstantIntOp::create(b, op->getLoc(), 1, 1);
-      require(b.createOrFold<arith::XOrIOp>(op->getLoc(), overlap, yes), rule,
-              name + " and " + other + " to share no memory; give " + name +
-                  " a separate buffer");
-    }
-}
-
 //===----------------------------------------------------------------------===//
 // The entries of varlen metadata
 //===----------------------------------------------------------------------===//
 
-Value CheckedOp::load(StringRef name, Value index) {
-  return memref::LoadOp::create(b, op->getLoc(), operands.at(name.str()).memref,
-                                index);
-}
-
-/// Returns an entry as an unsigned index, so that a negative one is very large.
-Value CheckedOp::loadCount(StringRef name, Value index) {
-  return arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(),
-                                    load(name, index));
-}
-
-void CheckedOp::forEachEntry(StringRef name, int64_t first,
-                             function_ref<void(Value, Value)> body) {
-  auto loop = scf::ForOp::create(b, op->getLoc(), math.constant(first),
-                                 view(name).sizes[0], math.constant(1));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value index = loop.getInductionVar();
-  body(index, load(name, index));
+/// Returns the maximum number of keys per sequence.
+Value EntryChecks::maxKeys() {
+  Value rows = view("key").sizes[1];
+  return has("block_tables") ? math.mul(view("block_tables").sizes[1], rows)
+                             : rows;
 }
 
 /// Checks that the entries of cu_seqlens begin with 0, never decrease, and do
@@ -548,6 +406,8 @@ void fmha::assertRule(OpBuilder &b, Operation *op, Value condition,
 
 void fmha::generateLaunchChecks(OpBuilder &b, Operation *op, ListContents lists,
                                 const CheckMessage &message) {
+  if (auto append = dyn_cast<AppendOp>(op))
+    return checkAppend(b, append, lists, message);
   Checker checker(b, op, message);
   if (auto attention = dyn_cast<AttentionOp>(op))
     checker.check(attention, lists);
@@ -557,6 +417,8 @@ void fmha::generateLaunchChecks(OpBuilder &b, Operation *op, ListContents lists,
 
 void fmha::generateListChecks(OpBuilder &b, Operation *op) {
   CheckMessage message = launchCheckMessage;
+  if (auto append = dyn_cast<AppendOp>(op))
+    return checkAppendLists(b, append, message);
   Checker checker(b, op, message);
   if (auto attention = dyn_cast<AttentionOp>(op))
     checker.checkLists(attention);
@@ -586,6 +448,7 @@ void fmha::registerRuntimeVerifiableOpInterfaceExternalModels(
     context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
                          memref::MemRefDialect, scf::SCFDialect>();
     AttentionOp::attachInterface<RuntimeVerification<AttentionOp>>(*context);
+    AppendOp::attachInterface<RuntimeVerification<AppendOp>>(*context);
     MergeOp::attachInterface<RuntimeVerification<MergeOp>>(*context);
   });
 }
