@@ -144,7 +144,7 @@ public:
 private:
   LogicalResult parse(const std::string &text, const std::string &name);
   LogicalResult findOp();
-  LogicalResult findMerge();
+  LogicalResult findPlainOp();
   LogicalResult checkTarget();
   LogicalResult checkSchedule();
   LogicalResult runPhase(function_ref<void(OpPassManager &)> add);
@@ -153,7 +153,7 @@ private:
   void recordLLVM();
   void recordPlan();
   LogicalResult recordBinary();
-  CompileResult runMerge();
+  CompileResult runPlainOp();
   bool findProgram();
   CompileResult runProgram();
   void record(gpu::BinaryOp binary);
@@ -164,9 +164,10 @@ private:
   MLIRContext context;
   ScopedDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
-  /// One of these is set; programs are functions with tile.kernel.
+  /// One of these is set: attention; an op whose kernel has no tiles,
+  /// fmha.append or fmha.merge; programs, functions with tile.kernel.
   AttentionOp op;
-  MergeOp merge;
+  Operation *plain = nullptr;
   SmallVector<Operation *> programs;
 };
 
@@ -228,20 +229,20 @@ LogicalResult Compilation::findOp() {
   return success();
 }
 
-/// Finds the only fmha.merge of a module without attention; fails if there is
-/// none, or more than one.
-LogicalResult Compilation::findMerge() {
-  unsigned merges = 0, others = 0;
+/// Finds the only fmha.append or fmha.merge of a module without attention;
+/// fails if there is none, or more than one.
+LogicalResult Compilation::findPlainOp() {
+  unsigned plainOps = 0, others = 0;
   module->walk([&](Operation *found) {
     others += isa<AttentionOp>(found);
     if (auto function = dyn_cast<func::FuncOp>(found))
       others += function.isPublic() ? 1 : 0;
-    if (auto one = dyn_cast<MergeOp>(found)) {
-      merge = one;
-      ++merges;
+    if (isa<AppendOp, MergeOp>(found)) {
+      plain = found;
+      ++plainOps;
     }
   });
-  return success(merges == 1 && others == 1);
+  return success(plainOps == 1 && others == 1);
 }
 
 /// Checks that the schedule is for the target, at any level of the module.
@@ -357,19 +358,21 @@ void Compilation::record(gpu::BinaryOp binary) {
     result.manifest = manifest.getValue().str();
 }
 
-/// Compiles a merge in one step, since its kernel has no tiles.
-CompileResult Compilation::runMerge() {
+/// Compiles an append or a merge in one step, since its kernel has no tiles.
+CompileResult Compilation::runPlainOp() {
   if (failed(checkTarget()))
     return std::move(result);
   if (options.overrides != schedule::Overrides()) {
-    merge->emitError("expected no field of a schedule, got one; a merge has "
-                     "none: leave it out");
+    plain->emitError() << "expected no field of a schedule, got one; "
+                       << (isa<MergeOp>(plain) ? "a merge" : "an append")
+                       << " has none: leave it out";
     return std::move(result);
   }
-  if (std::optional<StringRef> own = merge.getTarget();
-      own && *own != options.target) {
-    merge->emitError() << "expected the target of the op, " << *own << ", got "
-                       << options.target << "; give that, or change the op";
+  if (auto own = plain->getAttrOfType<StringAttr>("target");
+      own && own.getValue() != options.target) {
+    plain->emitError() << "expected the target of the op, " << own.getValue()
+                       << ", got " << options.target
+                       << "; give that, or change the op";
     return std::move(result);
   }
   PipelineOptions pipeline;
@@ -387,7 +390,7 @@ CompileResult Compilation::runMerge() {
 bool Compilation::findProgram() {
   bool hasOps = false;
   module->walk([&](Operation *found) {
-    hasOps |= isa<AttentionOp, MergeOp>(found);
+    hasOps |= isa<AttentionOp, AppendOp, MergeOp>(found);
     if (found->hasAttr("tile.kernel"))
       programs.push_back(found);
   });
@@ -427,8 +430,8 @@ CompileResult Compilation::run(const std::string &text,
                                const std::string &name) {
   if (failed(parse(text, name)))
     return std::move(result);
-  if (succeeded(findMerge()))
-    return runMerge();
+  if (succeeded(findPlainOp()))
+    return runPlainOp();
   if (findProgram())
     return runProgram();
   if (failed(findOp()) || failed(checkTarget()))

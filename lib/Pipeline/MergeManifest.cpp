@@ -26,11 +26,15 @@ static json::Value parameterOf(const KernelParameter &parameter) {
                       {"value", parameter.name}};
 }
 
+json::Array fmha::parametersOf(const std::vector<KernelParameter> &parameters) {
+  json::Array all;
+  for (const KernelParameter &parameter : parameters)
+    all.push_back(parameterOf(parameter));
+  return all;
+}
+
 json::Object fmha::mergeLaunch(const MergeProblem &problem,
                                const std::string &kernel) {
-  json::Array parameters;
-  for (const KernelParameter &parameter : mergeParameters(problem))
-    parameters.push_back(parameterOf(parameter));
   json::Array factors{
       json::Object{
           {"ceil_div", json::Array{"q_len", mergeRowsPerCta(problem.headDim)}}},
@@ -43,7 +47,7 @@ json::Object fmha::mergeLaunch(const MergeProblem &problem,
                                             {"y", json::Array{}},
                                             {"z", json::Array{}}}},
                       {"block", json::Array{mergeThreads, 1, 1}},
-                      {"parameters", std::move(parameters)}};
+                      {"parameters", parametersOf(mergeParameters(problem))}};
 }
 
 std::string fmha::mergeManifest(const MergeProblem &problem,

@@ -15,6 +15,9 @@
 
 namespace fmha {
 
+/// Returns the parameters of a kernel of plain threads.
+llvm::json::Array parametersOf(const std::vector<KernelParameter> &parameters);
+
 /// Returns kernel, grid, block and parameters of a merge kernel: the part of
 /// its manifest that describes the launch.
 llvm::json::Object mergeLaunch(const MergeProblem &problem,

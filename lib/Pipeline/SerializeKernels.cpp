@@ -8,6 +8,7 @@
 
 #include "KernelSerializer.h"
 #include "ProgramManifest.h"
+#include "fmha/Conversion/AppendProblem.h"
 #include "fmha/Conversion/MergeProblem.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
@@ -140,8 +141,12 @@ LogicalResult checkBinary(Operation *op, gpu::BinaryOp binary) {
             "fmha-serialize-kernels makes it, got another one";
 }
 
-LogicalResult checkAgreement(MergeOp op, SymbolRefAttr kernel,
-                             gpu::GPUModuleOp module) {
+/// Checks the target of an op whose kernel has no schedule, and the attribute
+/// `attribute` of the kernel, which is the problem of the op.
+template <typename OpTy>
+LogicalResult checkAgreement(OpTy op, SymbolRefAttr kernel,
+                             gpu::GPUModuleOp module, StringRef attribute,
+                             DictionaryAttr problem) {
   StringRef name = *op.getTarget();
   const target::Target *target = target::findTarget(name);
   if (!target || !target->supported)
@@ -149,11 +154,22 @@ LogicalResult checkAgreement(MergeOp op, SymbolRefAttr kernel,
                              "for, one of "
                           << target::supportedNames() << ", got " << name;
   auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.getLeafReference());
-  if (!func || func->getAttr("fmha.merge") !=
-                   describeMerge(mergeOf(op), op.getContext()))
+  if (!func || func->getAttr(attribute) != problem)
     return op.emitError() << "expected a kernel made for this op, " << kernel
                           << "; drop fmha.kernel and run convert-fmha-to-tile";
   return success();
+}
+
+LogicalResult checkAgreement(MergeOp op, SymbolRefAttr kernel,
+                             gpu::GPUModuleOp module) {
+  return checkAgreement(op, kernel, module, "fmha.merge",
+                        describeMerge(mergeOf(op), op.getContext()));
+}
+
+LogicalResult checkAgreement(AppendOp op, SymbolRefAttr kernel,
+                             gpu::GPUModuleOp module) {
+  return checkAgreement(op, kernel, module, "fmha.append",
+                        describeAppend(appendOf(op), op.getContext()));
 }
 
 SymbolRefAttr kernelOf(Operation *op) {
@@ -162,16 +178,21 @@ SymbolRefAttr kernelOf(Operation *op) {
 
 bool isPlanned(AttentionOp op) { return bool(op.getScheduleAttr()); }
 bool isPlanned(MergeOp op) { return bool(op.getTarget()); }
+bool isPlanned(AppendOp op) { return bool(op.getTarget()); }
 
 /// Ops are collected first, because a step may erase modules.
 template <typename Step>
 LogicalResult SerializeKernelsPass::forEachOp(Step step) {
   SmallVector<AttentionOp> ops;
   SmallVector<MergeOp> merges;
+  SmallVector<AppendOp> appends;
   getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
   getOperation().walk([&](MergeOp op) { merges.push_back(op); });
+  getOperation().walk([&](AppendOp op) { appends.push_back(op); });
   auto succeeds = [&](auto op) { return succeeded(step(op)); };
-  return success(llvm::all_of(ops, succeeds) && llvm::all_of(merges, succeeds));
+  return success(llvm::all_of(ops, succeeds) &&
+                 llvm::all_of(merges, succeeds) &&
+                 llvm::all_of(appends, succeeds));
 }
 
 /// Checks that the op names a binary of this compiler, or a kernel that can
@@ -248,6 +269,16 @@ LogicalResult makeBinary(MergeOp op, gpu::GPUModuleOp module) {
   return makeBinary(op, module, target, mergeHeading(problem, target),
                     [&](const std::string &id) {
                       return mergeManifest(problem, target, kernel, id);
+                    });
+}
+
+LogicalResult makeBinary(AppendOp op, gpu::GPUModuleOp module) {
+  std::string target = op.getTarget()->str();
+  AppendProblem problem = appendOf(op);
+  std::string kernel = kernelOf(op).getLeafReference().str();
+  return makeBinary(op, module, target, appendHeading(problem, target),
+                    [&](const std::string &id) {
+                      return appendManifest(problem, target, kernel, id);
                     });
 }
 

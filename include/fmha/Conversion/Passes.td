@@ -19,8 +19,8 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     target, or one that contradicts an option, is an error. Extents that types or options give are hints: they rank the
     schedules, and each schedule is correct for any launch. If they show that a launch leaves SMs idle, the planner splits the
     KV blocks over several CTAs, so that an op of static shapes may become two kernels and a workspace; `splits=1` keeps it
-    one kernel. Each field of a schedule that may be fixed is an option, `auto` or its value: docs/fields.md. A `fmha.merge`
-    gets the target. The choice, the loads of its units, each runner-up, and each reason for which candidates were rejected
+    one kernel. Each field of a schedule that may be fixed is an option, `auto` or its value: docs/fields.md. A `fmha.append`
+    or `fmha.merge` gets the target. The choice, the loads of its units, each runner-up, and each reason for which candidates were rejected
     are emitted as remarks of category `fmha-plan`.
 
     Before:
@@ -63,11 +63,11 @@ def ConvertFMHAToTile : Pass<"convert-fmha-to-tile", "::mlir::ModuleOp"> {
     The `gpu.module` is added to the innermost module around the op, which becomes a `gpu.container_module`. Ops of one
     module that compute the same share a kernel: those with equal problems and schedules, including the target, and
     structurally equal score regions, regardless of locations and static extents. An op that has a kernel keeps it, and
-    others may share it, so that the pass is idempotent. The names are `fmha_fwd_kernel` and `fmha_merge_kernel`, followed by
-    `_0`, `_1`, ... if a name is taken, in the order of the ops.
+    others may share it, so that the pass is idempotent. The names are `fmha_fwd_kernel`, `fmha_append_kernel` and
+    `fmha_merge_kernel`, followed by `_0`, `_1`, ... if a name is taken, in the order of the ops.
 
-    A `fmha.merge` becomes a kernel without tiles: an `llvm.func` of plain arithmetic, with one warp per row, whose
-    parameters are those of its launch manifest. If a schedule has `splits`, the kernel of the op writes partial results, and
+    A `fmha.append` or `fmha.merge` becomes a kernel without tiles: an `llvm.func` of plain arithmetic, whose parameters are
+    those of its launch manifest. An append copies 16 bytes per thread, a merge has one warp per row. If a schedule has `splits`, the kernel of the op writes partial results, and
     a second kernel in the same `gpu.module` combines them.
   }];
   let dependentDialects = [
@@ -118,8 +118,8 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
 def VerifyInput : Pass<"fmha-verify-input"> {
   let summary = "Report attention ops on tensors as errors";
   let description = [{
-    Runs first in `fmha-to-gpu`, so that the error comes before any work is done: launches need each `fmha.attention` and
-    `fmha.merge` to be on memrefs. `fmha-program-to-llvm` bufferizes by itself.
+    Runs first in `fmha-to-gpu`, so that the error comes before any work is done: launches need each op with a
+    kernel to be on memrefs. `fmha-program-to-llvm` bufferizes by itself.
 
     Example:
     ```mlir
@@ -132,7 +132,7 @@ def VerifyInput : Pass<"fmha-verify-input"> {
 def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
   let summary = "Replace attention ops that have a kernel with gpu.launch_func";
   let description = [{
-    Every `fmha.attention` and `fmha.merge` on memrefs whose `fmha.kernel` names a `gpu.binary` with a launch manifest
+    Every `fmha.attention`, `fmha.append` and `fmha.merge` on memrefs whose `fmha.kernel` names a `gpu.binary` with a launch manifest
     becomes the launch that the manifest describes: extents and strides come from the memrefs, a `fmha.tensor_map` is
     encoded for each tensor map, and the grid, block, cluster and shared memory are the manifest's. A kernel with splits
     gets a workspace by `gpu.alloc` and a second launch that combines the partial results. If the extents of the grid
@@ -173,7 +173,7 @@ def PlaceBuffers : Pass<"fmha-place-buffers"> {
   let summary = "Copy buffers to and from the device where host and kernel ops meet";
   let description = [{
     Runs before `fmha-launch-kernels`, on programs in host memory. Allocates a device copy (`gpu.alloc`) of each buffer that
-    a `fmha.attention` or `fmha.merge` reads or writes, and inserts a `gpu.memcpy` where one side reads what the other wrote.
+    a `fmha.attention`, `fmha.append` or `fmha.merge` reads or writes, and inserts a `gpu.memcpy` where one side reads what the other wrote.
     Between two writes a buffer is copied at most once in each direction, outside of loops unless both sides use it there.
     Copies on the device are dense. A buffer whose type has strides, such as the function arguments that
     `one-shot-bufferize` creates for tensors, is copied through a dense buffer on the host.
@@ -298,7 +298,7 @@ def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
 def DispatchTargets : Pass<"fmha-dispatch-targets", "::mlir::ModuleOp"> {
   let summary = "Select kernels by compute capability at run time";
   let description = [{
-    Clones each `fmha.attention` and `fmha.merge` on memrefs for each target, into an `scf.index_switch` on the device's
+    Clones each `fmha.attention`, `fmha.append` and `fmha.merge` on memrefs for each target, into an `scf.index_switch` on the device's
     compute capability, so that one program runs on several GPUs. The attribute `fmha.target` sets the target for
     `fmha-plan-schedule`. A schedule is kept only on the clone for its target. On a device with another compute
     capability the program stops with a message.

@@ -14,6 +14,7 @@
 #ifndef FMHA_PIPELINE_COMPILER_H
 #define FMHA_PIPELINE_COMPILER_H
 
+#include "fmha/Kernel/AppendAbi.h"
 #include "fmha/Schedule/Model/Schedule.h"
 
 #include <cstdint>
@@ -118,9 +119,10 @@ struct ScheduleText {
 ScheduleText readSchedule(const std::string &text, const std::string &name,
                           const std::string &target);
 
-/// Compiles the only fmha.attention or fmha.merge of `moduleText`, MLIR text
-/// that messages call `name`. For a merge only `ptx` and `manifest` are set. On
-/// bad input `ok` is false and `diagnostics` has the reasons; it never aborts.
+/// Compiles the only fmha.attention, fmha.append or fmha.merge of `moduleText`,
+/// MLIR text that messages call `name`. For an append or a merge only `ptx` and
+/// `manifest` are set. On bad input `ok` is false and `diagnostics` has the
+/// reasons; it never aborts.
 CompileResult compile(const std::string &moduleText, const std::string &name,
                       const CompileOptions &options);
 
@@ -137,6 +139,10 @@ std::string mergeModule(const MergeSpec &spec);
 /// Compiles one fmha.merge on strided memrefs with dynamic extents. Sets `ptx`
 /// and `manifest` of the result.
 CompileResult compileMerge(const MergeSpec &spec, const std::string &target);
+
+/// Returns a module with one function @append, of one fmha.append on strided
+/// memrefs with dynamic extents, for compile().
+std::string appendModule(const AppendProblem &problem);
 
 /// Parses and verifies `moduleText`, and returns only its problem.
 CompileResult inspect(const std::string &moduleText, const std::string &name);

@@ -9,6 +9,7 @@
 #ifndef FMHA_PIPELINE_MANIFEST_H
 #define FMHA_PIPELINE_MANIFEST_H
 
+#include "fmha/Kernel/AppendAbi.h"
 #include "fmha/Kernel/MergeAbi.h"
 #include "fmha/Pipeline/Compiler.h"
 #include "llvm/ADT/StringRef.h"
@@ -42,6 +43,13 @@ std::string mergeManifest(const MergeProblem &problem,
                           const std::string &id);
 std::string mergeHeading(const MergeProblem &problem,
                          const std::string &target);
+
+/// Return the same for a kernel of fmha.append.
+std::string appendManifest(const AppendProblem &problem,
+                           const std::string &target, const std::string &kernel,
+                           const std::string &id);
+std::string appendHeading(const AppendProblem &problem,
+                          const std::string &target);
 
 } // namespace fmha
 

@@ -23,6 +23,7 @@
 
 namespace fmha::runtime {
 
+using launch::AppendManifest;
 using launch::CaptureElement;
 using launch::CaptureType;
 using launch::GridFactor;
@@ -54,6 +55,7 @@ inline llvm::StringRef stringify(MapDim dim) { return launch::nameOf(dim); }
 /// found.
 llvm::Expected<Manifest> parseManifest(llvm::StringRef text);
 llvm::Expected<MergeManifest> parseMergeManifest(llvm::StringRef text);
+llvm::Expected<AppendManifest> parseAppendManifest(llvm::StringRef text);
 
 /// Returns the grid of output tiles for `values`, as launch::evaluateTiles()
 /// does.

@@ -19,7 +19,9 @@
 using namespace mlir;
 using namespace fmha;
 
-bool fmha::isKernelOp(Operation *op) { return isa<AttentionOp, MergeOp>(op); }
+bool fmha::isKernelOp(Operation *op) {
+  return isa<AttentionOp, AppendOp, MergeOp>(op);
+}
 
 Value fmha::rootOf(Value memref) {
   Value source = viewSource(memref);
@@ -58,8 +60,8 @@ Access &Access::operator|=(const Access &other) {
 }
 
 /// Returns the effects of a kernel on the buffer `root`. A kernel overwrites
-/// its destination completely, except for rows outside all packed sequences and
-/// elements outside a view.
+/// its destination completely, except for rows outside all packed sequences,
+/// caches that it appends to, and elements outside a view.
 static Access deviceAccess(Operation *kernel, OpOperand &use, Value root) {
   Access access;
   auto dps = cast<DestinationStyleOpInterface>(kernel);
@@ -67,8 +69,11 @@ static Access deviceAccess(Operation *kernel, OpOperand &use, Value root) {
   auto attention = dyn_cast<AttentionOp>(kernel);
   access.deviceReads = !isWritten;
   access.deviceWrites = isWritten;
-  access.devicePartly = isWritten && (use.get() != root ||
-                                      (attention && attention.getCuSeqlensQ()));
+  auto append = dyn_cast<AppendOp>(kernel);
+  access.devicePartly =
+      isWritten &&
+      (use.get() != root || (attention && attention.getCuSeqlensQ()) ||
+       (append && use.get() != append.getQueryOut()));
   return access;
 }
 

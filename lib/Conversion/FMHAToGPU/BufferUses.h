@@ -14,8 +14,8 @@
 
 namespace fmha {
 
-/// Returns whether `op` runs on the device, as fmha.attention and fmha.merge
-/// do.
+/// Returns whether `op` runs on the device, as the ops of fmha with a
+/// kernel do.
 bool isKernelOp(mlir::Operation *op);
 
 /// Returns the memref at the end of the chain of views that begins at `memref`.

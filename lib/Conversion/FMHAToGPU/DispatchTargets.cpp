@@ -37,7 +37,7 @@ struct DispatchTargetsPass
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<AttentionOp, MergeOp>(op) && !hasTarget(op))
+      if (isa<AttentionOp, AppendOp, MergeOp>(op) && !hasTarget(op))
         ops.push_back(op);
     });
     if (!ops.empty() && failed(checkTargets(ops.front()->getLoc())))
@@ -54,9 +54,7 @@ private:
 
 /// Returns whether `op` has a target.
 bool hasTarget(Operation *op) {
-  if (auto merge = dyn_cast<MergeOp>(op))
-    return bool(merge.getTarget());
-  return op->hasAttr("fmha.target");
+  return op->hasAttr(isa<AttentionOp>(op) ? "fmha.target" : "target");
 }
 
 /// Returns the compute capability of a target, for example 103 for "sm_103a",
@@ -92,7 +90,7 @@ void setTarget(Operation *op, StringRef target) {
   op->removeAttr("fmha.kernel");
   auto attention = dyn_cast<AttentionOp>(op);
   if (!attention)
-    return cast<MergeOp>(op).setTarget(target);
+    return op->setAttr("target", StringAttr::get(op->getContext(), target));
   ScheduleAttr schedule = attention.getScheduleAttr();
   if (schedule && schedule.getValue().target != target)
     attention.removeScheduleAttr();

@@ -44,6 +44,19 @@ NamedOperands fmha::operandsOf(MergeOp op) {
           {TensorName::Sink, op.getSink()}};
 }
 
+NamedOperands fmha::operandsOf(AppendOp op) {
+  return {{TensorName::KeyNew, op.getKeyNew()},
+          {TensorName::ValueNew, op.getValueNew()},
+          {TensorName::K, op.getKeyCache()},
+          {TensorName::V, op.getValueCache()},
+          {TensorName::KvLens, op.getKvLens()},
+          {TensorName::BlockTables, op.getBlockTables()},
+          {TensorName::RotaryCos, op.getCos()},
+          {TensorName::RotarySin, op.getSin()},
+          {TensorName::Q, op.getQuery()},
+          {TensorName::QOut, op.getQueryOut()}};
+}
+
 namespace {
 
 /// A property that the op and the manifest both have, with its two values.
@@ -133,6 +146,27 @@ LogicalResult fmha::checkAgreement(AttentionOp op,
     if (fact.isStated())
       facts.push_back(
           {fact.name, text(problem.*fact.there), text(manifest.*fact.there)});
+  return checkFacts(op, facts);
+}
+
+LogicalResult fmha::checkAgreement(AppendOp op,
+                                   const runtime::AppendManifest &manifest) {
+  if (failed(checkOperands(op, manifest)))
+    return failure();
+  std::optional<Rotary> rotary = op.getRotary();
+  const Fact facts[] = {
+      {"dtype", text(op.getKeyNew().getType().getElementType()),
+       text(launch::nameOf(manifest.dtype))},
+      {"head_dim", text(uint64_t(op.getHeadDim())),
+       text(uint64_t(manifest.headDim))},
+      {"head_dim_v", text(uint64_t(op.getHeadDimV())),
+       text(uint64_t(manifest.headDimV))},
+      {"page_size", text(uint64_t(op.getPageSize())),
+       text(uint64_t(manifest.pageSize))},
+      {"rotary", rotary ? stringifyRotary(*rotary).str() : "none",
+       manifest.rotary},
+      {"rotary_dim", text(uint64_t(op.getRotaryDim())),
+       text(uint64_t(manifest.rotaryDim))}};
   return checkFacts(op, facts);
 }
 

@@ -20,6 +20,7 @@ using NamedOperands =
     llvm::SmallVector<std::pair<runtime::TensorName, mlir::Value>>;
 NamedOperands operandsOf(AttentionOp op);
 NamedOperands operandsOf(MergeOp op);
+NamedOperands operandsOf(AppendOp op);
 
 /// Emits an error at `op` and fails if the kernel of `manifest` does not
 /// compute it: other tensors, element types, head dims, masks or scale.
@@ -27,6 +28,8 @@ llvm::LogicalResult checkAgreement(AttentionOp op,
                                    const runtime::Manifest &manifest);
 llvm::LogicalResult checkAgreement(MergeOp op,
                                    const runtime::MergeManifest &manifest);
+llvm::LogicalResult checkAgreement(AppendOp op,
+                                   const runtime::AppendManifest &manifest);
 
 } // namespace fmha
 

@@ -41,7 +41,7 @@ struct LaunchKernelsPass
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<AttentionOp, MergeOp>(op))
+      if (isa<AttentionOp, AppendOp, MergeOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)
@@ -91,7 +91,13 @@ public:
       : b(b), op(op), math{b, op->getLoc()}, values(math) {}
 
   void run(AttentionOp attention, const runtime::Manifest &manifest);
-  void run(MergeOp merge, const runtime::MergeManifest &manifest);
+  /// Launches the kernel of an op that has one and no workspace.
+  template <typename OpTy, typename ManifestT>
+  void run(OpTy op, const ManifestT &manifest) {
+    addTensors(operandsOf(op));
+    std::array<Value, 3> grid = values.tiles(manifest);
+    unlessEmpty(grid, [&] { emitLaunch(manifest, grid); });
+  }
 
 private:
   void addTensors(const NamedOperands &operands);
@@ -226,12 +232,6 @@ void Launcher::run(AttentionOp attention, const runtime::Manifest &manifest) {
   });
 }
 
-void Launcher::run(MergeOp merge, const runtime::MergeManifest &manifest) {
-  addTensors(operandsOf(merge));
-  std::array<Value, 3> grid = values.tiles(manifest);
-  unlessEmpty(grid, [&] { emitLaunch(manifest, grid); });
-}
-
 template <typename OpTy, typename ManifestT>
 LogicalResult launchFrom(OpTy op, llvm::Expected<ManifestT> manifest,
                          bool checks) {
@@ -261,6 +261,8 @@ LogicalResult LaunchKernelsPass::launch(Operation *op) {
   bool isChecked = checks == Switch::On;
   if (auto attention = dyn_cast<AttentionOp>(op))
     return launchFrom(attention, runtime::parseManifest(text), isChecked);
+  if (auto append = dyn_cast<AppendOp>(op))
+    return launchFrom(append, runtime::parseAppendManifest(text), isChecked);
   return launchFrom(cast<MergeOp>(op), runtime::parseMergeManifest(text),
                     isChecked);
 }

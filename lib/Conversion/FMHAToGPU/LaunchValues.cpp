@@ -39,9 +39,14 @@ Value LaunchValues::value(RunValue which) {
 
 /// Emits a run-time value. Tensors have the dimensions [batch, length, heads,
 /// dim]. A merge has no q; its extents come from the output, which has the same
-/// ones.
+/// ones, and the batch of an append from key_new.
 Value LaunchValues::compute(RunValue which) {
-  TensorName rows = has(TensorName::Q) ? TensorName::Q : TensorName::O;
+  TensorName rows = has(TensorName::Q)        ? TensorName::Q
+                    : has(TensorName::KeyNew) ? TensorName::KeyNew
+                                              : TensorName::O;
+  auto orNone = [&](TensorName name, unsigned dimension) {
+    return has(name) ? view(name).sizes[dimension] : math.constant(0);
+  };
   switch (which) {
   case RunValue::Batch:
     if (has(TensorName::CuSeqlensQ))
@@ -71,6 +76,14 @@ Value LaunchValues::compute(RunValue which) {
                     math.max(value(RunValue::KvHeads), math.constant(1)));
   case RunValue::Parts:
     return view(TensorName::OParts).sizes[0];
+  case RunValue::NewLen:
+    return view(TensorName::KeyNew).sizes[1];
+  case RunValue::AppendRows:
+    return math.max(value(RunValue::NewLen), orNone(TensorName::Q, 1));
+  case RunValue::AppendHeads:
+    return math.add(value(RunValue::KvHeads), orNone(TensorName::Q, 2));
+  case RunValue::Positions:
+    return view(TensorName::RotaryCos).sizes[0];
   default:
     return stride(runtime::stringify(which));
   }
@@ -86,8 +99,11 @@ Value LaunchValues::stride(StringRef name) {
     if (runtime::stringify(other) != tensor)
       continue;
     bool isPart = tensor.ends_with("_parts");
-    bool isOutput = tensor == "o" || tensor == "o_parts";
-    ArrayRef<StringLiteral> axes = isOutput ? ArrayRef(outputAxes) : rowAxes;
+    if (view.strides.size() == 2)
+      return view.strides[0];
+    bool isNumber = tensor == "lse" || tensor.starts_with("row_") ||
+                    (isPart && tensor != "o_parts");
+    ArrayRef<StringLiteral> axes = isNumber ? ArrayRef(rowAxes) : outputAxes;
     auto place = llvm::find(axes, axis) - axes.begin();
     return view.strides[place - (isPart ? 0 : 1)];
   }

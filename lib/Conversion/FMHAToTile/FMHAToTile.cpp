@@ -10,6 +10,7 @@
 #include "KernelFunction.h"
 #include "MergeKernel.h"
 #include "SharedKernels.h"
+#include "Threads/AppendKernel.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 
@@ -75,6 +76,15 @@ SymbolRefAttr buildKernel(MergeOp op, SymbolTable &symbols) {
   return symbolOf(module, "fmha_merge");
 }
 
+/// fmha.append -> the same.
+SymbolRefAttr buildKernel(AppendOp op, SymbolTable &symbols) {
+  OpBuilder b(op.getContext());
+  auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "fmha_append_kernel");
+  symbols.insert(module);
+  buildAppendKernel(module, op.getLoc(), "fmha_append", appendOf(op));
+  return symbolOf(module, "fmha_append");
+}
+
 SymbolRefAttr buildKernel(AttentionOp op, SymbolTable &symbols) {
   gpu::GPUFuncOp func = makeKernel(op, symbols);
   buildKernel(op, func);
@@ -123,10 +133,13 @@ template <typename OpTy> void KernelMaker::convert(OpTy op) {
 LogicalResult KernelMaker::run() {
   SmallVector<AttentionOp> ops;
   SmallVector<MergeOp> merges;
+  SmallVector<AppendOp> appends;
   // All ops are checked before any is changed.
-  if (failed(collect(ops)) || failed(collect(merges)))
+  if (failed(collect(ops)) || failed(collect(merges)) ||
+      failed(collect(appends)))
     return failure();
   llvm::for_each(merges, [&](MergeOp op) { convert(op); });
+  llvm::for_each(appends, [&](AppendOp op) { convert(op); });
   llvm::for_each(ops, [&](AttentionOp op) { convert(op); });
   return success();
 }

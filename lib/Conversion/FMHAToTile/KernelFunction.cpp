@@ -8,6 +8,7 @@
 
 #include "KernelFunction.h"
 #include "MergeKernel.h"
+#include "Threads/AppendKernel.h"
 #include "fmha/Kernel/KernelAbi.h"
 
 #include "fmha/Schedule/Model/Lists.h"
@@ -117,6 +118,14 @@ LogicalResult fmha::checkKernelOp(MergeOp op) {
   if (auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel"))
     return checkOwnKernel(op, kernel);
   return checkHeadDim(op);
+}
+
+LogicalResult fmha::checkKernelOp(AppendOp op) {
+  if (failed(checkPlace(op)))
+    return failure();
+  if (auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel"))
+    return checkOwnKernel(op, kernel);
+  return checkHeadDims(op);
 }
 
 LogicalResult fmha::checkKernelOp(AttentionOp op) {

@@ -23,6 +23,7 @@ namespace fmha {
 /// that this kernel exists.
 mlir::LogicalResult checkKernelOp(AttentionOp op);
 mlir::LogicalResult checkKernelOp(MergeOp op);
+mlir::LogicalResult checkKernelOp(AppendOp op);
 
 /// Creates gpu.module @fmha_fwd_kernel { gpu.func @fmha_fwd(...) {} }, with the
 /// operands of the ABI, the threads of the schedule, and the problem of the

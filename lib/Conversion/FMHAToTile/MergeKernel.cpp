@@ -15,14 +15,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeKernel.h"
+#include "Threads/ThreadCode.h"
 #include "fmha/Target/Target.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -40,45 +39,21 @@ constexpr int32_t vectorColumns = 4;
 constexpr int32_t partsAtOnce = 8;
 
 /// Emits the arithmetic of the kernel.
-class MergeCode {
+class MergeCode : protected ThreadCode {
 protected:
-  MergeCode(LLVM::LLVMFuncOp func, const MergeProblem &problem)
-      : func(func), parameters(mergeParameters(problem)),
-        b(ImplicitLocOpBuilder::atBlockEnd(func.getLoc(),
-                                           &func.getBody().front())) {}
+  using ThreadCode::ThreadCode;
 
-  Value i32(int32_t value) {
-    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
-  }
   Value f32(double value) {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(float(value)));
-  }
-  Value parameter(const std::string &name) {
-    std::optional<unsigned> n = parameterIndex(parameters, name);
-    return n ? Value(func.getArgument(*n)) : Value();
-  }
-  template <typename OpTy> Value make(Value lhs, Value rhs) {
-    return OpTy::create(b, lhs, rhs);
   }
   VectorType columnsType() {
     return VectorType::get({vectorColumns}, b.getF32Type());
   }
-  Value wide(Value number) {
-    return arith::ExtUIOp::create(b, b.getI64Type(), number);
-  }
   Value isNone(Value max) {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
   }
-  Value select(Value condition, Value yes, Value no) {
-    return arith::SelectOp::create(b, condition, yes, no);
-  }
-  void ifThen(Value condition, function_ref<void()> body);
   Value loop(Value from, Value to, int32_t step, Value init,
              function_ref<Value(Value at, Value sofar)> body);
-  Value elementAt(Value base, Value offset, Type element) {
-    return LLVM::GEPOp::create(b, base.getType(), element, base,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
   Value load(Value address) {
     return LLVM::LoadOp::create(b, b.getF32Type(), address);
   }
@@ -86,9 +61,6 @@ protected:
   Value exp(Value x);
   Value log2(Value x);
 
-  LLVM::LLVMFuncOp func;
-  std::vector<KernelParameter> parameters;
-  ImplicitLocOpBuilder b;
   Value none, zero;
 };
 
@@ -96,7 +68,7 @@ protected:
 class MergeBuilder : MergeCode {
 public:
   MergeBuilder(LLVM::LLVMFuncOp func, const MergeProblem &problem)
-      : MergeCode(func, problem), problem(problem),
+      : MergeCode(func, mergeParameters(problem)), problem(problem),
         rowsPerCta(mergeRowsPerCta(problem.headDim)) {}
   void build();
 
@@ -139,13 +111,6 @@ private:
   Value maxima, sums, top, shift, total, sink;
 };
 
-void MergeCode::ifThen(Value condition, function_ref<void()> body) {
-  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
-}
-
 Value MergeCode::loop(Value from, Value to, int32_t step, Value init,
                       function_ref<Value(Value, Value)> body) {
   auto loop = scf::ForOp::create(b, from, to, i32(step), init);
@@ -171,14 +136,7 @@ Value MergeBuilder::overLanes(Value init, function_ref<Value(Value)> body) {
 }
 
 Value MergeBuilder::rowOf(const std::string &tensor, Type element) {
-  Value offset;
-  const std::pair<const char *, Value> places[] = {
-      {"_stride_batch", batch}, {"_stride_row", row}, {"_stride_head", head}};
-  for (auto [stride, place] : places) {
-    Value term = make<arith::MulIOp>(wide(place), parameter(tensor + stride));
-    offset = offset ? make<arith::AddIOp>(offset, term) : term;
-  }
-  return elementAt(parameter(tensor), offset, element);
+  return rowAt(tensor, element, batch, row, head);
 }
 
 Value MergeBuilder::ofPart(const std::string &tensor, Value row, Value part) {
@@ -402,34 +360,15 @@ void MergeBuilder::build() {
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
-Type typeOf(KernelParameter::Kind kind, MLIRContext *ctx) {
-  switch (kind) {
-  case KernelParameter::Kind::U32:
-    return IntegerType::get(ctx, 32);
-  case KernelParameter::Kind::U64:
-    return IntegerType::get(ctx, 64);
-  case KernelParameter::Kind::TensorMap:
-  case KernelParameter::Kind::Pointer:
-    return LLVM::LLVMPointerType::get(ctx, 1);
-  }
-  llvm_unreachable("every kind is listed");
-}
-
 } // namespace
 
 LLVM::LLVMFuncOp fmha::buildMergeKernel(gpu::GPUModuleOp module,
                                         Location location, StringRef name,
                                         const MergeProblem &problem) {
   MLIRContext *ctx = module.getContext();
-  SmallVector<Type> types;
-  for (const KernelParameter &parameter : mergeParameters(problem))
-    types.push_back(typeOf(parameter.kind, ctx));
-  OpBuilder b = OpBuilder::atBlockEnd(&module.getBodyRegion().front());
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(ctx), types);
-  auto func = LLVM::LLVMFuncOp::create(b, location, name, type);
-  func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                b.getDenseI32ArrayAttr({int32_t(mergeThreads), 1, 1}));
+  Builder b(ctx);
+  LLVM::LLVMFuncOp func = makeThreadKernel(
+      module, location, name, mergeParameters(problem), mergeThreads);
   // Without a limit ptxas 13.0 uses 32 registers, and so moves most loads after
   // the arithmetic on others. With more than 64 an SM has fewer rows at a time
   // (measured on an H200 with 40, 56, 64, 80 and 128); with 56 kernels with
@@ -441,7 +380,6 @@ LLVM::LLVMFuncOp fmha::buildMergeKernel(gpu::GPUModuleOp module,
   // The same as in the kernels of the splits.
   func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
       {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
-  func.addEntryBlock(b);
   MergeBuilder(func, problem).build();
   return func;
 }

@@ -44,10 +44,12 @@ struct PlanSchedulePass
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    getOperation().walk([&](MergeOp op) {
+    auto setTarget = [&](auto op) {
       if (!op.getTarget())
         op.setTarget(StringRef(target));
-    });
+    };
+    getOperation().walk([&](MergeOp op) { setTarget(op); });
+    getOperation().walk([&](AppendOp op) { setTarget(op); });
   }
 
 private:

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedKernels.h"
+#include "fmha/Conversion/AppendProblem.h"
 #include "fmha/Conversion/MergeProblem.h"
 
 #include "mlir/IR/Builders.h"
@@ -24,10 +25,19 @@ static Attribute keyOf(AttentionOp op) {
   return b.getArrayAttr(parts);
 }
 
-static Attribute keyOf(MergeOp op) {
+template <typename OpTy>
+static Attribute keyOf(OpTy op, DictionaryAttr problem) {
   Builder b(op.getContext());
-  return b.getArrayAttr({describeMerge(mergeOf(op), op.getContext()),
+  return b.getArrayAttr({op->getName().getIdentifier(), problem,
                          b.getStringAttr(op.getTarget().value_or(""))});
+}
+
+static Attribute keyOf(MergeOp op) {
+  return keyOf(op, describeMerge(mergeOf(op), op.getContext()));
+}
+
+static Attribute keyOf(AppendOp op) {
+  return keyOf(op, describeAppend(appendOf(op), op.getContext()));
 }
 
 namespace {
@@ -111,10 +121,17 @@ SymbolRefAttr SharedKernels::find(AttentionOp op) {
 }
 
 SymbolRefAttr SharedKernels::find(MergeOp op) {
-  MergeOp other = merges.lookup(keyOf(op));
+  Operation *other = others.lookup(keyOf(op));
+  return other ? kernelOf(other) : SymbolRefAttr();
+}
+
+SymbolRefAttr SharedKernels::find(AppendOp op) {
+  Operation *other = others.lookup(keyOf(op));
   return other ? kernelOf(other) : SymbolRefAttr();
 }
 
 void SharedKernels::add(AttentionOp op) { attentions[keyOf(op)].push_back(op); }
 
-void SharedKernels::add(MergeOp op) { merges.try_emplace(keyOf(op), op); }
+void SharedKernels::add(MergeOp op) { others.try_emplace(keyOf(op), op); }
+
+void SharedKernels::add(AppendOp op) { others.try_emplace(keyOf(op), op); }

@@ -22,14 +22,17 @@ public:
   /// Returns the kernel of an op that computes the same; null if there is none.
   mlir::SymbolRefAttr find(AttentionOp op);
   mlir::SymbolRefAttr find(MergeOp op);
+  mlir::SymbolRefAttr find(AppendOp op);
   /// Registers the kernel of `op` for later ops.
   void add(AttentionOp op);
   void add(MergeOp op);
+  void add(AppendOp op);
 
 private:
   /// Keyed by everything of an op except its region.
   llvm::DenseMap<mlir::Attribute, llvm::SmallVector<AttentionOp, 1>> attentions;
-  llvm::DenseMap<mlir::Attribute, MergeOp> merges;
+  /// Those of ops without regions.
+  llvm::DenseMap<mlir::Attribute, mlir::Operation *> others;
 };
 
 /// Returns whether two score regions compute the same function of scores,

@@ -101,7 +101,8 @@ private:
   FailureOr<bool> isOurs() {
     FunctionOpInterface own, foreign;
     for (auto func : getOperation().getOps<FunctionOpInterface>())
-      if (fmha::tile::isTiledKernel(func) || func->hasAttr("fmha.merge")) {
+      if (fmha::tile::isTiledKernel(func) || func->hasAttr("fmha.merge") ||
+          func->hasAttr("fmha.append")) {
         if (!isa<LLVM::LLVMFuncOp>(func))
           return func.emitError()
                  << "convert-kernel-to-llvm expects kernels as llvm.func, got "

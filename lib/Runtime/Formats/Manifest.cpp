@@ -32,6 +32,11 @@ llvm::Expected<MergeManifest> parseMergeManifest(llvm::StringRef text) {
   return expected(launch::parseMergeManifest(text, problem), problem);
 }
 
+llvm::Expected<AppendManifest> parseAppendManifest(llvm::StringRef text) {
+  std::string problem;
+  return expected(launch::parseAppendManifest(text, problem), problem);
+}
+
 llvm::Expected<launch::Grid> evaluateTiles(const KernelLaunch &launch,
                                            const RunValues &values) {
   launch::Grid grid;

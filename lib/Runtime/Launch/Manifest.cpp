@@ -19,6 +19,7 @@ using Words = std::string_view[3];
 constexpr uint32_t maxCaptureRank = 8;
 constexpr Words maskNames = {"none", "causal", "causal-top-left"};
 constexpr Words schedulerNames = {"single", "static", "dynamic"};
+constexpr Words rotaryNames = {"none", "half", "interleaved"};
 constexpr Words placementNames = {"tmem", "smem", "registers"};
 
 GridFactor readFactor(JsonNode node) {
@@ -318,6 +319,34 @@ template <> Fields<MergeManifest> fieldsOf() {
   return all;
 }
 
+template <> Fields<AppendManifest> fieldsOf() {
+  using M = AppendManifest;
+  auto readElements = [](JsonNode node, M &m) {
+    m.dtype = ElementType(node.choose(namesOf<ElementType>().first(2)));
+    m.outDtype = m.dtype;
+  };
+  auto readMark = [](JsonNode node, M &) {
+    if (!node.boolean())
+      node.fail("true", "false");
+  };
+  Fields<M> all = {
+      {"schema_version", true,
+       [](JsonNode node, M &) { node.unsignedInteger(1, 1); }},
+      {"append", true, readMark},
+      {"target", true, readText<M, &M::target>},
+      {"id", false, readText<M, &M::id>},
+      {"dtype", true, readElements},
+      {"head_dim", true, readNumber<M, &M::headDim, 1, 1 << 16>},
+      {"head_dim_v", true, readNumber<M, &M::headDimV, 1, 1 << 16>},
+      {"page_size", false, readNumber<M, &M::pageSize, 1, 256>},
+      {"rotary", false, readWord<M, &M::rotary, rotaryNames>},
+      {"rotary_dim", false, readNumber<M, &M::rotaryDim, 2, 1 << 16>},
+      {"query", false, [](JsonNode node, M &m) { m.query = node.boolean(); }}};
+  Fields<M> launch = launchFields<M>();
+  all.insert(all.end(), launch.begin(), launch.end());
+  return all;
+}
+
 template <typename M>
 void readFields(JsonNode root, const Fields<M> &fields, M &manifest) {
   std::vector<std::string_view> names;
@@ -345,6 +374,7 @@ void readSplit(JsonNode root, Manifest &manifest) {
              manifest.combine.emplace());
 }
 void readSplit(JsonNode, MergeManifest &) {}
+void readSplit(JsonNode, AppendManifest &) {}
 
 /// Checks that paged caches have block tables and a page size that is a power
 /// of two.
@@ -357,6 +387,15 @@ void checkPages(JsonNode root, const Manifest &manifest) {
             isPower ? "one of them" : std::to_string(manifest.pageSize));
 }
 void checkPages(JsonNode, const MergeManifest &) {}
+void checkPages(JsonNode root, const AppendManifest &manifest) {
+  if (manifest.pageSize & (manifest.pageSize - 1))
+    root.fail("page_size to be a power of two",
+              std::to_string(manifest.pageSize));
+  bool isRotated = manifest.rotary != "none";
+  if (isRotated != (manifest.rotaryDim != 0) || (manifest.query && !isRotated))
+    root.fail("rotary and rotary_dim, and query only with them",
+              "one without the other");
+}
 
 template <typename M>
 std::optional<M> parse(std::string_view text, std::string &problem) {
@@ -420,6 +459,27 @@ bool MergeManifest::has(TensorName name) const {
   return isPart || KernelManifest::has(name);
 }
 
+bool AppendManifest::has(TensorName name) const {
+  switch (name) {
+  case TensorName::KeyNew:
+  case TensorName::ValueNew:
+  case TensorName::K:
+  case TensorName::V:
+  case TensorName::KvLens:
+    return true;
+  case TensorName::BlockTables:
+    return pageSize != 0;
+  case TensorName::RotaryCos:
+  case TensorName::RotarySin:
+    return rotaryDim != 0;
+  case TensorName::Q:
+  case TensorName::QOut:
+    return query;
+  default:
+    return false;
+  }
+}
+
 int64_t Manifest::maxLength() const {
   bool bounded = windowLeft || windowRight || source2;
   return bounded ? maxWindowedLength : launch::maxLength;
@@ -433,6 +493,11 @@ std::optional<Manifest> parseManifest(std::string_view text,
 std::optional<MergeManifest> parseMergeManifest(std::string_view text,
                                                 std::string &problem) {
   return parse<MergeManifest>(text, problem);
+}
+
+std::optional<AppendManifest> parseAppendManifest(std::string_view text,
+                                                  std::string &problem) {
+  return parse<AppendManifest>(text, problem);
 }
 
 bool KernelLaunch::takes(RunValue value) const {

@@ -397,6 +397,44 @@ TEST(Manifest, MergesNameTheMissingMember) {
   }
 }
 
+TEST(Manifest, AppendsAreReadByThemselves) {
+  auto read = [](llvm::StringRef members) {
+    llvm::json::Value all = llvm::cantFail(llvm::json::parse(R"({
+      "schema_version": 1, "append": true, "kernel": "fmha_append",
+      "target": "sm_90a", "dtype": "f16", "head_dim": 64, "head_dim_v": 32,
+      "grid": {"x": ["append_rows"], "y": ["append_heads"], "z": []},
+      "block": [128, 1, 1], "parameters": []})"));
+    llvm::json::Value others = llvm::cantFail(llvm::json::parse(members));
+    for (auto &member : *others.getAsObject())
+      (*all.getAsObject())[member.first] = member.second;
+    return parseAppendManifest(llvm::formatv("{0}", all).str());
+  };
+  auto plain = read("{}");
+  ASSERT_TRUE(bool(plain)) << llvm::toString(plain.takeError());
+  EXPECT_EQ(plain->headDimV, 32u);
+  EXPECT_TRUE(plain->has(TensorName::KvLens));
+  EXPECT_FALSE(plain->has(TensorName::BlockTables));
+  EXPECT_FALSE(plain->has(TensorName::O));
+  auto rotary = read(R"({"page_size": 16, "rotary": "half", "rotary_dim": 32,
+                         "query": true})");
+  ASSERT_TRUE(bool(rotary)) << llvm::toString(rotary.takeError());
+  for (TensorName name :
+       {TensorName::RotaryCos, TensorName::QOut, TensorName::BlockTables})
+    EXPECT_TRUE(rotary->has(name));
+  const std::pair<const char *, const char *> wrong[] = {
+      {R"({"append": false})", "expected true"},
+      {R"({"dtype": "f32"})", "f16"},
+      {R"({"page_size": 12})", "a power of two"},
+      {R"({"rotary": "half"})", "rotary_dim"},
+      {R"({"query": true})", "query only with them"},
+      {R"({"mask": "none"})", "got 'mask'"}};
+  for (auto [members, text] : wrong) {
+    auto manifest = read(members);
+    ASSERT_FALSE(bool(manifest)) << members;
+    EXPECT_THAT(llvm::toString(manifest.takeError()), HasSubstr(text));
+  }
+}
+
 TEST(Manifest, GridsBeyondTheHardwareAreRefused) {
   Manifest manifest;
   manifest.grid[0] = {{RunValue::QLen, 1}, {RunValue::QHeads, 1}};

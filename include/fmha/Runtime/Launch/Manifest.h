@@ -77,7 +77,7 @@ struct KernelLaunch {
   bool takes(RunValue value) const;
 };
 
-/// The common part of the manifests of attention and of fmha.merge.
+/// The common part of the manifests of all ops.
 struct KernelManifest : KernelLaunch, schedule::Facts {
   std::string target;
   /// The id in the heading of the PTX, which its text determines, or empty.
@@ -146,6 +146,21 @@ struct MergeManifest : KernelManifest {
   bool has(TensorName name) const;
 };
 
+/// The manifest of a kernel of fmha.append.
+struct AppendManifest : KernelManifest {
+  ElementType dtype = ElementType::BF16;
+  uint32_t headDim = 0, headDimV = 0;
+  /// Number of keys per page if the caches have pages, otherwise 0.
+  uint32_t pageSize = 0;
+  /// "none", "half" or "interleaved", and the number of columns that rotate.
+  std::string rotary = "none";
+  uint32_t rotaryDim = 0;
+  /// Whether queries are rotated as well.
+  bool query = false;
+
+  bool has(TensorName name) const;
+};
+
 /// Parses the JSON `text`. Returns nullopt for unknown, missing and ill-typed
 /// fields, with a sentence in `problem` that has the JSON path, what was
 /// expected and what was found.
@@ -153,6 +168,8 @@ std::optional<Manifest> parseManifest(std::string_view text,
                                       std::string &problem);
 std::optional<MergeManifest> parseMergeManifest(std::string_view text,
                                                 std::string &problem);
+std::optional<AppendManifest> parseAppendManifest(std::string_view text,
+                                                  std::string &problem);
 
 } // namespace fmha::launch
 

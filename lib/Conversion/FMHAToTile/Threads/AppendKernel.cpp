@@ -1,0 +1,386 @@
+//===- AppendKernel.cpp - The kernel of fmha.append -----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain threads, since memory is the bound: each copies 8 columns of a row, 16
+// bytes at once if both addresses are aligned, else elements. Rotated columns
+// are computed from the row of key_new or q, so that no thread waits for
+// another. Products and sums are not contracted: the bits are those of
+// fmha-decompose-to-linalg.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AppendKernel.h"
+#include "ThreadCode.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fmha;
+using Predicate = arith::CmpIPredicate;
+
+namespace {
+
+constexpr int32_t columns = appendColumns;
+
+/// The elements of a row that a thread copies.
+struct Piece {
+  /// Addresses of the first elements of the rows.
+  Value from, to;
+  /// Number of the first column.
+  Value column;
+  /// Position of the token, for pieces that rotate; else null.
+  Value position;
+};
+
+/// Emits copies of pieces, with rotation.
+class PieceCode : protected ThreadCode {
+protected:
+  PieceCode(LLVM::LLVMFuncOp func, const AppendProblem &problem)
+      : ThreadCode(func, appendParameters(problem)), problem(problem),
+        element(problem.dtype == "f16" ? Type(b.getF16Type())
+                                       : Type(b.getBF16Type())),
+        vectorType(VectorType::get({columns}, element)) {}
+
+  void copy(const Piece &piece);
+
+private:
+  bool isHalf() const { return problem.rotary == "half"; }
+  int32_t pairs() const { return int32_t(problem.rotaryDim / 2); }
+  Value isAligned(const Piece &piece);
+  Value addressOf(Value row, Value column) {
+    return elementAt(row, wide(column), element);
+  }
+  Value load(Value row, Value column, bool isAligned);
+  Value loadElement(Value row, Value column) {
+    return LLVM::LoadOp::create(b, element, addressOf(row, column));
+  }
+  void store(Value vector, const Piece &piece, bool isAligned);
+
+  Value rotated(Value vector, const Piece &piece, bool isAligned);
+  Value partners(Value vector, const Piece &piece, bool isAligned);
+  Value turned(Value own, Value other, const Piece &piece, int32_t n);
+  Value angle(const std::string &table, Value position, Value pair);
+  Value elementOf(Value vector, int32_t n) {
+    return vector::ExtractOp::create(b, vector, int64_t(n));
+  }
+  Value isFirstOfPair(Value column, int32_t n);
+
+protected:
+  const AppendProblem &problem;
+  Type element;
+  VectorType vectorType;
+};
+
+/// Builds the kernel: the place of each thread's pieces, then the copies.
+class AppendBuilder : PieceCode {
+public:
+  AppendBuilder(LLVM::LLVMFuncOp func, const AppendProblem &problem)
+      : PieceCode(func, problem) {}
+  void build();
+
+private:
+  void buildUnit(Value unit);
+  void buildKeysAndValues(Value head, Value piece);
+  void buildQueries(Value head, Value piece);
+  void toCache(Value head, Value piece, Value position);
+  void toRow(Value head, Value piece, Value block, Value row, Value position);
+  Value positionOf(Value length);
+
+  Value token, batch, firstHead, keys;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Returns whether both pieces begin at multiples of 16 bytes.
+Value PieceCode::isAligned(const Piece &piece) {
+  auto number = [&](Value address) -> Value {
+    return LLVM::PtrToIntOp::create(b, b.getI64Type(), address);
+  };
+  auto i64 = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+  };
+  // Columns of pieces are multiples of 16 bytes.
+  Value both = make<arith::OrIOp>(number(piece.from), number(piece.to));
+  constexpr int64_t mask = 15;
+  return compare(Predicate::eq, make<arith::AndIOp>(both, i64(mask)), i64(0));
+}
+
+Value PieceCode::load(Value row, Value column, bool isAligned) {
+  if (isAligned)
+    return LLVM::LoadOp::create(b, vectorType, addressOf(row, column),
+                                /*alignment=*/16);
+  SmallVector<Value> elements;
+  for (int32_t n = 0; n < columns; ++n)
+    elements.push_back(loadElement(row, make<arith::AddIOp>(column, i32(n))));
+  return vector::FromElementsOp::create(b, vectorType, elements);
+}
+
+void PieceCode::store(Value vector, const Piece &piece, bool isAligned) {
+  if (isAligned) {
+    LLVM::StoreOp::create(b, vector, addressOf(piece.to, piece.column),
+                          /*alignment=*/16);
+    return;
+  }
+  for (int32_t n = 0; n < columns; ++n)
+    LLVM::StoreOp::create(
+        b, elementOf(vector, n),
+        addressOf(piece.to, make<arith::AddIOp>(piece.column, i32(n))));
+}
+
+void PieceCode::copy(const Piece &piece) {
+  auto body = [&](bool isAligned) {
+    Value vector = load(piece.from, piece.column, isAligned);
+    if (piece.position)
+      vector = rotated(vector, piece, isAligned);
+    store(vector, piece, isAligned);
+  };
+  ifElse(isAligned(piece), [&] { body(true); }, [&] { body(false); });
+}
+
+//===----------------------------------------------------------------------===//
+// Rotation
+//===----------------------------------------------------------------------===//
+
+/// Returns `vector` with its rotated columns replaced. Columns after the
+/// rotated ones, and rows without a position, stay.
+Value PieceCode::rotated(Value vector, const Piece &piece, bool isAligned) {
+  int32_t dim = int32_t(problem.rotaryDim);
+  Value isRotated =
+      make<arith::AndIOp>(compare(Predicate::slt, piece.column, i32(dim)),
+                          compare(Predicate::sge, piece.position, i32(0)));
+  auto branch = scf::IfOp::create(b, TypeRange(vectorType), isRotated, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value others = partners(vector, piece, isAligned);
+  SmallVector<Value> elements;
+  for (int32_t n = 0; n < columns; ++n) {
+    Value own = elementOf(vector, n);
+    Value turn = turned(own, elementOf(others, n), piece, n);
+    if (dim % columns) {
+      Value column = make<arith::AddIOp>(piece.column, i32(n));
+      turn = select(compare(Predicate::slt, column, i32(dim)), turn, own);
+    }
+    elements.push_back(turn);
+  }
+  scf::YieldOp::create(
+      b, vector::FromElementsOp::create(b, vectorType, elements).getResult());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, vector);
+  return branch.getResult(0);
+}
+
+/// Returns whether column `column` + n is the first of its pair.
+Value PieceCode::isFirstOfPair(Value column, int32_t n) {
+  if (!isHalf())
+    return arith::ConstantOp::create(b, b.getBoolAttr(n % 2 == 0));
+  // All columns of a piece are the first or none is, if pairs allow.
+  Value at = pairs() % columns ? make<arith::AddIOp>(column, i32(n)) : column;
+  return compare(Predicate::slt, at, i32(pairs()));
+}
+
+/// Returns the other columns of the pairs of `vector`; any for columns that do
+/// not rotate.
+Value PieceCode::partners(Value vector, const Piece &piece, bool isAligned) {
+  if (!isHalf())
+    return vector::ShuffleOp::create(b, vector, vector,
+                                     ArrayRef<int64_t>{1, 0, 3, 2, 5, 4, 7, 6});
+  auto other = [&](Value column) -> Value {
+    return select(compare(Predicate::slt, column, i32(pairs())),
+                  make<arith::AddIOp>(column, i32(pairs())),
+                  make<arith::SubIOp>(column, i32(pairs())));
+  };
+  if (pairs() % columns == 0)
+    return load(piece.from, other(piece.column), isAligned);
+  SmallVector<Value> elements;
+  for (int32_t n = 0; n < columns; ++n)
+    elements.push_back(loadElement(
+        piece.from, other(make<arith::AddIOp>(piece.column, i32(n)))));
+  return vector::FromElementsOp::create(b, vectorType, elements);
+}
+
+/// Returns an element of a table of angles, the last row for positions after
+/// it.
+Value PieceCode::angle(const std::string &table, Value position, Value pair) {
+  Value last = make<arith::SubIOp>(parameter("positions"), i32(1));
+  Value row = make<arith::MinSIOp>(position, last);
+  Value offset =
+      make<arith::MulIOp>(wide(row), parameter(table + "_stride_row"));
+  offset = make<arith::AddIOp>(offset, wide(pair));
+  return LLVM::LoadOp::create(
+      b, b.getF32Type(), elementAt(parameter(table), offset, b.getF32Type()));
+}
+
+/// Returns own * cos - other * sin for the first element of a pair, own * cos +
+/// other * sin for the second.
+Value PieceCode::turned(Value own, Value other, const Piece &piece, int32_t n) {
+  Value column = make<arith::AddIOp>(piece.column, i32(n));
+  Value isFirst = isFirstOfPair(piece.column, n);
+  Value pair = isHalf()
+                   ? select(compare(Predicate::slt, column, i32(pairs())),
+                            column, make<arith::SubIOp>(column, i32(pairs())))
+                   : make<arith::DivUIOp>(column, i32(2));
+  // Columns that do not rotate read an angle that exists.
+  if (problem.rotaryDim % columns)
+    pair = make<arith::MinSIOp>(pair, i32(pairs() - 1));
+  auto product = [&](Value narrow, const std::string &table) -> Value {
+    Value wide = arith::ExtFOp::create(b, b.getF32Type(), narrow);
+    return make<arith::MulFOp>(wide, angle(table, piece.position, pair));
+  };
+  Value kept = product(own, "rotary_cos");
+  Value mixed = product(other, "rotary_sin");
+  Value sum = select(isFirst, make<arith::SubFOp>(kept, mixed),
+                     make<arith::AddFOp>(kept, mixed));
+  return arith::TruncFOp::create(b, element, sum);
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// Returns the position of the token in the last `length` of its sequence.
+Value AppendBuilder::positionOf(Value length) {
+  return make<arith::AddIOp>(make<arith::SubIOp>(keys, length), token);
+}
+
+void AppendBuilder::toRow(Value head, Value piece, Value block, Value row,
+                          Value position) {
+  auto copyOf = [&](const char *from, const char *to, Value number,
+                    Value position) {
+    copy({rowAt(from, element, batch, token, head),
+          rowAt(to, element, block, row, head),
+          make<arith::MulIOp>(number, i32(columns)), position});
+  };
+  Value ofKey = i32(int32_t(problem.headDim) / columns);
+  ifElse(
+      compare(Predicate::slt, piece, ofKey),
+      [&] {
+        copyOf("key_new", "k", piece, problem.hasRotary() ? position : Value());
+      },
+      [&] {
+        copyOf("value_new", "v", make<arith::SubIOp>(piece, ofKey), Value());
+      });
+}
+
+/// Copies to the row of the cache that has `position`, if its page exists.
+void AppendBuilder::toCache(Value head, Value piece, Value position) {
+  if (!problem.pageSize)
+    return toRow(head, piece, batch, position, position);
+  Value size = i32(int32_t(problem.pageSize));
+  Value entry = make<arith::AddIOp>(
+      make<arith::MulIOp>(wide(batch), wide(parameter("max_pages"))),
+      wide(make<arith::DivUIOp>(position, size)));
+  Value page = LLVM::LoadOp::create(
+      b, b.getI32Type(),
+      elementAt(parameter("block_tables"), entry, b.getI32Type()));
+  ifThen(compare(Predicate::ult, page, parameter("pages")), [&] {
+    toRow(head, piece, page, make<arith::RemUIOp>(position, size), position);
+  });
+}
+
+void AppendBuilder::buildKeysAndValues(Value head, Value piece) {
+  Value position = positionOf(parameter("new_len"));
+  // An unsigned comparison: a negative position does not exist.
+  Value exists = make<arith::AndIOp>(
+      compare(Predicate::slt, token, parameter("new_len")),
+      compare(Predicate::ult, position, parameter("kv_len")));
+  ifThen(exists, [&] { toCache(head, piece, position); });
+}
+
+void AppendBuilder::buildQueries(Value head, Value piece) {
+  Value exists =
+      make<arith::AndIOp>(compare(Predicate::slt, head, parameter("q_heads")),
+                          compare(Predicate::slt, token, parameter("q_len")));
+  exists = make<arith::AndIOp>(
+      exists,
+      compare(Predicate::slt, piece, i32(int32_t(problem.headDim) / columns)));
+  ifThen(exists, [&] {
+    copy({rowAt("q", element, batch, token, head),
+          rowAt("q_out", element, batch, token, head),
+          make<arith::MulIOp>(piece, i32(columns)),
+          positionOf(parameter("q_len"))});
+  });
+}
+
+void AppendBuilder::buildUnit(Value unit) {
+  Value pieces = i32(int32_t(appendPieces(problem)));
+  Value piece = make<arith::RemUIOp>(unit, pieces);
+  Value head =
+      make<arith::AddIOp>(firstHead, make<arith::DivUIOp>(unit, pieces));
+  Value kvHeads = parameter("kv_heads");
+  Value isKey = compare(Predicate::slt, head, kvHeads);
+  auto keysAndValues = [&] { buildKeysAndValues(head, piece); };
+  if (!problem.query)
+    return ifThen(isKey, keysAndValues);
+  ifElse(isKey, keysAndValues,
+         [&] { buildQueries(make<arith::SubIOp>(head, kvHeads), piece); });
+}
+
+void AppendBuilder::build() {
+  int32_t heads = int32_t(appendHeadsPerCta(problem));
+  int32_t units = heads * int32_t(appendPieces(problem));
+  Value x = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  Value y = NVVM::BlockIdYOp::create(b, b.getI32Type());
+  Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  Value rows = parameter("append_rows");
+  token = make<arith::RemUIOp>(x, rows);
+  batch = make<arith::DivUIOp>(x, rows);
+  firstHead = make<arith::MulIOp>(y, i32(heads));
+  keys = LLVM::LoadOp::create(
+      b, b.getI32Type(),
+      elementAt(parameter("kv_lens"), wide(batch), b.getI32Type()));
+  if (units <= int32_t(appendThreads)) {
+    ifThen(compare(Predicate::slt, thread, i32(units)),
+           [&] { buildUnit(thread); });
+  } else {
+    auto loop =
+        scf::ForOp::create(b, thread, i32(units), i32(int32_t(appendThreads)));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    buildUnit(loop.getInductionVar());
+  }
+  LLVM::ReturnOp::create(b, ValueRange());
+}
+
+LLVM::LLVMFuncOp fmha::buildAppendKernel(gpu::GPUModuleOp module,
+                                         Location location, StringRef name,
+                                         const AppendProblem &problem) {
+  LLVM::LLVMFuncOp func = makeThreadKernel(
+      module, location, name, appendParameters(problem), appendThreads);
+  func->setAttr("fmha.append", describeAppend(problem, module.getContext()));
+  AppendBuilder(func, problem).build();
+  return func;
+}
+
+LogicalResult fmha::checkHeadDims(AppendOp op) {
+  for (unsigned dim : {op.getHeadDim(), op.getHeadDimV()})
+    if (dim % appendColumns)
+      return op.emitError() << "expected head dims that are multiples of "
+                            << appendColumns << " to make a kernel for, got "
+                            << dim << "; fmha-decompose-to-linalg takes any";
+  return success();
+}
+
+AppendProblem fmha::appendOf(AppendOp op) {
+  AppendProblem problem;
+  problem.dtype =
+      op.getKeyNew().getType().getElementType().isF16() ? "f16" : "bf16";
+  problem.headDim = op.getHeadDim();
+  problem.headDimV = op.getHeadDimV();
+  problem.pageSize = op.getPageSize();
+  if (op.getRotary())
+    problem.rotary = stringifyRotary(*op.getRotary()).str();
+  problem.rotaryDim = op.getRotaryDim();
+  problem.query = bool(op.getQuery());
+  return problem;
+}
