@@ -67,11 +67,12 @@ typedef struct FmhaDiagnostic {
   const char *message;
 } FmhaDiagnostic;
 
-/* Compiles the only fmha.attention or fmha.merge of the MLIR module `text`, or,
-   if `text` is NULL, the problem that the options describe. A merge has no
-   schedule, so it has no report and takes no options of the schedule. Returns 0
-   and a result that is ok, or 1 and a result whose diagnostics describe the
-   error. Sets `*result` in both cases. If `result` is NULL, returns 1. */
+/* Compiles the only fmha.attention, fmha.append or fmha.merge of the MLIR
+   module `text`, or, if `text` is NULL, the problem that the options describe.
+   An append or a merge has no schedule, so it has no report and takes no
+   options of the schedule. Returns 0 and a result that is ok, or 1 and a result
+   whose diagnostics describe the error. Sets `*result` in both cases. If
+   `result` is NULL, returns 1. */
 int fmhaCompile(const char *text, const char *options_json,
                 FmhaResult **result);
 /* Frees a result and everything that its accessors returned. */

@@ -75,7 +75,8 @@ typedef enum {
 /* Loads `image`, PTX text or a cubin of `bytes` bytes, into the current
  * context; if there is none, the primary context of device 0 becomes the
  * current one. `manifest_json` is the text that `fmha-compile --emit=manifest`
- * or fmhaCompile() produces for the same kernel, of attention or fmha.merge. */
+ * or fmhaCompile() produces for the same kernel, of attention, fmha.append or
+ * fmha.merge. */
 FMHA_EXPORT FmhaStatus fmhaModuleLoad(const void *image, size_t bytes,
                                       const char *manifest_json,
                                       FmhaModule *module);
@@ -91,7 +92,7 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *
  *   q, k, v, o, lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
  *   sink, o_parts, max_parts, sum_parts, k2, v2, source2_lens, block_tables,
- *   capture0, capture1, ...
+ *   key_new, value_new, rotary_cos, rotary_sin, q_out, capture0, capture1, ...
  *
  * o_parts, max_parts and sum_parts are inputs of fmha.merge; a kernel with splits
  * has them in its workspace instead. The shapes are as follows, with any strides
@@ -115,8 +116,18 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *   max_parts, sum_parts   float32 [parts, batch, q_heads, q_len]
  *   captureN               as the op's score region reads it
  *
+ * A kernel of fmha.append takes its tensors with any strides that keep the last
+ * dimension contiguous, aligned to their elements. It writes to k, v and q_out:
+ *
+ *   q, q_out               [batch, q_len, q_heads, dim]
+ *   k, v                   [batch, length, kv_heads, dim];
+ *                          [pages, page_size, kv_heads, dim] if it has block_tables
+ *   key_new, value_new     [batch, n, kv_heads, dim]
+ *   rotary_cos, rotary_sin float32 [positions, rotary_dim / 2]
+ *
  * Varlen metadata is in device memory, so its entries are not checked:
- * invalid ones give wrong results but never out-of-bounds accesses. */
+ * invalid ones give wrong results but never out-of-bounds accesses. An append
+ * leaves out tokens whose position or page does not exist. */
 /* clang-format on */
 FMHA_EXPORT size_t fmhaTensorCount(FmhaModule module);
 FMHA_EXPORT const char *fmhaTensorName(FmhaModule module, size_t i);

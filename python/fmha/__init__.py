@@ -8,6 +8,7 @@ Errors of the compiler raise CompileError with its diagnostics; a kernel that th
 simulator finds fault with raises SimulationError with the findings.
 """
 
+from ._append import append
 from ._attention import attention
 from ._compile import Assembly, Kernel, Report, compile
 from ._errors import CompileError, Diagnostic, Error, Finding, SimulationError
@@ -24,6 +25,7 @@ __all__ = [
     "Report",
     "SimulationError",
     "__version__",
+    "append",
     "attention",
     "compile",
     "merge",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 from . import _native
 from ._arguments import check_caches, window_bounds
@@ -43,7 +43,7 @@ def arrays_of(options: dict[str, Any]) -> dict[str, Any]:
     return arrays
 
 
-def _import(array: Any, name: str) -> _native.DeviceArray:
+def import_array(array: Any, name: str) -> _native.DeviceArray:
     if not on_device(array):
         raise ValueError(
             f"{name}: expected device memory (kDLCUDA or kDLCUDAManaged), as other arguments have it, got host memory; copy it to the device"
@@ -54,7 +54,18 @@ def _import(array: Any, name: str) -> _native.DeviceArray:
         raise TypeError(f"{name}: expected an array by DLPack, got {type(array)}") from None
 
 
-def _module_of(kernel: Kernel, device: int) -> _native.LoadedModule:
+class Loadable(Protocol):
+    """A kernel of any op."""
+
+    @property
+    def ptx(self) -> str: ...
+    @property
+    def manifest(self) -> dict[str, Any]: ...
+    @property
+    def target(self) -> str: ...
+
+
+def module_of(kernel: Loadable, device: int) -> _native.LoadedModule:
     """The kernel, loaded once for each device."""
     key = kernel.ptx, device
     module = _MODULES.get(key)
@@ -66,14 +77,14 @@ def _module_of(kernel: Kernel, device: int) -> _native.LoadedModule:
     return module
 
 
-def _check_settings(options: dict[str, Any]) -> None:
+def check_settings(options: dict[str, Any]) -> None:
     for name, usual in (("policy", "eager"), ("seed", 0), ("checks", "all"), ("device", "sim")):
         if options[name] != usual:
             raise ValueError(
                 f"{name}: expected {usual!r} with device arrays, got {options[name]!r}; "
                 "FMHA_DRIVER chooses the driver, and the variables PTXSIM_* say how the simulator runs"
             )
-    if options["dtype"] is not None:
+    if options.get("dtype") is not None:
         raise ValueError(f"dtype: expected None with device arrays, which are not converted, got {options['dtype']!r}")
 
 
@@ -134,7 +145,7 @@ def _compiled(options: dict[str, Any], arrays: dict[str, _native.DeviceArray]) -
     )
 
 
-def _exchanged(array: _native.DeviceArray, layout: str) -> _native.DeviceArray:
+def exchanged(array: _native.DeviceArray, layout: str) -> _native.DeviceArray:
     """The array with length before heads, whatever the layout."""
     if layout == "bshd" or len(array.shape) < 3:
         return array
@@ -157,33 +168,33 @@ def _outputs_to_make(
 
 def attention(options: dict[str, Any]) -> Any:
     """fmha.attention() with all of its arguments, of which some are device arrays."""
-    _check_settings(options)
+    check_settings(options)
     layout = options["layout"]
-    arrays = {name: _import(array, name) for name, array in arrays_of(options).items()}
+    arrays = {name: import_array(array, name) for name, array in arrays_of(options).items()}
     packed = {"q": "cu_seqlens_q" in arrays, "k": "cu_seqlens_k" in arrays, "k2": False, "v2": False}
     packed |= {"v": packed["k"], "out": packed["q"]}
     _check_ranks(arrays, packed)
     for name in packed:
         if name in arrays:
-            arrays[name] = _exchanged(arrays[name], layout)
+            arrays[name] = exchanged(arrays[name], layout)
     if "block_tables" in arrays:
         check_caches(arrays["k"].shape, arrays["v"].shape, layout)
     _check_captures(arrays, packed)
     kernel = _compiled(options, arrays)
     try:
-        module = _module_of(kernel, arrays["q"].device)
+        module = module_of(kernel, arrays["q"].device)
         made = _outputs_to_make(options, arrays, packed["q"])
         place, stream = arrays["q"].device, options["stream"]
         fresh = {name: _native.device_empty(shape, kind, place, zero, stream) for name, shape, kind, zero in made}
         for name, array in fresh.items():
-            arrays[name] = _native.DeviceArray(array) if name != "o" else _exchanged(_native.DeviceArray(array), layout)
+            arrays[name] = _native.DeviceArray(array) if name != "o" else exchanged(_native.DeviceArray(array), layout)
         sources = {"o": "out" if "out" in arrays else "o"}
         sources |= {f"capture{n}": name for n, name in enumerate(name for name in _CAPTURES if name in arrays)}
         used = [sources.get(name, name) for name in module.names]
         workspace = module.launch([arrays[name] for name in used], stream)
     except RuntimeError as error:
         raise Error(str(error)) from None
-    exchanged = {"o", *packed} if layout == "bhsd" else set()
-    PLANS.keep(options, module, [(name, name in exchanged) for name in used], made, workspace)
+    turned = {"o", *packed} if layout == "bhsd" else set()
+    PLANS.keep(options, module, [(name, name in turned) for name in used], made, workspace)
     outputs = [*([] if options["out"] is None else [options["out"]]), *fresh.values()]
     return tuple(outputs) if len(outputs) > 1 else outputs[0]

@@ -108,6 +108,9 @@ def compile_levels(
     verify_kernels: bool,
 ) -> CompileResult: ...
 def compile_merge(head_dim: int, output: str, facts: list[str], target: str) -> CompiledKernel: ...
+def compile_append(
+    dtype: str, head_dim: int, head_dim_v: int, page_size: int, rotary: str, rotary_dim: int, query: bool, target: str
+) -> CompiledKernel: ...
 def assemble(ptx: str, target: str) -> tuple[str, str, int | None, int | None, int | None]: ...
 def run(
     ptx: str,
@@ -146,6 +149,25 @@ def merge(
     row_max: npt.NDArray[np.float32] | None,
     row_sum: npt.NDArray[np.float32] | None,
     sink: npt.NDArray[np.float32] | None,
+    device: str,
+    library: str,
+    policy: str,
+    schedule_seed: int,
+    checks: str,
+) -> tuple[str, str, str, int | None, float]: ...
+def append(
+    ptx: str,
+    manifest: str,
+    key_new: npt.NDArray[np.uint16],
+    value_new: npt.NDArray[np.uint16],
+    k: npt.NDArray[np.uint16],
+    v: npt.NDArray[np.uint16],
+    kv_lens: npt.NDArray[np.int32] | None,
+    block_tables: npt.NDArray[np.int32] | None,
+    rotary_cos: npt.NDArray[np.float32] | None,
+    rotary_sin: npt.NDArray[np.float32] | None,
+    q: npt.NDArray[np.uint16] | None,
+    q_out: npt.NDArray[np.uint16] | None,
     device: str,
     library: str,
     policy: str,

@@ -178,6 +178,20 @@ static CompiledKernel compileMergeKernel(unsigned headDim,
   return compileKept(request);
 }
 
+static CompiledKernel compileAppendKernel(const std::string &dtype,
+                                          unsigned headDim, unsigned headDimV,
+                                          unsigned pageSize,
+                                          const std::string &rotary,
+                                          unsigned rotaryDim, bool query,
+                                          const std::string &target) {
+  KernelRequest request;
+  request.text = appendModule(
+      {dtype, headDim, headDimV, pageSize, rotary, rotaryDim, query});
+  request.name = "<append>";
+  request.options.target = target;
+  return compileKept(request);
+}
+
 static CompiledKernel
 compileText(const std::string &text, const std::string &name,
             const std::string &target, const std::string &placement,
@@ -391,6 +405,10 @@ void fmha::python::bindCompile(nb::module_ &module) {
   module.def("compile_merge", &compileMergeKernel, nb::arg("head_dim"),
              nb::arg("output"), nb::arg("facts"), nb::arg("target"),
              Unlocked());
+  module.def("compile_append", &compileAppendKernel, nb::arg("dtype"),
+             nb::arg("head_dim"), nb::arg("head_dim_v"), nb::arg("page_size"),
+             nb::arg("rotary"), nb::arg("rotary_dim"), nb::arg("query"),
+             nb::arg("target"), Unlocked());
   module.def("assemble", &assembleText, nb::arg("ptx"), nb::arg("target"),
              Unlocked());
 }

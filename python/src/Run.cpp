@@ -13,7 +13,7 @@
 
 #include "Module.h"
 
-#include "fmha/Runtime/Attention.h"
+#include "fmha/Runtime/Append.h"
 #include "fmha/Runtime/Merge.h"
 
 #include <nanobind/ndarray.h>
@@ -46,6 +46,9 @@ using List =
     nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table =
     nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Bits = Array4<uint16_t>;
+using Angles =
+    nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Logits =
     nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -282,6 +285,55 @@ bits(nb::ndarray<nb::device::cpu> array) {
   return {result, isHalf ? "f16" : "bf16"};
 }
 
+/// [positions, pairs] as the runtime has them.
+static Tensor4 anglesOf(const Angles &array) {
+  Tensor4 tensor;
+  tensor.dtype = ElementType::F32;
+  tensor.host = const_cast<float *>(array.data());
+  tensor.dims = {1, int64_t(array.shape(0)), 1, int64_t(array.shape(1))};
+  tensor.strides = denseStrides(tensor.dims, Layout::BSHD);
+  return tensor;
+}
+
+/// Writes to the caches and to `qOut`.
+static RunTuple
+appendTokens(const std::string &ptx, const std::string &manifestText,
+             Input keyNew, Input valueNew, Bits k, Bits v, List kvLens,
+             std::optional<Table> blockTables, std::optional<Angles> cos,
+             std::optional<Angles> sin, std::optional<Input> q,
+             std::optional<Bits> qOut, const std::string &deviceKind,
+             const std::string &library, const std::string &policy,
+             uint64_t scheduleSeed, const std::string &checks) {
+  AppendManifest manifest = take(parseAppendManifest(manifestText));
+  AppendTensors tensors{view(keyNew, manifest.dtype),
+                        view(valueNew, manifest.dtype),
+                        view(k, manifest.dtype),
+                        view(v, manifest.dtype),
+                        *numbers(std::optional<List>(kvLens)),
+                        numbers(blockTables)};
+  if (blockTables)
+    tensors.maxPages = int64_t(blockTables->shape(1));
+  if (cos)
+    tensors.cos = anglesOf(*cos);
+  if (sin)
+    tensors.sin = anglesOf(*sin);
+  if (q)
+    tensors.q = view(*q, manifest.dtype);
+  if (qOut)
+    tensors.qOut = view(*qOut, manifest.dtype);
+  RunOptions options;
+  options.policy = policy;
+  options.scheduleSeed = scheduleSeed;
+  options.checks = checks;
+  if (llvm::Error error = checkAppend(manifest, tensors))
+    throw nb::value_error(llvm::toString(std::move(error)).c_str());
+  nb::gil_scoped_release unlocked;
+  std::lock_guard<std::mutex> lock(turn());
+  Device &device = openDevice(deviceKind, library, manifest.target);
+  enterContext(device);
+  return tupleOf(take(runAppend(manifest, ptx, device, tensors, options)));
+}
+
 void fmha::python::bindRun(nb::module_ &module) {
   module.def("run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
              nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
@@ -300,5 +352,12 @@ void fmha::python::bindRun(nb::module_ &module) {
              nb::arg("row_sum").none(), nb::arg("sink").none(),
              nb::arg("device"), nb::arg("library"), nb::arg("policy"),
              nb::arg("schedule_seed"), nb::arg("checks"));
+  module.def("append", &appendTokens, nb::arg("ptx"), nb::arg("manifest"),
+             nb::arg("key_new"), nb::arg("value_new"), nb::arg("k"),
+             nb::arg("v"), nb::arg("kv_lens"), nb::arg("block_tables").none(),
+             nb::arg("rotary_cos").none(), nb::arg("rotary_sin").none(),
+             nb::arg("q").none(), nb::arg("q_out").none(), nb::arg("device"),
+             nb::arg("library"), nb::arg("policy"), nb::arg("schedule_seed"),
+             nb::arg("checks"));
   module.def("bits", &bits, nb::arg("array"));
 }

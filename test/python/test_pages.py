@@ -29,7 +29,10 @@ def test_example(page):
     given["slopes"] = np.float32([0.5, 0.25])
     cached = {"query": draw((2, 1, 2, 64)).astype(np.float16), "cache": draw((3, 2, 16, 1, 64)).astype(np.float16)}
     cached |= {"tables": np.int32([[2, 0], [1, -1]]), "lens": np.int32([20, 7])}
-    names = given | cached
+    angle = np.random.default_rng(2).uniform(-4, 4, (32, 32))
+    tokens = {"new_k": draw((2, 1, 1, 64)).astype(np.float16), "new_v": draw((2, 1, 1, 64)).astype(np.float16)}
+    tokens |= {"cos": np.cos(angle).astype(np.float32), "sin": np.sin(angle).astype(np.float32)}
+    names = given | cached | tokens
     for example in blocks(page):
         exec(example, names)  # noqa: S102
     assert PAGES[page] == {"kernel", "out", "lse", "decoded"} & names.keys()
@@ -40,7 +43,9 @@ def test_example(page):
     assert np.array_equal(names["out"], fmha.attention(**{name: given[name] for name in "qkv"}, **options))
     if "decoded" in names:
         assert names["kernel_of_pages"].manifest["page_size"] == cached["cache"].shape[2]
-        check_decoded(names["decoded"], **cached)
+        assert not np.array_equal(names["rotated"], cached["query"])
+        assert np.array_equal(cached["cache"][1, 1, 6], tokens["new_v"][1, 0])
+        check_decoded(names["decoded"], **cached | {"query": names["rotated"]})
 
 
 def check_decoded(out, query, cache, tables, lens):

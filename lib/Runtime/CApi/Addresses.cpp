@@ -111,7 +111,9 @@ FmhaStatus checkWorkspace(const FmhaLaunchOptions &options, uint64_t bytes) {
 /// Sets the addresses of tensors without elements, which may have none. No
 /// kernel reads them, but a tensor map and a pointer need a valid address.
 void borrowAddresses(const FmhaModuleImpl &module, BoundTensors &bound) {
-  TensorName lender = module.attention ? TensorName::Q : TensorName::OParts;
+  TensorName lender = module.attention ? TensorName::Q
+                      : module.merge   ? TensorName::OParts
+                                       : TensorName::KvLens;
   uint64_t address = bound.view(lender).address;
   for (size_t n = 0; n < module.roles.size(); ++n)
     if (const TensorRole &role = module.roles[n];
@@ -145,7 +147,27 @@ void takeParts(const FmhaModuleImpl &module, BoundTensors &bound) {
   launch::setPartStrides(parts, bound.parts, bound.values);
 }
 
+void setAppendStrides(const FmhaModuleImpl &module, BoundTensors &bound) {
+  constexpr std::pair<TensorName, RunValue> rows[] = {
+      {TensorName::KeyNew, RunValue::KeyNewStrideBatch},
+      {TensorName::ValueNew, RunValue::ValueNewStrideBatch},
+      {TensorName::K, RunValue::KStrideBatch},
+      {TensorName::V, RunValue::VStrideBatch},
+      {TensorName::Q, RunValue::QStrideBatch},
+      {TensorName::QOut, RunValue::QOutStrideBatch}};
+  for (auto [name, stride] : rows)
+    if (module.append->has(name))
+      launch::setMatrixStrides(stride, bound.view(name), bound.values);
+  constexpr int positions = 2;
+  bound.values[RunValue::RotaryCosStrideRow] =
+      uint64_t(bound.view(TensorName::RotaryCos).strides[positions]);
+  bound.values[RunValue::RotarySinStrideRow] =
+      uint64_t(bound.view(TensorName::RotarySin).strides[positions]);
+}
+
 void setStrides(const FmhaModuleImpl &module, BoundTensors &bound) {
+  if (module.append)
+    return setAppendStrides(module, bound);
   launch::setOutputStrides(bound.view(TensorName::O), bound.values);
   constexpr std::pair<TensorName, RunValue> rows[] = {
       {TensorName::Lse, RunValue::LseStrideBatch},

@@ -47,18 +47,26 @@ bool describesMerge(std::string_view text) {
          text.find("\"dtype\"") == std::string_view::npos;
 }
 
+/// Returns whether the text is the manifest of an fmha.append, which says so.
+bool describesAppend(std::string_view text) {
+  return text.find("\"append\"") != std::string_view::npos;
+}
+
 FmhaStatus readManifest(const char *text, FmhaModuleImpl &module) {
   std::string problem;
-  if (describesMerge(text))
+  if (describesAppend(text))
+    module.append = launch::parseAppendManifest(text, problem);
+  else if (describesMerge(text))
     module.merge = launch::parseMergeManifest(text, problem);
   else
     module.attention = launch::parseManifest(text, problem);
-  if (!module.merge && !module.attention)
+  if (!module.merge && !module.attention && !module.append)
     return fail(FMHA_ERROR_MANIFEST,
                 "manifest_json: " + problem +
                     "; pass what fmha-compile --emit=manifest prints");
-  module.roles =
-      module.merge ? rolesOf(*module.merge) : rolesOf(*module.attention);
+  module.roles = module.attention ? rolesOf(*module.attention)
+                 : module.merge   ? rolesOf(*module.merge)
+                                  : rolesOf(*module.append);
   module.places.fill(-1);
   for (size_t n = 0; n < module.roles.size(); ++n)
     if (module.roles[n].form != Form::Capture)
@@ -67,7 +75,9 @@ FmhaStatus readManifest(const char *text, FmhaModuleImpl &module) {
 }
 
 bool has(const FmhaModuleImpl &module, launch::TensorName name) {
-  return module.merge ? module.merge->has(name) : module.attention->has(name);
+  return module.attention ? module.attention->has(name)
+         : module.merge   ? module.merge->has(name)
+                          : module.append->has(name);
 }
 
 /// Rejects parameters that no launch could set.
@@ -134,16 +144,10 @@ std::string_view headingOf(std::string_view ptx, std::string_view key) {
   return {};
 }
 
-const launch::KernelManifest &manifestOf(const FmhaModuleImpl &module) {
-  return module.merge
-             ? static_cast<const launch::KernelManifest &>(*module.merge)
-             : *module.attention;
-}
-
 /// Rejects PTX of a kernel other than the manifest's. Only text has an id.
 FmhaStatus checkIds(const FmhaModuleImpl &module, std::string_view image) {
   std::string_view id = headingOf(image, "// id: ");
-  const std::string &wanted = manifestOf(module).id;
+  const std::string &wanted = module.manifest().id;
   if (id.empty() || wanted.empty() || id == wanted)
     return FMHA_SUCCESS;
   return fail(FMHA_ERROR_MANIFEST,
@@ -190,7 +194,7 @@ FmhaStatus rejectImage(const FmhaModuleImpl &module, std::string_view image,
                     std::to_string(image.size()) +
                     " bytes that are neither, which fail with " + why +
                     "; pass the contents of the file");
-  std::string target(isText ? targetOf(image) : manifestOf(module).target);
+  std::string target(isText ? targetOf(image) : module.manifest().target);
   return fail(FMHA_ERROR_DRIVER,
               "image: expected one that device " +
                   std::to_string(module.device) + " of compute capability " +
@@ -234,10 +238,7 @@ void chooseMaxCtas(FmhaModuleImpl &module) {
 
 /// Finds the entries; a kernel with splits has two.
 FmhaStatus prepareAll(FmhaModuleImpl &module) {
-  const launch::KernelLaunch &first =
-      module.merge ? static_cast<const launch::KernelLaunch &>(*module.merge)
-                   : *module.attention;
-  if (FmhaStatus status = prepare(module, first, module.first))
+  if (FmhaStatus status = prepare(module, module.manifest(), module.first))
     return status;
   if (!module.attention || !module.attention->combine)
     return FMHA_SUCCESS;

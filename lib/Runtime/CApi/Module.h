@@ -37,9 +37,10 @@ struct FmhaModuleImpl {
   fmha::runtime::driver::DeviceId device = 0;
   fmha::runtime::driver::Module module = nullptr;
 
-  /// Exactly one of the two is set.
+  /// Exactly one of them is set.
   std::optional<fmha::launch::Manifest> attention;
   std::optional<fmha::launch::MergeManifest> merge;
+  std::optional<fmha::launch::AppendManifest> append;
   std::vector<fmha::capi::TensorRole> roles;
   /// Index of each tensor in `roles`, or -1.
   std::array<int, fmha::launch::tensorCount> places;
@@ -51,6 +52,13 @@ struct FmhaModuleImpl {
   uint32_t maxCtas = 0;
   fmha::capi::PlanCache plans;
 
+  /// Returns the one that is set.
+  const fmha::launch::KernelManifest &manifest() const {
+    if (attention)
+      return *attention;
+    return merge ? static_cast<const fmha::launch::KernelManifest &>(*merge)
+                 : *append;
+  }
   size_t argumentBytes() const {
     return first.layout.bytes + (combine ? combine->layout.bytes : 0);
   }

@@ -21,6 +21,8 @@ struct Extents {
   int64_t sequences, batch, qLen, qHeads, kBatch, kvLen, kvHeads, kvLen2;
   /// Number of entries per sequence in block_tables, for paged caches.
   int64_t maxPages = 0;
+  /// Number of tokens that an append writes.
+  int64_t newLen = 0;
 };
 
 /// The tensors of one call, by name.
@@ -277,6 +279,98 @@ FmhaStatus bindMerge(const FmhaModuleImpl &module, const Shapes &shapes,
   return FMHA_SUCCESS;
 }
 
+/// Checks that no length needs more than the 32 bits in which a kernel counts.
+FmhaStatus checkAppendLengths(const Extents &all) {
+  const std::pair<const char *, int64_t> lengths[] = {
+      {"key_new", all.newLen}, {"k", all.kvLen}, {"q", all.qLen}};
+  for (auto [name, length] : lengths)
+    if (length > launch::maxLength)
+      return fail(FMHA_ERROR_SHAPE, std::string("tensor '") + name +
+                                        "': expected a length of at most " +
+                                        std::to_string(launch::maxLength) +
+                                        ", got " + std::to_string(length) +
+                                        "; split the sequence");
+  return FMHA_SUCCESS;
+}
+
+FmhaStatus checkAppendShapes(const launch::AppendManifest &manifest,
+                             const Shapes &shapes, const Extents &all,
+                             int64_t positions) {
+  int64_t dim = manifest.headDim, dimV = manifest.headDimV;
+  int64_t blocks = manifest.pageSize ? all.kBatch : all.batch;
+  int64_t rows = manifest.pageSize ? manifest.pageSize : all.kvLen;
+  int64_t pairs = manifest.rotaryDim / 2, heads = all.kvHeads;
+  const char *tokens = "key_new sets batch, tokens and heads, and the kernel "
+                       "the head dims";
+  const char *cache = manifest.pageSize
+                          ? "k sets the pages, key_new the heads, and the "
+                            "kernel the page size and the head dims"
+                          : "key_new sets batch and heads, k the length, and "
+                            "the kernel the head dims";
+  const char *queries = "it has the batch of key_new and the kernel's head dim";
+  const char *angles = "a row per position and a column per pair";
+  struct Wanted {
+    TensorName name;
+    std::array<int64_t, 4> shape;
+    const char *why;
+  };
+  const Wanted wanted[] = {
+      {TensorName::KeyNew, {all.batch, all.newLen, heads, dim}, tokens},
+      {TensorName::ValueNew, {all.batch, all.newLen, heads, dimV}, tokens},
+      {TensorName::K, {blocks, rows, heads, dim}, cache},
+      {TensorName::V, {blocks, rows, heads, dimV}, cache},
+      {TensorName::Q, {all.batch, all.qLen, all.qHeads, dim}, queries},
+      {TensorName::QOut, {all.batch, all.qLen, all.qHeads, dim}, queries},
+      {TensorName::RotaryCos, {0, 0, positions, pairs}, angles},
+      {TensorName::RotarySin, {0, 0, positions, pairs}, angles}};
+  for (const auto &[name, shape, why] : wanted)
+    if (FmhaStatus status =
+            shapes.expect(name, {shape[0], shape[1], shape[2], shape[3]}, why))
+      return status;
+  if (FmhaStatus status = shapes.expect(TensorName::KvLens, {all.batch},
+                                        "key_new sets the batch"))
+    return status;
+  return shapes.expect(TensorName::BlockTables, {all.batch, all.maxPages},
+                       "a row for each of the sequences of key_new");
+}
+
+FmhaStatus bindAppend(const FmhaModuleImpl &module, const Shapes &shapes,
+                      int64_t maxQLen, BoundTensors &bound) {
+  const launch::AppendManifest &manifest = *module.append;
+  const launch::View &fresh = bound.view(TensorName::KeyNew);
+  const launch::View &k = bound.view(TensorName::K);
+  Extents all = {};
+  all.batch = all.sequences = fresh.dims[0];
+  all.newLen = fresh.dims[1];
+  all.kvHeads = fresh.dims[2];
+  all.kBatch = k.dims[0];
+  all.kvLen = k.dims[1];
+  if (const DLTensor *q = shapes.find(TensorName::Q)) {
+    all.qLen = q->shape[1];
+    all.qHeads = q->shape[2];
+  }
+  const DLTensor *cos = shapes.find(TensorName::RotaryCos);
+  int64_t positions = cos ? cos->shape[0] : 0;
+  if (const DLTensor *tables = shapes.find(TensorName::BlockTables))
+    all.maxPages = tables->shape[1];
+  if (FmhaStatus status = checkAppendShapes(manifest, shapes, all, positions))
+    return status;
+  if (manifest.pageSize)
+    all.kvLen = all.maxPages * manifest.pageSize;
+  if (FmhaStatus status = checkAppendLengths(all))
+    return status;
+  if (maxQLen)
+    return fail(FMHA_ERROR_INVALID_ARGUMENT,
+                "max_q_len: expected 0 for an append, got " +
+                    std::to_string(maxQLen));
+  setExtents(all, bound.values);
+  bound.values[RunValue::NewLen] = uint64_t(all.newLen);
+  bound.values[RunValue::AppendRows] = uint64_t(std::max(all.newLen, all.qLen));
+  bound.values[RunValue::AppendHeads] = uint64_t(all.kvHeads + all.qHeads);
+  bound.values[RunValue::Positions] = uint64_t(positions);
+  return FMHA_SUCCESS;
+}
+
 } // namespace
 
 FmhaStatus bindShapes(const FmhaModuleImpl &module,
@@ -297,7 +391,8 @@ FmhaStatus bindShapes(const FmhaModuleImpl &module,
     const TensorRole &role = module.roles[i];
     if (FmhaStatus status = checkShape(role, tensors[i], module.device))
       return status;
-    if (role.form == Form::Rows || role.form == Form::Numbers)
+    if (role.form == Form::Rows || role.form == Form::Numbers ||
+        role.form == Form::Angles)
       bound.view(role.tensor) = viewOf(role, *tensors[i]);
     else if (role.form == Form::List || role.form == Form::Table)
       bound.view(role.tensor).address = addressOf(*tensors[i]);
@@ -305,7 +400,8 @@ FmhaStatus bindShapes(const FmhaModuleImpl &module,
   Shapes shapes(module, tensors);
   if (module.attention)
     return bindAttention(module, shapes, maxQLen, bound);
-  return bindMerge(module, shapes, maxQLen, bound);
+  return module.merge ? bindMerge(module, shapes, maxQLen, bound)
+                      : bindAppend(module, shapes, maxQLen, bound);
 }
 
 } // namespace fmha::capi

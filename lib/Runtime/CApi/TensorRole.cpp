@@ -72,6 +72,8 @@ std::string dimensions(const TensorRole &role) {
     return "[entries]";
   if (role.form == Form::Table)
     return "[sequences, entries]";
+  if (role.form == Form::Angles)
+    return "[positions, pairs]";
   if (role.form == Form::Capture)
     return std::to_string(role.rank) + " dimensions";
   bool isRows = role.form == Form::Rows;
@@ -187,6 +189,29 @@ TensorRole roleOf(TensorName name, const launch::MergeManifest &manifest) {
   }
 }
 
+TensorRole roleOf(TensorName name, const launch::AppendManifest &manifest) {
+  switch (name) {
+  case TensorName::KvLens:
+    return listOf(name);
+  case TensorName::BlockTables:
+    return tableOf(name);
+  case TensorName::RotaryCos:
+  case TensorName::RotarySin: {
+    TensorRole role = rowsOf(name, ElementType::F32, 2);
+    role.form = Form::Angles;
+    role.alignment = uint32_t(sizeOf(ElementType::F32));
+    return role;
+  }
+  default: {
+    TensorRole role = rowsOf(name, manifest.dtype, 4);
+    role.alignment = uint32_t(sizeOf(manifest.dtype));
+    role.isOutput = name == TensorName::K || name == TensorName::V ||
+                    name == TensorName::QOut;
+    return role;
+  }
+  }
+}
+
 bool isWorkspace(TensorName name) {
   return name == TensorName::OParts || name == TensorName::MaxParts ||
          name == TensorName::SumParts || name == TensorName::TileCounter;
@@ -212,12 +237,22 @@ std::vector<TensorRole> rolesOf(const launch::Manifest &manifest) {
   return roles;
 }
 
-std::vector<TensorRole> rolesOf(const launch::MergeManifest &manifest) {
+/// Lists the tensors of a kernel without a workspace or captures.
+template <typename ManifestT>
+static std::vector<TensorRole> plainRolesOf(const ManifestT &manifest) {
   std::vector<TensorRole> roles;
   for (size_t n = 0; n < launch::tensorCount; ++n)
     if (TensorName name = TensorName(n); manifest.has(name))
       roles.push_back(roleOf(name, manifest));
   return roles;
+}
+
+std::vector<TensorRole> rolesOf(const launch::MergeManifest &manifest) {
+  return plainRolesOf(manifest);
+}
+
+std::vector<TensorRole> rolesOf(const launch::AppendManifest &manifest) {
+  return plainRolesOf(manifest);
 }
 
 int64_t strideOf(const DLTensor &tensor, int32_t d) {
@@ -355,7 +390,7 @@ FmhaStatus checkPlacement(const TensorRole &role, const DLTensor &tensor) {
 
 launch::View viewOf(const TensorRole &role, const DLTensor &tensor) {
   constexpr int rows[4] = {0, 1, 2, 3}, numbers[3] = {0, 2, 1};
-  bool isRows = role.form == Form::Rows;
+  bool isRows = role.form == Form::Rows || role.form == Form::Angles;
   const int *order = isRows ? rows : numbers;
   int32_t own = isRows ? 4 : 3;
   launch::View view{addressOf(tensor), {1, 1, 1, 1}, {0, 0, 0, 1}};

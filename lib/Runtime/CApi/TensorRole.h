@@ -25,6 +25,8 @@ enum class Form {
   List,
   /// [sequences, entries], dense.
   Table,
+  /// [positions, pairs], with contiguous rows.
+  Angles,
   Capture,
 };
 
@@ -49,6 +51,7 @@ struct TensorRole {
 /// last.
 std::vector<TensorRole> rolesOf(const launch::Manifest &manifest);
 std::vector<TensorRole> rolesOf(const launch::MergeManifest &manifest);
+std::vector<TensorRole> rolesOf(const launch::AppendManifest &manifest);
 
 /// Returns the stride of dimension `d` in elements, as defined by DLPack.
 int64_t strideOf(const DLTensor &tensor, int32_t d);
@@ -64,7 +67,8 @@ FmhaStatus checkShape(const TensorRole &role, const DLTensor *tensor,
 /// Checks address, alignment and strides of a tensor that passed checkShape().
 FmhaStatus checkPlacement(const TensorRole &role, const DLTensor &tensor);
 
-/// Returns a tensor of the form Rows or Numbers as (batch, length, heads, dim).
+/// Returns a tensor of the form Rows or Numbers as (batch, length, heads, dim),
+/// one of the form Angles as the last two of these.
 /// Dimensions of one element or less get a stride that is valid in any tensor
 /// map. For tensors with parts, returns the first part.
 launch::View viewOf(const TensorRole &role, const DLTensor &tensor);

@@ -41,9 +41,14 @@ void setParts(RunValue first, const View &view, int64_t step, bool rowFirst,
 
 } // namespace
 
-void setOutputStrides(const View &o, RunValues &values) {
+void setMatrixStrides(RunValue strideBatch, const View &view,
+                      RunValues &values) {
   for (int i = 0; i < 3; ++i)
-    values[after(RunValue::OStrideBatch, i)] = uint64_t(o.strides[i]);
+    values[after(strideBatch, i)] = uint64_t(view.strides[i]);
+}
+
+void setOutputStrides(const View &o, RunValues &values) {
+  setMatrixStrides(RunValue::OStrideBatch, o, values);
 }
 
 void setRowStrides(RunValue strideBatch, const View &rows, RunValues &values) {

@@ -18,6 +18,10 @@
 
 namespace fmha::launch {
 
+/// Sets the strides of a tensor with rows: `strideBatch` and those of row and
+/// head after it.
+void setMatrixStrides(RunValue strideBatch, const View &view,
+                      RunValues &values);
 /// Sets the strides of o.
 void setOutputStrides(const View &o, RunValues &values);
 /// Sets the strides of a tensor with one number per row: `strideBatch` and

@@ -1,0 +1,219 @@
+"""append(): new keys and values, written to KV caches."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _device, _native
+from ._arguments import check_caches, integer, text, word
+from ._attention import (
+    Array, Device, Layout, Policy, _bshd, _from_dlpack, _lengths, _library, _raise_faults, _rows_dense, _typed, settings_of,
+)  # fmt: skip
+from ._compile import DType
+from ._errors import CompileError, Diagnostic, Error
+
+Rotary = Literal["half", "interleaved"]
+_KINDS: dict[str, DType] = {"float16": "f16", "bfloat16": "bf16"}
+_MATRICES = ("key_new", "value_new", "k_cache", "v_cache", "q", "q_out")
+# The names of tensors in manifests that are not those of arguments.
+_ARGUMENTS = {"k": "k_cache", "v": "v_cache"}
+
+
+@dataclasses.dataclass(frozen=True)
+class AppendKernel:
+    """A compiled kernel, as the launchers take it."""
+
+    ptx: str
+    manifest: dict[str, Any]
+    target: str
+
+
+@functools.lru_cache(maxsize=64)
+def _kernel(
+    dtype: DType, head_dim: int, head_dim_v: int, page_size: int, rotary: Rotary | None, rotary_dim: int, query: bool, target: str
+) -> AppendKernel:
+    result = _native.compile_append(dtype, head_dim, head_dim_v, page_size, rotary or "none", rotary_dim, query, target)
+    if not result.ok:
+        raise CompileError(tuple(Diagnostic(*entry) for entry in result.diagnostics))
+    return AppendKernel(result.ptx, json.loads(result.manifest), target)
+
+
+def append(
+    key_new: Any,
+    value_new: Any,
+    k_cache: Any,
+    v_cache: Any,
+    kv_lens: Any,
+    *,
+    block_tables: Any = None,
+    rotary: Rotary | None = None,
+    rotary_cos: Any = None,
+    rotary_sin: Any = None,
+    q: Any = None,
+    q_out: Any = None,
+    layout: Layout = "bshd",
+    target: str = "sm_100a",
+    device: Device = "sim",
+    policy: Policy = "eager",
+    seed: int = 0,
+    checks: str = "all",
+    stream: int = 0,
+) -> Any:
+    """Writes the last keys and values of each sequence to KV caches, in place.
+
+    key_new and value_new [batch, n, kv_heads, dim] (layout 'bshd', or [batch, kv_heads, n,
+    dim] for 'bhsd') in float16 or bfloat16; kv_lens [batch] counts keys after the append,
+    so that token i of sequence b goes to position kv_lens[b] - n + i. Tokens before
+    position 0 are left out. k_cache and v_cache are [batch, length, kv_heads, dim], or with
+    block_tables (int32 [batch, max_pages]) caches of pages, [pages, page_size, kv_heads,
+    dim], as attention() takes them. Nothing else in the caches changes; head dims are
+    multiples of 8, those of keys and values may differ.
+
+    rotary rotates keys by the angles of their positions: rotary_cos and rotary_sin
+    (float32 [positions, rotary_dim / 2]) rotate the first rotary_dim columns, in pairs of
+    columns j and j + rotary_dim / 2 ('half') or 2j and 2j + 1 ('interleaved'). Queries q
+    [batch, q_len, q_heads, dim], at positions kv_lens[b] - q_len + i, are rotated as well
+    and returned, in q_out if that is given; without q, None is returned.
+
+    Arrays are NumPy ones, or all in device memory as in attention(), where lists are not
+    checked: tokens whose position or page does not exist are left out. Raises as attention()
+    does; a ValueError about a list names the entry.
+    """
+    given = {name: value for name, value in locals().items() if value is not None}
+    settings = settings_of(device, policy, seed, checks)
+    integer(stream, "stream", bits=64)
+    word(layout, "layout", ("bshd", "bhsd"))
+    text(target, "target")
+    _check_rotary(given)
+    arrays = {
+        name: given[name]
+        for name in (*_MATRICES, "kv_lens", "block_tables", "rotary_cos", "rotary_sin")
+        if name in given
+    }
+    if any(map(_device.on_device, arrays.values())):
+        return _append_on_device(given, arrays)
+    if stream:
+        raise ValueError("stream: expected none with host arrays, which are copied to the device and back")
+    return _append_on_host(given, arrays, settings)
+
+
+def _check_rotary(given: dict[str, Any]) -> None:
+    """Checks which arguments come together."""
+    if "rotary" in given:
+        word(given["rotary"], "rotary", ("half", "interleaved"))
+    for name in ("rotary_cos", "rotary_sin"):
+        if (name in given) != ("rotary" in given):
+            raise ValueError(f"{name}: expected it with rotary, and only there, got {'it' if name in given else 'None'}")
+    if "q" in given and "rotary" not in given:
+        raise ValueError("q: expected rotary with it, since queries do not change otherwise, got None")
+    if "q_out" in given and "q" not in given:
+        raise ValueError("q_out: expected q with it, got None")
+
+
+def _kernel_for(given: dict[str, Any], arrays: dict[str, Any], dtype: DType) -> AppendKernel:
+    """The kernel for arrays in the order [batch, length, heads, dim]."""
+    for name in _MATRICES:
+        if name in arrays and len(arrays[name].shape) != 4:
+            raise ValueError(f"{name}: expected 4 dimensions, got shape {tuple(arrays[name].shape)}")
+    paged = "block_tables" in arrays
+    caches = arrays["k_cache"].shape, arrays["v_cache"].shape
+    if paged:
+        check_caches(*caches, given["layout"])
+    return _kernel(
+        dtype,
+        arrays["key_new"].shape[-1],
+        arrays["value_new"].shape[-1],
+        caches[0][1] if paged else 0,
+        given.get("rotary"),
+        2 * arrays["rotary_cos"].shape[-1] if "rotary" in given else 0,
+        "q" in arrays,
+        given["target"],
+    )
+
+
+def _matrix(array: Any, name: str, layout: Layout, written: bool) -> tuple[Array, DType]:
+    """The bits of an array in bshd order, and its type; those that are written are views."""
+    if not isinstance(array, np.ndarray):
+        if written:
+            raise TypeError(f"{name}: expected a NumPy array, which is written in place, got {type(array)}")
+        array = _from_dlpack(array, name)
+    kind = _KINDS.get(array.dtype.name)
+    if kind is None:
+        raise TypeError(f"{name}: expected float16 or bfloat16 (ml_dtypes), got {array.dtype}; convert it")
+    if array.ndim != 4:
+        raise ValueError(f"{name}: expected 4 dimensions, got shape {array.shape}")
+    if array.size and not _rows_dense(array):
+        if written:
+            raise ValueError(f"{name}: expected rows that are contiguous, got strides {array.strides} in bytes")
+        array = np.ascontiguousarray(array)
+    if written and not array.flags.writeable:
+        raise ValueError(f"{name}: expected an array that can be written, got a read-only one")
+    return _bshd(array.view(np.uint16), layout), kind
+
+
+def _angles(value: Any, name: str) -> npt.NDArray[np.float32]:
+    array = np.ascontiguousarray(np.asarray(value, np.float32))
+    if array.ndim != 2:
+        raise ValueError(f"{name}: expected the shape [positions, rotary_dim / 2], got {array.shape}")
+    return array
+
+
+def _append_on_host(given: dict[str, Any], arrays: dict[str, Any], settings: tuple[Device, Policy, int, str]) -> Array | None:
+    layout = given["layout"]
+    result: Array | None = arrays.get("q_out")
+    if "q" in arrays and result is None:
+        result = arrays["q_out"] = np.empty_like(np.asarray(arrays["q"]), order="C")
+    bits: dict[str, Array] = {}
+    kinds = {}
+    for name in _MATRICES:
+        if name in arrays:
+            bits[name], kinds[name] = _matrix(arrays[name], name, layout, name in ("k_cache", "v_cache", "q_out"))
+    for name, kind in kinds.items():
+        if kind != kinds["key_new"]:
+            raise TypeError(f"{name}: expected {kinds['key_new']}, the type of key_new, got {kind}")
+    lens = _lengths(given["kv_lens"], "kv_lens")
+    tables = _lengths(given.get("block_tables"), "block_tables", "integers of shape [batch, max_pages]", 2)
+    angles: dict[str, Array] = {name: _angles(given[name], name) for name in ("rotary_cos", "rotary_sin") if name in given}
+    others = {"block_tables": tables} if tables is not None else {}
+    kernel = _kernel_for(given, {**bits, **angles, **others}, kinds["key_new"])
+    kind_of_device, policy, seed, checks = settings
+    try:
+        status, findings, driver_error, _, _ = _native.append(
+            kernel.ptx, json.dumps(kernel.manifest), bits["key_new"], bits["value_new"], bits["k_cache"], bits["v_cache"],
+            lens, tables, angles.get("rotary_cos"), angles.get("rotary_sin"), bits.get("q"), bits.get("q_out"),
+            kind_of_device, _library() if kind_of_device == "sim" else "", policy, seed, checks,
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise Error(str(error)) from None
+    _raise_faults(status, findings, driver_error)
+    return result
+
+
+def _append_on_device(given: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    _device.check_settings(given)
+    layout, stream = given["layout"], given["stream"]
+    imported = {name: _device.import_array(array, name) for name, array in arrays.items()}
+    for name in _MATRICES:
+        if name in imported and len(imported[name].shape) == 4:
+            imported[name] = _device.exchanged(imported[name], layout)
+    dtype = imported["key_new"].dtype
+    if dtype not in ("f16", "bf16"):
+        raise TypeError(f"key_new: expected float16 or bfloat16 in device memory, got {dtype}; convert it")
+    kernel = _kernel_for(given, imported, "f16" if dtype == "f16" else "bf16")
+    result = given.get("q_out")
+    try:
+        module = _device.module_of(kernel, imported["key_new"].device)
+        if "q" in imported and result is None:
+            q = _native.DeviceArray(given["q"])
+            result = _native.device_empty(list(q.shape), dtype, q.device, False, stream)
+            imported["q_out"] = _device.exchanged(_native.DeviceArray(result), layout)
+        module.launch([imported[_ARGUMENTS.get(name, name)] for name in module.names], stream)
+    except RuntimeError as error:
+        raise Error(str(error)) from None
+    return result
