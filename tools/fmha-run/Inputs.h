@@ -8,10 +8,10 @@
 #ifndef FMHA_TOOLS_RUN_INPUTS_H
 #define FMHA_TOOLS_RUN_INPUTS_H
 
+#include "HostArray.h"
 #include "Lists.h"
 #include "RunFlags.h"
 #include "Scores.h"
-#include "fmha/Runtime/Npy.h"
 
 namespace fmha::tools {
 
@@ -24,25 +24,6 @@ struct Shape {
   int64_t kvLen2 = 0;
   /// For paged caches; otherwise 0.
   int64_t pages = 0, pageSize = 0;
-};
-
-/// A host tensor in the problem's type and layout, in units of 16 bits. An
-/// array without `bits` is a view of another array, which must not move.
-struct HostArray {
-  runtime::Tensor4 view;
-  std::vector<uint16_t> bits;
-  /// Shape as stored, for messages and files.
-  std::vector<int64_t> shape;
-
-  /// Returns the address of element n of the memory.
-  const uint16_t *element(int64_t n) const {
-    const auto *data = static_cast<const uint16_t *>(view.host);
-    return data + n * int64_t(runtime::sizeOf(view.dtype) / 2);
-  }
-  /// Returns the element at (batch, length, head, dim).
-  float at(int64_t b, int64_t l, int64_t h, int64_t d) const;
-  /// Returns all elements in memory order.
-  std::vector<float> floats() const;
 };
 
 struct HostProblem {

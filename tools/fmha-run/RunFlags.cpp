@@ -53,6 +53,7 @@ void RunFlags::add(FlagTable &table) {
                 rowMaxOut);
   table.addText("row-sum-out", "S.npy", "likewise; implies --row-sum",
                 rowSumOut);
+  addAppend(table);
   table.group("Report");
   table.addSwitch("json", "one JSON object on standard output",
                   [this](bool on) { json = on; });
@@ -60,6 +61,33 @@ void RunFlags::add(FlagTable &table) {
                   [this](bool on) { help = on; });
   table.addSwitch("version", "print the version and stop",
                   [this](bool on) { version = on; });
+}
+
+void RunFlags::addAppend(FlagTable &table) {
+  table.group("Tokens that are appended to k and v before");
+  table.addOptionalText(
+      "key-new", "F.npy",
+      "the last keys of each sequence, [batch, n, kv_heads, dim]; kv-lens "
+      "counts them. Without a file: random, as many as q-len",
+      [this](std::string text) { keyNew = std::move(text); });
+  table.addOptionalText(
+      "value-new", "F.npy", "their values",
+      [this](std::string text) { valueNew = std::move(text); });
+  table.addText("k-cache-out", "F.npy", "write k as it is afterwards, float32",
+                kCacheOut);
+  table.addText("v-cache-out", "F.npy", "likewise v", vCacheOut);
+  table.addWord("rotary", {"none", "half", "interleaved"},
+                "rotary embedding of q and key-new: pairs of columns j and j + "
+                "n, or 2j and 2j + 1",
+                rotary);
+  table.addCount("rotary-dim",
+                 "columns that rotate, an even number (default all)", rotaryDim,
+                 2, 65536);
+  table.addText("rotary-cos", "F.npy",
+                "float32 [positions, rotary-dim / 2] (default angles of base "
+                "10000)",
+                rotaryCos);
+  table.addText("rotary-sin", "F.npy", "likewise", rotarySin);
 }
 
 void printHelp(const FlagTable &table) {

@@ -19,9 +19,20 @@ struct RunFlags {
   runtime::RunOptions options;
   std::optional<uint64_t> seed, scheduleSeed, schedules, maxCtas;
   std::string q, k, v, out, lseOut, rowMaxOut, rowSumOut, ptx;
+  /// New tokens of the caches; an empty text stands for random ones.
+  std::optional<std::string> keyNew, valueNew;
+  std::string kCacheOut, vCacheOut;
+  std::string rotary = "none", rotaryCos, rotarySin;
+  std::optional<uint64_t> rotaryDim;
   bool json = false, help = false, version = false;
 
   void add(FlagTable &table);
+  bool hasRotary() const { return rotary != "none"; }
+  /// Returns whether a kernel of fmha.append runs before attention.
+  bool appends() const { return keyNew || hasRotary(); }
+
+private:
+  void addAppend(FlagTable &table);
 };
 
 void printHelp(const FlagTable &table);

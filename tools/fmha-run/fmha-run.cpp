@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Append.h"
 #include "KernelText.h"
 #include "Progress.h"
 #include "Report.h"
@@ -40,6 +41,8 @@ struct Session {
   Outcome outcome;
   KernelSpec spec;
   std::string ptx;
+  /// With --key-new or --rotary.
+  std::optional<Append> append;
 };
 
 /// Compiles, and reads the launch manifest of the result.
@@ -68,6 +71,26 @@ llvm::Error compileKernel(Session &session, const Source &source) {
 
 /// Runs `text` in place of the compiled kernel. A different problem is
 /// reported; the verdict shows its effect.
+/// Compiles the kernel that runs before attention.
+llvm::Error compileAppend(Session &session) {
+  if (!session.append)
+    return llvm::Error::success();
+  CompileOptions options;
+  options.target = session.flags.problem.target;
+  auto begin = Clock::now();
+  CompileResult result = compile(appendModule(session.append->kernelProblem()),
+                                 "<append>", options);
+  session.outcome.secondsCompile =
+      session.outcome.secondsCompile.value_or(0) + secondsSince(begin);
+  if (!result.ok)
+    return failureOf(result.diagnostics);
+  auto manifest = runtime::parseAppendManifest(result.manifest);
+  if (!manifest)
+    return manifest.takeError();
+  session.append->setKernel(std::move(*manifest), std::move(result.ptx));
+  return llvm::Error::success();
+}
+
 void replaceKernel(Session &session, std::string text) {
   std::string others = compareProblems(text, session.ptx);
   session.ptx = std::move(text);
@@ -169,6 +192,14 @@ llvm::Error launchOnce(Session &session, runtime::Device &device,
                        HostProblem &problem,
                        const runtime::RunOptions &options) {
   problem.poisonOutputs();
+  if (session.append) {
+    auto report = session.append->run(device, options, problem);
+    if (!report)
+      return report.takeError();
+    takeReport(*report, session.outcome);
+    if (session.outcome.status == Outcome::Status::Deadlock)
+      return llvm::Error::success();
+  }
   runtime::AttentionTensors tensors = problem.tensors();
   auto report = runtime::runAttention(*session.outcome.manifest, session.ptx,
                                       device, tensors, options);
@@ -213,15 +244,52 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
 
 /// Compares the outputs with the reference, except after a deadlock, which
 /// leaves partial outputs.
-void judge(Session &session, const HostProblem &problem) {
+void judge(Session &session, HostProblem &problem) {
   Outcome &outcome = session.outcome;
   if (outcome.status == Outcome::Status::Deadlock)
     return;
   session.progress.stage("computing the float64 reference");
+  if (session.append)
+    session.append->setExpected(problem);
   outcome.accuracy =
       compareWith(referenceOf(problem, session.spec), problem, session.spec);
   if (!outcome.accuracy->ok && outcome.status == Outcome::Status::Ok)
     outcome.status = Outcome::Status::Inaccurate;
+}
+
+llvm::Error makeAppend(Session &session, const AppendFiles &files,
+                       HostProblem &problem) {
+  if (!session.flags.appends())
+    return llvm::Error::success();
+  auto made =
+      Append::create(session.flags, session.spec.problem, files, problem);
+  if (!made)
+    return made.takeError();
+  session.append = std::move(*made);
+  return llvm::Error::success();
+}
+
+/// Runs the kernels, compares and writes what they leave.
+llvm::Error execute(Session &session, HostProblem &problem) {
+  session.outcome.shape = problem.shape;
+  runtime::DeviceOptions options;
+  options.kind = session.flags.device;
+  options.target = session.flags.problem.target;
+  auto device = runtime::Device::open(options);
+  if (!device)
+    return device.takeError();
+  session.outcome.deviceName = (*device)->name();
+  assembleKernel(session);
+  if (llvm::Error error = launchAll(session, **device, problem))
+    return error;
+  if (session.append)
+    if (llvm::Error error = session.append->writeCaches(session.flags, problem))
+      return error;
+  judge(session, problem);
+  session.progress.clear();
+  if (session.outcome.status == Outcome::Status::Deadlock)
+    return llvm::Error::success();
+  return writeOutputs(session.flags, problem);
 }
 
 llvm::Error run(Session &session) {
@@ -232,15 +300,21 @@ llvm::Error run(Session &session) {
     flags.problem.rowMax = true;
   if (!flags.rowSumOut.empty())
     flags.problem.rowSum = true;
+  if (llvm::Error error = checkAppendFlags(flags))
+    return error;
   auto files = readInputs(flags);
   if (!files)
     return files.takeError();
+  auto tokens = readAppendFiles(flags);
+  if (!tokens)
+    return tokens.takeError();
   auto replacement = readKernel(flags);
   if (!replacement)
     return replacement.takeError();
   if (*replacement)
     adoptSchedule(flags.problem, **replacement);
   adoptExtents(flags.problem, *files);
+  adoptExtents(flags.problem, *tokens);
   auto source = resolveSource(flags.problem);
   if (!source)
     return source.takeError();
@@ -256,26 +330,15 @@ llvm::Error run(Session &session) {
   auto problem = makeProblem(flags, session.spec.problem, *files);
   if (!problem)
     return problem.takeError();
+  if (llvm::Error error = makeAppend(session, *tokens, *problem))
+    return error;
   if (llvm::Error error = compileKernel(session, *source))
+    return error;
+  if (llvm::Error error = compileAppend(session))
     return error;
   if (*replacement)
     replaceKernel(session, std::move(**replacement));
-  session.outcome.shape = problem->shape;
-  runtime::DeviceOptions options;
-  options.kind = flags.device;
-  options.target = flags.problem.target;
-  auto device = runtime::Device::open(options);
-  if (!device)
-    return device.takeError();
-  session.outcome.deviceName = (*device)->name();
-  assembleKernel(session);
-  if (llvm::Error error = launchAll(session, **device, *problem))
-    return error;
-  judge(session, *problem);
-  session.progress.clear();
-  if (session.outcome.status == Outcome::Status::Deadlock)
-    return llvm::Error::success();
-  return writeOutputs(flags, *problem);
+  return execute(session, *problem);
 }
 
 /// Reads the flags first; errors in them are also reported as JSON, if

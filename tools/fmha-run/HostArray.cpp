@@ -1,0 +1,137 @@
+//===- HostArray.cpp - Arrays in host memory ------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostArray.h"
+#include "fmha/Runtime/Files.h"
+
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <random>
+
+namespace fmha::tools {
+
+using namespace runtime;
+
+namespace {
+
+/// N(0,1) by the Box-Muller transform of two uniform numbers. The standard
+/// library's own normal distribution differs between implementations.
+class Normal {
+public:
+  Normal(uint64_t seed, uint32_t stream) {
+    std::seed_seq sequence{uint32_t(seed), uint32_t(seed >> 32), stream};
+    engine.seed(sequence);
+  }
+  float next() {
+    if (spare) {
+      float value = *spare;
+      spare.reset();
+      return value;
+    }
+    // In (0, 1], so that the logarithm is finite.
+    double u = double((engine() >> 11) + 1) * 0x1p-53;
+    double w = double(engine() >> 11) * 0x1p-53;
+    double radius = std::sqrt(-2 * std::log(u));
+    spare = float(radius * std::sin(2 * std::numbers::pi * w));
+    return float(radius * std::cos(2 * std::numbers::pi * w));
+  }
+
+private:
+  std::mt19937_64 engine;
+  std::optional<float> spare;
+};
+
+template <typename Visit>
+void forEachElement(const std::array<int64_t, 4> &dims, Visit visit) {
+  for (int64_t b = 0; b < dims[0]; ++b)
+    for (int64_t l = 0; l < dims[1]; ++l)
+      for (int64_t h = 0; h < dims[2]; ++h)
+        for (int64_t d = 0; d < dims[3]; ++d)
+          visit(b, l, h, d);
+}
+
+} // namespace
+
+/// Allocates an array. The shape of a packed array, of batch 1, has no batch.
+HostArray allocate(const std::array<int64_t, 4> &dims,
+                   const std::string &layout, ElementType type, bool isPacked) {
+  HostArray array;
+  bool bshd = layout == "bshd";
+  array.view.dims = dims;
+  array.view.strides = denseStrides(dims, bshd ? Layout::BSHD : Layout::BHSD);
+  array.view.dtype = type;
+  array.shape = {dims[0], bshd ? dims[1] : dims[2], bshd ? dims[2] : dims[1],
+                 dims[3]};
+  if (isPacked)
+    array.shape.erase(array.shape.begin());
+  array.bits.resize(dims[0] * dims[1] * dims[2] * dims[3] *
+                    int64_t(sizeOf(type) / 2));
+  array.view.host = array.bits.data();
+  return array;
+}
+
+HostArray copyOf(const HostArray &array) {
+  HostArray copy = array;
+  copy.view.host = copy.bits.data();
+  return copy;
+}
+
+/// Returns a view of the first `dim` columns.
+HostArray columnsOf(const HostArray &whole, int64_t dim) {
+  HostArray view;
+  view.view = whole.view;
+  view.view.dims[3] = dim;
+  view.shape = whole.shape;
+  view.shape.back() = dim;
+  return view;
+}
+
+llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
+                         llvm::StringRef name, const std::string &layout) {
+  if (file.shape != array.shape)
+    return failure(
+        "'" + name + "': expected the shape " + formatShape(array.shape) +
+        (array.shape.size() == 3
+             ? (layout == "bshd" ? " [rows, heads, dim] of a packed one"
+                                 : " [heads, rows, dim] of a packed one")
+             : (layout == "bshd" ? " [batch, length, heads, dim]"
+                                 : " [batch, heads, length, dim]")) +
+        ", got " + formatShape(file.shape) + "; change the flags or --layout");
+  auto values = toFloats(file, name);
+  if (!values)
+    return values.takeError();
+  for (size_t i = 0; i < values->size(); ++i)
+    storeElement(array.view.dtype, &array.bits[i], (*values)[i]);
+  return llvm::Error::success();
+}
+
+void fillRandom(HostArray &array, uint64_t seed, uint32_t stream) {
+  Normal normal(seed, stream);
+  const auto &steps = array.view.strides;
+  forEachElement(
+      array.view.dims, [&](int64_t b, int64_t l, int64_t h, int64_t d) {
+        int64_t at = b * steps[0] + l * steps[1] + h * steps[2] + d;
+        storeElement(array.view.dtype, &array.bits[at], normal.next());
+      });
+}
+
+float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
+  const auto &steps = view.strides;
+  return loadElement(view.dtype,
+                     element(b * steps[0] + l * steps[1] + h * steps[2] + d));
+}
+
+std::vector<float> HostArray::floats() const {
+  std::vector<float> values(bits.size() / (sizeOf(view.dtype) / 2));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = loadElement(view.dtype, element(int64_t(i)));
+  return values;
+}
+
+} // namespace fmha::tools

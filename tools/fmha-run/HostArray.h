@@ -1,0 +1,58 @@
+//===- HostArray.h - Arrays in host memory ----------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_TOOLS_RUN_HOSTARRAY_H
+#define FMHA_TOOLS_RUN_HOSTARRAY_H
+
+#include "fmha/Runtime/Npy.h"
+#include "fmha/Runtime/Tensor.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace fmha::tools {
+
+/// A host tensor in the problem's type and layout, in units of 16 bits. An
+/// array without `bits` is a view of another array, which must not move.
+struct HostArray {
+  runtime::Tensor4 view;
+  std::vector<uint16_t> bits;
+  /// Shape as stored, for messages and files.
+  std::vector<int64_t> shape;
+
+  /// Returns the address of element n of the memory.
+  const uint16_t *element(int64_t n) const {
+    const auto *data = static_cast<const uint16_t *>(view.host);
+    return data + n * int64_t(runtime::sizeOf(view.dtype) / 2);
+  }
+  /// Returns the element at (batch, length, head, dim).
+  float at(int64_t b, int64_t l, int64_t h, int64_t d) const;
+  /// Returns all elements in memory order.
+  std::vector<float> floats() const;
+};
+
+/// Returns an array of dimensions (batch, length, heads, dim), in the order of
+/// `layout`. A packed one has no batch in its shape.
+HostArray allocate(const std::array<int64_t, 4> &dims,
+                   const std::string &layout, runtime::ElementType type,
+                   bool isPacked);
+/// Returns a copy with memory of its own.
+HostArray copyOf(const HostArray &array);
+/// Returns a view of the first `dim` columns of `whole`.
+HostArray columnsOf(const HostArray &whole, int64_t dim);
+/// Rounds the elements of a file to the type of `array`. Fails for another
+/// shape; the message names `name`.
+llvm::Error fillFromFile(HostArray &array, const runtime::NpyArray &file,
+                         llvm::StringRef name, const std::string &layout);
+/// Fills `array` with numbers of N(0, 1), which do not depend on the layout.
+void fillRandom(HostArray &array, uint64_t seed, uint32_t stream);
+
+} // namespace fmha::tools
+
+#endif // FMHA_TOOLS_RUN_HOSTARRAY_H
