@@ -496,6 +496,7 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   if (!result.ok)
     return failureOf(result.diagnostics);
   source.spec = result.spec;
+  source.isAttention = result.isAttention;
   source.spec.score = scoreOf(flags);
   if (llvm::Error error = checkAgainst(flags, source.spec))
     return std::move(error);

@@ -226,6 +226,7 @@ LogicalResult Compilation::findOp() {
            << "; fmha-opt with fmha-program-to-llvm compiles whole programs";
   op = ops.front();
   result.spec = specOf(op);
+  result.isAttention = true;
   return success();
 }
 
@@ -375,6 +376,13 @@ CompileResult Compilation::runPlainOp() {
                        << "; give that, or change the op";
     return std::move(result);
   }
+  if (options.to || options.keepLLVM) {
+    plain->emitError() << "expected PTX, a cubin or a manifest to emit, got "
+                       << (options.to ? stringify(*options.to) : "llvm")
+                       << "; this op's kernel has no tiles, and its levels are "
+                          "those of the pipeline fmha-to-ptx";
+    return std::move(result);
+  }
   PipelineOptions pipeline;
   pipeline.target = options.target;
   if (failed(runPhase(
@@ -451,7 +459,8 @@ CompileResult Compilation::run(const std::string &text,
 CompileResult Compilation::inspect(const std::string &text,
                                    const std::string &name) {
   result.ok =
-      succeeded(parse(text, name)) && (findProgram() || succeeded(findOp()));
+      succeeded(parse(text, name)) &&
+      (findProgram() || succeeded(findPlainOp()) || succeeded(findOp()));
   return std::move(result);
 }
 

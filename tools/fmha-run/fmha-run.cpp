@@ -318,6 +318,10 @@ llvm::Error run(Session &session) {
   auto source = resolveSource(flags.problem);
   if (!source)
     return source.takeError();
+  if (!source->isAttention)
+    return failure("'" + flags.problem.input +
+                   "': expected one fmha.attention to run, got a kernel "
+                   "without; fmha-compile compiles it");
   session.spec = source->spec;
   if (*replacement)
     if (llvm::Error error =

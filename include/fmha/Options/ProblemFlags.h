@@ -95,6 +95,8 @@ llvm::Error checkScheduleFlag(const ProblemFlags &flags);
 struct Source {
   std::string text, name;
   KernelSpec spec;
+  /// Whether the module is one fmha.attention, which `spec` describes.
+  bool isAttention = true;
 };
 
 /// Reads and inspects the input file, or builds the module that the flags

@@ -103,6 +103,8 @@ struct CompileResult {
   /// The spec of the input op (the flags of a tool must not contradict it),
   /// with the hints of the options in its problem.
   KernelSpec spec;
+  /// Whether the input is one fmha.attention, which `spec` describes.
+  bool isAttention = false;
   std::optional<schedule::Plan> plan;
 };
 
@@ -144,7 +146,8 @@ CompileResult compileMerge(const MergeSpec &spec, const std::string &target);
 /// memrefs with dynamic extents, for compile().
 std::string appendModule(const AppendProblem &problem);
 
-/// Parses and verifies `moduleText`, and returns only its problem.
+/// Parses and verifies `moduleText`, and returns only its problem, if it has
+/// one fmha.attention.
 CompileResult inspect(const std::string &moduleText, const std::string &name);
 
 /// The report of ptxas on a kernel.
