@@ -57,6 +57,7 @@ WRONG = [
 CALLS = {
     fmha.attention: lambda **given: fmha.attention(*ARRAYS, **given),
     fmha.compile: lambda **given: fmha.compile(**given),
+    fmha.append: lambda **given: fmha.append(*[np.zeros((1, 1, 1, 64), np.float16)] * 4, [1], **given),
     fmha.merge: lambda **given: fmha.merge(*PARTS, **given),
 }
 
