@@ -127,7 +127,7 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *
  * Varlen metadata is in device memory, so its entries are not checked:
  * invalid ones give wrong results but never out-of-bounds accesses. An append
- * leaves out tokens whose position or page does not exist. */
+ * leaves out tokens whose position, page or angles do not exist. */
 /* clang-format on */
 FMHA_EXPORT size_t fmhaTensorCount(FmhaModule module);
 FMHA_EXPORT const char *fmhaTensorName(FmhaModule module, size_t i);

@@ -82,7 +82,7 @@ def append(
     and returned, in q_out if that is given; without q, None is returned.
 
     Arrays are NumPy ones, or all in device memory as in attention(), where lists are not
-    checked: tokens whose position or page does not exist are left out. Raises as attention()
+    checked: tokens whose position, page or angles do not exist are left out. Raises as attention()
     does; a ValueError about a list names the entry.
     """
     given = {name: value for name, value in locals().items() if value is not None}

@@ -16,9 +16,18 @@ def strided(random, array, fill=None):
     return OnDevice(view.view(array.dtype)), whole
 
 
+def angles(random, case):
+    """Cosines and sines as columns of one table, which begin at any multiple of 4 bytes."""
+    gap, columns = int(random.integers(0, 4)), case.cos.shape[1]
+    both = np.full((len(case.cos), gap + 2 * columns), np.nan, np.float32)
+    cos, sin = both[:, gap : gap + columns], both[:, gap + columns :]
+    cos[...], sin[...] = case.cos, case.sin
+    return dict(rotary=case.style, rotary_cos=OnDevice(cos), rotary_sin=OnDevice(sin))
+
+
 def on_device(random, case, arrays):
     made = [strided(random, array) for array in arrays]
-    rotary = dict(rotary=case.style, rotary_cos=OnDevice(case.cos), rotary_sin=OnDevice(case.sin)) if case.style else {}
+    rotary = angles(random, case) if case.style else {}
     tables = {} if case.tables is None else dict(block_tables=OnDevice(case.tables))
     return [array for array, _ in made], {**rotary, **tables}
 
@@ -26,7 +35,7 @@ def on_device(random, case, arrays):
 @pytest.mark.parametrize("page", [0, 1, 16])
 @pytest.mark.parametrize("style", [None, "half", "interleaved"])
 def test_bytes_with_any_strides(random, page, style):
-    for dtype, rotary_dim in (("f16", 64), ("bf16", 10), ("f16", 16)):
+    for dtype, rotary_dim in (("f16", 64), ("bf16", 10), ("f16", 16), ("bf16", 32)):
         case = Case(random, dtype, page, style, n=int(random.integers(0, 5)), q_len=3 if style else None, rotary_dim=rotary_dim)
         arrays = [case.typed(bits) for bits in (case.key_new, case.value_new, *case.caches)]
         (key_new, value_new, *caches), options = on_device(random, case, arrays)
@@ -76,6 +85,26 @@ def test_entries_that_are_wrong_write_nothing(random, page):
         assert driver().cuCtxSynchronize() == 0
         for cache in arrays[2:]:
             assert (cache.host().view(np.uint16) == POISON).all()
+
+
+@pytest.mark.parametrize("positions", [0, 18, 19, 20])
+def test_positions_without_angles_are_left_out(random, positions):
+    case = Case(random, "f16", 0, "interleaved", n=3, q_len=3)
+    case.lens[:] = 20
+    k, v = (OnDevice(np.full_like(case.typed(cache), np.nan)) for cache in case.caches)
+    angles = (OnDevice(np.ascontiguousarray(table[:positions])) for table in (case.cos, case.sin))
+    arrays = [OnDevice(case.typed(bits)) for bits in (case.key_new, case.value_new, case.q)]
+    cos, sin = angles
+    out = fmha.append(*arrays[:2], k, v, OnDevice(case.lens), rotary="interleaved", rotary_cos=cos, rotary_sin=sin, q=arrays[2])
+    assert driver().cuCtxSynchronize() == 0
+    got = to_host(out, np.float16).view(np.uint16)
+    for i, position in enumerate((17, 18, 19)):
+        known = position < positions
+        for cache, fresh, style in ((k, case.key_new, True), (v, case.value_new, False)):
+            row = cache.host().view(np.uint16)[:, position]
+            assert known or np.isnan(row.view(np.float16)).all()
+            assert not known or style or (row == fresh[:, i]).all()
+        assert (got[:, i] == case.q[:, i]).all() != known
 
 
 def test_arrays_that_do_not_fit(random):

@@ -37,6 +37,8 @@ struct Piece {
   Value column;
   /// Position of the token, for pieces that rotate; else null.
   Value position;
+  /// Addresses of the angles of that position.
+  Value cos, sin;
 };
 
 /// Emits copies of pieces, with rotation.
@@ -48,7 +50,7 @@ protected:
                                        : Type(b.getBF16Type())),
         vectorType(VectorType::get({columns}, element)) {}
 
-  void copy(const Piece &piece);
+  void copy(Piece piece);
 
 private:
   bool isHalf() const { return problem.rotary == "half"; }
@@ -65,8 +67,14 @@ private:
 
   Value rotated(Value vector, const Piece &piece, bool isAligned);
   Value partners(Value vector, const Piece &piece, bool isAligned);
-  Value turned(Value own, Value other, const Piece &piece, int32_t n);
-  Value angle(const std::string &table, Value position, Value pair);
+  /// Returns whether the pairs of a piece have angles in vectors of 16 bytes.
+  bool hasAngleVectors() const {
+    return pairs() % (isHalf() ? columns : columns / 2) == 0;
+  }
+  Value angleRow(const std::string &table, Value position);
+  Value pairOf(Value column);
+  SmallVector<Value> angles(Value row, const Piece &piece, bool isAligned);
+  Value turned(Value own, Value other, Value cos, Value sin, Value isFirst);
   Value elementOf(Value vector, int32_t n) {
     return vector::ExtractOp::create(b, vector, int64_t(n));
   }
@@ -102,7 +110,8 @@ private:
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Returns whether both pieces begin at multiples of 16 bytes.
+/// Returns whether rows, and those of angles that are loaded as vectors, begin
+/// at multiples of 16 bytes.
 Value PieceCode::isAligned(const Piece &piece) {
   auto number = [&](Value address) -> Value {
     return LLVM::PtrToIntOp::create(b, b.getI64Type(), address);
@@ -111,9 +120,12 @@ Value PieceCode::isAligned(const Piece &piece) {
     return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
   };
   // Columns of pieces are multiples of 16 bytes.
-  Value both = make<arith::OrIOp>(number(piece.from), number(piece.to));
+  Value all = make<arith::OrIOp>(number(piece.from), number(piece.to));
+  if (piece.position && hasAngleVectors())
+    for (Value angles : {piece.cos, piece.sin})
+      all = make<arith::OrIOp>(all, number(angles));
   constexpr int64_t mask = 15;
-  return compare(Predicate::eq, make<arith::AndIOp>(both, i64(mask)), i64(0));
+  return compare(Predicate::eq, make<arith::AndIOp>(all, i64(mask)), i64(0));
 }
 
 Value PieceCode::load(Value row, Value column, bool isAligned) {
@@ -138,7 +150,11 @@ void PieceCode::store(Value vector, const Piece &piece, bool isAligned) {
         addressOf(piece.to, make<arith::AddIOp>(piece.column, i32(n))));
 }
 
-void PieceCode::copy(const Piece &piece) {
+void PieceCode::copy(Piece piece) {
+  if (piece.position) {
+    piece.cos = angleRow("rotary_cos", piece.position);
+    piece.sin = angleRow("rotary_sin", piece.position);
+  }
   auto body = [&](bool isAligned) {
     Value vector = load(piece.from, piece.column, isAligned);
     if (piece.position)
@@ -153,20 +169,24 @@ void PieceCode::copy(const Piece &piece) {
 //===----------------------------------------------------------------------===//
 
 /// Returns `vector` with its rotated columns replaced. Columns after the
-/// rotated ones, and rows without a position, stay.
+/// rotated ones, and rows without angles, stay.
 Value PieceCode::rotated(Value vector, const Piece &piece, bool isAligned) {
   int32_t dim = int32_t(problem.rotaryDim);
-  Value isRotated =
-      make<arith::AndIOp>(compare(Predicate::slt, piece.column, i32(dim)),
-                          compare(Predicate::sge, piece.position, i32(0)));
+  // An unsigned comparison: a negative position has no angles.
+  Value isRotated = make<arith::AndIOp>(
+      compare(Predicate::slt, piece.column, i32(dim)),
+      compare(Predicate::ult, piece.position, parameter("positions")));
   auto branch = scf::IfOp::create(b, TypeRange(vectorType), isRotated, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   Value others = partners(vector, piece, isAligned);
+  SmallVector<Value> cosines = angles(piece.cos, piece, isAligned);
+  SmallVector<Value> sines = angles(piece.sin, piece, isAligned);
   SmallVector<Value> elements;
   for (int32_t n = 0; n < columns; ++n) {
     Value own = elementOf(vector, n);
-    Value turn = turned(own, elementOf(others, n), piece, n);
+    Value turn = turned(own, elementOf(others, n), cosines[n], sines[n],
+                        isFirstOfPair(piece.column, n));
     if (dim % columns) {
       Value column = make<arith::AddIOp>(piece.column, i32(n));
       turn = select(compare(Predicate::slt, column, i32(dim)), turn, own);
@@ -209,36 +229,57 @@ Value PieceCode::partners(Value vector, const Piece &piece, bool isAligned) {
   return vector::FromElementsOp::create(b, vectorType, elements);
 }
 
-/// Returns an element of a table of angles, the last row for positions after
-/// it.
-Value PieceCode::angle(const std::string &table, Value position, Value pair) {
-  Value last = make<arith::SubIOp>(parameter("positions"), i32(1));
-  Value row = make<arith::MinSIOp>(position, last);
+/// Returns the address of the angles of a position, if it has any.
+Value PieceCode::angleRow(const std::string &table, Value position) {
   Value offset =
-      make<arith::MulIOp>(wide(row), parameter(table + "_stride_row"));
-  offset = make<arith::AddIOp>(offset, wide(pair));
-  return LLVM::LoadOp::create(
-      b, b.getF32Type(), elementAt(parameter(table), offset, b.getF32Type()));
+      make<arith::MulIOp>(wide(position), parameter(table + "_stride_row"));
+  return elementAt(parameter(table), offset, b.getF32Type());
 }
 
-/// Returns own * cos - other * sin for the first element of a pair, own * cos +
-/// other * sin for the second.
-Value PieceCode::turned(Value own, Value other, const Piece &piece, int32_t n) {
-  Value column = make<arith::AddIOp>(piece.column, i32(n));
-  Value isFirst = isFirstOfPair(piece.column, n);
+/// Returns the number of a column's pair, or of any if it does not rotate.
+Value PieceCode::pairOf(Value column) {
   Value pair = isHalf()
                    ? select(compare(Predicate::slt, column, i32(pairs())),
                             column, make<arith::SubIOp>(column, i32(pairs())))
                    : make<arith::DivUIOp>(column, i32(2));
-  // Columns that do not rotate read an angle that exists.
-  if (problem.rotaryDim % columns)
-    pair = make<arith::MinSIOp>(pair, i32(pairs() - 1));
-  auto product = [&](Value narrow, const std::string &table) -> Value {
+  return problem.rotaryDim % columns
+             ? make<arith::MinSIOp>(pair, i32(pairs() - 1))
+             : pair;
+}
+
+/// Returns the angle of each column of a piece.
+SmallVector<Value> PieceCode::angles(Value row, const Piece &piece,
+                                     bool isAligned) {
+  constexpr int32_t perVector = 4;
+  // Interleaved columns share the angle of their pair.
+  int32_t perPair = isHalf() ? 1 : 2;
+  bool isVector = isAligned && hasAngleVectors();
+  SmallVector<Value> all;
+  Value loaded;
+  for (int32_t n = 0; n < columns; ++n) {
+    int32_t number = n / perPair;
+    if (n % perPair == 0 && (!isVector || number % perVector == 0)) {
+      Value column = make<arith::AddIOp>(piece.column, i32(n));
+      Value place = elementAt(row, wide(pairOf(column)), b.getF32Type());
+      loaded = isVector ? LLVM::LoadOp::create(
+                              b, VectorType::get({perVector}, b.getF32Type()),
+                              place, /*alignment=*/16)
+                        : LLVM::LoadOp::create(b, b.getF32Type(), place);
+    }
+    all.push_back(isVector ? elementOf(loaded, number % perVector) : loaded);
+  }
+  return all;
+}
+
+/// Returns own * cos - other * sin for the first element of a pair, own * cos +
+/// other * sin for the second.
+Value PieceCode::turned(Value own, Value other, Value cos, Value sin,
+                        Value isFirst) {
+  auto product = [&](Value narrow, Value angle) -> Value {
     Value wide = arith::ExtFOp::create(b, b.getF32Type(), narrow);
-    return make<arith::MulFOp>(wide, angle(table, piece.position, pair));
+    return make<arith::MulFOp>(wide, angle);
   };
-  Value kept = product(own, "rotary_cos");
-  Value mixed = product(other, "rotary_sin");
+  Value kept = product(own, cos), mixed = product(other, sin);
   Value sum = select(isFirst, make<arith::SubFOp>(kept, mixed),
                      make<arith::AddFOp>(kept, mixed));
   return arith::TruncFOp::create(b, element, sum);
@@ -294,6 +335,9 @@ void AppendBuilder::buildKeysAndValues(Value head, Value piece) {
   Value exists = make<arith::AndIOp>(
       compare(Predicate::slt, token, parameter("new_len")),
       compare(Predicate::ult, position, parameter("kv_len")));
+  if (problem.hasRotary())
+    exists = make<arith::AndIOp>(
+        exists, compare(Predicate::ult, position, parameter("positions")));
   ifThen(exists, [&] { toCache(head, piece, position); });
 }
 

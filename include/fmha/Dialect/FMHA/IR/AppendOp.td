@@ -99,7 +99,7 @@ def FMHA_AppendOp : Op<FMHA_Dialect, "append", [
       max_pages * page_size, and at most the rows of `cos`; entries of `block_tables`
       for positions that get keys are from 0 to the number of pages less 1. Hosts
       that can read them check it. A kernel writes nothing for a token whose
-      position or page does not exist.
+      position, page or angles do not exist.
   }];
 
   let arguments = (ins

@@ -165,6 +165,8 @@ Value AppendDecomposition::append(const Stream &stream) {
     Value most = size(destination, 1);
     if (tables)
       most = math.mul(most, size(tables, 1));
+    if (cos)
+      most = math.min(most, size(cos, 0));
     Value exists = math.compare(Predicate::ult, at, most);
     return onlyIf(exists, destination, [&](Value inner) {
       Value rows = tokenRows(stream, sequence, token, at);
@@ -225,17 +227,13 @@ AppendDecomposition::Pair AppendDecomposition::pairOf(IndexMath here,
   return {partner, here.div(column, two), isFirst};
 }
 
-/// Returns `element` rotated with `other`, its partner. Invalid positions have
-/// the last angles.
+/// Returns `element` rotated with `other`, its partner.
 Value AppendDecomposition::turned(OpBuilder &in, Value element, Value other,
                                   const Pair &pair, Value position) {
-  IndexMath here{in, location};
-  Value rows = tensor::DimOp::create(in, location, cos, 0);
-  Value row = here.min(position, here.sub(rows, here.constant(1)));
   auto product = [&](Value narrow, Value angles) -> Value {
     Value wide = arith::ExtFOp::create(in, location, in.getF32Type(), narrow);
     Value angle = tensor::ExtractOp::create(in, location, angles,
-                                            ValueRange{row, pair.angle});
+                                            ValueRange{position, pair.angle});
     return arith::MulFOp::create(in, location, wide, angle);
   };
   Value kept = product(element, cos), mixed = product(other, sin);
@@ -247,16 +245,18 @@ Value AppendDecomposition::turned(OpBuilder &in, Value element, Value other,
 }
 
 /// Returns the rotated element of the current loops of a generic over `row`.
-/// What has no rotated column or no position stays.
+/// What has no rotated column or no angles stays.
 Value AppendDecomposition::rotated(OpBuilder &at, Value row, Value element,
                                    Value position) {
   IndexMath here{at, location};
   Value head = linalg::IndexOp::create(at, location, 0);
   Value column = linalg::IndexOp::create(at, location, 1);
   Pair pair = pairOf(here, column);
+  // An unsigned comparison: a negative position has no angles.
+  Value positions = tensor::DimOp::create(at, location, cos, 0);
   Value isRotated = here.both(
       here.compare(Predicate::ult, column, here.constant(op.getRotaryDim())),
-      here.compare(Predicate::sge, position, here.constant(0)));
+      here.compare(Predicate::ult, position, positions));
   auto turn = [&](OpBuilder &in, Location) {
     Value other = tensor::ExtractOp::create(in, location, row,
                                             ValueRange{head, pair.partner});

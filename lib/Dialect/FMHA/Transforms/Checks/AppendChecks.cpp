@@ -51,6 +51,7 @@ public:
     add("query_out", op.getQueryOut());
   }
 
+  void sizes() { extents(appendExtents); }
   void shapes();
   void lists();
 
@@ -102,7 +103,7 @@ void AppendChecker::rows() {
 }
 
 void AppendChecker::shapes() {
-  extents(appendExtents);
+  sizes();
   if (!pageSize)
     requireEqual(view("key_new").sizes[0], view("key_cache").sizes[0], "A5",
                  "dimension 0 of key_cache to equal dimension 0 of key_new");
@@ -159,5 +160,7 @@ void fmha::checkAppend(OpBuilder &b, AppendOp op, ListContents lists,
 
 void fmha::checkAppendLists(OpBuilder &b, AppendOp op,
                             const CheckMessage &message) {
-  AppendChecker(b, op, message).lists();
+  AppendChecker checker(b, op, message);
+  checker.sizes();
+  checker.lists();
 }
