@@ -131,28 +131,6 @@ gpu.module @kernels {
     // CHECK: arith.index_cast %[[SAME]] : i32 to index
     %count = gpu.block_id x
     %same = tile.uniform %count
-    // Only the leader's number is not zero.
-    // CHECK: %[[ZERO:.*]] = llvm.mlir.constant(0 : i32)
-    // CHECK: %[[OWN:.*]] = llvm.select %{{.*}}, %[[NUMBER:.*]], %[[ZERO]] : i1, i32
-    // CHECK: %[[SHARED:.*]] = nvvm.redux.sync or %[[OWN]], %{{.*}} : i32 -> i32
-    // CHECK: llvm.store %[[SHARED]]
-    %number = llvm.mlir.constant(7 : i32) : i32
-    %shared = tile.broadcast %number from %yes
-    tile.set_next_tile %shared to 231464
-    // The warp waits for all of its threads, then those with a number below the count go on.
-    // CHECK: nvvm.bar.warp.sync
-    // CHECK: %[[LANE:.*]] = nvvm.read.ptx.sreg.laneid
-    // CHECK: %[[INDEX:.*]] = arith.index_cast %[[LANE]] : i32 to index
-    // CHECK: %[[USED:.*]] = arith.cmpi ult, %[[INDEX]], %c5
-    // CHECK: scf.if %[[USED]] {
-    // CHECK-NEXT: %[[NARROW:.*]] = arith.index_cast %[[INDEX]] : index to i32
-    // CHECK: llvm.store %[[NARROW]]
-    // CHECK-NEXT: }
-    tile.in_lanes 5 {
-    ^bb0(%n: index):
-      %narrow = arith.index_cast %n : index to i32
-      tile.set_next_tile %narrow to 231464
-    }
     // CHECK: nvvm.bar.warp.sync
     tile.sync_warp
     // CHECK: nvvm.barrier

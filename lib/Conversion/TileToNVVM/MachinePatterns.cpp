@@ -447,18 +447,6 @@ MACHINE_PATTERN(UniformOp) {
   return arith::IndexCastOp::create(b, b.getIndexType(), number);
 }
 
-MACHINE_PATTERN(LaneOp) {
-  Value lane = NVVM::LaneIdOp::create(b, b.getI32Type());
-  return arith::IndexCastOp::create(b, b.getIndexType(), lane);
-}
-
-MACHINE_PATTERN(BroadcastOp) {
-  Value own = LLVM::SelectOp::create(b, adaptor.getLeader(),
-                                     adaptor.getNumber(), i32(b, 0));
-  return NVVM::ReduxOp::create(b, b.getI32Type(), own, NVVM::ReduxKind::OR,
-                               i32(b, -1), /*abs=*/false, /*nan=*/false);
-}
-
 MACHINE_PATTERN(RereadOp) {
   auto made = LLVM::InlineAsmOp::create(
       b, b.getI32Type(), toI32(b, adaptor.getNumber()), "mov.b32 $0, $1;",
@@ -481,15 +469,15 @@ MACHINE_PATTERN(SyncCtaOp) {
 
 void fmha::populateMachinePatterns(RewritePatternSet &patterns,
                                    const TypeConverter &converter) {
-  patterns.add<
-      LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
-      LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp, LowerSmemAddressOp,
-      LowerTmemAddressOp, LowerDescriptorOp, LowerTmaLoadOp, LowerTmaStoreOp,
-      LowerTmaStoreWaitOp, LowerTmemAllocOp, LowerTmemBaseOp,
-      LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
-      LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
-      LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
-      LowerAnyInWarpOp, LowerUniformOp, LowerLaneOp, LowerBroadcastOp,
-      LowerRereadOp, LowerSyncWarpOp, LowerSyncCtaOp>(converter,
-                                                      patterns.getContext());
+  patterns.add<LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
+               LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp,
+               LowerSmemAddressOp, LowerTmemAddressOp, LowerDescriptorOp,
+               LowerTmaLoadOp, LowerTmaStoreOp, LowerTmaStoreWaitOp,
+               LowerTmemAllocOp, LowerTmemBaseOp, LowerTmemDeallocOp,
+               LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp, LowerMmaOp,
+               LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
+               LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp,
+               LowerElectOp, LowerAnyInWarpOp, LowerUniformOp, LowerRereadOp,
+               LowerSyncWarpOp, LowerSyncCtaOp>(converter,
+                                                patterns.getContext());
 }

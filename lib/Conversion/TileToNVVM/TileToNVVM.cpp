@@ -430,27 +430,6 @@ struct LowerShuffle : public OpConversionPattern<gpu::ShuffleOp> {
   }
 };
 
-/// tile.in_lanes 4 { ^bb0(%n): body }
-///   -> tile.sync_warp; %n = tile.lane; scf.if %n < 4 { body }
-void branchOnLanes(Operation *module) {
-  SmallVector<tile::InLanesOp> ops;
-  module->walk([&](tile::InLanesOp op) { ops.push_back(op); });
-  for (tile::InLanesOp op : ops) {
-    ImplicitLocOpBuilder b(op.getLoc(), op);
-    tile::SyncWarpOp::create(b);
-    Value lane = tile::LaneOp::create(b, b.getIndexType());
-    Value isUsed =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, lane,
-                              arith::ConstantIndexOp::create(b, op.getCount()));
-    auto branch = scf::IfOp::create(b, isUsed, /*withElseRegion=*/false);
-    op.getLane().replaceAllUsesWith(lane);
-    Block *body = branch.thenBlock();
-    body->getOperations().splice(body->begin(),
-                                 op.getBody().front().getOperations());
-    op.erase();
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
@@ -464,7 +443,6 @@ struct ConvertTileToNVVMPass
       return signalPassFailure();
     declareSharedMemory();
     separateRegistersOfA(getOperation());
-    branchOnLanes(getOperation());
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });
     converter.addConversion(

@@ -440,33 +440,3 @@ func.func @gather_flag(%flags: memref<?xi1>, %i: index) {
   %0 = tile.gather %flags[%i] : memref<?xi1>, index -> i1
   return
 }
-
-// -----
-
-func.func @too_many_lanes() {
-  // expected-error@+1 {{expected 1 to 32 threads of a warp, got 33}}
-  tile.in_lanes 33 {
-  ^bb0(%n: index):
-  }
-  return
-}
-
-// -----
-
-func.func @no_lanes() {
-  // expected-error@+1 {{expected 1 to 32 threads of a warp, got 0}}
-  tile.in_lanes 0 {
-  ^bb0(%n: index):
-  }
-  return
-}
-
-// -----
-
-func.func @lanes_without_number() {
-  // expected-error@+1 {{expected a body with the number of the thread, an index, as its argument, got ('i32')}}
-  tile.in_lanes 4 {
-  ^bb0(%n: i32):
-  }
-  return
-}

@@ -111,20 +111,6 @@ func.func @warps() {
   %same = tile.uniform %n
   // CHECK-NEXT: tile.reread %[[N]]
   %again = tile.reread %n
-  // CHECK-NEXT: tile.lane
-  %lane = tile.lane
-  // CHECK-NEXT: %[[M:.*]] = arith.constant 7 : i32
-  %m = arith.constant 7 : i32
-  // CHECK-NEXT: tile.broadcast %[[M]] from %[[L]]
-  %shared = tile.broadcast %m from %leader
-  // CHECK-NEXT: tile.in_lanes 4 {
-  // CHECK-NEXT: ^bb0(%[[OWN:.*]]: index):
-  // CHECK-NEXT: tile.reread %[[OWN]]
-  // CHECK-NEXT: }
-  tile.in_lanes 4 {
-  ^bb0(%own: index):
-    %opaque = tile.reread %own
-  }
   // CHECK-NEXT: tile.sync_warp
   tile.sync_warp
   // CHECK-NEXT: tile.sync_cta

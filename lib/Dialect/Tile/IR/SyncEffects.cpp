@@ -86,7 +86,6 @@ void SetRegistersOp::getSyncEffects(Effects &) {}
 void ElectOp::getSyncEffects(Effects &) {}
 void AnyInWarpOp::getSyncEffects(Effects &) {}
 void UniformOp::getSyncEffects(Effects &) {}
-void BroadcastOp::getSyncEffects(Effects &) {}
 void RereadOp::getSyncEffects(Effects &) {}
 
 //===----------------------------------------------------------------------===//

@@ -297,18 +297,6 @@ LogicalResult SlotAddressOp::verify() {
   return success();
 }
 
-LogicalResult InLanesOp::verify() {
-  constexpr int32_t lanes = 32;
-  if (getCount() < 1 || getCount() > lanes)
-    return emitOpError() << "expected 1 to " << lanes
-                         << " threads of a warp, got " << getCount();
-  if (getBody().getNumArguments() != 1 || !getLane().getType().isIndex())
-    return emitOpError() << "expected a body with the number of the thread, an "
-                            "index, as its argument, got ("
-                         << getBody().getArgumentTypes() << ")";
-  return success();
-}
-
 LogicalResult BarrierOp::verify() {
   int64_t end = int64_t(getOffset()) + 8 * int64_t(getType().getCount());
   if (end > sharedMemoryBytes)

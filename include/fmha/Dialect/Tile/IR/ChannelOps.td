@@ -33,7 +33,7 @@ def Tile_RoleOp : Tile_Op<"role", [NoTerminator, SingleBlock, MemoryEffects<[Mem
   let summary = "The work of warps [first, last) of the CTA";
   let description = [{
     `registers` is the count per thread that setmaxnreg sets; roles of one warpgroup (4 warps) share it. `single_thread`
-    marks a role that one elected thread executes (it issues TMA and MMA), except for `tile.in_lanes`. A role without ops is kept, because its warps
+    marks a role that one elected thread executes (it issues TMA and MMA). A role without ops is kept, because its warps
     have to take part in setmaxnreg and in the barriers of the CTA.
   }];
   let arguments = (ins StrAttr:$name, I32Attr:$first_warp, I32Attr:$last_warp, I32Attr:$registers,

@@ -410,43 +410,6 @@ def Tile_ElectOp : Tile_MachineOp<"elect"> {
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_LaneOp : Tile_Op<"lane", [Pure]> {
-  let summary = "The number of this thread in its warp";
-  let description = [{ `%n = tile.lane` }];
-  let results = (outs Index:$result);
-  let assemblyFormat = "attr-dict";
-}
-
-def Tile_InLanesOp : Tile_Op<"in_lanes", [NoTerminator, SingleBlock, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Executes the body once for each number below `count`, each in the thread of the warp with that number";
-  let description = [{
-    All threads of the warp reach the op together, and wait for each other first: what one of them has waited for holds for
-    all. In a role of a `single_thread` the other threads of the warp execute these ops, and what they need, with it.
-
-    ```mlir
-    tile.in_lanes 4 {
-    ^bb0(%n: index):
-      tile.tma_load ...
-    }
-    ```
-
-    Constraints: the count is 1 to 32; the body has one argument, an index.
-  }];
-  let arguments = (ins I32Attr:$count);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$count $body attr-dict";
-  let hasVerifier = 1;
-  let extraClassDeclaration = "::mlir::Value getLane() { return getBody().getArgument(0); }";
-}
-
-def Tile_BroadcastOp : Tile_MachineOp<"broadcast"> {
-  let summary = "redux.sync.or: the number of the one thread of the warp in which the condition holds";
-  let description = [{ `%m = tile.broadcast %n from %leader` }];
-  let arguments = (ins I32:$number, I1:$leader);
-  let results = (outs I32:$result);
-  let assemblyFormat = "$number `from` $leader attr-dict";
-}
-
 def Tile_AnyInWarpOp : Tile_MachineOp<"any_in_warp"> {
   let summary = "vote.sync.any: whether the condition holds in some thread of the warp";
   let description = [{ `%any = tile.any_in_warp %c` }];

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -23,9 +24,6 @@ using namespace fmha::tile;
 
 /// Columns of one swizzle panel of 16-bit elements: 128 bytes.
 static constexpr int64_t panelColumns = layout::PanelTile::panelColumns;
-
-/// Threads of a warp.
-static constexpr int64_t lanes = 32;
 
 static Value index(ImplicitLocOpBuilder &b, int64_t v) {
   return arith::ConstantIndexOp::create(b, v);
@@ -145,12 +143,6 @@ PagePlace CopyLowering::pagePlace(LoadOp op, Value key, Value entry) {
           arith::MaxSIOp::create(b, left, one)};
 }
 
-/// Returns the row of the tile at which box `first` + `lane` begins.
-Value CopyLowering::rowOfBox(Value lane, int64_t first, int64_t boxRows) {
-  Value box = first ? arith::AddIOp::create(b, lane, index(b, first)) : lane;
-  return arith::MulIOp::create(b, box, index(b, boxRows));
-}
-
 /// Copies the panels of one box, which goes to row `rowInTile` of the tile.
 void CopyLowering::copyBox(LoadOp op, Barriers own, Value rowInTile,
                            const PagePlace &place) {
@@ -171,95 +163,76 @@ void CopyLowering::copyBox(LoadOp op, Barriers own, Value rowInTile,
   }
 }
 
-/// Returns the entries of the boxes of a tile in pages, that of box 32 n + lane
-/// in each thread, or the one of a single box. They do not depend on the slot,
-/// so that they are read before the role waits for it. A thread without a box
-/// reads a later entry, or that of the last page again: the line of a cache
-/// that this brings serves later tiles. Two tiles of the same rows, those of
-/// keys and values, share their entries.
-SmallVector<Value> CopyLowering::entriesOf(LoadOp op, int64_t boxRows) {
+/// Keeps the loop from being unrolled: the role has too few registers for
+/// several iterations at once.
+static void keepRolled(scf::ForOp loop) {
+  Builder b(loop.getContext());
+  auto never = LLVM::LoopUnrollAttr::get(
+      b.getContext(), /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
+                                       b.getContext(), {}, {}, {}, never, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
+/// Copies `count` boxes of `rows` rows, from row `first` of the tile on. The
+/// entries of all pages are read first, so that their latencies overlap.
+void CopyLowering::copyBoxes(LoadOp op, Barriers own, Value first, int64_t rows,
+                             int64_t count) {
+  struct Box {
+    Value inTile, key, entry;
+  };
+  SmallVector<Box> boxes;
   ViewOp view = op.getViewOp();
-  int64_t boxes = op.getType().getRows() / boxRows;
-  PageRows rows{view.getPages(),    view.getEntry(), view.getLength(),
-                op.getRow(),        boxRows,         boxes,
-                view.getPageSize(), op->getBlock()};
-  if (rows == read.rows)
-    return read.entries;
-  read = {rows, {}};
-  Value lane = boxes > 1 ? LaneOp::create(b, b.getIndexType()) : Value();
-  for (int64_t first = 0; first < boxes; first += lanes) {
-    Value key = op.getRow();
-    if (lane)
-      key = arith::AddIOp::create(b, key, rowOfBox(lane, first, boxRows));
+  for (int64_t n = 0; n < count; ++n) {
+    Value inTile = arith::AddIOp::create(b, first, index(b, n * rows));
+    Value key = arith::AddIOp::create(b, op.getRow(), inTile);
     Value place =
         arith::AddIOp::create(b, view.getEntry(), pageNumber(op, key));
-    read.entries.push_back(memref::LoadOp::create(b, view.getPages(), place));
+    boxes.push_back(
+        {inTile, key, memref::LoadOp::create(b, view.getPages(), place)});
   }
-  return read.entries;
+  for (const Box &box : boxes)
+    copyBox(op, own, box.inTile, pagePlace(op, box.key, box.entry));
 }
 
-/// Moves the wait for the slot of `op` to `op`, after what does not depend on
-/// the slot.
-static void delayAcquire(LoadOp op) {
-  auto acquire = op.getInto().getDefiningOp<AcquireOp>();
-  if (acquire->getBlock() != op->getBlock())
-    return;
-  for (Operation *each = acquire->getNextNode(); each != op;
-       each = each->getNextNode())
-    if ((!isMemoryEffectFree(each) && !isa<memref::LoadOp>(each)) ||
-        llvm::is_contained(each->getOperands(), acquire.getResult()))
-      return;
-  acquire->moveBefore(op);
-}
-
-/// Copies a tile box by box; each box lies in one page. The threads of the warp
-/// copy a box each:
-///   %e = memref.load %pages[entry of box %lane]
-///   wait for the slot; tile.arrive_expect_tx ...
-///   tile.in_lanes 4 { ^bb0(%n): tile.tma_load ... to row %n * 16 }
+/// Copies a tile box by box; each box lies in one page. If there are many
+/// boxes, it emits a loop, because the role has few registers.
 void CopyLowering::copyPages(LoadOp op, Barriers own) {
-  int64_t rows = op.getType().getRows();
+  TileType tile = op.getType();
+  // The role has enough registers for 4 copies in flight.
+  int64_t panels = llvm::divideCeil(tile.getColumns(), panelColumns);
+  int64_t mostUnrolled = std::max<int64_t>(1, 4 / panels);
+  int64_t rows = tile.getRows();
   int64_t boxRows = std::gcd(rows, op.getViewOp().getPageSize());
-  int64_t boxes = rows / boxRows;
-  SmallVector<Value> entries = entriesOf(op, boxRows);
-  delayAcquire(op);
-  expectBytes(op, own);
-  if (boxes == 1)
-    return copyBox(op, own, index(b, 0),
-                   pagePlace(op, op.getRow(), entries[0]));
-  for (auto [n, entry] : llvm::enumerate(entries)) {
-    int64_t first = n * lanes;
-    auto inLanes = InLanesOp::create(b, std::min(boxes - first, lanes));
+  int64_t step = mostUnrolled * boxRows, rolled = rows / step * step;
+  if (rolled > step) {
+    auto loop =
+        scf::ForOp::create(b, index(b, 0), index(b, rolled), index(b, step));
+    keepRolled(loop);
     OpBuilder::InsertionGuard guard(b);
-    Block &body = inLanes.getBody().emplaceBlock();
-    b.setInsertionPointToStart(&body);
-    Value lane = body.addArgument(b.getIndexType(), b.getLoc());
-    Value inTile = rowOfBox(lane, first, boxRows);
-    Value key = arith::AddIOp::create(b, op.getRow(), inTile);
-    copyBox(op, own, inTile, pagePlace(op, key, entry));
+    b.setInsertionPointToStart(loop.getBody());
+    copyBoxes(op, own, loop.getInductionVar(), boxRows, mostUnrolled);
+  } else if (rolled) {
+    copyBoxes(op, own, index(b, 0), boxRows, mostUnrolled);
   }
-}
-
-/// Emits the arrival that announces the bytes of the tile. If the tensor ends
-/// inside a box, the bytes of the whole box count.
-void CopyLowering::expectBytes(LoadOp op, Barriers own) {
-  ArriveExpectTxOp::create(b, own.full, slotOf(op, own),
-                           int32_t(op.getType().getBytes()));
+  if (rolled < rows)
+    copyBoxes(op, own, index(b, rolled), boxRows, (rows - rolled) / boxRows);
 }
 
 /// %t = tile.load %k[%row] into %slot ->
 ///   tile.arrive_expect_tx %full[%stage] bytes 32768
 ///   tile.tma_load %K[...] column 0 to %p0 signals %full[%stage]
 ///   tile.tma_load %K[...] column 64 to %p1 signals %full[%stage]
+/// If the tensor ends inside a box, the bytes of the whole box count.
 void CopyLowering::lower(LoadOp op, Barriers own) {
   TileType tile = op.getType();
   ViewOp view = op.getViewOp();
+  Value stage = slotOf(op, own);
+  ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
   if (view.getPages()) {
     copyPages(op, own);
     return op.erase();
   }
-  Value stage = slotOf(op, own);
-  expectBytes(op, own);
   auto [row, end] = loadRow(op);
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel) {
     auto [column, more] = panelColumn(op, panel);

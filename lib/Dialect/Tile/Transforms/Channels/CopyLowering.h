@@ -35,14 +35,6 @@ struct PagePlace {
   mlir::Value page, row, end;
 };
 
-/// Rows in pages, of which a block reads the entries once.
-struct PageRows {
-  mlir::Value pages, entry, length, row;
-  int64_t boxRows = 0, boxes = 0, pageSize = 0;
-  mlir::Block *block = nullptr;
-  bool operator==(const PageRows &) const = default;
-};
-
 /// Lowers tile.load and tile.store to copies of panels.
 class CopyLowering {
 public:
@@ -65,17 +57,11 @@ private:
   PagePlace pagePlace(LoadOp op, mlir::Value key, mlir::Value entry);
   void copyBox(LoadOp op, Barriers own, mlir::Value rowInTile,
                const PagePlace &place);
-  mlir::Value rowOfBox(mlir::Value lane, int64_t first, int64_t boxRows);
-  mlir::SmallVector<mlir::Value> entriesOf(LoadOp op, int64_t boxRows);
+  void copyBoxes(LoadOp op, Barriers own, mlir::Value first, int64_t rows,
+                 int64_t count);
   void copyPages(LoadOp op, Barriers own);
-  void expectBytes(LoadOp op, Barriers own);
 
   mlir::ImplicitLocOpBuilder &b;
-  /// The entries that were read last.
-  struct {
-    PageRows rows;
-    mlir::SmallVector<mlir::Value> entries;
-  } read;
 };
 
 } // namespace fmha::tile

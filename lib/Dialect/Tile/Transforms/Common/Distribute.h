@@ -196,14 +196,6 @@ distributeTiles(WarpSpecializeOp op, mlir::Type (*convert)(TileType),
                                         const mlir::TypeConverter &)>
                     populate);
 
-/// Leaves the ops of `block` that act on memory or synchronization to the
-/// thread of the warp for which `leader` holds, because the block has
-/// tile.in_lanes, which all threads of the warp execute. Errors: an op returns
-/// what cannot be passed to the other threads.
-mlir::LogicalResult leaveToLeader(mlir::Block &block, mlir::Value leader);
-/// Whether `region` has a tile.in_lanes.
-bool hasLanes(mlir::Region &region);
-
 mlir::LogicalResult lowerWarpSpecialize(WarpSpecializeOp op,
                                         const KernelInfo &info);
 

@@ -80,8 +80,6 @@ enum class StepCode : uint8_t {
   KeyLength,
   Oracle,
   NextTile,
-  /// The value of the first member of those that execute the step.
-  Broadcast,
   TileCount,
   Unknown,
   Effect,

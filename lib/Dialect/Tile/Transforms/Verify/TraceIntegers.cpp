@@ -245,12 +245,6 @@ bool IntegerReader::readLeaf(Operation *op, Steps &steps) {
       .Case<QueryCancelOp>([&](auto) { return add(StepCode::Unknown); })
       .Case<ElectOp>([&](auto) { return add(StepCode::Leader); })
       .Case<AnyInWarpOp>([&](auto) { return add(StepCode::Oracle); })
-      .Case<BroadcastOp>([&](BroadcastOp op) {
-        steps.push_back(
-            valueStep(StepCode::Broadcast, result, b.id(op.getNumber())));
-        return true;
-      })
-      .Case<LaneOp>([&](auto) { return add(StepCode::Unknown); })
       .Case<UniformOp, RereadOp>([&](auto same) {
         steps.push_back(
             valueStep(StepCode::Copy, result, b.id(same.getNumber())));

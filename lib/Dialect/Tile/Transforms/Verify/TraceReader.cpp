@@ -98,7 +98,6 @@ private:
   void readFor(scf::ForOp op, Steps &steps);
   void readWhile(scf::WhileOp op, Steps &steps);
   void readWarpSpecialize(WarpSpecializeOp op, Steps &steps);
-  void readInLanes(InLanesOp op, Steps &steps);
 
   gpu::GPUFuncOp func;
   const KernelInfo &info;
@@ -204,31 +203,6 @@ void TraceReader::readWarpSpecialize(WarpSpecializeOp op, Steps &steps) {
   }
 }
 
-/// Reads the bodies of all lanes as if the leader of the warp executed them one
-/// after the other: the threads have waited for each other, and execute nothing
-/// that another one waits for.
-void TraceReader::readInLanes(InLanesOp op, Steps &steps) {
-  b.addAction(schedule::sync::Action::SyncWarp, steps);
-  Step leader{StepCode::If};
-  leader.a = b.fresh();
-  steps.push_back(valueStep(StepCode::Leader, leader.a));
-  Steps all;
-  Step loop{StepCode::For};
-  loop.result = b.id(op.getLane());
-  loop.a = b.constant(0, all);
-  loop.b = b.constant(op.getCount(), all);
-  loop.c = b.constant(1, all);
-  loop.source = kernel.ops.size();
-  kernel.ops.push_back(op);
-  loop.body = readBlock(op.getBody().front());
-  all.push_back(loop);
-  leader.body = kernel.bodies.size();
-  kernel.bodies.push_back(std::move(all));
-  leader.otherwise = kernel.bodies.size();
-  kernel.bodies.emplace_back();
-  steps.push_back(leader);
-}
-
 //===----------------------------------------------------------------------===//
 // Driver
 //===----------------------------------------------------------------------===//
@@ -243,7 +217,6 @@ bool TraceReader::readControl(Operation *op, Steps &steps) {
       .Case([&](WarpSpecializeOp roles) {
         return readWarpSpecialize(roles, steps), true;
       })
-      .Case([&](InLanesOp lanes) { return readInLanes(lanes, steps), true; })
       .Case([&](BarrierOp barrier) { return barriers.declare(barrier), true; })
       .Default([](Operation *other) {
         return isa<ChannelOp, ViewOp>(other) ||
@@ -259,7 +232,7 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
   if (readControl(op, steps))
     return success();
   if (isa_and_nonnull<TileDialect>(op->getDialect()) &&
-      !isa<TmemAddressOp, TileCountOp, LaneOp>(op))
+      !isa<TmemAddressOp, TileCountOp>(op))
     return tiles.read(op, steps);
   if (op->getNumRegions())
     return op->emitError() << "tile-verify-sync cannot follow this op: "

@@ -317,11 +317,6 @@ void TraceRunner::runStep(const Step &step, Mask mask) {
     return runBody(step.body, ((Mask(1) << step.a) - 1) << step.constant);
   case StepCode::Effect:
     return emit(trace.effects[step.constant], step.source, mask);
-  case StepCode::Broadcast: {
-    // The leader of a warp comes before its other threads.
-    Interval value = at(step.a, std::countr_zero(mask));
-    return each(mask, [&](unsigned m) { at(step.result, m) = value; });
-  }
   default:
     each(mask, [&](unsigned m) { at(step.result, m) = valueOf(step, m); });
   }
