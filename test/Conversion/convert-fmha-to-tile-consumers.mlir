@@ -25,8 +25,9 @@
 // CHECK: tile.dot %[[P]], %[[V1]] plus %[[S1]] as {{.*}}role = "consumer1"
 // CHECK: %[[C:.*]] = arith.constant 256 : index
 // CHECK: %[[VIEW1:.*]] = tile.view %arg3 {{.*}} column %[[C]]
-// CHECK: tile.normalize %[[R]]#2, %[[R]]#1 {tile.region = #tile.region<name = "out0", rows = "stats0">}
-// CHECK: %[[OUT1:.*]] = tile.normalize %[[R]]#3, %[[R]]#1 {tile.partition = #tile.partition<role = "consumer1">, tile.region = #tile.region<name = "out0", column = 256, rows = "stats0">}
+// CHECK: %[[TOTAL:.*]] = tile.row_total %[[R]]#1
+// CHECK: tile.normalize %[[R]]#2, %[[TOTAL]] {tile.region = #tile.region<name = "out0", rows = "stats0">}
+// CHECK: %[[OUT1:.*]] = tile.normalize %[[R]]#3, %[[TOTAL]] {tile.partition = #tile.partition<role = "consumer1">, tile.region = #tile.region<name = "out0", column = 256, rows = "stats0">}
 // CHECK: tile.store %[[OUT1]], %[[VIEW1]]
 // The first consumer alone has numbers of rows to write.
 // CHECK: tile.lse

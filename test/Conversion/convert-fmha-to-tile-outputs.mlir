@@ -15,13 +15,14 @@
 // CHECK: %[[MV:.*]] = tile.view %[[M]] batch
 // CHECK: %[[SV:.*]] = tile.view %[[S]] batch
 // CHECK-NOT: tile.add_sink
-// CHECK: tile.write %[[R]]#2 over %[[R]]#1 {{.*}} as !tile.tile<128x64xf32> to %[[OV]]{{.*}} undivided
-// CHECK: %[[LSE:.*]] = tile.lse %[[R]]#0, %[[R]]#1 sink
+// CHECK: %[[TOTAL:.*]] = tile.row_total %[[R]]#1 :
+// CHECK: tile.write %[[R]]#2 over %[[TOTAL]] {{.*}} as !tile.tile<128x64xf32> to %[[OV]]{{.*}} undivided
+// CHECK: %[[LSE:.*]] = tile.lse %[[R]]#0, %[[TOTAL]] sink
 // CHECK: tile.store_rows %[[LSE]], %[[LV]][
 // The products of which the loop has the maximum are not scaled yet.
 // CHECK: %[[MAX:.*]] = tile.scale %[[R]]#0 by 2.500000e-01
 // CHECK: tile.store_rows %[[MAX]], %[[MV]][
-// CHECK: tile.store_rows %[[R]]#1, %[[SV]][
+// CHECK: tile.store_rows %[[TOTAL]], %[[SV]][
 func.func @all(%q: memref<1x?x4x64xbf16>, %k: memref<1x?x4x64xbf16>, %sink: memref<4xf32>, %o: memref<1x?x4x64xf32>,
                %l: memref<1x4x?xf32>, %m: memref<1x4x?xf32>, %s: memref<1x4x?xf32>) {
   fmha.attention ins(%q, %k, %k : memref<1x?x4x64xbf16>, memref<1x?x4x64xbf16>, memref<1x?x4x64xbf16>) sink(%sink : memref<4xf32>)

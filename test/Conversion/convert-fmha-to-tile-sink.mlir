@@ -19,7 +19,8 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %logits: memref<2
 // CHECK: %[[STATE:.*]]:3 = scf.for
 // CHECK: scf.yield
 // CHECK: %[[LOGITS:.*]] = tile.view %[[SINKS]] head %[[HEAD]] : memref<?xf32> -> <f32>
+// CHECK: %[[SUM:.*]] = tile.row_total %[[STATE]]#1
 // CHECK: %[[SINK:.*]] = tile.load_rows %[[LOGITS]] by 1.44269502 : <f32> -> <128xf32>
-// CHECK: %[[TOTAL:.*]] = tile.add_sink %[[STATE]]#0, %[[STATE]]#1 sink %[[SINK]] scale
+// CHECK: %[[TOTAL:.*]] = tile.add_sink %[[STATE]]#0, %[[SUM]] sink %[[SINK]] scale
 // CHECK: tile.normalize %[[STATE]]#2, %[[TOTAL]]
-// CHECK: tile.lse %[[STATE]]#0, %[[STATE]]#1 sink %[[SINK]] as !tile.tile<128xf32> scale
+// CHECK: tile.lse %[[STATE]]#0, %[[SUM]] sink %[[SINK]] as !tile.tile<128xf32> scale

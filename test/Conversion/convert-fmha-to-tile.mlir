@@ -55,16 +55,18 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l) {
 // 0.125 x log2 e = 0.18033688, as f32 0.180336878; the threshold is the schedule's.
 // CHECK: %[[MAX:.*]], %[[ALPHA:.*]] = tile.row_max %[[X]], %[[M]] scale 0.18033687{{[0-9]*}} threshold 8.000000e+00
 // CHECK: %[[P:.*]] = tile.exp2 %[[X]], %[[MAX]] scale 0.18033687
-// CHECK: %[[NEWSUM:.*]] = tile.row_sum %[[P]], %[[SUM]], %[[ALPHA]]
+// CHECK: %[[NEWSUM:.*]] = tile.row_sum %[[P]], %[[SUM]], %[[ALPHA]] partial
 // CHECK: %[[HALF:.*]] = tile.cast %[[P]] {tile.region = #tile.region<name = "P0">} : {{.*}} to <128x128xbf16>
 // CHECK: %[[OLD:.*]] = tile.rescale %[[ACC]], %[[ALPHA]] {tile.region = #tile.region<rows = "stats0">}
 // CHECK: %[[NEW:.*]] = tile.dot %[[HALF]], %[[VT]] plus %[[OLD]] as !tile.tile<128x64xf32> :
 // CHECK: scf.yield %[[MAX]], %[[NEWSUM]], %[[NEW]]
 // CHECK: %[[OV:.*]] = tile.view %[[O]] batch %[[BATCH]] head %[[HEAD]] rows %[[QLEN]] :
 // CHECK: %[[LV:.*]] = tile.view %[[L]] batch %[[BATCH]] head %[[HEAD]] rows %[[QLEN]] : {{.*}} -> <?xf32>
-// CHECK: %[[OUT:.*]] = tile.normalize %[[R]]#2, %[[R]]#1 {tile.region = #tile.region<name = "out0", rows = "stats0">}
+// The threads of a row add their sums once.
+// CHECK: %[[TOTAL:.*]] = tile.row_total %[[R]]#1 :
+// CHECK: %[[OUT:.*]] = tile.normalize %[[R]]#2, %[[TOTAL]] {tile.region = #tile.region<name = "out0", rows = "stats0">}
 // CHECK: tile.store %[[OUT]], %[[OV]][%[[ROW]]] :
-// CHECK: %[[LSE:.*]] = tile.lse %[[R]]#0, %[[R]]#1 scale 0.18033687
+// CHECK: %[[LSE:.*]] = tile.lse %[[R]]#0, %[[TOTAL]] scale 0.18033687
 // CHECK: tile.store_rows %[[LSE]], %[[LV]][%[[ROW]]]
 // CHECK: gpu.return
 

@@ -107,7 +107,8 @@ static void buildRowOutputs(KernelContext &k, const OutputViews &views,
 }
 
 static void buildTileEpilogue(KernelContext &k, const OutputViews &views,
-                              Value row, unsigned tile, const State &state) {
+                              Value row, unsigned tile, State state) {
+  state.sum = tile::RowTotalOp::create(k.b, k.rowType(), state.sum);
   Value total = state.sum, sink;
   // Sinks are converted to log2 units.
   if (views.sinks)

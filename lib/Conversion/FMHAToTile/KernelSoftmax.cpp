@@ -115,8 +115,9 @@ OnlineSoftmax::Exponentials OnlineSoftmax::buildExponentials(unsigned tile,
   Exponentials made;
   SmallVector<Value> exact;
   auto sum = [&](Value p) {
-    made.sum = tile::RowSumOp::create(k.b, k.rowType(), p, oldSum,
-                                      max.getAlpha(), offsetAttr(k));
+    made.sum =
+        tile::RowSumOp::create(k.b, k.rowType(), p, oldSum, max.getAlpha(),
+                               offsetAttr(k), k.b.getUnitAttr());
   };
   for (unsigned n = 0; n < k.plan.pSlices; ++n) {
     Value x = k.slice(s, n * keys, keys);

@@ -98,6 +98,10 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %t: !tensor, %i: index,
   %less = tile.row_sum %s, %l, %alpha offset 8 : !s, !row
   // CHECK: tile.row_sum %{{.*}}, %{{.*}}, %{{.*}} : <128x128xf32>, <128xf32>
   %5 = tile.row_sum %s, %l, %alpha : !s, !row
+  // CHECK: %[[PART:.*]] = tile.row_sum %{{.*}}, %{{.*}}, %{{.*}} offset 8 partial : <128x128xf32>, <128xf32>
+  %part = tile.row_sum %s, %l, %alpha offset 8 partial : !s, !row
+  // CHECK: tile.row_total %[[PART]] : <128xf32>
+  %whole = tile.row_total %part : !row
   // CHECK: tile.cast %{{.*}} : <128x128xf32> to <128x128xbf16>
   %6 = tile.cast %s : !s to !p
   // CHECK: tile.rescale %{{.*}}, %{{.*}} : <128x64xf32>, <128xf32>

@@ -427,15 +427,32 @@ def Tile_RowSumOp
     : Tile_ValueOp<"row_sum", [AllTypesMatch<["old", "alpha", "result"]>, Tile_RowsMatch<["input", "old"]>]> {
   let summary = "old·alpha + 2^-offset · the sum of each row";
   let description = [{
-    The result is a sum of exponentials without the factor 2^`offset` of `tile.exp2`.
+    The result is a sum of exponentials without the factor 2^`offset` of `tile.exp2`. With `partial` each thread adds only
+    the elements that it has, and `tile.row_total` makes the sums whole: a loop that adds many tiles combines threads once.
 
     ```mlir
     %l = tile.row_sum %p, %l_old, %alpha offset 8 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
     ```
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$old, Tile_F32Row:$alpha, Tile_ExponentAttr:$offset);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$old, Tile_F32Row:$alpha, Tile_ExponentAttr:$offset,
+                       UnitAttr:$partial);
   let results = (outs Tile_F32Row:$result);
-  let assemblyFormat = "$input `,` $old `,` $alpha (`offset` $offset^)? attr-dict `:` type($input) `,` type($old)";
+  let assemblyFormat =
+      "$input `,` $old `,` $alpha (`offset` $offset^)? (`partial` $partial^)? attr-dict `:` type($input) `,` type($old)";
+}
+
+def Tile_RowTotalOp : Tile_SameTypeOp<"row_total"> {
+  let summary = "Adds the parts of each row's sum over the threads that share the row";
+  let description = [{
+    The input is a `tile.row_sum` with `partial`, or 0.
+
+    ```mlir
+    %t = tile.row_total %l : !tile.tile<128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_F32Row:$input);
+  let results = (outs Tile_F32Row:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
 def Tile_CastOp : Tile_ValueOp<"cast", [Tile_ShapesMatch<["input", "result"]>]> {

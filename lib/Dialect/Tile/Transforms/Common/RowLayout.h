@@ -33,10 +33,14 @@ struct RowLayout {
   Value (*join)(Builder &b, llvm::ArrayRef<Value> rows);
   /// Broadcasts the numbers of rows to all elements of the type `elements`.
   Value (*spread)(Builder &b, Value numbers, mlir::Type elements);
-  /// Return the maxima and the sums of the rows of `x`, a tile of type `tile`,
-  /// in all threads that have elements of them.
+  /// Returns the maxima of the rows of `x`, a tile of type `tile`, in all
+  /// threads that have elements of them.
   Value (*maximum)(Builder &b, TileType tile, Value x);
-  Value (*sum)(Builder &b, TileType tile, Value x);
+  /// Returns the sums of the elements of `x` that a thread has of its rows.
+  Value (*partialSum)(Builder &b, Value x);
+  /// Adds `partial`, the numbers of the rows of a tile of type `tile`, over the
+  /// threads that share a row.
+  Value (*total)(Builder &b, TileType tile, Value partial);
   /// Return the query row of row `row` of a thread, and its head if `heads` are
   /// packed into rows, relative to those of the tile's first row; i32.
   Value (*query)(Builder &b, TileType tile, int64_t row,

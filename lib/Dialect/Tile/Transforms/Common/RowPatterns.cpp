@@ -100,9 +100,22 @@ struct RowSumRows : public RowPattern<RowSumOp> {
   matchAndRewrite(RowSumOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value row = layout.sum(b, op.getInput().getType(), adaptor.getInput());
+    Value row = layout.partialSum(b, adaptor.getInput());
+    if (!op.getPartial())
+      row = layout.total(b, op.getInput().getType(), row);
     rewriter.replaceOp(
         op, addToSum(b, op, adaptor.getOld(), adaptor.getAlpha(), row));
+    return success();
+  }
+};
+
+struct RowTotalRows : public RowPattern<RowTotalOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(RowTotalOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, layout.total(b, op.getType(), adaptor.getInput()));
     return success();
   }
 };
@@ -231,6 +244,7 @@ void fmha::tile::populateRowPatterns(RewritePatternSet &patterns,
                                      const KernelInfo &info,
                                      const RowLayout &layout) {
   patterns.add<FillRows, JoinRows, ScaleRows, RowMaxRows, Exp2Rows, RowSumRows,
-               CastRows, NormalizeRows, RescaleRows, LoadRowsRows, AddSinkRows,
-               LseRows>(converter, info, layout, patterns.getContext());
+               RowTotalRows, CastRows, NormalizeRows, RescaleRows, LoadRowsRows,
+               AddSinkRows, LseRows>(converter, info, layout,
+                                     patterns.getContext());
 }

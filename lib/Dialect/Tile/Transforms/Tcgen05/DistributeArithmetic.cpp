@@ -249,8 +249,9 @@ const RowLayout &fmha::tile::rowOfThread() {
       [](ImplicitLocOpBuilder &b, TileType tile, Value x) {
         return ofRow<arith::MaxNumFOp>(b, tile, maxOfRow(b, x));
       },
-      [](ImplicitLocOpBuilder &b, TileType tile, Value x) {
-        return ofRow<arith::AddFOp>(b, tile, sumOfRow(b, x));
+      [](ImplicitLocOpBuilder &b, Value x) { return sumOfRow(b, x); },
+      [](ImplicitLocOpBuilder &b, TileType tile, Value partial) {
+        return ofRow<arith::AddFOp>(b, tile, partial);
       },
       [](ImplicitLocOpBuilder &b, TileType tile, int64_t,
          std::optional<uint32_t> heads) { return threadQuery(b, tile, heads); },

@@ -60,12 +60,21 @@ static Value overRow(ImplicitLocOpBuilder &b, Value elements) {
   return OpTy::create(b, made[0], made[1]);
 }
 
+/// Reduces the elements that a thread has of each of its rows.
 template <typename OpTy>
-static Value overRows(ImplicitLocOpBuilder &b, Value fragment) {
+static Value overOwn(ImplicitLocOpBuilder &b, Value fragment) {
   Value rows[fragmentRows];
   for (int64_t row = 0; row < fragmentRows; ++row)
-    rows[row] =
-        overQuad<OpTy>(b, overRow<OpTy>(b, elementsOfRow(b, fragment, row)));
+    rows[row] = overRow<OpTy>(b, elementsOfRow(b, fragment, row));
+  return bothRows(b, rows[0], rows[1]);
+}
+
+/// Reduces the numbers of rows over the quad that shares them.
+template <typename OpTy>
+static Value overQuads(ImplicitLocOpBuilder &b, Value numbers) {
+  Value rows[fragmentRows];
+  for (int64_t row = 0; row < fragmentRows; ++row)
+    rows[row] = overQuad<OpTy>(b, vector::ExtractOp::create(b, numbers, row));
   return bothRows(b, rows[0], rows[1]);
 }
 
@@ -204,10 +213,13 @@ const RowLayout &fmha::tile::rowsOfQuad() {
         return spreadRows(b, rows, cast<VectorType>(elements).getDimSize(0));
       },
       [](ImplicitLocOpBuilder &b, TileType, Value x) {
-        return overRows<arith::MaxNumFOp>(b, x);
+        return overQuads<arith::MaxNumFOp>(b, overOwn<arith::MaxNumFOp>(b, x));
       },
-      [](ImplicitLocOpBuilder &b, TileType, Value x) {
-        return overRows<arith::AddFOp>(b, x);
+      [](ImplicitLocOpBuilder &b, Value x) {
+        return overOwn<arith::AddFOp>(b, x);
+      },
+      [](ImplicitLocOpBuilder &b, TileType, Value partial) {
+        return overQuads<arith::AddFOp>(b, partial);
       },
       [](ImplicitLocOpBuilder &b, TileType, int64_t row,
          std::optional<uint32_t> heads) {

@@ -17,6 +17,7 @@
 // A stage of K is 73728 bytes; column 256 is 4 panels of 8192 bytes further.
 // CHECK: tile.slice {{.*}} from 256 : {{.*}} -> <64x256xbf16, #tile.smem<offset = 106496, stages = 2, pitch = 73728>>
 // CHECK: tile.dot %[[P]]
+// CHECK: %[[TOTAL:.*]] = tile.row_total
+// CHECK: tile.move %[[TOTAL]] : {{.*}} to <64xf32, #tile.smem<offset = 229376>>
 // CHECK: tile.normalize %{{.*}} to <64x256xbf16, #tile.smem<offset = 0>>
-// CHECK: tile.move %{{.*}}#1 : {{.*}} to <64xf32, #tile.smem<offset = 229376>>
 // CHECK: tile.normalize %{{.*}} to <64x256xbf16, #tile.smem<offset = 32768>>

@@ -47,9 +47,10 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: tile.publish %[[CP]][%[[J]]]
 // CHECK: scf.yield
 // The row sum is one message more than there are blocks.
+// CHECK: %[[SUM:.*]] = tile.row_total %[[STATE]]#1
 // CHECK: tile.acquire %[[STATS]][%[[BLOCKS]]]
 // CHECK: tile.publish %[[STATS]][%[[BLOCKS]]]
-// CHECK: tile.lse %[[STATE]]#0, %[[STATE]]#1
+// CHECK: tile.lse %[[STATE]]#0, %[[SUM]]
 // CHECK: tile.store_rows {{.*}}%[[LV]][
 
 // CHECK: tile.role "softmax1"
