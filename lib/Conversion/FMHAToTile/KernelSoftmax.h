@@ -40,7 +40,7 @@ public:
   /// Builds online softmax for one KV block and one query tile:
   ///   s = q·kᵀ; m' = max(m, rows of s); p = 2^((s - m')·c); l' = l·alpha + sum
   ///   p; acc' = acc·alpha + p·v.
-  /// Of several accumulators each has its columns of V.
+  /// Each of several accumulators has its own columns of V.
   State buildStep(unsigned tile, mlir::Value query, const BlockTiles &block,
                   const KeyBlock &keys, State state);
 

@@ -221,8 +221,8 @@ Violation fmha::schedule::checkSharing(const Case &c) {
            str(s.vStages) + ", " + str(s.keyChunk) + " and " +
            str(s.valueChunk);
   if (outputPasses(c.problem, s) > 1)
-    return "expected o_columns to be 0 with share_kv, since no pass builds it "
-           "otherwise; got " +
+    return "expected o_columns to be 0 or head_dim_v with share_kv, since no "
+           "pass builds fewer; got " +
            str(s.oColumns);
   return std::nullopt;
 }

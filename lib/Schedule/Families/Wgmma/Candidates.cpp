@@ -23,7 +23,8 @@ static constexpr unsigned widestPass = 256;
 /// CTAs draw their tiles (results/h200-prefill-2026-11-26.md). Exceptions are
 /// short sequences with a small head dim, where that was slower, and paged
 /// caches, which were not measured. CTAs also draw the tiles of packed queries,
-/// of which any number may be empty, so that a fixed share may have no work.
+/// of which any number may be empty, so that a fixed share may have no work;
+/// without a bound of the mask that was the fastest for every head dim.
 static Values schedulersFor(const Problem &problem) {
   constexpr unsigned narrow = 128, rowsOfNarrow = 4096;
   bool slow = problem.headDimV > widestPass ||
@@ -37,6 +38,8 @@ static Values schedulersFor(const Problem &problem) {
       mask.rightBound() && launch->qLen >= (isNarrow ? rowsOfNarrow : 1);
   bool draws = (isLong || problem.cuSeqlensQ) && !mask.left &&
                !problem.source2 && !problem.blockTables;
+  if (draws && problem.cuSeqlensQ && mask.isFull())
+    return {unsigned(Scheduler::Dynamic)};
   return {unsigned(Scheduler::Single),
           unsigned(draws ? Scheduler::Dynamic : Scheduler::Static)};
 }

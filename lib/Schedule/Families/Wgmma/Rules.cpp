@@ -84,6 +84,12 @@ static Violation checkConsumers(const Case &c) {
   if (consumers == 1)
     return std::nullopt;
   unsigned most = c.family.kernel.columnsOfConsumer;
+  if (!c.problem.vInK || outputPasses(c.problem, s) > 1)
+    return "expected o_columns of at most " + str(most) + " on " + s.target +
+           ", or all " + str(paddedColumns(c.problem.headDimV)) +
+           " columns of a V that lies in K, which two consumers share; got " +
+           str(s.oColumns) +
+           (c.problem.vInK ? "" : ", and V does not lie in K");
   if (consumers > mostConsumers)
     return "expected o_columns of at most " + str(mostConsumers * most) +
            " on " + s.target + ", which " + str(mostConsumers) +
@@ -91,7 +97,7 @@ static Violation checkConsumers(const Case &c) {
   auto must = [&](const char *what, const std::string &got) {
     return "expected " + std::string(what) + " with o_columns above " +
            str(most) + ", which two consumers share, got " + got +
-           "; take o_columns of at most " + str(most);
+           "; take that, or o_columns of at most " + str(most);
   };
   if (s.qTiles != 1)
     return must("q_tiles = 1", str(s.qTiles));
@@ -130,12 +136,12 @@ static Violation checkPlacement(const Case &c) {
 
 /// As with tensor memory, with registers in its place.
 static constexpr Entry entries[] = {
-    {1, checkTarget},     {3, checkTiles},     {2, checkHeadDims},
-    {8, checkUnbuilt},    {8, checkDemand},    {8, checkChunks},
-    {8, checkSharing},    {8, checkConsumers}, {2, checkAccumulators},
-    {8, checkLoopDemand}, {4, checkCtaGroup},  {5, checkPlacement},
-    {6, checkSmem},       {8, checkFeatures},  {7, checkThreshold},
-    {9, checkRoles},      {10, checkWarps},    {11, checkRegisters}};
+    {1, checkTarget},     {3, checkTiles},    {2, checkHeadDims},
+    {8, checkUnbuilt},    {8, checkDemand},   {8, checkChunks},
+    {8, checkConsumers},  {8, checkSharing},  {2, checkAccumulators},
+    {8, checkLoopDemand}, {4, checkCtaGroup}, {5, checkPlacement},
+    {6, checkSmem},       {8, checkFeatures}, {7, checkThreshold},
+    {9, checkRoles},      {10, checkWarps},   {11, checkRegisters}};
 
 static constexpr KnownRole roles[] = {{"load", 1, 0},
                                       {"store", 1, 0},

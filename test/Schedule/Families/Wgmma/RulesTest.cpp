@@ -450,6 +450,25 @@ TEST(Wgmma, C8ConsumersThatShareTheColumnsOfO) {
               StartsWith("plan.C2: a thread starts with 248 registers"));
 }
 
+TEST(Wgmma, C8ColumnsThatConsumersCannotShare) {
+  auto with = [](bool vInK, unsigned columns) {
+    return violation([=](Problem &p, Schedule &s) {
+      p = problemOf(576);
+      p.headDimV = 512;
+      p.vInK = vInK;
+      s.qTiles = 1;
+      s.kvBlock = 16;
+      s.kvStages = 2;
+      s.oColumns = columns;
+    });
+  };
+  EXPECT_THAT(
+      with(true, 320),
+      StartsWith("plan.C8: expected o_columns of at most 256 on sm_90a, "
+                 "or all 512 columns of a V that lies in K"));
+  EXPECT_THAT(with(false, 512), EndsWith("got 512, and V does not lie in K"));
+}
+
 TEST(Wgmma, C8AtMostTwoConsumersShareTheColumnsOfO) {
   EXPECT_THAT(violation([](Problem &p, Schedule &s) {
                 p = problemOf(640);

@@ -206,19 +206,6 @@ static void setInsertionPointFor(OpBuilder &b, Value value, Operation *user) {
     b.setInsertionPoint(user);
 }
 
-/// Returns the role that an author wrote on `op`, "" if none.
-static StringRef writtenRole(Operation *op) {
-  PartitionAttr partition = partitionOf(op);
-  return partition ? partition.getRole() : "";
-}
-
-/// Whether another role than that of `op` makes `tile`.
-static bool comesFromOtherRole(Operation *op, Value tile) {
-  return llvm::any_of(sourcesOf(tile), [&](const TileSource &source) {
-    return writtenRole(source.op()) != writtenRole(op);
-  });
-}
-
 /// Copies numbers of rows through shared memory to the role that processes an
 /// accumulator.
 LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
@@ -305,13 +292,16 @@ static Operation *firstUser(Operation *op) {
 }
 
 /// Returns the type of a tile that ends with the columns of `tile`, without a
-/// place, and has `columns` before them.
-static TileType withColumnsBefore(TileType tile, int64_t columns) {
+/// place, and has `columns` before them. Null, after an error of `op`, if there
+/// is no such tile.
+static TileType withColumnsBefore(Operation *op, TileType tile,
+                                  int64_t columns) {
   if (!columns)
     return tile.withPlace(Attribute());
-  return TileType::get(tile.getContext(),
-                       {tile.getRows(), columns + tile.getColumns()},
-                       tile.getElementType(), Attribute());
+  return TileType::getChecked(
+      [&] { return op->emitOpError(); }, tile.getContext(),
+      ArrayRef<int64_t>{tile.getRows(), columns + tile.getColumns()},
+      tile.getElementType(), Attribute());
 }
 
 /// Assigns the place of the factor of a product: tensor memory, shared memory,
@@ -324,14 +314,16 @@ LogicalResult Assigner::assignCast(CastOp op) {
   if (!isNeeded || !isFactor(op.getResult()))
     return success();
   int64_t column = region ? region.getColumn() : 0;
-  TileType whole = withColumnsBefore(op.getType(), column);
+  TileType whole = withColumnsBefore(op, op.getType(), column);
+  if (!whole)
+    return failure();
   FailureOr<Attribute> place =
       regionFor(op, nameOf(op), whole,
                 rules.productsInTmem ? Memory::Any : Memory::Shared);
   if (failed(place))
     return failure();
   bool isHandedOff = llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return writtenRole(user) != writtenRole(op);
+    return roleOf(user) != roleOf(op);
   });
   if (rules.copiesAtUse && !isHandedOff && firstUser(op) != op)
     b.setInsertionPoint(firstUser(op));
@@ -395,12 +387,19 @@ LogicalResult Assigner::assignSmem(Operation *op) {
   Value result = op->getResult(0);
   RegionAttr region = regionOf(op);
   int64_t column = region ? region.getColumn() : 0;
-  TileType whole = withColumnsBefore(typeOf(result), column);
+  TileType own = typeOf(result), whole = withColumnsBefore(op, own, column);
+  if (!whole)
+    return failure();
   FailureOr<Attribute> place = regionFor(op, nameOf(op), whole, Memory::Shared);
-  if (succeeded(place))
-    setPlace(result, column ? whole.withPlace(*place).getPlaceOfColumn(column)
-                            : *place);
-  return place;
+  if (failed(place))
+    return failure();
+  Attribute part =
+      column ? whole.withPlace(*place).getPlaceOfColumn(column) : *place;
+  if (failed(TileType::verify([&] { return op->emitOpError(); }, own.getShape(),
+                              own.getElementType(), part)))
+    return failure();
+  setPlace(result, part);
+  return success();
 }
 
 /// Checks that results have numbers of rows and columns that the target's

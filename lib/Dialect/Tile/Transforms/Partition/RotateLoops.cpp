@@ -337,15 +337,17 @@ LogicalResult Rotation::run() {
   return success();
 }
 
-/// Returns the channels with a release outside of all `loops`.
-DenseSet<Value> channelsReleasedOutside(gpu::GPUFuncOp func,
-                                        ArrayRef<scf::ForOp> loops) {
+/// Returns the channels that a role without any of `loops` releases.
+DenseSet<Value> channelsReleasedWhole(gpu::GPUFuncOp func,
+                                      ArrayRef<scf::ForOp> loops) {
   DenseSet<Value> channels;
-  func.walk([&](ReleaseOp release) {
-    if (llvm::none_of(loops, [&](scf::ForOp loop) {
-          return loop->isProperAncestor(release);
+  func.walk([&](RoleOp role) {
+    if (llvm::any_of(loops, [&](scf::ForOp loop) {
+          return role->isProperAncestor(loop);
         }))
-      channels.insert(release.getChannel());
+      return;
+    role.walk(
+        [&](ReleaseOp release) { channels.insert(release.getChannel()); });
   });
   return channels;
 }
@@ -366,7 +368,7 @@ struct TileRotateLoopsPass
     // Slots of a program are acquired again at its end.
     bool repeats = partitionFamilyOf(schedule).repeats(schedule) ||
                    getOperation()->hasAttr("tile.kernel");
-    DenseSet<Value> whole = channelsReleasedOutside(getOperation(), loops);
+    DenseSet<Value> whole = channelsReleasedWhole(getOperation(), loops);
     for (scf::ForOp loop : loops) {
       bool isNested = bool(loop->getParentOfType<scf::ForOp>());
       if (failed(Rotation(loop, repeats || isNested, whole).run()))

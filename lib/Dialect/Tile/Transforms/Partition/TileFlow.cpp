@@ -97,6 +97,17 @@ void fmha::tile::setPartition(Operation *op, PartitionAttr partition) {
   op->setAttr("tile.partition", partition);
 }
 
+StringRef fmha::tile::roleOf(Operation *op) {
+  PartitionAttr partition = partitionOf(op);
+  return partition ? partition.getRole() : "";
+}
+
+bool fmha::tile::comesFromOtherRole(Operation *op, Value tile) {
+  return llvm::any_of(sourcesOf(tile), [&](const TileSource &source) {
+    return roleOf(source.op()) != roleOf(op);
+  });
+}
+
 /// Returns a mask in which bit s is set if `op` is or contains an op of `role`
 /// and stage s.
 static unsigned stagesOf(Operation *op, StringRef role) {

@@ -46,6 +46,10 @@ bool overlapsStages(mlir::scf::ForOp loop, llvm::StringRef role);
 /// Returns the `tile.partition` of `op`; null if it has none.
 PartitionAttr partitionOf(mlir::Operation *op);
 void setPartition(mlir::Operation *op, PartitionAttr partition);
+/// Returns the role of `op`, "" if it has none yet.
+llvm::StringRef roleOf(mlir::Operation *op);
+/// Returns whether another role than that of `op` makes `tile`.
+bool comesFromOtherRole(mlir::Operation *op, mlir::Value tile);
 
 } // namespace fmha::tile
 

@@ -381,9 +381,7 @@ bool Awaiter::needs(Operation *op, DotOp product) {
       a.getType().inFragments() && !isOfProduct(op) &&
       llvm::is_contained(llvm::map_range(op->getOperands(), wholeOf),
                          wholeOf(a));
-  // ptxas serializes all products of a kernel in which other instructions write
-  // an accumulator while a product is in flight.
-  return overwrites || takesFactor || isa<RescaleOp>(op) ||
+  return overwrites || takesFactor ||
          llvm::is_contained(op->getOperands(), product.getResult());
 }
 
@@ -481,10 +479,22 @@ void Awaiter::visit(Block &block) {
 // Signals
 //===----------------------------------------------------------------------===//
 
+/// Whether a product of the role of `op` has a factor of this type, which names
+/// its place.
+static bool multipliesIn(Operation *op, TileType type) {
+  return op->getParentOfType<RoleOp>()
+      .walk([&](DotOp dot) {
+        return dot.getA().getType() == type ? WalkResult::interrupt()
+                                            : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Whether `op` writes shared memory that products of its own role read.
 static bool writesForProduct(Operation *op) {
   if (auto move = dyn_cast<MoveOp>(op))
-    return move.getType().getSmem() && move.getType().getShape().size() == 2;
+    return move.getType().getSmem() &&
+           (!move.getInto() || multipliesIn(op, move.getType()));
   auto normalize = dyn_cast<NormalizeOp>(op);
   return normalize && llvm::any_of(normalize->getUsers(), [](Operation *user) {
            return isa<DotOp>(user);
@@ -500,15 +510,31 @@ void Awaiter::shareWithProducts(Operation *op) {
                       Value());
 }
 
+/// Whether the threads of a warp are done with messages of the channel of
+/// `release`: they have waited for products, or, if threads read messages in
+/// its block, have met since the last one that they read.
+static bool hasWaitedSinceRead(ReleaseOp release) {
+  bool hasWaited = false;
+  auto isOfChannel = [&](Value tile) {
+    auto receive = tile.getDefiningOp<ReceiveOp>();
+    return receive && receive.getChannel() == release.getChannel();
+  };
+  for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
+    if (isa<SyncWarpOp>(op))
+      return true;
+    hasWaited |= isa<WaitDotsOp>(op);
+    if (!isOfProduct(op) && llvm::any_of(op->getOperands(), isOfChannel))
+      return false;
+  }
+  return hasWaited;
+}
+
 /// Makes one thread of each warp signal. All threads of the warp have to be
 /// done with the message: after a wait for products they are; otherwise a
 /// barrier of the warp is needed.
 void Awaiter::electRelease(ReleaseOp release) {
   b.setInsertionPoint(release);
-  bool hasWaited = false;
-  for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode())
-    hasWaited |= isa<WaitDotsOp, SyncWarpOp>(op);
-  if (!hasWaited)
+  if (!hasWaitedSinceRead(release))
     SyncWarpOp::create(b);
   Value elected = ElectOp::create(b, b.getI1Type());
   auto branch = scf::IfOp::create(b, elected, /*withElseRegion=*/false);

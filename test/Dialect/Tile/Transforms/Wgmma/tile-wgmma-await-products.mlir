@@ -49,6 +49,48 @@ gpu.module @pending {
 
 // -----
 
+// Threads read numbers of rows, which no wait for a product orders: all threads of the warp meet after the read, also if
+// they met before.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!s = !tile.tile<64x64xf32, #tile.fragment>
+!row = !tile.tile<64xf32, #tile.fragment>
+!sent = !tile.tile<64xf32, #tile.smem<offset = 131072>>
+
+gpu.module @read {
+  gpu.func @read(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %stats = tile.channel "stats" from threads to threads arrivals 128, 4 : !tile.channel<!sent>
+    tile.warp_specialize {
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %a = tile.slot %c0 : !q
+        %first = tile.dot %a, %a transpose_b : !q, !q -> !s
+        tile.sync_warp
+        %x = tile.receive %stats[%c0] : !tile.channel<!sent> -> !sent
+        %rows = tile.move %x : !sent to !row
+        tile.release %stats[%c0] : !tile.channel<!sent>
+        %u = tile.rescale %first, %rows : !s, !row
+      }
+    }
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: @read
+// CHECK: tile.sync_warp
+// CHECK: tile.move
+// CHECK: tile.sync_warp
+// CHECK-NEXT: tile.elect
+// CHECK-NEXT: scf.if
+// CHECK-NEXT:   tile.release
+
+// -----
+
 // P in shared memory: the next one is not written before the product has read the last one, and all warps have it before
 // the product reads it. A factor in registers is left alone until the product is awaited.
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, roles = [
