@@ -10,7 +10,7 @@
 #include "KernelFunction.h"
 #include "MergeKernel.h"
 #include "SharedKernels.h"
-#include "Threads/AppendKernel.h"
+#include "Append/AppendKernel.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 

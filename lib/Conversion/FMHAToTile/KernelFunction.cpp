@@ -8,7 +8,7 @@
 
 #include "KernelFunction.h"
 #include "MergeKernel.h"
-#include "Threads/AppendKernel.h"
+#include "Append/AppendKernel.h"
 #include "fmha/Kernel/KernelAbi.h"
 
 #include "fmha/Schedule/Model/Lists.h"

@@ -18,14 +18,12 @@
 #include "Threads/ThreadCode.h"
 #include "fmha/Target/Target.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include "llvm/Support/MathExtras.h"
-
-#include <limits>
 
 using namespace mlir;
 using namespace fmha;
@@ -38,37 +36,11 @@ constexpr int32_t vectorColumns = 4;
 /// Splits whose loads a thread has in flight at once.
 constexpr int32_t partsAtOnce = 8;
 
-/// Emits the arithmetic of the kernel.
-class MergeCode : protected ThreadCode {
-protected:
-  using ThreadCode::ThreadCode;
-
-  Value f32(double value) {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(float(value)));
-  }
-  VectorType columnsType() {
-    return VectorType::get({vectorColumns}, b.getF32Type());
-  }
-  Value isNone(Value max) {
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
-  }
-  Value loop(Value from, Value to, int32_t step, Value init,
-             function_ref<Value(Value at, Value sofar)> body);
-  Value load(Value address) {
-    return LLVM::LoadOp::create(b, b.getF32Type(), address);
-  }
-  /// Emits 2^(x·log2 e).
-  Value exp(Value x);
-  Value log2(Value x);
-
-  Value none, zero;
-};
-
 /// Builds the kernel: the statistics of a row, then its columns.
-class MergeBuilder : MergeCode {
+class MergeBuilder : ThreadCode {
 public:
   MergeBuilder(LLVM::LLVMFuncOp func, const MergeProblem &problem)
-      : MergeCode(func, mergeParameters(problem)), problem(problem),
+      : ThreadCode(func, mergeParameters(problem)), problem(problem),
         rowsPerCta(mergeRowsPerCta(problem.headDim)) {}
   void build();
 
@@ -82,6 +54,9 @@ private:
   struct Piece {
     Value max, columns;
   };
+  VectorType columnsType() {
+    return VectorType::get({vectorColumns}, b.getF32Type());
+  }
   Piece loadPiece(Value part, Value from, Value column);
   /// Loads the pieces from split `first` on. A piece beyond the last split has
   /// the columns of the last one; if `first` is beyond it, nothing is loaded.
@@ -96,6 +71,7 @@ private:
   Value ofPart(const std::string &tensor, Value row, Value part);
   void decode();
   Value rowsThatExist();
+  Value exp(Value x);
   Value weight(Value max);
   void buildRow();
   void buildColumns(Value inverse);
@@ -111,32 +87,23 @@ private:
   Value maxima, sums, top, shift, total, sink;
 };
 
-Value MergeCode::loop(Value from, Value to, int32_t step, Value init,
-                      function_ref<Value(Value, Value)> body) {
-  auto loop = scf::ForOp::create(b, from, to, i32(step), init);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
-  scf::YieldOp::create(b, next);
-  return loop.getResult(0);
-}
-
 template <typename OpTy>
 Value MergeBuilder::overLanes(Value init, function_ref<Value(Value)> body) {
   Value mine = loop(
       lane, parameter("parts"), warpThreads, init,
       [&](Value part, Value sofar) { return make<OpTy>(sofar, body(part)); });
-  for (int32_t distance = warpThreads / 2; distance > 0; distance /= 2) {
-    Value other = NVVM::ShflOp::create(
-        b, b.getF32Type(), i32(-1), mine, i32(distance), i32(warpThreads - 1),
-        NVVM::ShflKind::bfly, /*return_value_and_is_valid=*/UnitAttr());
-    mine = make<OpTy>(mine, other);
-  }
-  return mine;
+  return acrossLanes<OpTy>(mine, warpThreads);
 }
 
 Value MergeBuilder::rowOf(const std::string &tensor, Type element) {
-  return rowAt(tensor, element, batch, row, head);
+  Value offset;
+  const std::pair<const char *, Value> places[] = {
+      {"_stride_batch", batch}, {"_stride_row", row}, {"_stride_head", head}};
+  for (auto [stride, place] : places) {
+    Value term = make<arith::MulIOp>(wide(place), parameter(tensor + stride));
+    offset = offset ? make<arith::AddIOp>(offset, term) : term;
+  }
+  return elementAt(parameter(tensor), offset, element);
 }
 
 Value MergeBuilder::ofPart(const std::string &tensor, Value row, Value part) {
@@ -147,8 +114,6 @@ Value MergeBuilder::ofPart(const std::string &tensor, Value row, Value part) {
 
 /// Decodes the one-dimensional grid: row blocks, heads, batch.
 void MergeBuilder::decode() {
-  none = f32(-std::numeric_limits<double>::infinity());
-  zero = f32(0);
   Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   Value id = NVVM::BlockIdXOp::create(b, b.getI32Type());
   int32_t threadsOfRow = int32_t(mergeThreads / rowsPerCta);
@@ -177,16 +142,9 @@ Value MergeBuilder::rowsThatExist() {
   return make<arith::MinSIOp>(make<arith::MaxSIOp>(end, i32(0)), length);
 }
 
-Value MergeCode::exp(Value x) {
-  return math::Exp2Op::create(
-      b, make<arith::MulFOp>(x, f32(llvm::numbers::log2e)));
-}
-
-/// Emits lg2.approx, since llvm.log2 would be a call to a missing library.
-Value MergeCode::log2(Value x) {
-  return LLVM::CallIntrinsicOp::create(
-             b, x.getType(), b.getStringAttr("llvm.nvvm.lg2.approx.f"), x)
-      .getResult(0);
+/// Emits exp(x).
+Value MergeBuilder::exp(Value x) {
+  return exp2(make<arith::MulFOp>(x, f32(llvm::numbers::log2e)));
 }
 
 /// Emits exp(max - m). The difference is scaled, since maxima may be large.
@@ -365,21 +323,15 @@ void MergeBuilder::build() {
 LLVM::LLVMFuncOp fmha::buildMergeKernel(gpu::GPUModuleOp module,
                                         Location location, StringRef name,
                                         const MergeProblem &problem) {
-  MLIRContext *ctx = module.getContext();
-  Builder b(ctx);
-  LLVM::LLVMFuncOp func = makeThreadKernel(
-      module, location, name, mergeParameters(problem), mergeThreads);
   // Without a limit ptxas 13.0 uses 32 registers, and so moves most loads after
   // the arithmetic on others. With more than 64 an SM has fewer rows at a time
   // (measured on an H200 with 40, 56, 64, 80 and 128); with 56 kernels with
   // several row outputs spill.
-  constexpr int32_t mostRegisters = 64;
-  func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                b.getI32IntegerAttr(mostRegisters));
-  func->setAttr("fmha.merge", describeMerge(problem, ctx));
-  // The same as in the kernels of the splits.
-  func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
-      {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
+  constexpr unsigned mostRegisters = 64;
+  LLVM::LLVMFuncOp func =
+      makeThreadKernel(module, location, name, mergeParameters(problem),
+                       mergeThreads, mostRegisters);
+  func->setAttr("fmha.merge", describeMerge(problem, module.getContext()));
   MergeBuilder(func, problem).build();
   return func;
 }

@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AppendKernel.h"
-#include "ThreadCode.h"
+#include "Threads/ThreadCode.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -51,6 +51,8 @@ protected:
         vectorType(VectorType::get({columns}, element)) {}
 
   void copy(Piece piece);
+  /// Returns the address of `tensor` at [batch, row, head, 0].
+  Value rowAt(const std::string &tensor, Value batch, Value row, Value head);
 
 private:
   bool isHalf() const { return problem.rotary == "half"; }
@@ -116,9 +118,6 @@ Value PieceCode::isAligned(const Piece &piece) {
   auto number = [&](Value address) -> Value {
     return LLVM::PtrToIntOp::create(b, b.getI64Type(), address);
   };
-  auto i64 = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
-  };
   // Columns of pieces are multiples of 16 bytes.
   Value all = make<arith::OrIOp>(number(piece.from), number(piece.to));
   if (piece.position && hasAngleVectors())
@@ -148,6 +147,18 @@ void PieceCode::store(Value vector, const Piece &piece, bool isAligned) {
     LLVM::StoreOp::create(
         b, elementOf(vector, n),
         addressOf(piece.to, make<arith::AddIOp>(piece.column, i32(n))));
+}
+
+Value PieceCode::rowAt(const std::string &tensor, Value batch, Value row,
+                       Value head) {
+  Value offset;
+  const std::pair<const char *, Value> places[] = {
+      {"_stride_batch", batch}, {"_stride_row", row}, {"_stride_head", head}};
+  for (auto [stride, place] : places) {
+    Value term = make<arith::MulIOp>(wide(place), parameter(tensor + stride));
+    offset = offset ? make<arith::AddIOp>(offset, term) : term;
+  }
+  return elementAt(parameter(tensor), offset, element);
 }
 
 void PieceCode::copy(Piece piece) {
@@ -298,8 +309,7 @@ void AppendBuilder::toRow(Value head, Value piece, Value block, Value row,
                           Value position) {
   auto copyOf = [&](const char *from, const char *to, Value number,
                     Value position) {
-    copy({rowAt(from, element, batch, token, head),
-          rowAt(to, element, block, row, head),
+    copy({rowAt(from, batch, token, head), rowAt(to, block, row, head),
           make<arith::MulIOp>(number, i32(columns)), position});
   };
   Value ofKey = i32(int32_t(problem.headDim) / columns);
@@ -349,8 +359,7 @@ void AppendBuilder::buildQueries(Value head, Value piece) {
       exists,
       compare(Predicate::slt, piece, i32(int32_t(problem.headDim) / columns)));
   ifThen(exists, [&] {
-    copy({rowAt("q", element, batch, token, head),
-          rowAt("q_out", element, batch, token, head),
+    copy({rowAt("q", batch, token, head), rowAt("q_out", batch, token, head),
           make<arith::MulIOp>(piece, i32(columns)),
           positionOf(parameter("q_len"))});
   });
@@ -400,7 +409,8 @@ LLVM::LLVMFuncOp fmha::buildAppendKernel(gpu::GPUModuleOp module,
                                          Location location, StringRef name,
                                          const AppendProblem &problem) {
   LLVM::LLVMFuncOp func = makeThreadKernel(
-      module, location, name, appendParameters(problem), appendThreads);
+      module, location, name, appendParameters(problem), appendThreads,
+      /*registers=*/{}, /*flushes=*/false);
   func->setAttr("fmha.append", describeAppend(problem, module.getContext()));
   AppendBuilder(func, problem).build();
   return func;
