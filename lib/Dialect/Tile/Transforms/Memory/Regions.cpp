@@ -11,6 +11,7 @@
 #include "Partition/TileFlow.h"
 #include "fmha/Layout/SmemTile.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -289,6 +290,93 @@ static LogicalResult checkBox(Operation *op, ViewOp view, unsigned number,
   return success();
 }
 
+namespace {
+/// A row modulo the rows of a box: `base` and multiples of other numbers.
+class RowOfBox {
+public:
+  RowOfBox(Value row, int64_t boxRows) : boxRows(boxRows) { add(row, 1); }
+
+  /// Returns a remainder that some tile has; 0 if none follows from the
+  /// constants.
+  int64_t remainder() const;
+
+private:
+  void add(Value value, int64_t factor, unsigned depth = 0);
+  void addLeaf(Value value, int64_t factor, unsigned depth);
+
+  int64_t boxRows, base = 0;
+  /// Factors of numbers that are not known, and of those of them that take all
+  /// values from 0 on: indices of loops and CTAs.
+  llvm::SmallMapVector<Value, int64_t, 4> others, counters;
+};
+} // namespace
+
+/// Adds `value` times `factor`, where `value` is no sum or product.
+void RowOfBox::addLeaf(Value value, int64_t factor, unsigned depth) {
+  auto plus = [&](int64_t sum, int64_t more) { return (sum + more) % boxRows; };
+  if (std::optional<int64_t> known = getConstantIntValue(value)) {
+    int64_t rest = *known % boxRows;
+    base = plus(base, (rest + boxRows) * factor);
+    return;
+  }
+  auto loop = scf::getForInductionVarOwner(value);
+  std::optional<int64_t> step;
+  if (loop)
+    step = getConstantIntValue(loop.getStep());
+  if (step) {
+    add(loop.getLowerBound(), factor, depth + 1);
+    counters[value] =
+        plus(counters[value], (*step % boxRows + boxRows) * factor);
+  } else if (value.getDefiningOp<gpu::BlockIdOp>()) {
+    counters[value] = plus(counters[value], factor);
+  } else {
+    others[value] = plus(others[value], factor);
+  }
+}
+
+/// Adds `value` times `factor`.
+void RowOfBox::add(Value value, int64_t factor, unsigned depth) {
+  // A sum of sums has twice as many terms at each level.
+  constexpr unsigned deepest = 8;
+  Operation *op = value.getDefiningOp();
+  if (depth == deepest)
+    op = nullptr;
+  if (isa_and_nonnull<arith::IndexCastOp>(op))
+    return add(op->getOperand(0), factor, depth + 1);
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) {
+    add(op->getOperand(0), factor, depth + 1);
+    return add(op->getOperand(1),
+               isa<arith::AddIOp>(op) ? factor : boxRows - factor, depth + 1);
+  }
+  if (isa_and_nonnull<arith::MulIOp>(op))
+    for (unsigned n : {0, 1})
+      if (auto by = getConstantIntValue(op->getOperand(n)))
+        return add(op->getOperand(1 - n),
+                   (*by % boxRows + boxRows) * factor % boxRows, depth + 1);
+  addLeaf(value, factor, depth);
+}
+
+int64_t RowOfBox::remainder() const {
+  for (auto [counter, factor] : counters)
+    if (factor)
+      return factor;
+  int64_t known = boxRows;
+  for (auto [other, factor] : others)
+    known = std::gcd(known, factor);
+  return base % known;
+}
+
+/// Checks that tiles of `op`, with first row `row`, begin with a box of a page.
+static LogicalResult checkFirstRow(Operation *op, Value row, int64_t boxRows) {
+  int64_t remainder = RowOfBox(row, boxRows).remainder();
+  if (!remainder)
+    return success();
+  return op->emitOpError()
+         << "expected a first row that is a multiple of " << boxRows
+         << ", the rows of a box, which lies in one page, got a remainder of "
+         << remainder << "; begin tiles at such rows, or load fewer rows";
+}
+
 /// Adds the use of operand `source` by `op`. Errors: another op has other
 /// boxes, or copies in the other direction, which no barrier orders.
 static LogicalResult addUse(Operation *op, ViewOp view, BlockArgument source,
@@ -322,7 +410,9 @@ static FailureOr<SmallVector<OperandUse>> boxesOf(gpu::GPUFuncOp func) {
       if (failed(addUse(op, view, operand, tile, uses[operand.getArgNumber()])))
         return failure();
     }
-    return success();
+    return view.getPages()
+               ? checkFirstRow(op, op.getRow(), boxRowsOf(view, tile))
+               : success();
   };
   WalkResult walked = func.walk([&](Operation *op) {
     LogicalResult added = success();

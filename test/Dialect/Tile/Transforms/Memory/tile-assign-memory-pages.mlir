@@ -37,4 +37,31 @@ gpu.module @pages {
     %y = tile.load %bs[%c0] : !v -> <384x64xbf16>
     gpu.return
   }
+
+// First rows are multiples of the rows of a box, 16, as far as constants say: factors of numbers that are not known may
+// be anything, and a loop that counts rows has steps of its own.
+// CHECK-LABEL: gpu.func @rows
+// CHECK-SAME: boxRows = [16, 0, 0], sequences = [true, false, false]>
+  gpu.func @rows(%a: !pages, %list: !list, %length: i32) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %c3 = arith.constant 3 : index
+    %c16 = arith.constant 16 : index
+    %c48 = arith.constant 48 : index
+    %n = arith.index_cast %length : i32 to index
+    %block = gpu.block_id x
+    %as = tile.view %a pages %list[%c0] head %c0 rows %n : !pages, !list -> !v
+    %some = arith.muli %n, %c3 : index
+    %first = arith.muli %block, %c48 : index
+    scf.for %i = %c16 to %n step %c48 {
+      %x = tile.load %as[%i] : !v -> <48x64xbf16>
+      %triple = arith.muli %i, %c3 : index
+      %row = arith.subi %triple, %c48 : index
+      %y = tile.load %as[%row] : !v -> <48x64xbf16>
+      %later = arith.addi %first, %i : index
+      %z = tile.load %as[%later] : !v -> <48x64xbf16>
+      %other = arith.addi %some, %i : index
+      %w = tile.load %as[%other] : !v -> <48x64xbf16>
+    }
+    gpu.return
+  }
 }
