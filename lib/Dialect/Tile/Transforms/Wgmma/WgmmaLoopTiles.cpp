@@ -18,8 +18,8 @@
 // previous tile is multiplied, and its output is written while the next one is.
 // With a static scheduler a role computes the next tile, tile + grid; with a
 // dynamic one the load role draws it after it has issued the loads of the
-// current tile and announces it to the other roles, which wait for it. Of
-// packed sequences it draws again while it draws tiles without rows.
+// current tile and announces it to the other roles, which wait for it. It
+// draws again while a tile of packed sequences has no rows.
 //
 //===----------------------------------------------------------------------===//
 
