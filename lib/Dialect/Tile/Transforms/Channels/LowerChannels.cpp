@@ -380,9 +380,24 @@ FailureOr<ChannelUses> findUses(gpu::GPUFuncOp func) {
   return uses;
 }
 
+/// Checks that the kernel has the regions of shared memory that channels and
+/// announcements need.
+LogicalResult checkRegions(gpu::GPUFuncOp func, const KernelInfo &info) {
+  bool announces =
+      func.walk([](AnnounceTileOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  for (StringRef name : {"barriers", "next_tile"})
+    if ((announces || name == "barriers") && !info.map.findSmem(name.str()))
+      return func.emitError()
+             << "expected a region \"" << name
+             << "\" in the memory of tile.kernel, got none; run "
+                "tile-assign-memory first, or add it";
+  return success();
+}
+
 LogicalResult lowerChannels(gpu::GPUFuncOp func, const KernelInfo &info) {
   FailureOr<ChannelUses> uses = findUses(func);
-  if (failed(uses))
+  if (failed(uses) || failed(checkRegions(func, info)))
     return failure();
   ImplicitLocOpBuilder b(func.getLoc(), func.getContext());
   BarrierTable barriers(b, *info.map.findSmem("barriers"));

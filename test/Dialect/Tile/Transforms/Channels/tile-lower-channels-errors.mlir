@@ -151,3 +151,41 @@ gpu.module @no_shared_memory {
     gpu.return
   }
 }
+
+// -----
+
+#kernel = #tile.kernel<target = "sm_90a", roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @no_memory {
+  // expected-error@+1 {{expected a region "barriers" in the memory of tile.kernel, got none; run tile-assign-memory first, or add it}}
+  gpu.func @no_memory(%q: !t) kernel attributes {tile.kernel = #kernel} {
+    %0 = tile.channel "kv" from tma to mma arrivals 1, 1
+        : !tile.channel<!tile.tile<32x64xbf16, #tile.smem<offset = 0>>>
+    gpu.return
+  }
+}
+
+// -----
+
+#kernel = #tile.kernel<target = "sm_90a", memory = [
+  #tile.extent<name = "barriers", place = #tile.smem<offset = 16384>, size = 64>], roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @no_numbers {
+  // expected-error@+1 {{expected a region "next_tile" in the memory of tile.kernel, got none; run tile-assign-memory first, or add it}}
+  gpu.func @no_numbers(%q: !t) kernel attributes {tile.kernel = #kernel} {
+    %c0 = arith.constant 0 : index
+    %0 = tile.channel "kv" from tma to mma arrivals 1, 1
+        : !tile.channel<!tile.tile<32x64xbf16, #tile.smem<offset = 0>>>
+    tile.warp_specialize {
+      tile.role "load" warps 0 to 1 registers 40 single_thread {
+        %n = tile.draw_tile
+        tile.announce_tile %n[%c0]
+      }
+    }
+    gpu.return
+  }
+}
