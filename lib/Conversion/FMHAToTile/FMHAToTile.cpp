@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Append/AppendKernel.h"
 #include "KernelBuilder.h"
 #include "KernelFunction.h"
 #include "MergeKernel.h"
 #include "SharedKernels.h"
-#include "Append/AppendKernel.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelFunction.h"
-#include "MergeKernel.h"
 #include "Append/AppendKernel.h"
+#include "MergeKernel.h"
 #include "fmha/Kernel/KernelAbi.h"
 
 #include "fmha/Schedule/Model/Lists.h"

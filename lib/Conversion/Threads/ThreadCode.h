@@ -49,9 +49,6 @@ protected:
     return OpTy::create(b, lhs, rhs);
   }
   Value compare(mlir::arith::CmpIPredicate predicate, Value lhs, Value rhs);
-  Value isLess(Value lhs, Value rhs) {
-    return compare(mlir::arith::CmpIPredicate::slt, lhs, rhs);
-  }
   /// Returns an i32 without sign as an i64.
   Value wide(Value number);
   /// Returns whether a maximum is that of no score.
