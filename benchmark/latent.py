@@ -29,7 +29,7 @@ SPLITS = (1, 2, 4)
 
 
 def title(cell):
-    return "{} heads, {} queries, {} x {}".format(*cell)
+    return "{} heads, q_len {}, {} x {}".format(*cell)
 
 
 def name_of(cell, kind):

@@ -224,6 +224,16 @@ LogicalResult Compilation::findOp() {
               "fmha.attention, got "
            << functions << " and " << ops.size()
            << "; fmha-opt with fmha-program-to-llvm compiles whole programs";
+  WalkResult walked = module->walk([](Operation *other) {
+    if (!isa<AppendOp, MergeOp>(other))
+      return WalkResult::advance();
+    other->emitError() << "expected a module with one op to compile, got one "
+                          "with fmha.attention, too; fmha-opt with "
+                          "fmha-program-to-llvm compiles whole programs";
+    return WalkResult::interrupt();
+  });
+  if (walked.wasInterrupted())
+    return failure();
   op = ops.front();
   result.spec = specOf(op);
   result.isAttention = true;

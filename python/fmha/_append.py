@@ -20,7 +20,8 @@ from ._errors import CompileError, Diagnostic, Error
 
 Rotary = Literal["half", "interleaved"]
 _KINDS: dict[str, DType] = {"float16": "f16", "bfloat16": "bf16"}
-_MATRICES = ("key_new", "value_new", "k_cache", "v_cache", "q", "q_out")
+_REQUIRED = ("key_new", "value_new", "k_cache", "v_cache")
+_MATRICES = (*_REQUIRED, "q", "q_out")
 # The names of tensors in manifests that are not those of arguments.
 _ARGUMENTS = {"k": "k_cache", "v": "v_cache"}
 
@@ -90,6 +91,9 @@ def append(
     integer(stream, "stream", bits=64)
     word(layout, "layout", ("bshd", "bhsd"))
     text(target, "target")
+    for name in (*_REQUIRED, "kv_lens"):
+        if name not in given:
+            raise TypeError(f"{name}: expected an array, got None")
     _check_rotary(given)
     arrays = {
         name: given[name]
@@ -109,7 +113,7 @@ def _check_rotary(given: dict[str, Any]) -> None:
         word(given["rotary"], "rotary", ("half", "interleaved"))
     for name in ("rotary_cos", "rotary_sin"):
         if (name in given) != ("rotary" in given):
-            raise ValueError(f"{name}: expected it with rotary, and only there, got {'it' if name in given else 'None'}")
+            raise ValueError(f"{name}: expected " + ("None without rotary, got an array; pass rotary too" if name in given else "an array with rotary, got None"))
     if "q" in given and "rotary" not in given:
         raise ValueError("q: expected rotary with it, since queries do not change otherwise, got None")
     if "q_out" in given and "q" not in given:
@@ -117,7 +121,7 @@ def _check_rotary(given: dict[str, Any]) -> None:
 
 
 def _kernel_for(given: dict[str, Any], arrays: dict[str, Any], dtype: DType) -> AppendKernel:
-    """The kernel for arrays in the order [batch, length, heads, dim]."""
+    """Returns the kernel for arrays in the order [batch, length, heads, dim]."""
     for name in _MATRICES:
         if name in arrays and len(arrays[name].shape) != 4:
             raise ValueError(f"{name}: expected 4 dimensions, got shape {tuple(arrays[name].shape)}")
@@ -138,7 +142,7 @@ def _kernel_for(given: dict[str, Any], arrays: dict[str, Any], dtype: DType) -> 
 
 
 def _matrix(array: Any, name: str, layout: Layout, written: bool) -> tuple[Array, DType]:
-    """The bits of an array in bshd order, and its type; those that are written are views."""
+    """Returns the bits of an array in bshd order, and its type. An array that is written is not copied."""
     if not isinstance(array, np.ndarray):
         if written:
             raise TypeError(f"{name}: expected a NumPy array, which is written in place, got {type(array)}")

@@ -49,9 +49,9 @@ protected:
     return OpTy::create(b, lhs, rhs);
   }
   Value compare(mlir::arith::CmpIPredicate predicate, Value lhs, Value rhs);
-  /// Returns an i32 without sign as an i64.
+  /// Returns an unsigned i32, extended to i64.
   Value wide(Value number);
-  /// Returns whether a maximum is that of no score.
+  /// Returns whether `max` is -inf, the maximum of a row without scores.
   Value isNone(Value max);
   Value select(Value condition, Value yes, Value no);
   void ifThen(Value condition, mlir::function_ref<void()> body);
@@ -79,7 +79,7 @@ protected:
   mlir::LLVM::LLVMFuncOp func;
   std::vector<KernelParameter> parameters;
   mlir::ImplicitLocOpBuilder b;
-  /// -inf and 0.
+  /// The constants -inf and 0.
   Value none, zero;
 
 private:

@@ -182,7 +182,7 @@ func.func @a7(%k: memref<2x3x2x64xf16>, %v: memref<2x3x2x32xf16>, %lens: memref<
 // -----
 
 func.func @a7_query(%k: memref<2x3x2x64xf16>, %v: memref<2x3x2x32xf16>, %lens: memref<2xi32>, %q: memref<2x1x4x64xf16>, %kc: memref<2x40x2x64xf16>, %vc: memref<2x40x2x32xf16>, %r: memref<2x1x4x64xf16>) {
-  // expected-error @below {{append.A7: expected query with rotary only, got it without; without rotary queries do not change}}
+  // expected-error @below {{append.A7: expected query only with rotary, got it without; remove query and query_out, since only rotary changes queries}}
   fmha.append ins(%k, %v : memref<2x3x2x64xf16>, memref<2x3x2x32xf16>) kv_lens(%lens : memref<2xi32>) query(%q : memref<2x1x4x64xf16>)
       outs(%kc, %vc : memref<2x40x2x64xf16>, memref<2x40x2x32xf16>) query_out(%r : memref<2x1x4x64xf16>)
   return
@@ -191,7 +191,7 @@ func.func @a7_query(%k: memref<2x3x2x64xf16>, %v: memref<2x3x2x32xf16>, %lens: m
 // -----
 
 func.func @a7_out(%k: memref<2x3x2x64xf16>, %v: memref<2x3x2x32xf16>, %lens: memref<2xi32>, %cos: memref<50x8xf32>, %sin: memref<50x8xf32>, %q: memref<2x1x4x64xf16>, %kc: memref<2x40x2x64xf16>, %vc: memref<2x40x2x32xf16>) {
-  // expected-error @below {{append.A7: expected query and query_out, or neither, got one}}
+  // expected-error @below {{append.A7: expected both query and query_out, or neither, got only one; add the other, or remove it}}
   fmha.append ins(%k, %v : memref<2x3x2x64xf16>, memref<2x3x2x32xf16>) kv_lens(%lens : memref<2xi32>) rotary half(%cos, %sin : memref<50x8xf32>, memref<50x8xf32>) query(%q : memref<2x1x4x64xf16>)
       outs(%kc, %vc : memref<2x40x2x64xf16>, memref<2x40x2x32xf16>)
   return
@@ -272,7 +272,7 @@ func.func @a9_query(%k: memref<2x3x2x64xf16>, %v: memref<2x3x2x32xf16>, %lens: m
 // -----
 
 func.func @a7_angles(%k: memref<2x3x2x64xf16>, %lens: memref<2xi32>, %cos: memref<50x8xf32>, %kc: memref<2x40x2x64xf16>, %vc: memref<2x40x2x64xf16>) {
-  // expected-error @below {{append.A7: expected cos with rotary and only there, got it}}
+  // expected-error @below {{append.A7: expected cos only with rotary, got it without; add rotary, or remove it}}
   "fmha.append"(%k, %k, %lens, %cos, %cos, %kc, %vc) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 1, 0, 1, 1, 0>}>
       : (memref<2x3x2x64xf16>, memref<2x3x2x64xf16>, memref<2xi32>, memref<50x8xf32>, memref<50x8xf32>, memref<2x40x2x64xf16>, memref<2x40x2x64xf16>) -> ()
   return

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_CONVERSION_FMHATOTILE_THREADS_APPENDKERNEL_H
-#define FMHA_LIB_CONVERSION_FMHATOTILE_THREADS_APPENDKERNEL_H
+#ifndef FMHA_LIB_CONVERSION_FMHATOTILE_APPEND_APPENDKERNEL_H
+#define FMHA_LIB_CONVERSION_FMHATOTILE_APPEND_APPENDKERNEL_H
 
 #include "fmha/Conversion/AppendProblem.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
@@ -39,4 +39,4 @@ mlir::LogicalResult checkHeadDims(AppendOp op);
 
 } // namespace fmha
 
-#endif // FMHA_LIB_CONVERSION_FMHATOTILE_THREADS_APPENDKERNEL_H
+#endif // FMHA_LIB_CONVERSION_FMHATOTILE_APPEND_APPENDKERNEL_H

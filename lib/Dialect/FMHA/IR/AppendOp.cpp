@@ -186,19 +186,22 @@ LogicalResult Verifier::pageSize() {
 }
 
 LogicalResult Verifier::rotary() {
-  auto word = [](bool given) { return given ? "it" : "none"; };
   bool hasRotary = bool(op.getRotary());
   for (auto [name, angles] :
        {std::pair("cos", op.getCos()), {"sin", op.getSin()}})
     if (bool(angles) != hasRotary)
       return error(7) << "expected " << name
-                      << " with rotary and only there, got "
-                      << word(bool(angles));
+                      << (hasRotary ? " with rotary, got none; add it, or "
+                                      "remove rotary"
+                                    : " only with rotary, got it without; "
+                                      "add rotary, or remove it");
   if (bool(op.getQuery()) != bool(op.getQueryOut()))
-    return error(7) << "expected query and query_out, or neither, got one";
+    return error(7) << "expected both query and query_out, or neither, "
+                       "got only one; add the other, or remove it";
   if (op.getQuery() && !hasRotary)
-    return error(7) << "expected query with rotary only, got it without; "
-                       "without rotary queries do not change";
+    return error(7) << "expected query only with rotary, got it without; "
+                       "remove query and query_out, since only rotary "
+                       "changes queries";
   return hasRotary ? rotaryColumns() : success();
 }
 

@@ -22,9 +22,10 @@ static constexpr unsigned widestPass = 256;
 /// times as long there, which the model does not predict. With a causal mask
 /// CTAs draw their tiles (results/h200-prefill-2026-11-26.md). Exceptions are
 /// short sequences with a small head dim, where that was slower, and paged
-/// caches, which were not measured. CTAs also draw the tiles of packed queries,
-/// of which any number may be empty, so that a fixed share may have no work;
-/// without a bound of the mask that was the fastest for every head dim.
+/// caches, which were not measured. CTAs may also draw the tiles of packed
+/// queries: any number of them may be empty, so a fixed share may have no work.
+/// With a full mask they always draw, which was the fastest for every head dim
+/// measured.
 static Values schedulersFor(const Problem &problem) {
   constexpr unsigned narrow = 128, rowsOfNarrow = 4096;
   bool slow = problem.headDimV > widestPass ||

@@ -51,7 +51,7 @@ def FMHA_AppendOp : Op<FMHA_Dialect, "append", [
     On tensors the op returns the caches, and `query_out`; bufferization updates
     a cache in place where nothing reads its old contents.
 
-    - `target`: the GPU of the kernel; absent leaves it to the pipeline.
+    - `target`: the GPU of the kernel; if absent, the pipeline chooses it.
 
     Examples:
     ```mlir

@@ -52,10 +52,10 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
 
     With `pages` the rows are in pages: `source` is [page, row of the page, `head`, dim] with a static number of rows, a
     power of two, and row r of the view is row r mod n of the page that entry `entry` + r / n of the list names. Entries
-    after that of the last row of the view are not read (a view without rows has its first entry read), and a page that
-    `source` does not have counts as its nearest one. TMA copies a tile in boxes of gcd(rows of the tile, n) rows, each
-    of which lies in one page, so the first row of a loaded tile must be a multiple of that number: of n if a tile is
-    whole pages. Tiles with different numbers of rows may be loaded from one operand if their boxes have the same.
+    after that of the last row of the view are not read, except that the first entry is read also if the view has no
+    rows. The number of a page that `source` does not have stands for the nearest page. TMA copies a tile in boxes of gcd(rows of the tile, n) rows, each
+    of which lies in one page, so the first row of a loaded tile must be a multiple of that number, which is n if a tile consists of
+    whole pages. Tiles with different numbers of rows may be loaded from one operand if their boxes have the same number of rows.
 
     ```mlir
     %k = tile.view %K batch %batch head %head rows %n
@@ -118,10 +118,10 @@ def Tile_LoadOp : Tile_RowsOp<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Loads a tile of rows of a view, with zeros outside of the view";
   let description = [{
     The tile has rows [`row`, `row` + n) of the view, where n is its number of rows. Rows and columns that the view does
-    not have, and heads that its group does not have, read as zero and access no memory. An exception is a box (all rows
-    of the tile, or those in one page) wholly after the last row of a view with `from` or `pages`: it has rows of the view
-    (of one without rows, a row of `source`), because a GPU cannot copy such a box, so the program must mask these rows
-    or multiply them by zeros. `into` is the slot for the tile, from the specialised level on.
+    not have, and heads that its group does not have, read as zero and access no memory. The exception is a box (all rows
+    of the tile, or those in one page) that lies entirely after the last row of a view with `from` or `pages`. TMA cannot
+    copy such a box, so it gets rows of the view, or a row of `source` if the view has none. The program must mask these
+    rows or multiply them by zeros. `into` is the slot for the tile, from the specialised level on.
 
     ```mlir
     %t = tile.load %k[%row] : !tile.view<?x128xbf16> -> !tile.tile<128x128xbf16>

@@ -164,7 +164,7 @@ private:
   llvm::DenseSet<Operation *> factors;
 };
 
-/// Whether a product has `tile`, or a slice of it, as a factor.
+/// Returns whether a product has `tile`, or a slice of it, as a factor.
 static bool feedsProduct(Value tile) {
   return llvm::any_of(tile.getUsers(), [&](Operation *user) {
     if (auto slice = dyn_cast<SliceOp>(user))
@@ -186,8 +186,8 @@ EndLowering::EndLowering(ImplicitLocOpBuilder &b, const BarrierTable &barriers,
   }
 }
 
-/// Whether threads write the messages of `channel`, in shared memory, and TMA
-/// or a product reads them.
+/// Returns whether threads write the messages of `channel`, in shared memory,
+/// and TMA or a product reads them.
 bool EndLowering::passesToAsyncProxy(ChannelOp channel) const {
   return channel.getConsumer() != Agent::Threads || factors.contains(channel);
 }
@@ -255,7 +255,8 @@ void EndLowering::lower(ReceiveOp op) {
   slot(op, depth, op.getMessage());
 }
 
-/// Whether the barrier directly before `op` follows a fence of the proxies.
+/// Returns whether the barrier directly before `op` follows a fence of the
+/// proxies.
 static bool isFenced(PublishOp op) {
   auto barrier = dyn_cast_if_present<SyncNamedOp>(op->getPrevNode());
   auto fence = barrier ? dyn_cast_if_present<FenceOp>(barrier->getPrevNode())

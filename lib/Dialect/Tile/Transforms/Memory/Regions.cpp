@@ -271,21 +271,22 @@ static LogicalResult checkBox(Operation *op, ViewOp view, unsigned number,
   if (use.rows && use.rows != rows && view.getPages())
     return op->emitOpError()
            << "expected boxes of " << use.rows
-           << " rows, as another op has of operand " << number << ", got "
+           << " rows, as another op on operand " << number << " has, got "
            << rows
-           << ", which divide a tile and a page; load tiles of such numbers of "
-              "rows, or pass the tensor as two operands";
+           << ", the greatest common divisor of the rows of the tile and of a "
+              "page; load tiles for which it is the same, or pass the tensor "
+              "as two operands";
   if (use.rows && use.rows != rows)
     return op->emitOpError()
            << "expected tiles of " << use.rows
-           << " rows, as another op has of operand " << number << ", got "
+           << " rows, as another op on operand " << number << " has, got "
            << rows << "; pass the tensor as two operands";
   bool endsByView = view.getPages() || view.getStart();
   if (use.rows && use.endsByView != endsByView)
     return op->emitOpError()
            << "expected a view " << (use.endsByView ? "with" : "without")
-           << " a first row or pages, as another op has of operand " << number
-           << ", got one " << (endsByView ? "with" : "without")
+           << " from or pages, as another op on operand " << number
+           << " has, got one " << (endsByView ? "with" : "without")
            << "; pass the tensor as two operands";
   return success();
 }
@@ -373,8 +374,9 @@ static LogicalResult checkFirstRow(Operation *op, Value row, int64_t boxRows) {
     return success();
   return op->emitOpError()
          << "expected a first row that is a multiple of " << boxRows
-         << ", the rows of a box, which lies in one page, got a remainder of "
-         << remainder << "; begin tiles at such rows, or load fewer rows";
+         << ", because a box of " << boxRows
+         << " rows must lie in one page, got a remainder of " << remainder
+         << "; begin tiles at such rows, or load tiles of fewer rows";
 }
 
 /// Adds the use of operand `source` by `op`. Errors: another op has other

@@ -228,7 +228,8 @@ void Assigner::orderWithProduct(Operation *op, unsigned order) {
   }
 }
 
-/// Whether an author gave some of `products` to another instance of the role.
+/// Returns whether tile.partition gives some of `products` to another instance
+/// of the role.
 bool Assigner::sharesProducts(ArrayRef<Operation *> products) {
   return llvm::any_of(products, [&](Operation *op) {
     return partitionOf(op) && rules.lookup(op)->perInstance;

@@ -317,9 +317,10 @@ void Inserter::collectTakers() {
   });
 }
 
-/// Returns the order of the release of what `product` reads: that of `taker`,
-/// which uses the result, or, if the role issues products of the next iteration
-/// after `product`, that of the last of them.
+/// Returns the order of the release of the message that `product` reads. If the
+/// role issues products of the next iteration after `product`, this is the
+/// order of the last of them, otherwise the order of `taker`, which uses the
+/// result.
 static unsigned orderOfRelease(Operation *product, Operation *taker) {
   PartitionAttr own = partitionOf(product);
   unsigned last = own.getOrder();

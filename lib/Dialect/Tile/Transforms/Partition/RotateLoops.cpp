@@ -40,7 +40,8 @@ class Rotation {
 public:
   /// With `repeats`, more messages follow those of this loop, because the
   /// kernel computes another output tile, or because of a loop around this one.
-  /// Roles that are not rotated release all messages of the channels `whole`.
+  /// `whole` are the channels of which a role without a rotated loop releases
+  /// all messages.
   Rotation(scf::ForOp loop, bool repeats, const DenseSet<Value> &whole)
       : loop(loop), repeats(repeats), whole(whole),
         b(loop.getLoc(), loop->getContext()) {
@@ -77,8 +78,8 @@ private:
   Operation *tooEarly = nullptr;
   /// The last release of each channel in stage 1. The last iteration omits
   /// them: no acquire waits for these slots, and a late signal must not reach
-  /// shared memory after the CTA has exited. If another consumer does not omit
-  /// its own, this one does not either, so that all arrivals of a phase come.
+  /// shared memory after the CTA has exited. If another consumer keeps its
+  /// releases, this one does too, so that each phase gets all of its arrivals.
   llvm::DenseSet<Operation *> lastReleases;
 };
 

@@ -48,7 +48,7 @@ PartitionAttr partitionOf(mlir::Operation *op);
 void setPartition(mlir::Operation *op, PartitionAttr partition);
 /// Returns the role of `op`, "" if it has none yet.
 llvm::StringRef roleOf(mlir::Operation *op);
-/// Returns whether another role than that of `op` makes `tile`.
+/// Returns whether a role other than that of `op` makes `tile`.
 bool comesFromOtherRole(mlir::Operation *op, mlir::Value tile);
 
 } // namespace fmha::tile

@@ -446,7 +446,10 @@ void Awaiter::visit(Operation *op) {
   for (auto [n, product] : llvm::enumerate(begun)) {
     if (needsAll || needs(taker, product))
       count = n + 1;
-    if (release && reads(product, release))
+    // Products of one chain are awaited together.
+    bool follows = read && product.getAcc() &&
+                   product.getAcc() == begun[read - 1].getResult();
+    if (follows || (release && reads(product, release)))
       read = n + 1;
   }
   // A release need not wait for the products after the one that reads.
@@ -479,8 +482,8 @@ void Awaiter::visit(Block &block) {
 // Signals
 //===----------------------------------------------------------------------===//
 
-/// Whether a product of the role of `op` has a factor of this type, which names
-/// its place.
+/// Returns whether a product of the role of `op` has a factor of this type,
+/// which names its place.
 static bool multipliesIn(Operation *op, TileType type) {
   return op->getParentOfType<RoleOp>()
       .walk([&](DotOp dot) {
@@ -510,8 +513,8 @@ void Awaiter::shareWithProducts(Operation *op) {
                       Value());
 }
 
-/// Whether the threads of a warp are done with messages of the channel of
-/// `release`: they have waited for products, or, if threads read messages in
+/// Returns whether the threads of a warp are done with messages of the channel
+/// of `release`: they have waited for products, or, if threads read messages in
 /// its block, have met since the last one that they read.
 static bool hasWaitedSinceRead(ReleaseOp release) {
   bool hasWaited = false;

@@ -11,7 +11,7 @@ gpu.module @boxes {
     %n = arith.index_cast %length : i32 to index
     %as = tile.view %a pages %list[%c0] head %c0 rows %n : !pages, !list -> !tile.view<?x64xbf16>
     %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <48x64xbf16>
-    // expected-error@+1 {{expected boxes of 16 rows, as another op has of operand 0, got 32, which divide a tile and a page; load tiles of such numbers of rows, or pass the tensor as two operands}}
+    // expected-error@+1 {{expected boxes of 16 rows, as another op on operand 0 has, got 32, the greatest common divisor of the rows of the tile and of a page; load tiles for which it is the same, or pass the tensor as two operands}}
     %y = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
     gpu.return
   }
@@ -44,7 +44,7 @@ gpu.module @ends {
     %as = tile.view %a batch %c0 head %c0 rows %n from %n : !t -> !tile.view<?x64xbf16>
     %bs = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
     %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
-    // expected-error@+1 {{expected a view with a first row or pages, as another op has of operand 0, got one without; pass the tensor as two operands}}
+    // expected-error@+1 {{expected a view with from or pages, as another op on operand 0 has, got one without; pass the tensor as two operands}}
     %y = tile.load %bs[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
     gpu.return
   }
@@ -79,7 +79,7 @@ gpu.module @constant_row {
     %n = arith.index_cast %length : i32 to index
     %as = tile.view %a pages %list[%c0] head %c0 rows %n : !pages, !list -> !tile.view<?x64xbf16>
     %row = arith.constant 24 : index
-    // expected-error@+1 {{expected a first row that is a multiple of 16, the rows of a box, which lies in one page, got a remainder of 8; begin tiles at such rows, or load fewer rows}}
+    // expected-error@+1 {{expected a first row that is a multiple of 16, because a box of 16 rows must lie in one page, got a remainder of 8; begin tiles at such rows, or load tiles of fewer rows}}
     %x = tile.load %as[%row] : !tile.view<?x64xbf16> -> <48x64xbf16>
     gpu.return
   }
@@ -96,7 +96,7 @@ gpu.module @negative_row {
     %n = arith.index_cast %length : i32 to index
     %as = tile.view %a pages %list[%c0] head %c0 rows %n : !pages, !list -> !tile.view<?x64xbf16>
     %row = arith.constant -8 : index
-    // expected-error@+1 {{expected a first row that is a multiple of 32, the rows of a box, which lies in one page, got a remainder of 24; begin tiles at such rows, or load fewer rows}}
+    // expected-error@+1 {{expected a first row that is a multiple of 32, because a box of 32 rows must lie in one page, got a remainder of 24; begin tiles at such rows, or load tiles of fewer rows}}
     %x = tile.load %as[%row] : !tile.view<?x64xbf16> -> <64x64xbf16>
     gpu.return
   }
@@ -116,7 +116,7 @@ gpu.module @step {
     %c96 = arith.constant 96 : index
     scf.for %i = %c0 to %n step %c1 {
       %row = arith.muli %i, %c96 : index
-      // expected-error@+1 {{expected a first row that is a multiple of 64, the rows of a box, which lies in one page, got a remainder of 32; begin tiles at such rows, or load fewer rows}}
+      // expected-error@+1 {{expected a first row that is a multiple of 64, because a box of 64 rows must lie in one page, got a remainder of 32; begin tiles at such rows, or load tiles of fewer rows}}
       %x = tile.load %as[%row] : !tile.view<?x64xbf16> -> <64x64xbf16>
     }
     gpu.return
@@ -139,7 +139,7 @@ gpu.module @offset {
     scf.for %i = %c0 to %n step %c1 {
       %product = arith.muli %c64, %i : index
       %row = arith.addi %product, %c8 : index
-      // expected-error@+1 {{expected a first row that is a multiple of 64, the rows of a box, which lies in one page, got a remainder of 8; begin tiles at such rows, or load fewer rows}}
+      // expected-error@+1 {{expected a first row that is a multiple of 64, because a box of 64 rows must lie in one page, got a remainder of 8; begin tiles at such rows, or load tiles of fewer rows}}
       %x = tile.load %as[%row] : !tile.view<?x64xbf16> -> <64x64xbf16>
     }
     gpu.return
@@ -158,7 +158,7 @@ gpu.module @loop {
     %as = tile.view %a pages %list[%c0] head %c0 rows %n : !pages, !list -> !tile.view<?x64xbf16>
     %c16 = arith.constant 16 : index
     scf.for %row = %c0 to %n step %c16 {
-      // expected-error@+1 {{expected a first row that is a multiple of 64, the rows of a box, which lies in one page, got a remainder of 16; begin tiles at such rows, or load fewer rows}}
+      // expected-error@+1 {{expected a first row that is a multiple of 64, because a box of 64 rows must lie in one page, got a remainder of 16; begin tiles at such rows, or load tiles of fewer rows}}
       %x = tile.load %as[%row] : !tile.view<?x64xbf16> -> <64x64xbf16>
     }
     gpu.return
@@ -178,7 +178,7 @@ gpu.module @block {
     %block = gpu.block_id x
     %c32 = arith.constant 32 : index
     %row = arith.muli %block, %c32 : index
-    // expected-error@+1 {{expected a first row that is a multiple of 64, the rows of a box, which lies in one page, got a remainder of 32; begin tiles at such rows, or load fewer rows}}
+    // expected-error@+1 {{expected a first row that is a multiple of 64, because a box of 64 rows must lie in one page, got a remainder of 32; begin tiles at such rows, or load tiles of fewer rows}}
     %x = tile.load %as[%row] : !tile.view<?x64xbf16> -> <64x64xbf16>
     gpu.return
   }
@@ -198,7 +198,7 @@ gpu.module @unknown {
     %c8 = arith.constant 8 : index
     %product = arith.muli %n, %c16 : index
     %row = arith.subi %product, %c8 : index
-    // expected-error@+1 {{expected a first row that is a multiple of 64, the rows of a box, which lies in one page, got a remainder of 8; begin tiles at such rows, or load fewer rows}}
+    // expected-error@+1 {{expected a first row that is a multiple of 64, because a box of 64 rows must lie in one page, got a remainder of 8; begin tiles at such rows, or load tiles of fewer rows}}
     %x = tile.load %as[%row] : !tile.view<?x64xbf16> -> <64x64xbf16>
     gpu.return
   }

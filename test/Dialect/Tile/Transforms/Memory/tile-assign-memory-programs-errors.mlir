@@ -151,7 +151,7 @@ gpu.module @heights {
     %n = memref.dim %a, %c1 : !t
     %bs = tile.view %b batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
     %x = tile.load %bs[%c0] : !tile.view<?x64xbf16> -> <128x64xbf16>
-    // expected-error@+1 {{expected tiles of 128 rows, as another op has of operand 1, got 64; pass the tensor as two operands}}
+    // expected-error@+1 {{expected tiles of 128 rows, as another op on operand 1 has, got 64; pass the tensor as two operands}}
     %y = tile.load %bs[%c1] : !tile.view<?x64xbf16> -> <64x64xbf16>
     gpu.return
   }
