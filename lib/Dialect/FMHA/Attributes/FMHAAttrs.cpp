@@ -14,6 +14,7 @@
 
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "CheckedMaps.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/StringExtras.h"
