@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LetteredOperands.h"
 #include "OperandRules.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -21,37 +22,28 @@ using namespace fmha;
 
 namespace {
 
-/// An operand and its dimensions, by letters: b batch, n new tokens, h KV
+/// Letters of dimensions: b batch, n new tokens, h KV
 /// heads, d and v head dims, l length of a dense cache, p pages, s page size,
 /// t max_pages, m and g rows and heads of queries, r positions, c columns of
 /// angles.
-struct Operand {
-  StringLiteral name;
-  Value value;
-  StringRef dims;
+using Operand = LetteredOperand;
 
-  ShapedType type() const { return cast<ShapedType>(value.getType()); }
-};
-
-class Verifier {
+class Verifier : LetteredVerifier<AppendOp, Operand> {
 public:
-  explicit Verifier(AppendOp op) : op(op) {
-    bool isPaged = bool(op.getBlockTables());
-    const Operand known[] = {
-        {"key_new", op.getKeyNew(), "bnhd"},
-        {"value_new", op.getValueNew(), "bnhv"},
-        {"kv_lens", op.getKvLens(), "b"},
-        {"block_tables", op.getBlockTables(), "bt"},
-        {"cos", op.getCos(), "rc"},
-        {"sin", op.getSin(), "rc"},
-        {"query", op.getQuery(), "bmgd"},
-        {"key_cache", op.getKeyCache(), isPaged ? "pshd" : "blhd"},
-        {"value_cache", op.getValueCache(), isPaged ? "pshv" : "blhv"},
-        {"query_out", op.getQueryOut(), "bmgd"}};
-    for (const Operand &operand : known)
-      if (operand.value)
-        all.push_back(operand);
-  }
+  explicit Verifier(AppendOp op)
+      : LetteredVerifier(op, "append.A",
+                         {{"key_new", op.getKeyNew(), "bnhd"},
+                          {"value_new", op.getValueNew(), "bnhv"},
+                          {"kv_lens", op.getKvLens(), "b"},
+                          {"block_tables", op.getBlockTables(), "bt"},
+                          {"cos", op.getCos(), "rc"},
+                          {"sin", op.getSin(), "rc"},
+                          {"query", op.getQuery(), "bmgd"},
+                          {"key_cache", op.getKeyCache(),
+                           op.getBlockTables() ? "pshd" : "blhd"},
+                          {"value_cache", op.getValueCache(),
+                           op.getBlockTables() ? "pshv" : "blhv"},
+                          {"query_out", op.getQueryOut(), "bmgd"}}) {}
 
   LogicalResult run() {
     using Rule = LogicalResult (Verifier::*)();
@@ -66,14 +58,8 @@ public:
   }
 
 private:
-  InFlightDiagnostic error(unsigned constraint) {
-    return op.emitError() << "append.A" << constraint << ": ";
-  }
-  LogicalResult kinds();
-  LogicalResult ranks();
   LogicalResult elementTypes();
-  LogicalResult headDims();
-  LogicalResult extents();
+  LogicalResult headDims() { return checkHeadDims("dv"); }
   LogicalResult pageSize();
   LogicalResult rotary();
   LogicalResult rotaryColumns();
@@ -81,31 +67,9 @@ private:
   LogicalResult layout(const Operand &operand);
   LogicalResult dense(const Operand &operand, ArrayRef<int64_t> strides);
   LogicalResult aliases();
-
-  AppendOp op;
-  SmallVector<Operand, 10> all;
 };
 
 } // namespace
-
-LogicalResult Verifier::kinds() {
-  for (const Operand &operand : all)
-    if (isa<MemRefType>(operand.type()) != isa<MemRefType>(all[0].type()))
-      return error(1) << "expected all operands to be tensors or all to be "
-                         "memrefs, got key_new "
-                      << all[0].type() << " and " << operand.name << ' '
-                      << operand.type();
-  return success();
-}
-
-LogicalResult Verifier::ranks() {
-  for (const Operand &operand : all)
-    if (operand.type().getRank() != int64_t(operand.dims.size()))
-      return error(2) << "expected " << operand.name << " to have rank "
-                      << operand.dims.size() << ", got "
-                      << operand.type().getRank();
-  return success();
-}
 
 LogicalResult Verifier::elementTypes() {
   Type rows = all[0].type().getElementType();
@@ -125,47 +89,6 @@ LogicalResult Verifier::elementTypes() {
                       << " to be " << wanted
                       << (isMatrix ? ", that of key_new" : "") << ", got "
                       << got;
-  }
-  return success();
-}
-
-LogicalResult Verifier::headDims() {
-  for (const Operand &operand : all) {
-    if (operand.dims.back() != 'd' && operand.dims.back() != 'v')
-      continue;
-    int64_t dim = operand.type().getShape().back();
-    if (!ShapedType::isDynamic(dim) && dim > 0 &&
-        dim <= AttentionOp::maxHeadDim)
-      continue;
-    InFlightDiagnostic diagnostic =
-        error(4) << "expected a static head dim of 1 to "
-                 << AttentionOp::maxHeadDim << " in the last dimension of "
-                 << operand.name << ", got ";
-    return ShapedType::isDynamic(dim) ? diagnostic << "a dynamic one"
-                                      : diagnostic << dim;
-  }
-  return success();
-}
-
-/// Checks that all dimensions with one letter have the first static extent.
-LogicalResult Verifier::extents() {
-  for (char letter : StringRef("bnhdvlpsmgrc")) {
-    const Operand *first = nullptr;
-    int64_t expected = ShapedType::kDynamic;
-    for (const Operand &operand : all) {
-      size_t place = operand.dims.find(letter);
-      if (place == StringRef::npos || operand.type().isDynamicDim(place))
-        continue;
-      int64_t got = operand.type().getDimSize(place);
-      if (!first) {
-        first = &operand;
-        expected = got;
-      }
-      if (got != expected)
-        return error(5) << "expected dimension " << place << " of "
-                        << operand.name << " to be " << expected
-                        << ", as it is in " << first->name << ", got " << got;
-    }
   }
   return success();
 }

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LetteredOperands.h"
 #include "OperandRules.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -19,33 +20,24 @@ using namespace fmha;
 
 namespace {
 
-/// An operand and its dimensions, by the letters of the op's description: p
-/// parts, b batch, m length, h heads, d head dim.
-struct Operand {
-  StringLiteral name;
-  Value value;
-  StringLiteral dims;
+/// Letters of dimensions: p parts, b batch, m length, h heads, d head dim.
+struct Operand : LetteredOperand {
   /// Whether the last dimension is contiguous, and others step by 16 bytes.
   bool isMatrix = false, isDestination = false;
-
-  ShapedType type() const { return cast<ShapedType>(value.getType()); }
 };
 
-class Verifier {
+class Verifier : LetteredVerifier<MergeOp, Operand> {
 public:
-  explicit Verifier(MergeOp op) : op(op) {
-    const Operand known[] = {{"parts", op.getParts(), "pbmhd", true},
-                             {"maxima", op.getMaxima(), "pbhm"},
-                             {"sums", op.getSums(), "pbhm"},
-                             {"sink", op.getSink(), "h"},
-                             {"output", op.getOutput(), "bmhd", true, true},
-                             {"lse", op.getLse(), "bhm", false, true},
-                             {"row_max", op.getRowMax(), "bhm", false, true},
-                             {"row_sum", op.getRowSum(), "bhm", false, true}};
-    for (const Operand &operand : known)
-      if (operand.value)
-        all.push_back(operand);
-  }
+  explicit Verifier(MergeOp op)
+      : LetteredVerifier(op, "merge.M",
+                         {{{"parts", op.getParts(), "pbmhd"}, true},
+                          {{"maxima", op.getMaxima(), "pbhm"}},
+                          {{"sums", op.getSums(), "pbhm"}},
+                          {{"sink", op.getSink(), "h"}},
+                          {{"output", op.getOutput(), "bmhd"}, true, true},
+                          {{"lse", op.getLse(), "bhm"}, false, true},
+                          {{"row_max", op.getRowMax(), "bhm"}, false, true},
+                          {{"row_sum", op.getRowSum(), "bhm"}, false, true}}) {}
 
   LogicalResult run() {
     using Rule = LogicalResult (Verifier::*)();
@@ -60,42 +52,14 @@ public:
   }
 
 private:
-  InFlightDiagnostic error(unsigned constraint) {
-    return op.emitError() << "merge.M" << constraint << ": ";
-  }
-  LogicalResult kinds();
-  LogicalResult ranks();
   LogicalResult elementTypes();
-  LogicalResult headDim();
-  LogicalResult extents();
+  LogicalResult headDim() { return checkHeadDims("d"); }
   LogicalResult layouts();
   LogicalResult layout(const Operand &operand);
   LogicalResult aliases();
-
-  MergeOp op;
-  SmallVector<Operand, 8> all;
 };
 
 } // namespace
-
-LogicalResult Verifier::kinds() {
-  for (const Operand &operand : all)
-    if (isa<MemRefType>(operand.type()) != isa<MemRefType>(all[0].type()))
-      return error(1) << "expected all operands to be tensors or all to be "
-                         "memrefs, got parts "
-                      << all[0].type() << " and " << operand.name << ' '
-                      << operand.type();
-  return success();
-}
-
-LogicalResult Verifier::ranks() {
-  for (const Operand &operand : all)
-    if (operand.type().getRank() != int64_t(operand.dims.size()))
-      return error(2) << "expected " << operand.name << " to have rank "
-                      << operand.dims.size() << ", got "
-                      << operand.type().getRank();
-  return success();
-}
 
 LogicalResult Verifier::elementTypes() {
   for (const Operand &operand : all) {
@@ -106,47 +70,6 @@ LogicalResult Verifier::elementTypes() {
     return error(3) << "expected the element type of " << operand.name
                     << " to be " << (isOutput ? "f16, bf16 or " : "")
                     << "f32, got " << type;
-  }
-  return success();
-}
-
-LogicalResult Verifier::headDim() {
-  for (const Operand &operand : all) {
-    if (operand.dims.back() != 'd')
-      continue;
-    int64_t dim = operand.type().getShape().back();
-    if (!ShapedType::isDynamic(dim) && dim > 0 &&
-        dim <= AttentionOp::maxHeadDim)
-      continue;
-    InFlightDiagnostic diagnostic =
-        error(4) << "expected a static head dim of 1 to "
-                 << AttentionOp::maxHeadDim << " in the last dimension of "
-                 << operand.name << ", got ";
-    return ShapedType::isDynamic(dim) ? diagnostic << "a dynamic one"
-                                      : diagnostic << dim;
-  }
-  return success();
-}
-
-/// Checks that all dimensions with one letter have the first static extent.
-LogicalResult Verifier::extents() {
-  for (char letter : StringRef("pbmhd")) {
-    const Operand *first = nullptr;
-    int64_t expected = ShapedType::kDynamic;
-    for (const Operand &operand : all) {
-      size_t place = operand.dims.find(letter);
-      if (place == StringRef::npos || operand.type().isDynamicDim(place))
-        continue;
-      int64_t got = operand.type().getDimSize(place);
-      if (!first) {
-        first = &operand;
-        expected = got;
-      }
-      if (got != expected)
-        return error(5) << "expected dimension " << place << " of "
-                        << operand.name << " to be " << expected
-                        << ", as it is in " << first->name << ", got " << got;
-    }
   }
   return success();
 }
