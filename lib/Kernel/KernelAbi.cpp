@@ -46,9 +46,17 @@ fmha::kernelParameters(const schedule::Problem &problem,
                        const schedule::Schedule &schedule) {
   using Kind = KernelParameter::Kind;
   std::vector<KernelParameter> parameters = kernelOperands(problem);
-  if (problem.outF32)
+  std::vector<std::string> addressed;
+  for (KernelParameter &operand : parameters) {
+    if (usesAddresses(schedule) && operand.kind == Kind::TensorMap)
+      operand.kind = Kind::Pointer;
+    bool isRows = operand.name.size() == 1;
+    if (isRows && operand.kind == Kind::Pointer)
+      addressed.push_back(operand.name);
+  }
+  for (const std::string &name : addressed)
     for (const char *stride : schedule::outputStrides)
-      parameters.push_back({std::string("o") + stride, Kind::U64});
+      parameters.push_back({name + stride, Kind::U64});
   for (const schedule::RowField &row : schedule::rowFields)
     if (problem.*row.there)
       for (const char *stride : schedule::rowStrides)

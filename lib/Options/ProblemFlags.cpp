@@ -49,9 +49,11 @@ static std::string helpOf(const char *extent, const char *usual, bool hasData) {
 
 void ProblemFlags::add(FlagTable &table) {
   table.group("Problem");
-  table.addChoice("dtype", {"f16", "bf16"},
-                  "type of q, k, v and the output (default bf16)",
-                  [this](size_t i) { dtype = schedule::DataType(i); });
+  table.addChoice(
+      "dtype",
+      {std::begin(schedule::dataTypeNames), std::end(schedule::dataTypeNames)},
+      "type of q, k, v and the output (default bf16)",
+      [this](size_t i) { dtype = schedule::DataType(i); });
   table.addChoice("out-dtype", {"auto", "f32"},
                   "type of the output: that of q, k and v (default), or f32",
                   [this](size_t i) { outF32 = i == 1; });
@@ -260,7 +262,8 @@ static KernelSpec specOf(const ProblemFlags &flags) {
     problem.*there = isSo(flag);
   });
   problem.pageSize = unsigned(flags.pageSize.value_or(0));
-  problem.outF32 = flags.outF32.value_or(false);
+  problem.outF32 =
+      flags.outF32.value_or(false) || problem.dtype == schedule::DataType::F32;
   problem.source2 = flags.hasSource2();
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
   spec.score = scoreOf(flags);

@@ -417,7 +417,7 @@ static std::string command(const KernelSpec &spec,
   if (!problem.mask2.isFull())
     text += " --source2-mask=" + std::string(stringify(problem.mask2.kind));
   text += maskFlags(problem.mask);
-  if (problem.outF32)
+  if (problem.outF32 && problem.dtype != schedule::DataType::F32)
     text += " --out-dtype=f32";
   if (problem.lse)
     text += " --lse";

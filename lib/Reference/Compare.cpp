@@ -24,10 +24,15 @@ constexpr double rowRelativeBound = 1e-5, rowAbsoluteBound = 1e-5;
 constexpr double summationBound = 1e-5;
 /// Averages mean little over fewer elements.
 constexpr int64_t leastForAverages = 512;
-constexpr double leastCosine = 0.999996;
 constexpr double largest = std::numeric_limits<double>::max();
 
-double mostRelL2(Element type) { return type == Element::F16 ? 5e-4 : 2.8e-3; }
+double leastCosine(Element type) {
+  return type == Element::F32 ? 0.9999999 : 0.999996;
+}
+double mostRelL2(Element type) {
+  constexpr double all[] = {5e-4, 2.8e-3, 1e-5};
+  return all[size_t(type)];
+}
 
 /// Equal, or both NaN: which NaN it is means nothing.
 bool same(double a, double b) {
@@ -100,7 +105,8 @@ bool Comparer::compareElement(std::array<int64_t, 4> at, double got,
   if (!std::isfinite(got) || !std::isfinite(want))
     ++result.nonFinite;
   double error = finite(std::fabs(got - want));
-  double rounding = this->got.isF32 ? f32Roundoff : unitRoundoff(type);
+  bool isWider = this->got.isF32 && type != Element::F32;
+  double rounding = isWider ? f32Roundoff : unitRoundoff(type);
   double bound =
       slack * (rounding * std::fabs(want) + unitRoundoff(type) * magnitude) +
       absoluteBound;
@@ -174,7 +180,7 @@ Comparison Comparer::run() {
   result.cosine = all.cosine();
   result.relL2 = all.relL2();
   if (int64_t(expected.o.size()) >= leastForAverages &&
-      (result.cosine < leastCosine || result.relL2 > mostRelL2(type)))
+      (result.cosine < leastCosine(type) || result.relL2 > mostRelL2(type)))
     result.ok = false;
   if (got.lse)
     result.lseMaxAbsError =

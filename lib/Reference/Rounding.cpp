@@ -62,5 +62,6 @@ float fmha::reference::fromBits(Element type, uint16_t bits) {
 }
 
 double fmha::reference::unitRoundoff(Element type) {
-  return type == Element::F16 ? 0x1p-11 : 0x1p-8;
+  constexpr double all[] = {0x1p-11, 0x1p-8, 0x1p-18};
+  return all[size_t(type)];
 }

@@ -13,6 +13,7 @@ class Keywords(TypedDict, total=False):
     row_max: bool
     row_sum: bool
     unnormalised: bool
+    family: int | Literal["auto"]
     q_tiles: int | Literal["auto"]
     q_tile_rows: int | Literal["auto"]
     kv_block: int | Literal["auto"]
@@ -39,6 +40,7 @@ FACTS = (
     "unnormalised",
 )
 FIELDS = (
+    "family",
     "q_tiles",
     "q_tile_rows",
     "kv_block",

@@ -15,7 +15,7 @@
 
 // CHECK-LABEL: func.func @planned
 // CHECK: fmha.attention
-// CHECK-SAME: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2,
+// CHECK-SAME: schedule = #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 2,
 // CHECK-SAME: p_placement = tmem
 // All tasks have warps, and TMA and MMA one each.
 // CHECK-SAME: #fmha.role<"softmax0", first_warp = 0, warps = 4,
@@ -24,16 +24,16 @@
 // B300-LABEL: func.func @planned
 // B300: schedule = #fmha.schedule<target = "sm_103a"
 // ASKED-LABEL: func.func @planned
-// ASKED: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1,
+// ASKED: schedule = #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 1,
 // ASKED-SAME: kv_stages = 2, {{.*}}p_placement = smem
 // SLICES-LABEL: func.func @planned
 // SLICES: p_slices = 4
 // A second query tile would have no rows of 100.
 // SHORT-LABEL: func.func @planned
-// SHORT: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1,
+// SHORT: schedule = #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 1,
 // The lengths of @few as hints choose as its types do; against those they say nothing.
 // HINTED-LABEL: func.func @planned
-// HINTED: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, q_tile_rows = 64,
+// HINTED: schedule = #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 1, q_tile_rows = 64,
 func.func @planned(%q: !t, %k: !t, %v: !t) -> !t {
   %o = fmha.attention ins(%q, %k, %v : !t, !t, !t) outs(%q : !t) -> !t
   return %o : !t
@@ -42,7 +42,7 @@ func.func @planned(%q: !t, %k: !t, %v: !t) -> !t {
 // Two ops are planned apart: the wide one has room for fewer stages of the ring,
 // 128 x 128 x 2 = 32768 bytes each beside 2 x 32768 for Q, of 232448.
 // CHECK-LABEL: func.func @wide
-// CHECK: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2,
+// CHECK: schedule = #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 2,
 // CHECK-SAME: kv_stages = 5,
 func.func @wide(%x: memref<1x?x2x128xbf16>, %o: memref<1x?x2x128xbf16>) {
   fmha.attention ins(%x, %x, %x : memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>)
@@ -52,7 +52,7 @@ func.func @wide(%x: memref<1x?x2x128xbf16>, %o: memref<1x?x2x128xbf16>) {
 
 // 2 x 256 rows would leave all but two SMs idle: tiles of 64 rows keep eight busy.
 // FEW-LABEL: func.func @few
-// FEW: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, q_tile_rows = 64,
+// FEW: schedule = #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 1, q_tile_rows = 64,
 !few = memref<1x256x2x64xf16>
 func.func @few(%x: !few, %o: !few) {
   fmha.attention ins(%x, %x, %x : !few, !few, !few) outs(%o : !few)

@@ -11,7 +11,7 @@
 !t = memref<1x256x2x64xf16>
 
 // The planner would take two tiles and eight stages.
-// CHECK: #fmha.schedule<target = "sm_100a", q_tiles = 1,
+// CHECK: #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 1,
 // CHECK-SAME: kv_stages = 3, {{.*}}p_placement = tmem
 func.func @by_hand(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {schedule = #schedule}

@@ -69,8 +69,10 @@ TEST(Compare, EqualOutputIsPerfect) {
 }
 
 TEST(Compare, ElementBoundHasTwoSides) {
-  for (Element type : {Element::F16, Element::BF16}) {
-    double u = type == Element::F16 ? std::ldexp(1, -11) : std::ldexp(1, -8);
+  const std::pair<Element, int> types[] = {
+      {Element::F16, -11}, {Element::BF16, -8}, {Element::F32, -18}};
+  for (auto [type, exponent] : types) {
+    double u = std::ldexp(1, exponent);
     double bound = u * 1.1 * (0.5 + 1) + 1e-6;
     for (double share : {0.99, 1.01}) {
       Case c(1, 4, 2, 8);
@@ -78,7 +80,8 @@ TEST(Compare, ElementBoundHasTwoSides) {
       c.o[13] = float(0.5 + share * bound);
       Comparison got = c.run();
       EXPECT_EQ(got.ok, share < 1);
-      EXPECT_NEAR(got.maxErrorInTolerance, share, 1e-3);
+      // The output is rounded to f32.
+      EXPECT_NEAR(got.maxErrorInTolerance, share, 1e-3 + 0x1p-24 / bound);
       EXPECT_NEAR(got.maxAbsError, share * bound, 1e-6);
       EXPECT_EQ(got.worst, (std::array<int64_t, 4>{0, 0, 1, 5}));
     }
@@ -187,6 +190,19 @@ TEST(Compare, F16HasATighterNorm) {
     Comparison got = c.run();
     EXPECT_LT(got.maxErrorInTolerance, 1);
     EXPECT_EQ(got.ok, type == Element::BF16);
+  }
+}
+
+TEST(Compare, F32HasTheTightestAverages) {
+  for (double error : {5e-6, 2e-5}) {
+    // Within the bound of each element, which grows with A.
+    Case c(1, 64, 1, 8, 0.5, 20);
+    c.type = Element::F32;
+    for (float &value : c.o)
+      value = float(value * (1 + error));
+    Comparison got = c.run();
+    EXPECT_LT(got.maxErrorInTolerance, 1);
+    EXPECT_EQ(got.ok, error < 1e-5);
   }
 }
 

@@ -113,9 +113,10 @@ reference::Comparison compareWith(const reference::Result &expected,
                                   const HostProblem &problem,
                                   const KernelSpec &spec) {
   Widened o(problem.o);
-  auto type = spec.problem.dtype == schedule::DataType::BF16
-                  ? reference::Element::BF16
-                  : reference::Element::F16;
+  constexpr reference::Element types[] = {reference::Element::F16,
+                                          reference::Element::BF16,
+                                          reference::Element::F32};
+  reference::Element type = types[size_t(spec.problem.dtype)];
   // Empty rows are also compared, and have no address.
   const float nothing = 0;
   auto address = [&](const std::optional<std::vector<float>> &rows) {

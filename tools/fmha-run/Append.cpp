@@ -296,9 +296,12 @@ llvm::Expected<Append> Append::create(const RunFlags &flags,
                                       const schedule::Problem &problemSpec,
                                       const AppendFiles &files,
                                       HostProblem &problem) {
+  if (problemSpec.dtype == schedule::DataType::F32)
+    return failure("--dtype: expected f16 or bf16 with --key-new or --rotary, "
+                   "got f32; take another type, or append the keys before");
   Append append;
   AppendProblem &spec = append.spec;
-  spec.dtype = problemSpec.dtype == schedule::DataType::BF16 ? "bf16" : "f16";
+  spec.dtype = schedule::stringify(problemSpec.dtype);
   spec.headDim = problemSpec.headDim;
   spec.headDimV = problemSpec.headDimV;
   spec.pageSize = problemSpec.pageSize;

@@ -107,18 +107,22 @@ llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
   if (!values)
     return values.takeError();
   for (size_t i = 0; i < values->size(); ++i)
-    storeElement(array.view.dtype, &array.bits[i], (*values)[i]);
+    array.set(int64_t(i), (*values)[i]);
   return llvm::Error::success();
 }
 
 void fillRandom(HostArray &array, uint64_t seed, uint32_t stream) {
   Normal normal(seed, stream);
   const auto &steps = array.view.strides;
-  forEachElement(
-      array.view.dims, [&](int64_t b, int64_t l, int64_t h, int64_t d) {
-        int64_t at = b * steps[0] + l * steps[1] + h * steps[2] + d;
-        storeElement(array.view.dtype, &array.bits[at], normal.next());
-      });
+  forEachElement(array.view.dims,
+                 [&](int64_t b, int64_t l, int64_t h, int64_t d) {
+                   int64_t at = b * steps[0] + l * steps[1] + h * steps[2] + d;
+                   array.set(at, normal.next());
+                 });
+}
+
+void HostArray::set(int64_t n, float value) {
+  storeElement(view.dtype, &bits[n * int64_t(sizeOf(view.dtype) / 2)], value);
 }
 
 float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {

@@ -31,6 +31,8 @@ struct HostArray {
     const auto *data = static_cast<const uint16_t *>(view.host);
     return data + n * int64_t(runtime::sizeOf(view.dtype) / 2);
   }
+  /// Rounds `value` to element n of the memory.
+  void set(int64_t n, float value);
   /// Returns the element at (batch, length, head, dim).
   float at(int64_t b, int64_t l, int64_t h, int64_t d) const;
   /// Returns all elements in memory order.

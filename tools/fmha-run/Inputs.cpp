@@ -30,7 +30,8 @@ void fillGaps(HostArray &array, int64_t batch,
     });
     for (int64_t h = 0; !used && h < dims[2]; ++h)
       for (int64_t d = 0; d < dims[3]; ++d)
-        array.bits[batch * steps[0] + l * steps[1] + h * steps[2] + d] = 0xffff;
+        array.set(batch * steps[0] + l * steps[1] + h * steps[2] + d,
+                  std::numeric_limits<float>::quiet_NaN());
   }
 }
 
@@ -286,8 +287,7 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
                               const schedule::Problem &spec,
                               const InputFiles &files) {
   const Shape &shape = problem.shape;
-  ElementType type = spec.dtype == schedule::DataType::BF16 ? ElementType::BF16
-                                                            : ElementType::F16;
+  ElementType type = *parseElementType(schedule::stringify(spec.dtype));
   struct Input {
     HostArray &array;
     bool isPacked;

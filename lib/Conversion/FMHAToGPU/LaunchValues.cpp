@@ -93,7 +93,8 @@ Value LaunchValues::compute(RunValue which) {
 /// is the stride of the dimension `head` of max_parts.
 Value LaunchValues::stride(StringRef name) {
   auto [tensor, axis] = name.split("_stride_");
-  constexpr StringLiteral outputAxes[] = {"part", "batch", "row", "head"};
+  // Of tensors with rows of heads, and of those with one number per row.
+  constexpr StringLiteral matrixAxes[] = {"part", "batch", "row", "head"};
   constexpr StringLiteral rowAxes[] = {"part", "batch", "head", "row"};
   for (const auto &[other, view] : views) {
     if (runtime::stringify(other) != tensor)
@@ -103,7 +104,7 @@ Value LaunchValues::stride(StringRef name) {
       return view.strides[0];
     bool isNumber = tensor == "lse" || tensor.starts_with("row_") ||
                     (isPart && tensor != "o_parts");
-    ArrayRef<StringLiteral> axes = isNumber ? ArrayRef(rowAxes) : outputAxes;
+    ArrayRef<StringLiteral> axes = isNumber ? ArrayRef(rowAxes) : matrixAxes;
     auto place = llvm::find(axes, axis) - axes.begin();
     return view.strides[place - (isPart ? 0 : 1)];
   }

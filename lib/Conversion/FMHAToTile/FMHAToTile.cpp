@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Append/AppendKernel.h"
+#include "FMHAToFma/FmaKernel.h"
 #include "KernelBuilder.h"
 #include "KernelFunction.h"
 #include "MergeKernel.h"
@@ -86,13 +87,17 @@ SymbolRefAttr buildKernel(AppendOp op, SymbolTable &symbols) {
 }
 
 SymbolRefAttr buildKernel(AttentionOp op, SymbolTable &symbols) {
-  gpu::GPUFuncOp func = makeKernel(op, symbols);
-  buildKernel(op, func);
-  auto module = func->getParentOfType<gpu::GPUModuleOp>();
-  if (op.getScheduleAttr().getValue().splits > 1)
+  constexpr StringLiteral name = "fmha_fwd";
+  const schedule::Schedule &plan = op.getScheduleAttr().getValue();
+  gpu::GPUModuleOp module = makeModule(op, symbols);
+  if (schedule::usesAddresses(plan))
+    buildFmaKernel(op, module, name);
+  else
+    buildKernel(op, makeKernel(op, module, name));
+  if (plan.splits > 1)
     buildMergeKernel(module, op.getLoc(), "fmha_combine",
                      mergeOf(op.getProblem()));
-  return symbolOf(module, func.getName());
+  return symbolOf(module, name);
 }
 
 KernelMaker::Scope &KernelMaker::scopeOf(Operation *op) {

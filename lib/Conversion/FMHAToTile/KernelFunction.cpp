@@ -142,15 +142,18 @@ LogicalResult fmha::checkKernelOp(AttentionOp op) {
   return kernel ? checkOwnKernel(op, kernel) : success();
 }
 
-gpu::GPUFuncOp fmha::makeKernel(AttentionOp op, SymbolTable &symbols) {
-  const schedule::Schedule &plan = op.getScheduleAttr().getValue();
-  MLIRContext *ctx = op.getContext();
-  OpBuilder b(ctx);
+gpu::GPUModuleOp fmha::makeModule(AttentionOp op, SymbolTable &symbols) {
+  OpBuilder b(op.getContext());
   auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "fmha_fwd_kernel");
   symbols.insert(module);
-  b.setInsertionPointToStart(&module.getBodyRegion().front());
-  auto func =
-      gpu::GPUFuncOp::create(b, op.getLoc(), "fmha_fwd", kernelType(op));
+  return module;
+}
+
+gpu::GPUFuncOp fmha::makeKernel(AttentionOp op, gpu::GPUModuleOp module,
+                                StringRef name) {
+  const schedule::Schedule &plan = op.getScheduleAttr().getValue();
+  OpBuilder b = OpBuilder::atBlockBegin(&module.getBodyRegion().front());
+  auto func = gpu::GPUFuncOp::create(b, op.getLoc(), name, kernelType(op));
   unsigned warps = 0;
   for (const schedule::Role &role : plan.roles)
     warps = std::max(warps, role.firstWarp + role.warps);

@@ -25,10 +25,12 @@ mlir::LogicalResult checkKernelOp(AttentionOp op);
 mlir::LogicalResult checkKernelOp(MergeOp op);
 mlir::LogicalResult checkKernelOp(AppendOp op);
 
-/// Creates gpu.module @fmha_fwd_kernel { gpu.func @fmha_fwd(...) {} }, with the
-/// operands of the ABI, the threads of the schedule, and the problem of the
-/// kernel.
-mlir::gpu::GPUFuncOp makeKernel(AttentionOp op, mlir::SymbolTable &symbols);
+/// Creates an empty gpu.module @fmha_fwd_kernel.
+mlir::gpu::GPUModuleOp makeModule(AttentionOp op, mlir::SymbolTable &symbols);
+/// Creates gpu.func @name(...) {} in `module`, with the operands of the ABI,
+/// the threads of the schedule, and the problem of the kernel.
+mlir::gpu::GPUFuncOp makeKernel(AttentionOp op, mlir::gpu::GPUModuleOp module,
+                                mlir::StringRef name);
 
 } // namespace fmha
 

@@ -147,28 +147,18 @@ void takeParts(const FmhaModuleImpl &module, BoundTensors &bound) {
   launch::setPartStrides(parts, bound.parts, bound.values);
 }
 
-void setAppendStrides(const FmhaModuleImpl &module, BoundTensors &bound) {
-  constexpr std::pair<TensorName, RunValue> rows[] = {
-      {TensorName::KeyNew, RunValue::KeyNewStrideBatch},
-      {TensorName::ValueNew, RunValue::ValueNewStrideBatch},
+void setStrides(const FmhaModuleImpl &module, BoundTensors &bound) {
+  constexpr std::pair<TensorName, RunValue> matrices[] = {
+      {TensorName::Q, RunValue::QStrideBatch},
       {TensorName::K, RunValue::KStrideBatch},
       {TensorName::V, RunValue::VStrideBatch},
-      {TensorName::Q, RunValue::QStrideBatch},
+      {TensorName::O, RunValue::OStrideBatch},
+      {TensorName::KeyNew, RunValue::KeyNewStrideBatch},
+      {TensorName::ValueNew, RunValue::ValueNewStrideBatch},
       {TensorName::QOut, RunValue::QOutStrideBatch}};
-  for (auto [name, stride] : rows)
-    if (module.append->has(name))
+  for (auto [name, stride] : matrices)
+    if (module.places[size_t(name)] >= 0)
       launch::setMatrixStrides(stride, bound.view(name), bound.values);
-  constexpr int positions = 2;
-  bound.values[RunValue::RotaryCosStrideRow] =
-      uint64_t(bound.view(TensorName::RotaryCos).strides[positions]);
-  bound.values[RunValue::RotarySinStrideRow] =
-      uint64_t(bound.view(TensorName::RotarySin).strides[positions]);
-}
-
-void setStrides(const FmhaModuleImpl &module, BoundTensors &bound) {
-  if (module.append)
-    return setAppendStrides(module, bound);
-  launch::setOutputStrides(bound.view(TensorName::O), bound.values);
   constexpr std::pair<TensorName, RunValue> rows[] = {
       {TensorName::Lse, RunValue::LseStrideBatch},
       {TensorName::RowMax, RunValue::RowMaxStrideBatch},
@@ -176,6 +166,13 @@ void setStrides(const FmhaModuleImpl &module, BoundTensors &bound) {
   for (auto [name, stride] : rows)
     if (module.places[size_t(name)] >= 0)
       launch::setRowStrides(stride, bound.view(name), bound.values);
+  constexpr std::pair<TensorName, RunValue> angles[] = {
+      {TensorName::RotaryCos, RunValue::RotaryCosStrideRow},
+      {TensorName::RotarySin, RunValue::RotarySinStrideRow}};
+  constexpr int positions = 2;
+  for (auto [name, stride] : angles)
+    if (module.places[size_t(name)] >= 0)
+      bound.values[stride] = uint64_t(bound.view(name).strides[positions]);
 }
 
 } // namespace

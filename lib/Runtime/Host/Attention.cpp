@@ -367,7 +367,10 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
 RunValues runValues(const AttentionTensors &tensors,
                     const DeviceTensors &copies) {
   RunValues values = extentsOf(tensors);
-  launch::setOutputStrides(copies.o.view(), values);
+  launch::setMatrixStrides(RunValue::QStrideBatch, copies.q.view(), values);
+  launch::setMatrixStrides(RunValue::KStrideBatch, copies.k.view(), values);
+  launch::setMatrixStrides(RunValue::VStrideBatch, copies.v.view(), values);
+  launch::setMatrixStrides(RunValue::OStrideBatch, copies.o.view(), values);
   setRowStrides(rowOutputs, copies.rows, values);
   return values;
 }

@@ -118,7 +118,7 @@ RunValues valuesOf(const MergeTensors &tensors, const Copies &copies) {
   values[RunValue::Batch] = uint64_t(out[0]);
   values[RunValue::QLen] = uint64_t(out[1]);
   values[RunValue::QHeads] = uint64_t(out[2]);
-  launch::setOutputStrides(copies.out.view(), values);
+  launch::setMatrixStrides(RunValue::OStrideBatch, copies.out.view(), values);
   setRowStrides(rowOutputs, copies.rows, values);
   return values;
 }

@@ -251,8 +251,7 @@ void readCaptures(JsonNode node, Manifest &manifest) {
 }
 
 void readDtype(JsonNode node, Manifest &manifest) {
-  // A kernel multiplies 16-bit elements, the first ones of the table.
-  manifest.dtype = ElementType(node.choose(namesOf<ElementType>().first(2)));
+  manifest.dtype = node.choice<ElementType>();
   manifest.outDtype = manifest.dtype;
 }
 

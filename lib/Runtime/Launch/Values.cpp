@@ -47,10 +47,6 @@ void setMatrixStrides(RunValue strideBatch, const View &view,
     values[after(strideBatch, i)] = uint64_t(view.strides[i]);
 }
 
-void setOutputStrides(const View &o, RunValues &values) {
-  setMatrixStrides(RunValue::OStrideBatch, o, values);
-}
-
 void setRowStrides(RunValue strideBatch, const View &rows, RunValues &values) {
   values[strideBatch] = uint64_t(rows.strides[0]);
   values[after(strideBatch, 1)] = uint64_t(rows.strides[2]);

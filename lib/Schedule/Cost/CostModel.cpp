@@ -207,6 +207,8 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   constexpr unsigned mmaStep = 16;
   KernelModel kernel;
   kernel.target = schedule.target;
+  kernel.family = schedule.family;
+  kernel.elementBytes = bytesOf(problem.dtype);
   kernel.tiles = schedule.qTiles;
   kernel.tileRows = schedule.qTileRows;
   kernel.packHeads = schedule.packHeads;
@@ -232,18 +234,17 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   const target::Target *gpu = target::findTarget(schedule.target);
   if (boundsCtas(schedule) && gpu)
     kernel.mostCtas = gpu->sms * schedule.ctasPerSm;
-  kernel.scoreStages = familyServing(gpu).cost.scoreStages;
+  kernel.scoreStages = familyOf(schedule).cost.scoreStages;
   Rings rings = ringsOf(problem, schedule);
   kernel.ringBytes = unsigned(rings.bytes());
   kernel.messageBytes = unsigned(std::max(rings.keyBytes, rings.valueBytes));
   return kernel;
 }
 
-Cost fmha::schedule::modelCost(const KernelModel &kernel) {
-  const target::Target *gpu = target::findTarget(kernel.target);
-  assert(gpu && "no such target");
-  const Family &family = familyServing(gpu);
-  TileWork work{kernel, *gpu, family.kernel.accumulatesInTensorMemory};
+/// Returns the cost of a block of tiles, which tensor cores multiply.
+static Cost costOfTiles(const KernelModel &kernel, const target::Target &gpu,
+                        const Family &family) {
+  TileWork work{kernel, gpu, family.kernel.accumulatesInTensorMemory};
   Products both = products(work);
   Cost cost;
   cost.traffic = trafficOf(work, both);
@@ -253,16 +254,25 @@ Cost fmha::schedule::modelCost(const KernelModel &kernel) {
   cost.softmaxClocks = softmaxClocks(work, cost);
   if (work.inTmem)
     cost.rescaleClocks =
-        2 * work.outputs() * sizeof(float) / gpu->tmemBytesPerClock;
+        2 * work.outputs() * sizeof(float) / gpu.tmemBytesPerClock;
   cost.handOver = handOverOf(work);
   cost.chain = chainOf(work, both, cost);
   cost.turns = turnsOf(work, cost);
   if (kernel.ringBytes)
-    cost.loads = family.cost.loads(kernel, *gpu, cost.traffic);
+    cost.loads = family.cost.loads(kernel, gpu, cost.traffic);
   double unitClocks = std::max({cost.of(cost.bound()), cost.turns, cost.loads});
-  family.cost.setClocks(kernel, *gpu, unitClocks, cost);
-  cost.measured = family.cost.measured;
+  family.cost.setClocks(kernel, gpu, unitClocks, cost);
   cost.serial = cost.chain > unitClocks;
+  return cost;
+}
+
+Cost fmha::schedule::modelCost(const KernelModel &kernel) {
+  const target::Target *gpu = target::findTarget(kernel.target);
+  assert(gpu && "no such target");
+  const Family &family = familyServing(gpu, kernel.family);
+  Cost cost = family.cost.block ? family.cost.block(kernel, *gpu)
+                                : costOfTiles(kernel, *gpu, family);
+  cost.measured = family.cost.measured;
   constexpr double unitOfKeys = 128;
   cost.clocksPerRow = cost.clocks * kernel.passes * unitOfKeys /
                       (double(kernel.tiles) * kernel.tileRows * kernel.keys);

@@ -154,8 +154,8 @@ double Launches::clocks(const KernelModel &kernel, const Cost &block,
   blocks.longest = std::ceil(blocks.longest / kernel.splits);
   double heads = double(workload.batch * headParts(kernel, workload) *
                         kernel.passes * kernel.splits);
-  return familyServing(&gpu).cost.launch(
-      {kernel, block, workload, blocks, heads, gpu, sofar.waves});
+  return familyServing(&gpu, kernel.family)
+      .cost.launch({kernel, block, workload, blocks, heads, gpu, sofar.waves});
 }
 
 Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {

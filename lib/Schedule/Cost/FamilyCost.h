@@ -35,6 +35,9 @@ struct FamilyCost {
   bool measured;
   /// What a report says of emulated exponentials.
   std::string_view emulation;
+  /// Returns the cost of a block. Null for tiles: it then follows from the two
+  /// functions below.
+  Cost (*block)(const KernelModel &kernel, const target::Target &gpu);
   /// Returns the clocks in which the rings load a block.
   double (*loads)(const KernelModel &kernel, const target::Target &gpu,
                   const Traffic &traffic);

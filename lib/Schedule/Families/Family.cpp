@@ -13,16 +13,22 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-static constexpr const Family *families[] = {&tcgen05Family, &wgmmaFamily};
+static constexpr const Family *families[] = {&tcgen05Family, &wgmmaFamily,
+                                             &fmaFamily};
 
-const Family &fmha::schedule::familyServing(const target::Target *target) {
+const Family &fmha::schedule::familyServing(const target::Target *target,
+                                            FamilyKind kind) {
   for (const Family *family : families)
-    if (target && family->serves(*target))
+    if (target && family->kind == kind && family->serves(*target))
       return *family;
   // The rules of a schedule report a target that no family serves.
   return *families[0];
 }
 
-const Family &fmha::schedule::familyServing(std::string_view target) {
-  return familyServing(target::findTarget(target));
+FamilyKind fmha::schedule::usualFamily(const target::Target *target,
+                                       DataType type) {
+  for (const Family *family : families)
+    if (target && family->serves(*target) && family->takes(type))
+      return family->kind;
+  return families[0]->kind;
 }

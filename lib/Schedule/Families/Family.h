@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the planner asks of the way in which a target multiplies. Each family
+// What the planner asks of the way in which a kernel multiplies. Each family
 // has one such record in its folder; Family.cpp lists them. The parts that only
 // one folder reads are described there.
 //
@@ -25,11 +25,15 @@ struct Target;
 
 namespace fmha::schedule {
 
+enum class DataType;
+enum class FamilyKind;
 struct FamilyCandidates;
 struct FamilyCost;
 struct FamilyRules;
+struct Problem;
 struct Role;
 struct Schedule;
+struct SmemRegion;
 
 /// What the roles of a CTA are, and where they keep tiles (Model).
 struct KernelTraits {
@@ -54,6 +58,12 @@ struct KernelTraits {
   /// The most columns of O that one role accumulates. With more `o_columns`
   /// several consumers share them. 0: there is no such bound.
   unsigned columnsOfConsumer;
+  /// The value of usesAddresses().
+  bool usesAddresses;
+  /// Returns the regions of shared memory in order, without offsets; null for
+  /// those of tiles and rings, as Footprint computes them.
+  std::vector<SmemRegion> (*regions)(const Problem &problem,
+                                     const Schedule &schedule);
   /// Returns the barriers of bar.sync besides the CTA's.
   unsigned (*namedBarriers)(const Schedule &schedule);
   /// Returns the planner's roles.
@@ -63,22 +73,28 @@ struct KernelTraits {
 struct Family {
   /// "wgmma", for reports.
   std::string_view name;
+  FamilyKind kind;
   bool (*serves)(const target::Target &target);
+  /// Returns whether kernels take q, k and v of that type.
+  bool (*takes)(DataType type);
   KernelTraits kernel;
   const FamilyRules &rules;
   const FamilyCost &cost;
   const FamilyCandidates &candidates;
 };
 
-/// Return the family of a target, the first one if it is unknown (null) or none
-/// serves it.
-const Family &familyServing(const target::Target *target);
-const Family &familyServing(std::string_view target);
+/// Return the family of that kind that serves the target, the first one if the
+/// target is unknown (null) or none serves it.
+const Family &familyServing(const target::Target *target, FamilyKind kind);
+const Family &familyOf(const Schedule &schedule);
+/// Returns the kind of the first family that serves the target and takes the
+/// type, that of the first one if none does.
+FamilyKind usualFamily(const target::Target *target, DataType type);
 
-extern const Family tcgen05Family, wgmmaFamily;
-extern const FamilyRules tcgen05Rules, wgmmaRules;
-extern const FamilyCost tcgen05Cost, wgmmaCost;
-extern const FamilyCandidates tcgen05Candidates, wgmmaCandidates;
+extern const Family tcgen05Family, wgmmaFamily, fmaFamily;
+extern const FamilyRules tcgen05Rules, wgmmaRules, fmaRules;
+extern const FamilyCost tcgen05Cost, wgmmaCost, fmaCost;
+extern const FamilyCandidates tcgen05Candidates, wgmmaCandidates, fmaCandidates;
 
 } // namespace fmha::schedule
 

@@ -42,7 +42,7 @@ inline unsigned nextTileBytes(const Schedule &schedule) {
   if (drawsTiles(schedule))
     return DrawnTiles::bytes;
   bool announced = schedule.scheduler != Scheduler::Single &&
-                   familyServing(schedule.target).kernel.announcesNextTile;
+                   familyOf(schedule).kernel.announcesNextTile;
   return announced ? NextTile::bytes : 0;
 }
 /// Ends of the map are rounded up to this, and small regions start at it.

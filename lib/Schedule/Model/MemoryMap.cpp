@@ -28,7 +28,7 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
   if (s.scheduler == Scheduler::Single || problem.outF32 || s.splits > 1)
     return false;
   const target::Target *gpu = target::findTarget(s.target);
-  if (!familyServing(gpu).kernel.stagesOutputApart)
+  if (!familyOf(s).kernel.stagesOutputApart)
     return false;
   constexpr unsigned twoBlocks = 4;
   uint64_t columns = outputColumns(problem, s);
@@ -68,8 +68,7 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   bool staged = !problem.outF32 && schedule.splits == 1;
   outBytes = staged ? panelTileBytes(rows, oColumns) : 0;
   outApart = stagesOutputApart(problem, schedule);
-  inTensorMemory =
-      familyServing(schedule.target).kernel.accumulatesInTensorMemory;
+  inTensorMemory = familyOf(schedule).kernel.accumulatesInTensorMemory;
   statsInSmem = inTensorMemory || outputConsumers(schedule) > 1;
   statsBytes = statsInSmem ? statsPerTile * sizeof(float) : 0;
 }
@@ -102,12 +101,17 @@ namespace {
 class Layouter {
 public:
   Layouter(const Problem &problem, const Schedule &schedule)
-      : schedule(schedule), sizes(problem, schedule) {}
+      : problem(problem), schedule(schedule), sizes(problem, schedule) {}
 
   MemoryMap run() {
     if (sizes.inTensorMemory)
       layOutTmem();
-    layOutSmem();
+    if (auto regions = familyOf(schedule).kernel.regions)
+      for (const SmemRegion &region : regions(problem, schedule))
+        smem(region.name, region.bytes, region.stages, region.alignment);
+    else
+      layOutTiles();
+    map.smemBytes = alignTo(nextByte, smallAlignment);
     return std::move(map);
   }
 
@@ -130,8 +134,9 @@ private:
       function(std::to_string(tile));
   }
   void layOutTmem();
-  void layOutSmem();
+  void layOutTiles();
 
+  const Problem &problem;
   const Schedule &schedule;
   Footprint sizes;
   MemoryMap map;
@@ -156,7 +161,7 @@ void Layouter::layOutTmem() {
 }
 
 /// Lays out tiles first, so that their alignment costs nothing.
-void Layouter::layOutSmem() {
+void Layouter::layOutTiles() {
   forTiles([&](const std::string &i) {
     smem("Q" + i, sizes.queryBytes(), 1, tileAlignment);
   });
@@ -185,7 +190,6 @@ void Layouter::layOutSmem() {
     smem("tmem_address", 4, 1, smallAlignment);
   if (unsigned bytes = nextTileBytes(schedule))
     smem("next_tile", bytes, 1, smallAlignment);
-  map.smemBytes = alignTo(nextByte, smallAlignment);
 }
 
 } // namespace

@@ -28,8 +28,19 @@ uint64_t alignTo(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+/// Returns the sum of regions that a family lists.
+uint64_t sumOf(const std::vector<SmemRegion> &regions) {
+  uint64_t bytes = 0;
+  for (const SmemRegion &region : regions)
+    bytes = alignTo(bytes, region.alignment) +
+            uint64_t(region.bytes) * region.stages;
+  return alignTo(bytes, smallAlignment);
+}
+
 uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
                      const KernelTraits &kernel) {
+  if (kernel.regions)
+    return sumOf(kernel.regions(problem, s));
   uint64_t q = panelTileBytes(s.qTileRows, problem.headDim);
   uint64_t out = 0;
   if (!problem.outF32 && s.splits == 1)
@@ -95,7 +106,7 @@ Resources fmha::schedule::resourcesOf(const Problem &problem,
                                       const Schedule &schedule) {
   Resources resources;
   const target::Target *gpu = target::findTarget(schedule.target);
-  const KernelTraits &kernel = familyServing(gpu).kernel;
+  const KernelTraits &kernel = familyOf(schedule).kernel;
   if (gpu && kernel.accumulatesInTensorMemory) {
     uint64_t columns = tmemColumnsOf(problem, schedule);
     resources.tmemColumns = columns;

@@ -11,6 +11,8 @@
 
 #include "Families/Family.h"
 
+#include "fmha/Target/Target.h"
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -72,34 +74,39 @@ const SmemRegion *MemoryMap::findSmem(std::string_view name) const {
   return findNamed(smem, name);
 }
 
+const Family &fmha::schedule::familyOf(const Schedule &schedule) {
+  return familyServing(target::findTarget(schedule.target), schedule.family);
+}
+
 bool fmha::schedule::skipsEmptyTiles(const Schedule &schedule) {
-  return schedule.qTiles > 1 &&
-         familyServing(schedule.target).kernel.skipsEmptyTiles;
+  return schedule.qTiles > 1 && familyOf(schedule).kernel.skipsEmptyTiles;
 }
 
 bool fmha::schedule::pairsTiles(const Schedule &schedule) {
   return schedule.scheduler == Scheduler::Static &&
-         familyServing(schedule.target).kernel.pairsTiles;
+         familyOf(schedule).kernel.pairsTiles;
 }
 
 bool fmha::schedule::drawsTiles(const Schedule &schedule) {
   return schedule.scheduler == Scheduler::Dynamic &&
-         familyServing(schedule.target).kernel.drawsTiles;
+         familyOf(schedule).kernel.drawsTiles;
 }
 
 uint64_t fmha::schedule::sectionBytes(const Schedule &schedule) {
-  return drawsTiles(schedule)
-             ? familyServing(schedule.target).kernel.sectionBytes
-             : 0;
+  return drawsTiles(schedule) ? familyOf(schedule).kernel.sectionBytes : 0;
 }
 
 bool fmha::schedule::boundsCtas(const Schedule &schedule) {
   return schedule.scheduler == Scheduler::Static || drawsTiles(schedule);
 }
 
+bool fmha::schedule::usesAddresses(const Schedule &schedule) {
+  return familyOf(schedule).kernel.usesAddresses;
+}
+
 Schedule fmha::schedule::withRoles(Schedule schedule) {
   if (schedule.roles.empty())
-    schedule.roles = familyServing(schedule.target).kernel.roles(schedule);
+    schedule.roles = familyOf(schedule).kernel.roles(schedule);
   return schedule;
 }
 
@@ -121,7 +128,7 @@ unsigned fmha::schedule::outputPasses(const Problem &problem,
 }
 
 unsigned fmha::schedule::outputConsumers(const Schedule &schedule) {
-  unsigned most = familyServing(schedule.target).kernel.columnsOfConsumer;
+  unsigned most = familyOf(schedule).kernel.columnsOfConsumer;
   return most ? std::max(1u, (schedule.oColumns + most - 1) / most) : 1;
 }
 
@@ -154,6 +161,12 @@ unsigned fmha::schedule::queriesOfTile(const Schedule &schedule) {
 
 std::string_view fmha::schedule::stringify(DataType type) {
   return dataTypeNames[unsigned(type)];
+}
+unsigned fmha::schedule::bytesOf(DataType type) {
+  return type == DataType::F32 ? 4 : 2;
+}
+std::string_view fmha::schedule::stringify(FamilyKind kind) {
+  return familyKindNames[unsigned(kind)];
 }
 std::string_view fmha::schedule::stringify(Scheduler scheduler) {
   return schedulerNames[unsigned(scheduler)];

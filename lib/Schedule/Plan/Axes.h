@@ -66,8 +66,12 @@ struct FamilyCandidates {
   unsigned qTileRows;
   PPlacement pPlacement;
   void (*addAxes)(Axes &axes);
+  /// The fewest stages of a ring in which loads and products overlap.
+  unsigned leastStages;
+  /// O keeps a maximum until it has grown by rescale_threshold.
+  bool delaysRescales;
   /// Returns the most bytes of the KV rings of a CTA that pay, 0 for as many as
-  /// fit.
+  /// fit. Null: there are no rings.
   uint64_t (*ringBytes)(const Problem &problem);
 };
 

@@ -30,8 +30,11 @@ public:
       : problem(problem), overrides(overrides), gpu(target::findTarget(target)),
         tree(problem, overrides, gpu) {
     start.target = target;
-    start.kvStages = leastStages;
-    const FamilyCandidates &family = familyServing(gpu).candidates;
+    start.family = usualFamily(gpu, problem.dtype);
+    if (std::optional<unsigned> wanted = overrides[Choice::Family])
+      start.family = FamilyKind(*wanted);
+    const FamilyCandidates &family = familyOf(start).candidates;
+    start.kvStages = family.leastStages;
     start.qTileRows = family.qTileRows;
     start.pPlacement = family.pPlacement;
     // A requested value holds for a branch from its root on.
@@ -79,7 +82,8 @@ private:
 
 double fmha::schedule::usualThreshold(const Problem &problem,
                                       const Schedule &schedule) {
-  if (kernelProblem(problem, schedule).needsTrueMax())
+  if (kernelProblem(problem, schedule).needsTrueMax() ||
+      !familyOf(schedule).candidates.delaysRescales)
     return 0;
   // A factor on P leaves less range for its growth.
   return std::clamp(mostGrowth(problem.dtype) - double(schedule.pOffset), 0.0,
@@ -117,18 +121,19 @@ void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {
 
 std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
   // With a separate ring of V one stage of K is in use while V's is filled.
-  unsigned least = schedule.vStages ? 1 : leastStages;
+  const FamilyCandidates &family = familyOf(schedule).candidates;
+  unsigned least = schedule.vStages ? 1 : family.leastStages;
   schedule.kvStages = overrides[Choice::KvStages].value_or(least);
   bool growsK = !overrides[Choice::KvStages];
   bool growsV = schedule.vStages && !overrides[Choice::VStages];
-  if (!gpu)
+  if (!gpu || !family.ringBytes)
     return std::nullopt;
   Rings rings = ringsOf(problem, schedule);
   uint64_t others = resourcesOf(problem, schedule).smemBytes - rings.bytes();
   uint64_t there = smemOfCta(*gpu, schedule);
   // In a share of an SM the margin would cost a stage.
   uint64_t margin = schedule.ctasPerSm > 1 ? 0 : smemMargin;
-  uint64_t most = familyServing(gpu).candidates.ringBytes(problem);
+  uint64_t most = family.ringBytes(problem);
   while (growsK || growsV) {
     // The ring that holds the smaller share of a block's bytes grows first.
     bool value = growsV && (!growsK || schedule.vStages < schedule.kvStages);

@@ -20,9 +20,8 @@
 
 namespace fmha::schedule {
 
-/// Minimum and maximum number of stages of a ring. With fewer, loads and
-/// products cannot overlap; more do not make a kernel faster.
-constexpr unsigned leastStages = 2, mostStages = 8;
+/// Maximum number of stages of a ring: more do not make a kernel faster.
+constexpr unsigned mostStages = 8;
 /// Shared memory left free for additions of a host or a tool to the CTA.
 constexpr unsigned smemMargin = 1024;
 

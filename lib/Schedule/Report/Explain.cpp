@@ -136,9 +136,7 @@ static std::string describeScheduler(const Schedule &s) {
   switch (s.scheduler) {
   case Scheduler::Single:
     return std::string("single: one tile per CTA") +
-           (familyServing(s.target).cost.measured
-                ? ""
-                : " (others are only modeled)");
+           (familyOf(s).cost.measured ? "" : " (others are only modeled)");
   case Scheduler::Static:
     return "static: " + atMost + ", compute every n-th tile";
   case Scheduler::Dynamic:
@@ -175,7 +173,7 @@ static std::string liveHeads(const Problem &problem, const Schedule &s) {
 }
 
 std::string_view fmha::schedule::familyName(const Schedule &schedule) {
-  return familyServing(schedule.target).name;
+  return familyOf(schedule).name;
 }
 
 static std::string summarize(const Problem &problem, const Schedule &s) {
@@ -200,7 +198,8 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
                      liveHeads(problem, s) + " x " + str(queriesOfTile(s)) +
                      " queries fill a tile" + liveQueries(problem, s));
   std::string stages =
-      s.vStages
+      usesAddresses(s) ? "which threads load to registers"
+      : s.vStages
           ? str(s.kvStages) + " stages of K and " + str(s.vStages) + " of V"
           : str(s.kvStages) + " stages shared by K and V";
   text += line("kv_block", str(s.kvBlock) + " keys, " + stages);
@@ -228,9 +227,9 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   text += line("rescale_threshold",
                std::string("2^") + threshold + " growth of a row's maximum");
   if (s.exp2EmulatedPercent)
-    text += line("exp2_emulated",
-                 str(s.exp2EmulatedPercent) + " % of the exponentials" +
-                     std::string(familyServing(s.target).cost.emulation));
+    text += line("exp2_emulated", str(s.exp2EmulatedPercent) +
+                                      " % of the exponentials" +
+                                      std::string(familyOf(s).cost.emulation));
   if (s.pOffset)
     text += line("p_offset", "P and O are 2^" + str(s.pOffset) +
                                  " times as large, until O is written");

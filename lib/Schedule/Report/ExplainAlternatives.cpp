@@ -90,7 +90,7 @@ static std::string faster(const Problem &problem, const Plan &plan,
 std::string fmha::schedule::listByRequest(const Problem &problem,
                                           const Plan &plan) {
   // Measured on an H200: it is slower there, which the model does not predict.
-  if (familyServing(plan.schedule.target).cost.measured)
+  if (familyOf(plan.schedule).cost.measured)
     return "";
   std::string text;
   for (const ByRequest &request : byRequest)

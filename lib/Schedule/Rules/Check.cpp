@@ -30,6 +30,24 @@ Violation fmha::schedule::checkTarget(const Case &c) {
   return std::nullopt;
 }
 
+/// Returns the types that the family takes: "f16 or bf16".
+static std::string typesOf(const Family &family) {
+  std::vector<std::string> names;
+  for (size_t n = 0; n < std::size(dataTypeNames); ++n)
+    if (family.takes(DataType(n)))
+      names.push_back(std::string(dataTypeNames[n]));
+  return anyOf(names);
+}
+
+Violation fmha::schedule::checkDtype(const Case &c) {
+  if (c.family.takes(c.problem.dtype))
+    return std::nullopt;
+  return "expected q, k and v of " + typesOf(c.family) +
+         " with family = " + std::string(stringify(c.schedule.family)) +
+         ", got " + std::string(stringify(c.problem.dtype)) +
+         "; take family = fma";
+}
+
 /// Proposes the multiples of 8 on both sides of `dim`: "take 56 or 64".
 static std::string nearestDims(unsigned dim) {
   constexpr unsigned unit = 8;
@@ -264,7 +282,7 @@ fmha::schedule::firstViolation(const Problem &problem, const Schedule &schedule,
   if (schedule.splits > 1)
     parts = kernelProblem(problem, schedule);
   const target::Target *gpu = target::findTarget(schedule.target);
-  Case c{parts ? *parts : problem, schedule, gpu, familyServing(gpu), terse};
+  Case c{parts ? *parts : problem, schedule, gpu, familyOf(schedule), terse};
   unsigned place = 0;
   for (const auto &[number, violation] : c.family.rules.entries) {
     ++place;

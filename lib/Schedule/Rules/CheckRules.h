@@ -88,6 +88,8 @@ struct FamilyRules {
 };
 
 Violation checkTarget(const Case &c);
+/// Checks the type of q, k and v.
+Violation checkDtype(const Case &c);
 Violation checkHeadDims(const Case &c);
 Violation checkChunks(const Case &c);
 Violation checkSlices(const Case &c);

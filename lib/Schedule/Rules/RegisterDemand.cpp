@@ -208,7 +208,7 @@ bool Row::applies(const Problem &problem, const Schedule &schedule) const {
 
 bool demand::needs(Workaround what, const Problem &problem,
                    const Schedule &schedule) {
-  const Family &family = familyServing(schedule.target);
+  const Family &family = familyOf(schedule);
   return std::ranges::any_of(workarounds, [&](const WorkaroundRow &row) {
     return row.workaround == what && row.isOf(family) &&
            row.applies(problem, schedule);

@@ -78,12 +78,9 @@ static Memory describeTmem(const Schedule &s, const Footprint &sizes,
   return memory;
 }
 
-static Memory describeSmem(const Schedule &s, const Footprint &sizes,
-                           const MemoryMap &map) {
-  Memory memory{"shared-memory", "bytes", {}, {}, map.smemBytes};
-  for (const SmemRegion &r : map.smem)
-    memory.regions.push_back(
-        {r.name, r.aliases, r.offset, r.bytes, r.stages, r.alignment});
+/// Requires the regions of tiles and rings.
+static void wantTiles(const Schedule &s, const Footprint &sizes,
+                      Memory &memory) {
   auto want = [&](std::string name, uint64_t bytes, uint64_t alignment,
                   uint64_t stages = 1, std::string aliases = "") {
     memory.wanted.push_back({name, aliases, bytes, stages, alignment});
@@ -107,6 +104,20 @@ static Memory describeSmem(const Schedule &s, const Footprint &sizes,
     want("tmem_address", 4, smallAlignment);
   if (unsigned bytes = nextTileBytes(s))
     want("next_tile", bytes, smallAlignment);
+}
+
+static Memory describeSmem(const Problem &problem, const Schedule &s,
+                           const Footprint &sizes, const MemoryMap &map) {
+  Memory memory{"shared-memory", "bytes", {}, {}, map.smemBytes};
+  for (const SmemRegion &r : map.smem)
+    memory.regions.push_back(
+        {r.name, r.aliases, r.offset, r.bytes, r.stages, r.alignment});
+  if (auto regions = familyOf(s).kernel.regions)
+    for (const SmemRegion &r : regions(problem, s))
+      memory.wanted.push_back(
+          {r.name, r.aliases, r.bytes, r.stages, r.alignment});
+  else
+    wantTiles(s, sizes, memory);
   return memory;
 }
 
@@ -218,7 +229,7 @@ static Violation verifyCapacities(const Schedule &schedule,
   const target::Target *gpu = target::findTarget(schedule.target);
   if (!gpu)
     return "expected a known target, got \"" + schedule.target + '"';
-  bool inTmem = familyServing(gpu).kernel.accumulatesInTensorMemory;
+  bool inTmem = familyOf(schedule).kernel.accumulatesInTensorMemory;
   if (!inTmem && map.tmemColumns)
     return "expected tmem_columns to be 0 on " + schedule.target + ", got " +
            str(map.tmemColumns);
@@ -250,8 +261,8 @@ std::optional<std::string> fmha::schedule::verify(const Problem &problem,
                                                   const Schedule &schedule,
                                                   const MemoryMap &map) {
   Footprint sizes(problem, schedule);
-  for (const Memory &memory :
-       {describeTmem(schedule, sizes, map), describeSmem(schedule, sizes, map)})
+  for (const Memory &memory : {describeTmem(schedule, sizes, map),
+                               describeSmem(problem, schedule, sizes, map)})
     for (auto [number, rule] : memoryRules)
       if (Violation violation = rule(memory))
         return messageOf(number, *violation);

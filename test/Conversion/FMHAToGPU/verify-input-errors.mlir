@@ -25,7 +25,7 @@ func.func @merge(%o: tensor<3x1x8x2x64xf32>, %m: tensor<3x1x2x8xf32>, %s: tensor
 
 !t = memref<1x64x2x64xf64>
 func.func @dtype(%q: !t, %o: !t) {
-  // expected-error @below {{attention.C3: expected the element type of query to be f16 or bf16, got 'f64'; convert query, key and value first}}
+  // expected-error @below {{attention.C3: expected the element type of query to be f16, bf16 or f32, got 'f64'; convert query, key and value first}}
   fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
   return
 }

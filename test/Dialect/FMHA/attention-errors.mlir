@@ -59,14 +59,14 @@ func.func @c2_lse_rank(%q: tensor<2x16x4x64xf16>,
 
 // -----
 
-func.func @c3_element_type(%q: tensor<2x16x4x64xf32>,
-                           %k: tensor<2x32x2x64xf32>,
-                           %v: tensor<2x32x2x64xf32>,
-                           %out: tensor<2x16x4x64xf32>) {
-  // expected-error @below {{attention.C3: expected the element type of query to be f16 or bf16, got 'f32'; convert query, key and value first}}
+func.func @c3_element_type(%q: tensor<2x16x4x64xf64>,
+                           %k: tensor<2x32x2x64xf64>,
+                           %v: tensor<2x32x2x64xf64>,
+                           %out: tensor<2x16x4x64xf64>) {
+  // expected-error @below {{attention.C3: expected the element type of query to be f16, bf16 or f32, got 'f64'; convert query, key and value first}}
   %o = fmha.attention
-      ins(%q, %k, %v : tensor<2x16x4x64xf32>, tensor<2x32x2x64xf32>, tensor<2x32x2x64xf32>)
-      outs(%out : tensor<2x16x4x64xf32>) -> tensor<2x16x4x64xf32>
+      ins(%q, %k, %v : tensor<2x16x4x64xf64>, tensor<2x32x2x64xf64>, tensor<2x32x2x64xf64>)
+      outs(%out : tensor<2x16x4x64xf64>) -> tensor<2x16x4x64xf64>
   return
 }
 

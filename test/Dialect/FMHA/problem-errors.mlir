@@ -42,8 +42,8 @@
 
 // -----
 
-// expected-error@+1 {{expected one of f16, bf16, got "f32"}}
-#p = #fmha.problem<dtype = f32>
+// expected-error@+1 {{expected one of f16, bf16, f32, got "f64"}}
+#p = #fmha.problem<dtype = f64>
 
 // -----
 

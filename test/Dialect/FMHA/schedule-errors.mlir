@@ -50,12 +50,12 @@ func.func private @s2_q_tiles() attributes {a = #fmha.schedule<q_tiles = 4>}
 
 // -----
 
-// expected-error @below {{schedule.S3: expected q_tile_rows and kv_block to be positive multiples of 16, got 100 and 128}}
-func.func private @s3_q_tile_rows() attributes {a = #fmha.schedule<q_tile_rows = 100>}
+// expected-error @below {{schedule.S3: expected q_tile_rows to be positive and kv_block to be a positive multiple of 16, got 0 and 128}}
+func.func private @s3_q_tile_rows() attributes {a = #fmha.schedule<q_tile_rows = 0>}
 
 // -----
 
-// expected-error @below {{schedule.S3: expected q_tile_rows and kv_block to be positive multiples of 16, got 128 and 0}}
+// expected-error @below {{schedule.S3: expected q_tile_rows to be positive and kv_block to be a positive multiple of 16, got 128 and 0}}
 func.func private @s3_kv_block() attributes {a = #fmha.schedule<kv_block = 0>}
 
 // -----
@@ -155,7 +155,7 @@ func.func private @s14_no_heads() attributes {a = #fmha.schedule<pack_heads = 0>
 
 // -----
 
-// expected-error @below {{expected a field, one of target, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, share_kv, o_columns, p_placement, p_slices, rescale_threshold, p_offset, accumulate, exp2_emulated, scheduler, ctas_per_sm, splits, roles, got "stages"}}
+// expected-error @below {{expected a field, one of target, family, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, share_kv, o_columns, p_placement, p_slices, rescale_threshold, p_offset, accumulate, exp2_emulated, scheduler, ctas_per_sm, splits, roles, got "stages"}}
 func.func private @unknown_field() attributes {a = #fmha.schedule<stages = 3>}
 
 // -----
@@ -196,7 +196,7 @@ func.func private @not_a_role() attributes {a = #fmha.schedule<roles = [3 : i32]
 
 // -----
 
-// expected-error @below {{expected a field, one of target, q_tiles,}}
+// expected-error @below {{expected a field, one of target, family, q_tiles,}}
 func.func private @no_field() attributes {a = #fmha.schedule<3>}
 
 // -----

@@ -4,7 +4,7 @@
 // writes all of them.
 
 // CHECK-LABEL: func.func private @defaults
-// CHECK-SAME: #fmha.schedule<target = "sm_100a", q_tiles = 2, q_tile_rows = 128, kv_block = 128,
+// CHECK-SAME: #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 2, q_tile_rows = 128, kv_block = 128,
 // CHECK-SAME: pack_heads = 1, cta_group = 1, kv_stages = 3, v_stages = 0, key_chunk = 0, value_chunk = 0,
 // CHECK-SAME: share_kv = false, o_columns = 0, p_placement = tmem, p_slices = 1,
 // CHECK-SAME: rescale_threshold = 8.000000e+00, p_offset = 0, accumulate = f32, exp2_emulated = 0, scheduler = single,
@@ -12,7 +12,7 @@
 func.func private @defaults() attributes {s = #fmha.schedule<target = "sm_100a">}
 
 // CHECK-LABEL: func.func private @every_field
-// CHECK-SAME: #fmha.schedule<target = "sm_103a", q_tiles = 1, q_tile_rows = 64, kv_block = 256,
+// CHECK-SAME: #fmha.schedule<target = "sm_103a", family = mma, q_tiles = 1, q_tile_rows = 64, kv_block = 256,
 // CHECK-SAME: pack_heads = 16, cta_group = 2, kv_stages = 4, v_stages = 2, key_chunk = 128, value_chunk = 32,
 // CHECK-SAME: share_kv = false, o_columns = 256, p_placement = smem, p_slices = 2,
 // CHECK-SAME: rescale_threshold = 1.000000e-01, p_offset = 9, accumulate = f32, exp2_emulated = 25, scheduler = dynamic,

@@ -8,6 +8,7 @@
 
 #include "Families/Family.h"
 
+#include "fmha/Schedule/Model/Schedule.h"
 #include "fmha/Target/Target.h"
 
 #include "gtest/gtest.h"
@@ -18,11 +19,25 @@ using namespace fmha::schedule;
 TEST(Family, ServesEachTargetThatCompiles) {
   for (const std::string &name : target::names(/*supported=*/true)) {
     const target::Target *gpu = target::findTarget(name);
-    EXPECT_TRUE(familyServing(name).serves(*gpu)) << name;
+    for (FamilyKind kind : {FamilyKind::Mma, FamilyKind::Fma}) {
+      const Family &family = familyServing(gpu, kind);
+      EXPECT_EQ(family.kind, kind) << name;
+      EXPECT_TRUE(family.serves(*gpu)) << name;
+    }
     EXPECT_NE(tcgen05Family.serves(*gpu), wgmmaFamily.serves(*gpu)) << name;
   }
 }
 
 TEST(Family, OfAnUnknownTargetIsTheFirst) {
-  EXPECT_EQ(&familyServing("sm_1"), &tcgen05Family);
+  EXPECT_EQ(&familyServing(nullptr, FamilyKind::Mma), &tcgen05Family);
+  EXPECT_EQ(&familyServing(nullptr, FamilyKind::Fma), &tcgen05Family);
+}
+
+TEST(Family, UsuallyHasTensorCoresForTypesOf16Bits) {
+  for (const std::string &name : target::names(/*supported=*/true)) {
+    const target::Target *gpu = target::findTarget(name);
+    EXPECT_EQ(usualFamily(gpu, DataType::F16), FamilyKind::Mma) << name;
+    EXPECT_EQ(usualFamily(gpu, DataType::BF16), FamilyKind::Mma) << name;
+    EXPECT_EQ(usualFamily(gpu, DataType::F32), FamilyKind::Fma) << name;
+  }
 }

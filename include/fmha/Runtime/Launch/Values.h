@@ -18,12 +18,10 @@
 
 namespace fmha::launch {
 
-/// Sets the strides of a tensor with rows: `strideBatch` and those of row and
-/// head after it.
+/// Sets the strides of a tensor with rows of heads, such as q: `strideBatch`
+/// and those of row and head after it.
 void setMatrixStrides(RunValue strideBatch, const View &view,
                       RunValues &values);
-/// Sets the strides of o.
-void setOutputStrides(const View &o, RunValues &values);
 /// Sets the strides of a tensor with one number per row: `strideBatch` and
 /// those of head and row after it.
 void setRowStrides(RunValue strideBatch, const View &rows, RunValues &values);

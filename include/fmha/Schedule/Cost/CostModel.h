@@ -80,6 +80,7 @@ std::string_view stringify(Unit unit);
 /// that no schedule can express (fp8, a second S, block scales).
 struct KernelModel {
   std::string target = "sm_100a";
+  FamilyKind family = FamilyKind::Mma;
   /// Query tiles of a CTA, and rows of each that this CTA has.
   unsigned tiles = 2, tileRows = 128;
   /// Query heads of a group that share the rows of a tile.

@@ -47,7 +47,7 @@ inline constexpr RowField rowFields[] = {
 };
 inline constexpr const char *rowStrides[] = {"_stride_batch", "_stride_head",
                                              "_stride_row"};
-/// The strides of an f32 output, which has no tensor map.
+/// The strides of q, k, v or o, where it has no tensor map.
 inline constexpr const char *outputStrides[] = {"_stride_batch", "_stride_row",
                                                 "_stride_head"};
 

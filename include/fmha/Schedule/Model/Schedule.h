@@ -28,7 +28,10 @@
 
 namespace fmha::schedule {
 
-enum class DataType { F16, BF16 };
+enum class DataType { F16, BF16, F32 };
+/// Which units of the target multiply, and so which family the kernel is of.
+/// Mma: its tensor cores (tcgen05 or wgmma). Fma: plain threads, on any target.
+enum class FamilyKind { Mma, Fma };
 /// Where the exponentiated score tile P is kept for the second matrix product.
 enum class PPlacement { Auto, Tmem, Smem, Registers };
 /// Which output tiles a CTA computes. Single: one tile, that of its index.
@@ -38,7 +41,8 @@ enum class PPlacement { Auto, Tmem, Smem, Registers };
 enum class Scheduler { Single, Static, Dynamic };
 
 /// The names of the values of each of these enumerations, in order.
-inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16"};
+inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16", "f32"};
+inline constexpr std::string_view familyKindNames[] = {"mma", "fma"};
 inline constexpr std::string_view placementNames[] = {"auto", "tmem", "smem",
                                                       "registers"};
 inline constexpr std::string_view schedulerNames[] = {"single", "static",
@@ -130,12 +134,13 @@ struct SmemRegion {
   std::string aliases;
 };
 
-/// Regions, for query tile i in {0, 1}: TMEM "S<i>", "O<i>" and, if P is in
-/// TMEM, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K alone if there is
-/// a "V"), "P<i>" if P is in SMEM, "out<i>" (the staged output, over Q<i>),
-/// "stats<i>" (one f32 per thread of a warpgroup), "barriers" (8 bytes each),
-/// "tmem_address" (neither of them with wgmma) and, if roles read the next tile
-/// in shared memory, "next_tile" (NextTile or DrawnTiles).
+/// Regions of kernels of tiles, for query tile i in {0, 1}: TMEM "S<i>", "O<i>"
+/// and, if P is in TMEM, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K
+/// alone if there is a "V"), "P<i>" if P is in SMEM, "out<i>" (the staged
+/// output, over Q<i>), "stats<i>" (one f32 per thread of a warpgroup),
+/// "barriers" (8 bytes each), "tmem_address" (neither of them with wgmma) and,
+/// if roles read the next tile in shared memory, "next_tile" (NextTile or
+/// DrawnTiles).
 struct MemoryMap {
   std::vector<TmemRegion> tmem;
   std::vector<SmemRegion> smem;
@@ -234,6 +239,10 @@ bool drawsTiles(const Schedule &schedule);
 /// Returns whether a host launches at most as many CTAs as the device runs at
 /// once, so that each CTA computes several tiles.
 bool boundsCtas(const Schedule &schedule);
+
+/// Returns whether plain threads read and write the tensors by their addresses;
+/// otherwise passes on tiles make the kernel, and TMA copies.
+bool usesAddresses(const Schedule &schedule);
 
 /// Returns `schedule`, with the planner's roles if it has none.
 Schedule withRoles(Schedule schedule);
@@ -346,6 +355,9 @@ std::optional<Plan> plan(const Problem &problem, std::string_view target,
 std::string whyRejected(const Problem &problem, const Schedule &other);
 
 std::string_view stringify(DataType type);
+/// Returns the bytes of an element.
+unsigned bytesOf(DataType type);
+std::string_view stringify(FamilyKind kind);
 std::string_view stringify(PPlacement placement);
 std::string_view stringify(Scheduler scheduler);
 

@@ -173,6 +173,7 @@ static void printValue(AsmPrinter &printer, std::optional<unsigned> value) {
   }
 FMHA_WORDS(bool, schedule::switchNames)
 FMHA_WORDS(schedule::DataType, schedule::dataTypeNames)
+FMHA_WORDS(schedule::FamilyKind, schedule::familyKindNames)
 FMHA_WORDS(schedule::PPlacement, schedule::placementNames)
 FMHA_WORDS(schedule::Scheduler, schedule::schedulerNames)
 #undef FMHA_WORDS

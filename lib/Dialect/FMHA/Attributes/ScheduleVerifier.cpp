@@ -74,10 +74,10 @@ static LogicalResult verifyTiles(EmitError emitError, const Schedule &s) {
   if (s.qTiles < 1 || s.qTiles > 3)
     return scheduleError(emitError, 2)
            << "expected q_tiles to be 1, 2 or 3, got " << s.qTiles;
-  if (!isTileSize(s.qTileRows) || !isTileSize(s.kvBlock))
+  if (s.qTileRows == 0 || !isTileSize(s.kvBlock))
     return scheduleError(emitError, 3)
-           << "expected q_tile_rows and kv_block to be positive multiples of "
-              "16, got "
+           << "expected q_tile_rows to be positive and kv_block to be a "
+              "positive multiple of 16, got "
            << s.qTileRows << " and " << s.kvBlock;
   if (s.ctaGroup != 1 && s.ctaGroup != 2)
     return scheduleError(emitError, 4)

@@ -93,10 +93,15 @@ int64_t AttentionOp::getMaxKeys() {
   return ShapedType::isDynamic(pages) || isLong ? ShapedType::kDynamic : keys;
 }
 
+static schedule::DataType dataTypeOf(Type element) {
+  return element.isF32()   ? schedule::DataType::F32
+         : element.isF16() ? schedule::DataType::F16
+                           : schedule::DataType::BF16;
+}
+
 schedule::Problem AttentionOp::getProblem() {
   schedule::Problem problem;
-  problem.dtype = getElementType().isF16() ? schedule::DataType::F16
-                                           : schedule::DataType::BF16;
+  problem.dtype = dataTypeOf(getElementType());
   problem.headDim = getHeadDim();
   problem.headDimV = getHeadDimV();
   if (getBlockTables())

@@ -191,9 +191,9 @@ LogicalResult Verifier::ranks() {
 
 LogicalResult Verifier::elementTypes() {
   Type type = query.type.getElementType();
-  if (!type.isF16() && !type.isBF16())
-    return error(3) << "expected the element type of query to be f16 or bf16, "
-                       "got "
+  if (!type.isF16() && !type.isBF16() && !type.isF32())
+    return error(3) << "expected the element type of query to be f16, bf16 or "
+                       "f32, got "
                     << type << "; convert query, key and value first";
   for (const Operand &operand : copied) {
     bool isOutput = operand.name == output.name;

@@ -86,6 +86,8 @@ protected:
 
   static mlir::Value extend(mlir::OpBuilder &builder, mlir::Location location,
                             mlir::Value element) {
+    if (element.getType().isF32())
+      return element;
     return mlir::arith::ExtFOp::create(builder, location, builder.getF32Type(),
                                        element);
   }

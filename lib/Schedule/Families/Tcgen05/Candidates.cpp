@@ -46,4 +46,6 @@ constinit const FamilyCandidates fmha::schedule::tcgen05Candidates = {
     .qTileRows = 128,
     .pPlacement = PPlacement::Tmem,
     .addAxes = addAxes,
+    .leastStages = 2,
+    .delaysRescales = true,
     .ringBytes = [](const Problem &) { return uint64_t(0); }};

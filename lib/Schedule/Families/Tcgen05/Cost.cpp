@@ -39,6 +39,7 @@ static double launch(const LaunchWork &work) {
 constinit const FamilyCost fmha::schedule::tcgen05Cost = {.scoreStages = 1,
                                                           .measured = false,
                                                           .emulation = "",
+                                                          .block = nullptr,
                                                           .loads = loads,
                                                           .setClocks =
                                                               setClocks,

@@ -44,7 +44,9 @@ static std::vector<Role> rolesOf(const Schedule &s) {
 
 constinit const Family fmha::schedule::tcgen05Family = {
     .name = "tcgen05",
+    .kind = FamilyKind::Mma,
     .serves = [](const target::Target &gpu) { return gpu.hasTcgen05; },
+    .takes = [](DataType type) { return type != DataType::F32; },
     .kernel = {.accumulatesInTensorMemory = true,
                .announcesNextTile = true,
                .drawsTiles = false,
@@ -53,6 +55,8 @@ constinit const Family fmha::schedule::tcgen05Family = {
                .skipsEmptyTiles = true,
                .pairsTiles = false,
                .columnsOfConsumer = 0,
+               .usesAddresses = false,
+               .regions = nullptr,
                .namedBarriers = [](const Schedule &) { return 0u; },
                .roles = rolesOf},
     .rules = tcgen05Rules,

@@ -140,4 +140,6 @@ constinit const FamilyCandidates fmha::schedule::wgmmaCandidates = {
     .qTileRows = 64,
     .pPlacement = PPlacement::Registers,
     .addAxes = addAxes,
+    .leastStages = 2,
+    .delaysRescales = true,
     .ringBytes = ringBytes};

@@ -223,6 +223,7 @@ constinit const FamilyCost fmha::schedule::wgmmaCost = {
     .scoreStages = 2,
     .measured = true,
     .emulation = ", each of which took as long as two",
+    .block = nullptr,
     .loads = loadsOf,
     .setClocks = setClocks,
     .launch = launchOf};

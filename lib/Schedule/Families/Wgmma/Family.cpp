@@ -72,7 +72,9 @@ static constexpr uint64_t sectionOfL2 = 16 << 20;
 
 constinit const Family fmha::schedule::wgmmaFamily = {
     .name = "wgmma",
+    .kind = FamilyKind::Mma,
     .serves = [](const target::Target &gpu) { return gpu.hasWgmma; },
+    .takes = [](DataType type) { return type != DataType::F32; },
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,
                .drawsTiles = true,
@@ -81,6 +83,8 @@ constinit const Family fmha::schedule::wgmmaFamily = {
                .skipsEmptyTiles = false,
                .pairsTiles = true,
                .columnsOfConsumer = 256,
+               .usesAddresses = false,
+               .regions = nullptr,
                .namedBarriers = namedBarriers,
                .roles = rolesOf},
     .rules = wgmmaRules,

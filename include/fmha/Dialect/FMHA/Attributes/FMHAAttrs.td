@@ -86,7 +86,7 @@ def FMHA_ScheduleAttr
 
     Example:
     ```mlir
-    #fmha.schedule<target = "sm_100a", q_tiles = 2, q_tile_rows = 128,
+    #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 2, q_tile_rows = 128,
       kv_block = 128, pack_heads = 1, cta_group = 1, kv_stages = 3, v_stages = 0,
       key_chunk = 0, value_chunk = 0, share_kv = false, o_columns = 0,
       p_placement = tmem, p_slices = 1, rescale_threshold = 8.0, p_offset = 0,
@@ -103,7 +103,7 @@ def FMHA_ScheduleAttr
     Constraints (of the attribute alone; capacities are checked if it is on an op):
     - (schedule.S1) `target` is not empty.
     - (schedule.S2) `q_tiles` is 1, 2 or 3.
-    - (schedule.S3) `q_tile_rows` and `kv_block` are positive multiples of 16.
+    - (schedule.S3) `q_tile_rows` is positive, `kv_block` a positive multiple of 16.
     - (schedule.S4) `cta_group` is 1 or 2.
     - (schedule.S5) `kv_stages`, `p_slices`, `ctas_per_sm` and `splits` are positive.
     - (schedule.S6) `rescale_threshold` is finite and not negative.

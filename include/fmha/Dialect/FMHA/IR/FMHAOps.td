@@ -223,8 +223,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (attention.C1) The operands are all tensors or all memrefs.
     - (attention.C2) `query`, `key`, `value` and `output` have rank 4, `lse`, `row_max` and
       `row_sum` have rank 3.
-    - (attention.C3) `query`, `key`, `value` and `output` have the same element type, f16 or
-      bf16; that of `output` may be f32.
+    - (attention.C3) `query`, `key`, `value` and `output` have the same element type, f16,
+      bf16 or f32; that of `output` may be f32.
     - (attention.C4) The element type of `lse`, `row_max` and `row_sum` is f32.
     - (attention.C5) Head dims (dimension 3) are static, positive and at most 65536.
     - (attention.C6) `query` and `key` have the same head dim.
@@ -354,7 +354,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       return rows;
     }
 
-    /// Returns f16 or bf16; the output may be f32.
+    /// Returns f16, bf16 or f32; the output may be f32.
     ::mlir::Type getElementType() { return getQuery().getType().getElementType(); }
     /// Return the head dim of query and key, and that of value and output.
     unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }

@@ -1,0 +1,172 @@
+//===- FmaPlaces.cpp - Where the rows of an fma kernel are ----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FmaPlaces.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace fmha;
+
+/// The dynamic shared memory of all kernels of a module.
+static constexpr StringLiteral sharedSymbol = "fmha_shared_memory";
+static constexpr unsigned sharedSpace = 3;
+
+static LLVM::GlobalOp sharedMemoryOf(gpu::GPUModuleOp module) {
+  if (auto made = module.lookupSymbol<LLVM::GlobalOp>(sharedSymbol))
+    return made;
+  OpBuilder b = OpBuilder::atBlockBegin(&module.getBodyRegion().front());
+  return LLVM::GlobalOp::create(
+      b, module.getLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+      /*isConstant=*/false, LLVM::Linkage::External, sharedSymbol, Attribute(),
+      /*alignment=*/16, sharedSpace);
+}
+
+FmaPlaces::FmaPlaces(LLVM::LLVMFuncOp func, AttentionOp op)
+    : ThreadCode(func, kernelParameters(schedule::kernelProblem(
+                                            op.getProblem(),
+                                            op.getScheduleAttr().getValue()),
+                                        op.getScheduleAttr().getValue())),
+      plan(op.getScheduleAttr().getValue()),
+      problem(schedule::kernelProblem(op.getProblem(), plan)),
+      all(problem, plan), map(schedule::layOut(problem, plan)),
+      scale(op.getScaleOrDefault()), element(op.getElementType()) {
+  auto global = sharedMemoryOf(func->getParentOfType<gpu::GPUModuleOp>());
+  sharedBase = LLVM::AddressOfOp::create(b, global);
+}
+
+Value FmaPlaces::loadNumber(const std::string &list, Value index) {
+  Value address = elementAt(parameter(list), wide(index), b.getI32Type());
+  return LLVM::LoadOp::create(b, b.getI32Type(), address);
+}
+
+/// Decodes the one-dimensional grid: queries, heads, batch, parts.
+void FmaPlaces::decodeGrid() {
+  thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  Value rest = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  auto next = [&](Value count) {
+    Value digit = make<arith::RemUIOp>(rest, count);
+    rest = make<arith::DivUIOp>(rest, count);
+    return digit;
+  };
+  Value heads = parameter("kv_heads");
+  group = make<arith::DivUIOp>(parameter("q_heads"), heads);
+  query = next(parameter("q_len"));
+  Value pack = i32(all.rows);
+  Value chunk = next(make<arith::CeilDivUIOp>(group, pack));
+  firstMember = times(chunk, pack);
+  kvHead = next(heads);
+  part = i32(0);
+  batch = outputBatch = rest;
+  if (!problem.isPart)
+    return;
+  batch = make<arith::RemUIOp>(outputBatch, parameter("batch"));
+  part = make<arith::DivUIOp>(outputBatch, parameter("batch"));
+}
+
+/// Returns the keys of the sequence, in range since metadata may be invalid.
+Value FmaPlaces::keysOfSequence() {
+  Value length = parameter("kv_len");
+  if (!problem.kvLens)
+    return length;
+  Value own = make<arith::MaxSIOp>(loadNumber("kv_lens", batch), i32(0));
+  return make<arith::MinSIOp>(own, length);
+}
+
+/// Emits the keys that the mask lets the query see, or the part of them: whole
+/// blocks, as many for each part but the last.
+void FmaPlaces::decodeKeys(Value part) {
+  Value length = keysOfSequence();
+  Value position = query;
+  if (!problem.mask.isTopLeft())
+    position = plus(query, make<arith::SubIOp>(length, parameter("q_len")));
+  begin = i32(0);
+  end = length;
+  if (std::optional<unsigned> left = problem.mask.left)
+    begin =
+        make<arith::MaxSIOp>(begin, make<arith::SubIOp>(position, i32(*left)));
+  if (std::optional<unsigned> right = problem.mask.rightBound())
+    end = make<arith::MinSIOp>(end, plus(position, i32(int64_t(*right) + 1)));
+  if (plan.splits == 1)
+    return;
+  Value keys = make<arith::MaxSIOp>(make<arith::SubIOp>(end, begin), i32(0));
+  Value blocks = make<arith::CeilDivUIOp>(keys, i32(plan.kvBlock));
+  Value each = times(make<arith::CeilDivUIOp>(blocks, i32(plan.splits)),
+                     i32(plan.kvBlock));
+  begin = plus(begin, times(part, each));
+  end = make<arith::MinSIOp>(end, plus(begin, each));
+}
+
+void FmaPlaces::decode() {
+  decodeGrid();
+  decodeKeys(part);
+}
+
+Value FmaPlaces::headOf(Value row) {
+  Value last = make<arith::SubIOp>(group, i32(1));
+  Value member = make<arith::MinUIOp>(plus(firstMember, row), last);
+  return plus(times(kvHead, group), member);
+}
+
+Value FmaPlaces::isLive(unsigned row) {
+  return compare(arith::CmpIPredicate::slt, plus(firstMember, i32(row)), group);
+}
+
+Value FmaPlaces::place(const std::string &tensor, Value batch, Value row,
+                       Value head, Type element) {
+  Value offset;
+  const std::pair<const char *, Value> places[] = {
+      {"_stride_batch", batch}, {"_stride_row", row}, {"_stride_head", head}};
+  for (auto [stride, at] : places) {
+    Value term = times(wide(at), parameter(tensor + stride));
+    offset = offset ? plus(offset, term) : term;
+  }
+  return elementAt(parameter(tensor), offset, element);
+}
+
+Value FmaPlaces::queryRow(Value row) {
+  return place("q", batch, query, headOf(row), element);
+}
+
+Value FmaPlaces::outputRow(const std::string &tensor, unsigned row,
+                           Type element) {
+  return place(tensor, outputBatch, query, headOf(i32(row)), element);
+}
+
+/// A page is clamped to the cache, since tables may be invalid.
+Value FmaPlaces::keyRow(const std::string &tensor, Value key) {
+  if (!problem.blockTables)
+    return place(tensor, batch, key, kvHead, element);
+  Value size = i32(problem.pageSize);
+  Value entry = plus(times(batch, parameter("max_pages")),
+                     make<arith::DivUIOp>(key, size));
+  Value last = make<arith::SubIOp>(parameter("pages"), i32(1));
+  Value page = make<arith::MinUIOp>(loadNumber("block_tables", entry), last);
+  return place(tensor, page, make<arith::RemUIOp>(key, size), kvHead, element);
+}
+
+Value FmaPlaces::loadVector(Value row, Value vector) {
+  Value address =
+      elementAt(row, times(vector, i32(all.vectorElements)), element);
+  return LLVM::LoadOp::create(b, vectorOf(element), address,
+                              schedule::FmaThreads::vectorBytes);
+}
+
+Value FmaPlaces::widen(Value vector) {
+  if (element.isF32())
+    return vector;
+  return arith::ExtFOp::create(b, vectorOf(b.getF32Type()), vector);
+}
+
+Value FmaPlaces::shared(const char *region, Value index, unsigned stage) {
+  const schedule::SmemRegion &there = *map.findSmem(region);
+  Value base = LLVM::GEPOp::create(
+      b, sharedBase.getType(), b.getI8Type(), sharedBase,
+      ArrayRef<LLVM::GEPArg>{int32_t(there.offset + stage * there.bytes)});
+  return elementAt(base, index, b.getF32Type());
+}

@@ -1,0 +1,84 @@
+"""fma.py FMHA_RUN [--seed=N] [--count=N] [--dtype=T ...] [--target=T ...]: random problems for kernels of plain threads.
+
+Draws types, head dims, lengths at and around blocks, masks, head counts, packed heads, splits, strides, outputs, lengths of each
+sequence and pages. Rows of K and V after the last key of a sequence hold NaN, which fmha-run writes there, as do the padding
+around every tensor and the outputs before the run. Each case is compared with the float64 reference; a case that fails is
+printed as a command."""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Inputs"))
+import npy  # noqa: E402
+
+DIMS = (32, 48, 64, 80, 96, 128, 160, 192, 256)
+LENGTHS = (0, 1, 2, 15, 16, 17, 255, 256, 257, 511, 513, 1000)
+MASKS = ([], [], ["--causal"], ["--causal", "--window-left=70"], ["--window-left=33", "--window-right=5"], ["--mask=causal-top-left"])
+OUTPUTS = ([], ["--lse"], ["--lse", "--row-max", "--row-sum"], ["--unnormalised", "--row-max", "--row-sum"])
+HEADS = ((1, 1), (4, 4), (2, 1), (6, 2), (8, 1), (5, 1))
+
+
+def lengths_of(draw, folder):
+    """The longest length, and the flags of the lengths of sequences."""
+    batch, longest = draw.choice((1, 2, 3)), draw.choice(LENGTHS)
+    words = [f"--batch={batch}", f"--kv-len={longest}"]
+    if draw.random() < 0.6:
+        lens = [draw.choice([0, longest, draw.randint(0, longest), min(longest, draw.choice(LENGTHS))]) for _ in range(batch)]
+        path = os.path.join(folder, "lens.npy")
+        npy.write(path, (batch,), lens, "<i4")
+        words.append(f"--kv-lens={path}")
+        if draw.random() < 0.5:
+            words += ["--block-tables", f"--page-size={1 << draw.randrange(0, 9)}", f"--cache-layout={draw.choice(('nhd', 'hnd'))}"]
+    return words
+
+
+def case_of(draw, folder, dtypes, targets):
+    dtype, dim = draw.choice(dtypes), draw.choice(DIMS)
+    heads, kv_heads = draw.choice(HEADS)
+    words = [f"--target={draw.choice(targets)}", "--family=fma", f"--dtype={dtype}", f"--head-dim={dim}", *draw.choice(MASKS), *draw.choice(OUTPUTS)]
+    words += [f"--q-len={draw.choice((1, 1, 1, 2, 5))}", f"--q-heads={heads}", f"--kv-heads={kv_heads}", f"--layout={draw.choice(('bshd', 'bhsd'))}"]
+    words += [f"--splits={draw.choice((1, 1, 1, 2, 7))}", f"--pack-heads={draw.choice(('auto', 'auto', 'off', '2', '4'))}", f"--seed={draw.randrange(1 << 20)}"]
+    if draw.random() < 0.3:
+        words.append(f"--head-dim-v={draw.choice(DIMS)}")
+    if draw.random() < 0.2:
+        words.append(f"--kv-block={draw.choice((16, 48, 1024))}")
+    if dtype != "f32" and draw.random() < 0.3:
+        words.append("--out-dtype=f32")
+    if draw.random() < 0.2:
+        sinks = [draw.choice((float("-inf"), draw.uniform(-3, 3), 30.0)) for _ in range(heads)]
+        npy.write(os.path.join(folder, "sink.npy"), (heads,), sinks, "<f4")
+        words.append("--sink=" + os.path.join(folder, "sink.npy"))
+    return words + lengths_of(draw, folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tool")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--dtype", action="append")
+    parser.add_argument("--target", action="append")
+    flags = parser.parse_args()
+    print("seed", flags.seed)
+    wrong = 0
+    # What ptxas makes of the kernels is tested elsewhere; here it only takes time.
+    environment = dict(os.environ, FMHA_PTXAS="/no/ptxas/wanted")
+    for n in range(flags.count):
+        draw = random.Random(f"{flags.seed} {n}")
+        with tempfile.TemporaryDirectory() as folder:
+            words = case_of(draw, folder, flags.dtype or ["f32"], flags.target or ["sm_90a", "sm_100a", "sm_103a"])
+            run = subprocess.run([flags.tool, *words], capture_output=True, text=True, timeout=300, env=environment)
+        if run.returncode == 0:
+            continue
+        wrong += 1
+        print(f"case {n}: exit {run.returncode}: fmha-run {' '.join(words)}\n{(run.stdout + run.stderr)[-600:]}")
+    print(f"{flags.count} cases, {wrong} wrong")
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
