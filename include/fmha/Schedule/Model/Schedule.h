@@ -288,7 +288,8 @@ constexpr unsigned mostPOffset = 96;
 /// `schedule` has, or nothing if `schedule` can serve `problem` on its target.
 /// A message begins with the id of its rule:
 ///
-///   plan.C1   the target is known, and attention can be compiled for it
+///   plan.C1   the target is known, attention can be compiled for it, and the
+///             family takes the type of q, k and v
 ///   plan.C2   head dims are multiples of 8 (16 bytes, the unit of TMA), and S,
 ///             O and, with wgmma, P fit tensor memory or the registers that
 ///             RegisterDemand.def leaves
@@ -313,6 +314,13 @@ constexpr unsigned mostPOffset = 96;
 ///   plan.C10  every warp of every warpgroup has one role
 ///   plan.C11  the roles of a warpgroup share a count that setmaxnreg can set,
 ///             no lower than the planner's, and the register file holds all
+///
+/// Plain threads (family = fma) have rules of the same numbers: any type (C1);
+/// head dims of whole vectors of 16 bytes (C2); one query of 1, 2 or 4 heads
+/// and blocks of up to 1024 keys (C3); P in shared memory (C5), which holds all
+/// regions (C6); the true maximum (C7); no field of tiles, no score region, no
+/// second segment and no packed sequences (C8); one role of 2, 4 or 8 warps
+/// (C9) with no fewer registers than the planner's (C11).
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);
 
