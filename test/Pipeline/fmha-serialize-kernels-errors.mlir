@@ -63,7 +63,7 @@ gpu.module @kernels {
   llvm.func @fmha_fwd() attributes {nvvm.kernel, fmha.schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1>} { llvm.return }
 }
 func.func @other_schedule(%x: !t, %o: !t) {
-  // expected-error@+1 {{expected a kernel made for this op, with fmha.schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2,}}
+  // expected-error@+1 {{expected a kernel made for this op, with fmha.schedule = #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 2,}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
       {schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernels::@fmha_fwd}
   return
