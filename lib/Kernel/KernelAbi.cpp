@@ -57,6 +57,8 @@ fmha::kernelParameters(const schedule::Problem &problem,
   for (const std::string &name : addressed)
     for (const char *stride : schedule::outputStrides)
       parameters.push_back({name + stride, Kind::U64});
+  if (problem.keyVectors)
+    parameters.push_back({"k_stride_vector", Kind::U64});
   for (const schedule::RowField &row : schedule::rowFields)
     if (problem.*row.there)
       for (const char *stride : schedule::rowStrides)

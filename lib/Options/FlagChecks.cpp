@@ -66,6 +66,28 @@ static llvm::Error checkPages(const ProblemFlags &flags) {
   return llvm::Error::success();
 }
 
+/// Checks that keys in vectors are those of a dense cache of one segment.
+static llvm::Error checkVectors(const ProblemFlags &flags,
+                                const schedule::Problem &problem) {
+  if (!flags.hasKeyVectors())
+    return llvm::Error::success();
+  if (flags.blockTables)
+    return failure("--cache-layout=mmha: expected a cache without pages, got "
+                   "--block-tables; take nhd or hnd");
+  for (auto [name, given] : {std::pair("v-in-k", problem.vInK),
+                             std::pair("source2-k", flags.hasSource2()),
+                             std::pair("cu-seqlens-k", problem.cuSeqlensK)})
+    if (given)
+      return failure("--cache-layout=mmha and --" + llvm::Twine(name) +
+                     ": expected one of them, got both; leave one out");
+  unsigned unit = 16 / schedule::bytesOf(problem.dtype);
+  if (problem.headDim % unit == 0)
+    return llvm::Error::success();
+  return failure(
+      "--cache-layout=mmha: expected a head dim of whole vectors of " +
+      llvm::Twine(unit) + " elements, got " + llvm::Twine(problem.headDim));
+}
+
 llvm::Error checkTogether(const ProblemFlags &flags,
                           const schedule::Problem &problem) {
   if (llvm::Error error = checkView(problem))
@@ -73,6 +95,8 @@ llvm::Error checkTogether(const ProblemFlags &flags,
   if (llvm::Error error = checkSource2(flags))
     return error;
   if (llvm::Error error = checkSoftcap(flags))
+    return error;
+  if (llvm::Error error = checkVectors(flags, problem))
     return error;
   return checkPages(flags);
 }

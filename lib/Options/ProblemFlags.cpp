@@ -182,9 +182,11 @@ void ProblemFlags::addPages(FlagTable &table) {
   table.addCount("page-size",
                  "keys of a page, 1 to 256, a power of two; with block-tables",
                  pageSize, 1, 256);
-  table.addWord("cache-layout", {"nhd", "hnd"},
+  table.addWord("cache-layout", {"nhd", "hnd", "mmha"},
                 "k and v with block-tables: [pages, size, heads, dim] "
-                "(default) or [pages, heads, size, dim]",
+                "(default) or [pages, heads, size, dim]; without them, mmha: k "
+                "[batch, heads, dim / x, length, x] in vectors of 16 bytes, v "
+                "[batch, heads, length, dim]",
                 cacheLayout);
 }
 
@@ -265,6 +267,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.outF32 =
       flags.outF32.value_or(false) || problem.dtype == schedule::DataType::F32;
   problem.source2 = flags.hasSource2();
+  problem.keyVectors = flags.hasKeyVectors();
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
   spec.score = scoreOf(flags);
   auto hint = [](std::optional<uint64_t> length) {
@@ -505,6 +508,13 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
     return std::move(error);
   if (llvm::Error error = adoptExtents(flags, source.spec))
     return std::move(error);
+  if (source.spec.problem.keyVectors)
+    flags.cacheLayout = "mmha";
+  else if (flags.hasKeyVectors())
+    return failure("--cache-layout=mmha contradicts '" + flags.input +
+                   "': expected an op with keys in vectors, [batch, length, "
+                   "heads, dim / x, x], got one without; leave the flag out, "
+                   "or change the file");
   if (source.spec.problem.pageSize)
     flags.pageSize = source.spec.problem.pageSize;
   // The file does not give numbers of heads that it leaves dynamic.

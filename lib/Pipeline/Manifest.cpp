@@ -164,6 +164,8 @@ static json::Array gridFactors(const KernelSpec &spec,
 static std::string flagOf(const schedule::Fact &fact) {
   if (fact.there == &schedule::Facts::lse)
     return "";
+  if (fact.there == &schedule::Facts::keyVectors)
+    return " --cache-layout=mmha";
   std::string flag = " --" + schedule::flagOf(fact.name);
   return fact.there == &schedule::Facts::source2 ? flag + "-k" : flag;
 }

@@ -89,7 +89,23 @@ Widened gather(const HostArray &cache, const HostProblem &host) {
   return dense;
 }
 
+/// Copies keys in vectors to a dense tensor [batch, kv_len, heads, dim].
+Widened withoutVectors(const HostArray &array) {
+  const auto &dims = array.view.dims;
+  Widened dense;
+  dense.tensor.strides = runtime::denseStrides(dims, runtime::Layout::BSHD);
+  for (int64_t b = 0; b < dims[0]; ++b)
+    for (int64_t j = 0; j < dims[1]; ++j)
+      for (int64_t h = 0; h < dims[2]; ++h)
+        for (int64_t d = 0; d < dims[3]; ++d)
+          dense.values.push_back(array.at(b, j, h, d));
+  dense.tensor.data = dense.values.data();
+  return dense;
+}
+
 Widened keysOf(const HostArray &array, const HostProblem &host) {
+  if (array.view.vector)
+    return withoutVectors(array);
   return host.lists.blockTables ? gather(array, host) : Widened(array);
 }
 

@@ -292,13 +292,23 @@ void Append::define(const HostProblem &problem) {
                });
 }
 
+/// Checks the keys and values that fmha.append has to take.
+static llvm::Error checkKeys(const schedule::Problem &problem) {
+  if (problem.dtype == schedule::DataType::F32)
+    return failure("--dtype: expected f16 or bf16 with --key-new or --rotary, "
+                   "got f32; take another type, or append the keys before");
+  if (problem.keyVectors)
+    return failure("--cache-layout: expected keys with a whole head dim with "
+                   "--key-new or --rotary, got mmha; leave it out");
+  return llvm::Error::success();
+}
+
 llvm::Expected<Append> Append::create(const RunFlags &flags,
                                       const schedule::Problem &problemSpec,
                                       const AppendFiles &files,
                                       HostProblem &problem) {
-  if (problemSpec.dtype == schedule::DataType::F32)
-    return failure("--dtype: expected f16 or bf16 with --key-new or --rotary, "
-                   "got f32; take another type, or append the keys before");
+  if (llvm::Error error = checkKeys(problemSpec))
+    return std::move(error);
   Append append;
   AppendProblem &spec = append.spec;
   spec.dtype = schedule::stringify(problemSpec.dtype);

@@ -56,6 +56,17 @@ void forEachElement(const std::array<int64_t, 4> &dims, Visit visit) {
           visit(b, l, h, d);
 }
 
+/// Returns the dimensions of an array's shape.
+const char *meaningOf(const HostArray &array, const std::string &layout) {
+  bool bshd = layout == "bshd";
+  if (array.shape.size() == 5)
+    return " [batch, heads, dim / x, length, x]";
+  if (array.shape.size() == 3)
+    return bshd ? " [rows, heads, dim] of a packed one"
+                : " [heads, rows, dim] of a packed one";
+  return bshd ? " [batch, length, heads, dim]" : " [batch, heads, length, dim]";
+}
+
 } // namespace
 
 /// Allocates an array. The shape of a packed array, of batch 1, has no batch.
@@ -70,6 +81,18 @@ HostArray allocate(const std::array<int64_t, 4> &dims,
                  dims[3]};
   if (isPacked)
     array.shape.erase(array.shape.begin());
+  array.bits.resize(dims[0] * dims[1] * dims[2] * dims[3] *
+                    int64_t(sizeOf(type) / 2));
+  array.view.host = array.bits.data();
+  return array;
+}
+
+HostArray allocateVectors(const std::array<int64_t, 4> &dims,
+                          ElementType type) {
+  HostArray array;
+  array.view = keysInVectors(dims, type);
+  int64_t x = array.view.vector;
+  array.shape = {dims[0], dims[2], dims[3] / x, dims[1], x};
   array.bits.resize(dims[0] * dims[1] * dims[2] * dims[3] *
                     int64_t(sizeOf(type) / 2));
   array.view.host = array.bits.data();
@@ -95,14 +118,10 @@ HostArray columnsOf(const HostArray &whole, int64_t dim) {
 llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
                          llvm::StringRef name, const std::string &layout) {
   if (file.shape != array.shape)
-    return failure(
-        "'" + name + "': expected the shape " + formatShape(array.shape) +
-        (array.shape.size() == 3
-             ? (layout == "bshd" ? " [rows, heads, dim] of a packed one"
-                                 : " [heads, rows, dim] of a packed one")
-             : (layout == "bshd" ? " [batch, length, heads, dim]"
-                                 : " [batch, heads, length, dim]")) +
-        ", got " + formatShape(file.shape) + "; change the flags or --layout");
+    return failure("'" + name + "': expected the shape " +
+                   formatShape(array.shape) + meaningOf(array, layout) +
+                   ", got " + formatShape(file.shape) +
+                   "; change the flags or --layout");
   auto values = toFloats(file, name);
   if (!values)
     return values.takeError();
@@ -113,11 +132,9 @@ llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
 
 void fillRandom(HostArray &array, uint64_t seed, uint32_t stream) {
   Normal normal(seed, stream);
-  const auto &steps = array.view.strides;
   forEachElement(array.view.dims,
                  [&](int64_t b, int64_t l, int64_t h, int64_t d) {
-                   int64_t at = b * steps[0] + l * steps[1] + h * steps[2] + d;
-                   array.set(at, normal.next());
+                   array.set(array.view.indexOf(b, l, h, d), normal.next());
                  });
 }
 
@@ -126,9 +143,7 @@ void HostArray::set(int64_t n, float value) {
 }
 
 float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
-  const auto &steps = view.strides;
-  return loadElement(view.dtype,
-                     element(b * steps[0] + l * steps[1] + h * steps[2] + d));
+  return loadElement(view.dtype, element(view.indexOf(b, l, h, d)));
 }
 
 std::vector<float> HostArray::floats() const {

@@ -44,6 +44,9 @@ struct HostArray {
 HostArray allocate(const std::array<int64_t, 4> &dims,
                    const std::string &layout, runtime::ElementType type,
                    bool isPacked);
+/// Returns an array of keys in vectors, [batch, heads, dim / x, length, x].
+HostArray allocateVectors(const std::array<int64_t, 4> &dims,
+                          runtime::ElementType type);
 /// Returns a copy with memory of its own.
 HostArray copyOf(const HostArray &array);
 /// Returns a view of the first `dim` columns of `whole`.

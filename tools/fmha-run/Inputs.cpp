@@ -23,14 +23,14 @@ namespace {
 /// Fills rows of `array` outside of all ranges with NaN.
 void fillGaps(HostArray &array, int64_t batch,
               std::vector<std::pair<int64_t, int64_t>> ranges) {
-  const auto &dims = array.view.dims, &steps = array.view.strides;
+  const auto &dims = array.view.dims;
   for (int64_t l = 0; l < dims[1]; ++l) {
     bool used = llvm::any_of(ranges, [&](auto range) {
       return range.first <= l && l < range.second;
     });
     for (int64_t h = 0; !used && h < dims[2]; ++h)
       for (int64_t d = 0; d < dims[3]; ++d)
-        array.set(batch * steps[0] + l * steps[1] + h * steps[2] + d,
+        array.set(array.view.indexOf(batch, l, h, d),
                   std::numeric_limits<float>::quiet_NaN());
   }
 }
@@ -44,6 +44,11 @@ void adopt(NpyArray file, const std::string &layout, bool isPacked,
     file.shape.insert(file.shape.begin(), 1);
     batch = &unused;
   }
+  // Keys in vectors are [batch, heads, dim / x, length, x].
+  if (file.shape.size() == 5) {
+    file.shape = {file.shape[0], file.shape[1], file.shape[3],
+                  file.shape[2] * file.shape[4]};
+  }
   if (file.shape.size() != 4)
     return;
   bool bshd = layout == "bshd";
@@ -54,8 +59,11 @@ void adopt(NpyArray file, const std::string &layout, bool isPacked,
       *targets[i] = uint64_t(file.shape[i]);
 }
 
-/// Returns the layout of k and v, which is that of caches if they are paged.
+/// Returns the layout of k and v, which is that of caches if they are paged. Of
+/// keys in vectors it is that of v.
 std::string layoutOfKeys(const ProblemFlags &flags) {
+  if (flags.hasKeyVectors())
+    return "bhsd";
   if (!flags.blockTables)
     return flags.layout;
   return flags.cacheLayout == "nhd" ? "bshd" : "bhsd";
@@ -312,12 +320,15 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
     bool isV = &input.array == &problem.v || &input.array == &problem.v2;
     if ((spec.vInK && isV) || (!spec.source2 && stream > 2))
       continue;
-    std::string order = input.isCache ? layoutOfKeys(flags.problem) : layout;
+    bool isKeys = &input.array == &problem.k || &input.array == &problem.v;
+    std::string order = isKeys ? layoutOfKeys(flags.problem) : layout;
     std::array<int64_t, 4> dims = {input.isPacked ? 1 : shape.batch,
                                    input.length, input.heads, input.dim};
     if (input.isCache)
       dims = {shape.pages, shape.pageSize, input.heads, input.dim};
-    input.array = allocate(dims, order, type, input.isPacked);
+    bool inVectors = spec.keyVectors && &input.array == &problem.k;
+    input.array = inVectors ? allocateVectors(dims, type)
+                            : allocate(dims, order, type, input.isPacked);
     if (!input.file)
       fillRandom(input.array, flags.seed.value_or(0), uint32_t(stream));
     else if (llvm::Error error =

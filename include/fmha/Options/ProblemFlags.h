@@ -55,8 +55,10 @@ struct ProblemFlags {
   bool softcapApprox = false;
   std::optional<std::string> alibi, bias, maskFile;
   std::string layout = "bshd";
-  /// The order of the dimensions of paged caches.
+  /// The order of the dimensions of caches: nhd or hnd of pages, or mmha.
   std::string cacheLayout = "nhd";
+  /// Whether the head dim of k is in vectors of 16 bytes.
+  bool hasKeyVectors() const { return cacheLayout == "mmha"; }
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.
   std::string schedule;

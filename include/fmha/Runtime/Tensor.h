@@ -23,6 +23,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace fmha::runtime {
@@ -35,7 +36,21 @@ struct Tensor4 {
   std::array<int64_t, 4> dims = {0, 0, 0, 0};
   std::array<int64_t, 4> strides = {0, 0, 0, 1};
   ElementType dtype = ElementType::BF16;
+  /// If not 0, dim is in vectors of this many elements, `vectorStride` elements
+  /// apart; else it is contiguous.
+  int64_t vector = 0, vectorStride = 0;
+
+  /// Returns the place of an element, counted in elements.
+  int64_t indexOf(int64_t b, int64_t l, int64_t h, int64_t d) const {
+    int64_t column =
+        vector ? d / vector * vectorStride + d % vector : d * strides[3];
+    return b * strides[0] + l * strides[1] + h * strides[2] + column;
+  }
 };
+
+/// Returns a tensor without data of keys [batch, heads, dim / x, length, x],
+/// with x elements of 16 bytes.
+Tensor4 keysInVectors(const std::array<int64_t, 4> &dims, ElementType type);
 
 /// The memory order of a dense tensor: [batch, length, heads, dim] or
 /// [batch, heads, length, dim].
@@ -99,16 +114,26 @@ public:
   /// Returns the strides in elements.
   const std::array<int64_t, 4> &strides() const { return steps; }
   ElementType dtype() const { return type; }
-  launch::View view() const { return {address(), extents, steps}; }
+  launch::View view() const {
+    return {address(), extents, steps, vector ? vectorStep : 0};
+  }
 
 private:
-  template <typename Visit> void forEachRow(Visit visit) const;
+  /// Calls visit(element index in the copy, {b, l, h, d}, count) for all runs
+  /// of contiguous elements.
+  template <typename Visit> void forEachRun(Visit visit) const;
+  /// Chooses the steps. Returns the elements of the copy, or nothing if there
+  /// are too many.
+  std::optional<int64_t> chooseSteps(const Tensor4 &tensor,
+                                     const Padding &padding);
 
   DeviceMemory memory;
   /// The memory of the tensor that this one is a view of, or 0.
   driver::DevicePointer shared = 0;
   size_t offset = 0;
   std::array<int64_t, 4> extents = {}, steps = {};
+  /// Of a tensor in vectors; otherwise 0.
+  int64_t vector = 0, vectorStep = 0;
   ElementType type = ElementType::BF16;
 };
 

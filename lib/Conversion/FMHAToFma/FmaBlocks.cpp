@@ -42,6 +42,18 @@ bool FmaBlocks::keepsQueries() const {
          all.vectorsPerThread * all.vectorElements <= mostRegisters;
 }
 
+Value FmaBlocks::partOfKey() {
+  Value place = make<arith::DivUIOp>(thread, i32(all.partStep));
+  return make<arith::RemUIOp>(place, i32(all.threadsPerKey));
+}
+
+Value FmaBlocks::keyOfThread() {
+  unsigned step = all.partStep;
+  Value high = make<arith::DivUIOp>(thread, i32(step * all.threadsPerKey));
+  Value low = make<arith::RemUIOp>(thread, i32(step));
+  return plus(times(high, i32(step)), low);
+}
+
 /// Emits q in f32: row r from element r * head_dim on.
 void FmaBlocks::loadQueries() {
   Value vectors = i32(all.keyVectors);
@@ -59,7 +71,7 @@ void FmaBlocks::loadQueries() {
 
 /// Loads vector `n` of the thread's part of a query.
 Value FmaBlocks::loadQueryVector(unsigned row, unsigned n) {
-  Value mine = make<arith::RemUIOp>(thread, i32(all.threadsPerKey));
+  Value mine = partOfKey();
   unsigned first =
       row * problem.headDim + n * all.threadsPerKey * all.vectorElements;
   Value at = plus(times(mine, i32(all.vectorElements)), i32(first));
@@ -92,7 +104,7 @@ FmaBlocks::Values FmaBlocks::multiplyKey(ArrayRef<Value> vectors,
     for (unsigned n = 1; n < all.vectorElements; ++n)
       product =
           make<arith::AddFOp>(product, vector::ExtractOp::create(b, sum, n));
-    return acrossLanes<arith::AddFOp>(product, all.threadsPerKey);
+    return acrossLanes<arith::AddFOp>(product, all.threadsPerKey, all.partStep);
   });
 }
 
@@ -108,7 +120,7 @@ FmaBlocks::Values FmaBlocks::buildScoresAt(const Block &block, Value first,
                                            unsigned keys,
                                            ArrayRef<Value> queries,
                                            ValueRange max) {
-  Value mine = make<arith::RemUIOp>(thread, i32(all.threadsPerKey));
+  Value mine = partOfKey();
   Value last = make<arith::SubIOp>(block.keys, i32(1));
   Values places;
   SmallVector<Values> loaded;
@@ -119,7 +131,7 @@ FmaBlocks::Values FmaBlocks::buildScoresAt(const Block &block, Value first,
     loaded.emplace_back();
     for (unsigned v = 0; v < all.vectorsPerThread; ++v)
       loaded.back().push_back(
-          loadVector(row, plus(mine, i32(v * all.threadsPerKey))));
+          loadKeyVector(row, plus(mine, i32(v * all.threadsPerKey))));
   }
   Values most(max);
   for (unsigned n = 0; n < keys; ++n) {
@@ -143,7 +155,7 @@ FmaBlocks::Values FmaBlocks::buildScores(const Block &block,
                                          ArrayRef<Value> queries) {
   unsigned keys =
       std::clamp(loadsAtOnce(all.rows) / all.vectorsPerThread, 1u, 4u);
-  Value mine = make<arith::DivUIOp>(thread, i32(all.threadsPerKey));
+  Value mine = keyOfThread();
   return loop(i32(0), block.keys, int32_t(keys * all.keysAtOnce),
               ValueRange(Values(all.rows, none)),
               [&](Value at, ValueRange max) {

@@ -41,6 +41,11 @@ private:
   struct Block {
     Value first, keys, scores;
   };
+  /// Return the thread's number among those that share a key, and the number of
+  /// its key. They are neighbors, or, if keys are in vectors, neighbors have
+  /// the same vector of neighboring keys.
+  Value partOfKey();
+  Value keyOfThread();
   Value scoreAt(const Block &block, unsigned row, Value key);
   Value loadQueryVector(unsigned row, unsigned n);
   /// Returns the thread's vectors of the queries, row by row.

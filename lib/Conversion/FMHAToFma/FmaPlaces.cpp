@@ -157,6 +157,15 @@ Value FmaPlaces::loadVector(Value row, Value vector) {
                               schedule::FmaThreads::vectorBytes);
 }
 
+Value FmaPlaces::loadKeyVector(Value row, Value vector) {
+  if (!problem.keyVectors)
+    return loadVector(row, vector);
+  Value offset = times(wide(vector), parameter("k_stride_vector"));
+  return LLVM::LoadOp::create(b, vectorOf(element),
+                              elementAt(row, offset, element),
+                              schedule::FmaThreads::vectorBytes);
+}
+
 Value FmaPlaces::widen(Value vector) {
   if (element.isF32())
     return vector;

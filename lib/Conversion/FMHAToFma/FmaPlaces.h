@@ -34,7 +34,8 @@ protected:
   /// Returns the element of `row` in an output, with strides in the order of
   /// batch, row and head.
   Value outputRow(const std::string &tensor, unsigned row, mlir::Type element);
-  /// Loads a vector of 16 bytes.
+  /// Loads a vector of 16 bytes, of a key and of other rows.
+  Value loadKeyVector(Value row, Value vector);
   Value loadVector(Value row, Value vector);
   /// Returns a vector in f32.
   Value widen(Value vector);

@@ -94,7 +94,8 @@ Value LaunchValues::compute(RunValue which) {
 Value LaunchValues::stride(StringRef name) {
   auto [tensor, axis] = name.split("_stride_");
   // Of tensors with rows of heads, and of those with one number per row.
-  constexpr StringLiteral matrixAxes[] = {"part", "batch", "row", "head"};
+  constexpr StringLiteral matrixAxes[] = {"part", "batch", "row", "head",
+                                          "vector"};
   constexpr StringLiteral rowAxes[] = {"part", "batch", "head", "row"};
   for (const auto &[other, view] : views) {
     if (runtime::stringify(other) != tensor)

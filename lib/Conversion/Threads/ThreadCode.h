@@ -65,10 +65,11 @@ protected:
        mlir::function_ref<Values(Value at, mlir::ValueRange sofar)> body);
   Value elementAt(Value base, Value offset, mlir::Type element);
   Value load(Value address);
-  /// Emits OpTy on the values of lanes whose index differs in bits below
-  /// `lanes`, a power of two; all of them get the result.
-  template <typename OpTy> Value acrossLanes(Value mine, unsigned lanes) {
-    for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
+  /// Emits OpTy on the values of `lanes` lanes, `step` apart, both powers of
+  /// two; all of them get the result.
+  template <typename OpTy>
+  Value acrossLanes(Value mine, unsigned lanes, unsigned step = 1) {
+    for (unsigned distance = lanes / 2 * step; distance >= step; distance /= 2)
       mine = make<OpTy>(mine, fromLane(mine, distance));
     return mine;
   }

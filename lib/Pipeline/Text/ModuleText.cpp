@@ -119,6 +119,11 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   const char *element = schedule::stringify(problem.dtype).data();
   std::string q = tensor(problem.headDim, element);
   std::string k = tensor(problem.headDim, element, problem.pageSize);
+  if (problem.keyVectors) {
+    unsigned vector = 16 / schedule::bytesOf(problem.dtype);
+    k = llvm::formatv("memref<?x?x?x{0}x{1}x{2}, strided<[?, ?, ?, ?, 1]>>",
+                      problem.headDim / vector, vector, element);
+  }
   std::string v = tensor(problem.headDimV, element, problem.pageSize);
   std::string o = tensor(problem.headDimV, problem.outF32 ? "f32" : element);
   RowTexts rows = rowTexts(problem);

@@ -80,6 +80,17 @@ bool has(const FmhaModuleImpl &module, launch::TensorName name) {
                           : module.append->has(name);
 }
 
+/// Rejects kernels whose keys have five dimensions, which DLPack tensors of
+/// other kernels do not have.
+FmhaStatus checkKeys(const FmhaModuleImpl &module) {
+  if (module.merge || !module.attention->keyVectors)
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_MANIFEST,
+              "manifest_json: expected a kernel for keys [batch, length, "
+              "heads, dim], got one for keys in vectors (key_vectors); launch "
+              "it with fmha-run or as a part of a program");
+}
+
 /// Rejects parameters that no launch could set.
 FmhaStatus checkParameters(const FmhaModuleImpl &module,
                            const launch::KernelLaunch &kernel) {
@@ -108,6 +119,8 @@ FmhaStatus checkParameters(const FmhaModuleImpl &module,
 
 FmhaStatus prepare(FmhaModuleImpl &module, const launch::KernelLaunch &kernel,
                    Entry &entry) {
+  if (FmhaStatus status = checkKeys(module))
+    return status;
   if (FmhaStatus status = checkParameters(module, kernel))
     return status;
   entry.launch = &kernel;

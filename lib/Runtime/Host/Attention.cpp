@@ -85,6 +85,17 @@ llvm::Error checkTensors(const Manifest &manifest,
   return llvm::Error::success();
 }
 
+/// Checks that keys are in vectors if and only if the kernel reads them so.
+llvm::Error checkVectors(const Manifest &manifest, const Tensor4 &k) {
+  if (manifest.keyVectors == (k.vector != 0))
+    return llvm::Error::success();
+  return failure(llvm::StringRef("tensor 'k': expected keys ") +
+                 (manifest.keyVectors ? "in vectors of 16 bytes"
+                                      : "with a whole head dim") +
+                 ", as the kernel was compiled to read, got others; give "
+                 "--cache-layout=mmha to both, or to neither");
+}
+
 llvm::Error checkHeads(int64_t qHeads, int64_t kvHeads) {
   if (kvHeads > 0 ? qHeads % kvHeads == 0 : qHeads == 0)
     return llvm::Error::success();
@@ -425,6 +436,8 @@ llvm::Error checkProblem(const Manifest &manifest,
                      {"k", tensors.k, {kvBatch, kvRows, k[2], headDim}},
                      {"v", tensors.v, {kvBatch, kvRows, k[2], headDimV}},
                      {"o", tensors.o, {q[0], q[1], q[2], headDimV}}}))
+    return error;
+  if (llvm::Error error = checkVectors(manifest, tensors.k))
     return error;
   if (llvm::Error error = checkLists(manifest, tensors))
     return error;

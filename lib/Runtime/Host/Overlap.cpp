@@ -13,8 +13,11 @@ namespace fmha::runtime {
 
 static launch::Region regionOf(const Tensor4 &tensor) {
   int64_t size = int64_t(sizeOf(tensor.dtype));
+  int64_t columns = tensor.vector ? tensor.vector : tensor.dims[3];
   launch::Region region(uintptr_t(tensor.host),
-                        tensor.host ? uint64_t(tensor.dims[3] * size) : 0);
+                        tensor.host ? uint64_t(columns * size) : 0);
+  if (tensor.vector)
+    region.add(tensor.vectorStride * size, tensor.dims[3] / tensor.vector);
   for (int i = 0; i < 3; ++i)
     region.add(tensor.strides[i] * size, tensor.dims[i]);
   return region;

@@ -53,6 +53,17 @@ std::array<int64_t, 4> denseStrides(const std::array<int64_t, 4> &dims,
   return {dims[2] * dims[1] * dims[3], dims[3], dims[1] * dims[3], 1};
 }
 
+Tensor4 keysInVectors(const std::array<int64_t, 4> &dims, ElementType type) {
+  Tensor4 tensor;
+  tensor.dims = dims;
+  tensor.dtype = type;
+  tensor.vector = 16 / int64_t(sizeOf(type));
+  tensor.vectorStride = dims[1] * tensor.vector;
+  int64_t head = dims[1] * dims[3];
+  tensor.strides = {dims[2] * head, tensor.vector, head, 1};
+  return tensor;
+}
+
 llvm::Error checkAlignment(const Tensor4 &tensor, llvm::StringRef name) {
   if (uintptr_t(tensor.host) % 16)
     return failure("tensor '" + name +
@@ -80,6 +91,34 @@ llvm::Error checkAlignment(const Tensor4 &tensor, llvm::StringRef name) {
   return llvm::Error::success();
 }
 
+std::optional<int64_t> DeviceTensor::chooseSteps(const Tensor4 &tensor,
+                                                 const Padding &padding) {
+  bool overflow = false;
+  int64_t step = 1;
+  auto add = [&](int64_t &of, int64_t extent) {
+    of = step;
+    int64_t rows = std::max<int64_t>(extent, 1) + padding.extraRows;
+    overflow |= __builtin_mul_overflow(step, rows, &step);
+  };
+  steps[3] = 1;
+  if (vector) {
+    step = vector;
+    add(steps[1], extents[1]);
+    add(vectorStep, extents[3] / vector);
+    add(steps[2], extents[2]);
+    add(steps[0], extents[0]);
+  } else {
+    step = std::max<int64_t>(extents[3], 1);
+    if (padding.rowUnits) {
+      int64_t unit = 16 / int64_t(sizeOf(type));
+      step = (step + unit - 1) / unit * unit + padding.rowUnits * unit;
+    }
+    for (int dim : memoryOrder(tensor))
+      add(steps[dim], extents[dim]);
+  }
+  return overflow ? std::nullopt : std::optional(step);
+}
+
 llvm::Expected<DeviceTensor> DeviceTensor::create(Device &device,
                                                   const Tensor4 &tensor,
                                                   Fill fill,
@@ -88,23 +127,13 @@ llvm::Expected<DeviceTensor> DeviceTensor::create(Device &device,
   copy.type = tensor.dtype;
   copy.extents = tensor.dims;
   copy.offset = padding.guardBytes;
-  int64_t size = int64_t(sizeOf(copy.type));
-  int64_t step = std::max<int64_t>(tensor.dims[3], 1);
-  if (padding.rowUnits) {
-    int64_t unit = 16 / size;
-    step = (step + unit - 1) / unit * unit + padding.rowUnits * unit;
-  }
-  copy.steps[3] = 1;
-  bool overflow = false;
-  for (int dim : memoryOrder(tensor)) {
-    copy.steps[dim] = step;
-    int64_t rows = std::max<int64_t>(tensor.dims[dim], 1) + padding.extraRows;
-    overflow |= __builtin_mul_overflow(step, rows, &step);
-  }
-  int64_t bytes = 0;
-  overflow |= __builtin_mul_overflow(step, size, &bytes);
-  overflow |= __builtin_add_overflow(
-      bytes, int64_t(2 * padding.guardBytes + 16), &bytes);
+  copy.vector = tensor.vector;
+  int64_t size = int64_t(sizeOf(copy.type)), bytes = 0;
+  std::optional<int64_t> elements = copy.chooseSteps(tensor, padding);
+  bool overflow =
+      !elements || __builtin_mul_overflow(*elements, size, &bytes) ||
+      __builtin_add_overflow(bytes, int64_t(2 * padding.guardBytes + 16),
+                             &bytes);
   if (overflow)
     return failure("a tensor of " + llvm::Twine(tensor.dims[0]) + " x " +
                    llvm::Twine(tensor.dims[1]) + " x " +
@@ -131,24 +160,23 @@ DeviceTensor DeviceTensor::columnsOf(const DeviceTensor &whole, int64_t dim) {
   return view;
 }
 
-/// Calls visit(element index in the device copy, {b, l, h}) for every row.
-template <typename Visit> void DeviceTensor::forEachRow(Visit visit) const {
-  if (extents[3] == 0)
-    return;
+template <typename Visit> void DeviceTensor::forEachRun(Visit visit) const {
+  int64_t count = vector ? vector : extents[3];
   for (int64_t b = 0; b < extents[0]; ++b)
     for (int64_t l = 0; l < extents[1]; ++l)
       for (int64_t h = 0; h < extents[2]; ++h)
-        visit(b * steps[0] + l * steps[1] + h * steps[2],
-              std::array<int64_t, 3>{b, l, h});
+        for (int64_t d = 0; d < extents[3]; d += count)
+          visit(b * steps[0] + l * steps[1] + h * steps[2] +
+                    d / count * vectorStep,
+                std::array<int64_t, 4>{b, l, h, d}, count);
 }
 
-/// Returns the address of row {b, l, h} of a host tensor.
-static char *hostRow(const Tensor4 &tensor, const std::array<int64_t, 3> &row) {
-  int64_t index = 0;
-  for (int i = 0; i < 3; ++i)
-    index += row[i] * tensor.strides[i];
+/// Returns the address of an element of a host tensor.
+static char *hostElement(const Tensor4 &tensor,
+                         const std::array<int64_t, 4> &at) {
   return static_cast<char *>(tensor.host) +
-         index * int64_t(sizeOf(tensor.dtype));
+         tensor.indexOf(at[0], at[1], at[2], at[3]) *
+             int64_t(sizeOf(tensor.dtype));
 }
 
 llvm::Error DeviceTensor::refill(Device &device, const Tensor4 &tensor,
@@ -158,10 +186,11 @@ llvm::Error DeviceTensor::refill(Device &device, const Tensor4 &tensor,
     return error;
   size_t size = sizeOf(type);
   if (fill == Fill::Contents)
-    forEachRow([&](int64_t at, const std::array<int64_t, 3> &row) {
-      std::memcpy(image.data.get() + offset + at * size, hostRow(tensor, row),
-                  extents[3] * size);
-    });
+    forEachRun(
+        [&](int64_t at, const std::array<int64_t, 4> &first, int64_t count) {
+          std::memcpy(image.data.get() + offset + at * size,
+                      hostElement(tensor, first), count * size);
+        });
   return device.api().check(device.api().copyToDevice(memory.address(),
                                                       image.data.get(),
                                                       image.bytes),
@@ -179,12 +208,14 @@ llvm::Error DeviceTensor::readBack(Device &device, Tensor4 &tensor,
           "copying a tensor from the device"))
     return error;
   size_t size = sizeOf(type);
-  forEachRow([&](int64_t at, const std::array<int64_t, 3> &row) {
-    char *from = image.data.get() + offset + at * size;
-    std::memcpy(hostRow(tensor, row), from, extents[3] * size);
-    // All remaining bytes that are not poison were written outside the tensor.
-    std::memset(from, poisonByte, extents[3] * size);
-  });
+  forEachRun(
+      [&](int64_t at, const std::array<int64_t, 4> &first, int64_t count) {
+        char *from = image.data.get() + offset + at * size;
+        std::memcpy(hostElement(tensor, first), from, count * size);
+        // All remaining bytes that are not poison were written outside the
+        // tensor.
+        std::memset(from, poisonByte, count * size);
+      });
   strayBytes += std::count_if(image.data.get(), image.data.get() + image.bytes,
                               [](char c) { return c != char(poisonByte); });
   return llvm::Error::success();

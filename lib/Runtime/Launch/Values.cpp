@@ -45,6 +45,8 @@ void setMatrixStrides(RunValue strideBatch, const View &view,
                       RunValues &values) {
   for (int i = 0; i < 3; ++i)
     values[after(strideBatch, i)] = uint64_t(view.strides[i]);
+  if (strideBatch == RunValue::KStrideBatch)
+    values[RunValue::KStrideVector] = uint64_t(view.vectorStride);
 }
 
 void setRowStrides(RunValue strideBatch, const View &rows, RunValues &values) {

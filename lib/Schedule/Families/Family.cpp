@@ -26,9 +26,9 @@ const Family &fmha::schedule::familyServing(const target::Target *target,
 }
 
 FamilyKind fmha::schedule::usualFamily(const target::Target *target,
-                                       DataType type) {
+                                       const Problem &problem) {
   for (const Family *family : families)
-    if (target && family->serves(*target) && family->takes(type))
+    if (target && family->serves(*target) && family->takes(problem))
       return family->kind;
   return families[0]->kind;
 }

@@ -25,7 +25,6 @@ struct Target;
 
 namespace fmha::schedule {
 
-enum class DataType;
 enum class FamilyKind;
 struct FamilyCandidates;
 struct FamilyCost;
@@ -75,8 +74,9 @@ struct Family {
   std::string_view name;
   FamilyKind kind;
   bool (*serves)(const target::Target &target);
-  /// Returns whether kernels take q, k and v of that type.
-  bool (*takes)(DataType type);
+  /// Returns whether kernels take q, k and v of that type, and keys in vectors
+  /// if the problem has them.
+  bool (*takes)(const Problem &problem);
   KernelTraits kernel;
   const FamilyRules &rules;
   const FamilyCost &cost;
@@ -88,8 +88,8 @@ struct Family {
 const Family &familyServing(const target::Target *target, FamilyKind kind);
 const Family &familyOf(const Schedule &schedule);
 /// Returns the kind of the first family that serves the target and takes the
-/// type, that of the first one if none does.
-FamilyKind usualFamily(const target::Target *target, DataType type);
+/// problem's q, k and v, that of the first one if none does.
+FamilyKind usualFamily(const target::Target *target, const Problem &problem);
 
 extern const Family tcgen05Family, wgmmaFamily, fmaFamily;
 extern const FamilyRules tcgen05Rules, wgmmaRules, fmaRules;

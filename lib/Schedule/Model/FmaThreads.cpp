@@ -25,6 +25,7 @@ FmaThreads::FmaThreads(const Problem &problem, const Schedule &schedule) {
   keyVectors = std::max(problem.headDim / vectorElements, 1u);
   threadsPerKey = std::gcd(keyVectors, mostPerKey);
   vectorsPerThread = keyVectors / threadsPerKey;
+  partStep = problem.keyVectors ? target::warpThreads / threadsPerKey : 1;
   keysAtOnce = std::max(threads / threadsPerKey, 1u);
   valueVectors = std::max(problem.headDimV / vectorElements, 1u);
   valueSlots = std::max(threads / valueVectors, 1u);

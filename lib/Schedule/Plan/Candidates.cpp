@@ -30,7 +30,7 @@ public:
       : problem(problem), overrides(overrides), gpu(target::findTarget(target)),
         tree(problem, overrides, gpu) {
     start.target = target;
-    start.family = usualFamily(gpu, problem.dtype);
+    start.family = usualFamily(gpu, problem);
     if (std::optional<unsigned> wanted = overrides[Choice::Family])
       start.family = FamilyKind(*wanted);
     const FamilyCandidates &family = familyOf(start).candidates;

@@ -33,15 +33,25 @@ Violation fmha::schedule::checkTarget(const Case &c) {
 /// Returns the types that the family takes: "f16 or bf16".
 static std::string typesOf(const Family &family) {
   std::vector<std::string> names;
-  for (size_t n = 0; n < std::size(dataTypeNames); ++n)
-    if (family.takes(DataType(n)))
+  Problem problem;
+  for (size_t n = 0; n < std::size(dataTypeNames); ++n) {
+    problem.dtype = DataType(n);
+    if (family.takes(problem))
       names.push_back(std::string(dataTypeNames[n]));
+  }
   return anyOf(names);
 }
 
 Violation fmha::schedule::checkDtype(const Case &c) {
-  if (c.family.takes(c.problem.dtype))
+  if (c.family.takes(c.problem))
     return std::nullopt;
+  if (Problem whole = c.problem; whole.keyVectors) {
+    whole.keyVectors = false;
+    if (c.family.takes(whole))
+      return "expected keys with a whole head dim with family = " +
+             std::string(stringify(c.schedule.family)) +
+             ", got keys in vectors of 16 bytes; take family = fma";
+  }
   return "expected q, k and v of " + typesOf(c.family) +
          " with family = " + std::string(stringify(c.schedule.family)) +
          ", got " + std::string(stringify(c.problem.dtype)) +

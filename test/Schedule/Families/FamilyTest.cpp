@@ -36,8 +36,15 @@ TEST(Family, OfAnUnknownTargetIsTheFirst) {
 TEST(Family, UsuallyHasTensorCoresForTypesOf16Bits) {
   for (const std::string &name : target::names(/*supported=*/true)) {
     const target::Target *gpu = target::findTarget(name);
-    EXPECT_EQ(usualFamily(gpu, DataType::F16), FamilyKind::Mma) << name;
-    EXPECT_EQ(usualFamily(gpu, DataType::BF16), FamilyKind::Mma) << name;
-    EXPECT_EQ(usualFamily(gpu, DataType::F32), FamilyKind::Fma) << name;
+    auto usual = [&](DataType type, bool keyVectors) {
+      Problem problem;
+      problem.dtype = type;
+      problem.keyVectors = keyVectors;
+      return usualFamily(gpu, problem);
+    };
+    EXPECT_EQ(usual(DataType::F16, false), FamilyKind::Mma) << name;
+    EXPECT_EQ(usual(DataType::BF16, false), FamilyKind::Mma) << name;
+    EXPECT_EQ(usual(DataType::F32, false), FamilyKind::Fma) << name;
+    EXPECT_EQ(usual(DataType::BF16, true), FamilyKind::Fma) << name;
   }
 }

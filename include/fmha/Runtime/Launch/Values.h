@@ -19,7 +19,7 @@
 namespace fmha::launch {
 
 /// Sets the strides of a tensor with rows of heads, such as q: `strideBatch`
-/// and those of row and head after it.
+/// and those of row and head after it, and of vectors of k.
 void setMatrixStrides(RunValue strideBatch, const View &view,
                       RunValues &values);
 /// Sets the strides of a tensor with one number per row: `strideBatch` and

@@ -20,6 +20,9 @@ struct View {
   uint64_t address = 0;
   std::array<int64_t, 4> dims = {0, 0, 0, 0};
   std::array<int64_t, 4> strides = {0, 0, 0, 1};
+  /// Elements from one vector of 16 bytes of dim to the next; 0 if dim is
+  /// contiguous.
+  int64_t vectorStride = 0;
 };
 
 } // namespace fmha::launch

@@ -9,7 +9,7 @@
 // How the threads of a CTA of family = fma share the work. Both products read
 // memory in vectors of 16 bytes:
 //
-//   scores   `threadsPerKey` neighboring threads multiply one key, each every
+//   scores   `threadsPerKey` threads of a warp multiply one key, each every
 //            threadsPerKey-th vector of it; `keysAtOnce` keys at a time.
 //   output   thread t has vector t mod valueVectors of a value, and every
 //            valueSlots-th key, from key t / valueVectors on. Threads beyond
@@ -43,6 +43,9 @@ struct FmaThreads {
   /// Vectors of a key, the threads that share it, and the vectors of each.
   unsigned keyVectors, threadsPerKey, vectorsPerThread;
   unsigned keysAtOnce;
+  /// The distance of threads that share a key: 1, or, if keys are in vectors,
+  /// such that neighbors read the same vector of neighboring keys.
+  unsigned partStep;
   unsigned valueVectors, valueSlots;
 };
 

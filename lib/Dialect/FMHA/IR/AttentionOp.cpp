@@ -63,7 +63,7 @@ static bool isColumnsOf(Value value, Value key) {
 }
 
 bool AttentionOp::isValueInKey() {
-  return isColumnsOf(getValue(), getKey()) &&
+  return !hasKeyVectors() && isColumnsOf(getValue(), getKey()) &&
          (!getKey2() || isColumnsOf(getValue2(), getKey2()));
 }
 

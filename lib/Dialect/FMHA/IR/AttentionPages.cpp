@@ -56,7 +56,7 @@ LogicalResult fmha::verifyPages(AttentionOp op) {
   for (auto [name, cache] :
        {std::pair(StringRef("key"), op.getKey()), {"value", op.getValue()}}) {
     auto type = cast<ShapedType>(cache.getType());
-    if (type.getRank() != 4)
+    if (type.getRank() < 4)
       continue;
     int64_t rows = type.getDimSize(AttentionOp::Length);
     if (ShapedType::isDynamic(rows) || rows > largestPage ||
@@ -66,4 +66,27 @@ LogicalResult fmha::verifyPages(AttentionOp op) {
                      << name << ", got " << type;
   }
   return verifyDense(op, tables);
+}
+
+LogicalResult fmha::verifyKeyVectors(AttentionOp op) {
+  if (!op.hasKeyVectors())
+    return success();
+  auto error = [&] { return op.emitError() << "attention.C31: "; };
+  ShapedType key = op.getKey().getType();
+  if (op.getKey2())
+    return error() << "expected a key of rank 4 with source2, got " << key
+                   << "; attend to each segment alone and combine them with "
+                      "fmha.merge";
+  constexpr int64_t vectorBits = 128;
+  int64_t wanted = vectorBits / key.getElementTypeBitWidth();
+  if (key.getDimSize(4) != wanted)
+    return error() << "expected vectors of 16 bytes, " << wanted
+                   << " elements, in dimension 4 of key, got " << key;
+  int64_t vectors = key.getDimSize(AttentionOp::HeadDim);
+  int64_t dim = op.getHeadDim();
+  if (vectors == dim / wanted && dim % wanted == 0)
+    return success();
+  return error() << "expected dimensions 3 and 4 of key to be the head dim of "
+                    "query, "
+                 << dim << ", in vectors of " << wanted << ", got " << key;
 }

@@ -16,6 +16,9 @@ namespace fmha {
 /// Verifies `block_tables` and the operands it requires (attention.C30).
 llvm::LogicalResult verifyPages(AttentionOp op);
 
+/// Verifies attention.C31, keys [batch, length, heads, head_dim / x, x].
+llvm::LogicalResult verifyKeyVectors(AttentionOp op);
+
 } // namespace fmha
 
 #endif // FMHA_LIB_DIALECT_FMHA_IR_ATTENTIONPAGES_H

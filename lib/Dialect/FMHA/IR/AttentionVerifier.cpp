@@ -31,6 +31,7 @@ static constexpr int64_t addressUnitBytes = 16;
 /// cuTensorMapEncodeTiled).
 static constexpr int64_t strideLimitBytes = int64_t(1) << 40;
 
+/// With vectors of keys the fourth dimension counts them.
 static constexpr StringLiteral dimensionNames[] = {"batch", "length", "heads",
                                                    "head_dim"};
 
@@ -93,6 +94,7 @@ private:
   LogicalResult ranks();
   LogicalResult elementTypes();
   LogicalResult headDims();
+  LogicalResult keyVectors() { return verifyKeyVectors(op); }
   LogicalResult extents();
   LogicalResult headGroups();
   LogicalResult rowShapes();
@@ -175,7 +177,8 @@ LogicalResult Verifier::kinds() {
 
 LogicalResult Verifier::ranks() {
   for (const Operand &operand : copied)
-    if (operand.type.getRank() != 4)
+    if (operand.type.getRank() != 4 &&
+        !(operand.value == op.getKey() && op.hasKeyVectors()))
       return error(2) << "expected " << operand.name
                       << " to be [batch, length, heads, head_dim], got rank "
                       << operand.type.getRank()
@@ -215,6 +218,8 @@ LogicalResult Verifier::elementTypes() {
 
 LogicalResult Verifier::headDims() {
   for (const Operand &operand : copied) {
+    if (operand.value == op.getKey() && op.hasKeyVectors())
+      continue;
     int64_t headDim = operand.type.getDimSize(AttentionOp::HeadDim);
     if (ShapedType::isDynamic(headDim))
       return error(5)
@@ -226,8 +231,10 @@ LogicalResult Verifier::headDims() {
                       << AttentionOp::maxHeadDim << ", got " << headDim
                       << " in dimension 3 of " << operand.name;
   }
-  if (failed(equalExtents(6, query, AttentionOp::HeadDim, key,
-                          AttentionOp::HeadDim)))
+  if (failed(keyVectors()) ||
+      (!op.hasKeyVectors() &&
+       failed(equalExtents(6, query, AttentionOp::HeadDim, key,
+                           AttentionOp::HeadDim))))
     return failure();
   return equalExtents(7, value, AttentionOp::HeadDim, output,
                       AttentionOp::HeadDim);
@@ -348,14 +355,15 @@ LogicalResult MemoryRules::layout(const Operand &operand) {
 
 LogicalResult MemoryRules::strides(const Operand &operand,
                                    ArrayRef<int64_t> strides) {
-  int64_t innermost = strides[AttentionOp::HeadDim];
+  unsigned last = strides.size() - 1;
+  int64_t innermost = strides[last];
   if (!ShapedType::isDynamic(innermost) && innermost != 1)
     return error(16) << "expected the head dim of " << operand.name
-                     << " to be contiguous (stride 1 in dimension 3), got "
-                        "stride "
-                     << innermost << "; copy it to a contiguous buffer";
+                     << " to be contiguous (stride 1 in dimension " << last
+                     << "), got stride " << innermost
+                     << "; copy it to a contiguous buffer";
   int64_t elementBytes = operand.type.getElementTypeBitWidth() / 8;
-  for (unsigned dimension = 0; dimension < AttentionOp::HeadDim; ++dimension) {
+  for (unsigned dimension = 0; dimension < last; ++dimension) {
     int64_t stride = strides[dimension];
     if (ShapedType::isDynamic(stride))
       continue;

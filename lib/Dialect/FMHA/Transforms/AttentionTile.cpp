@@ -145,6 +145,10 @@ LogicalResult AttentionTile::check(bool isPart) {
     return error() << "expected keys and values in dense tensors to tile, got "
                       "caches of pages (block_tables); set `splits` of the "
                       "schedule";
+  if (op.hasKeyVectors())
+    return error() << "expected keys [batch, length, heads, head_dim] to tile, "
+                      "got keys in vectors, "
+                   << op.getKey().getType() << "; set `splits` of the schedule";
   bool packs = op.getCuSeqlensQ() || op.getCuSeqlensK();
   for (AttentionLoop loop : {BatchLoop, RowLoop})
     if (packs && !windows[loop].isWhole)

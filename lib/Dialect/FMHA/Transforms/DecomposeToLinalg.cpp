@@ -34,6 +34,10 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   startsQ = asTensor(op.getCuSeqlensQ());
   Value tables = asTensor(op.getBlockTables()), lens = asTensor(op.getKvLens());
   Value keys = asTensor(op.getKey()), values = asTensor(op.getValue());
+  if (op.hasKeyVectors())
+    keys = tensor::CollapseShapeOp::create(
+        rewriter, location, keys,
+        ArrayRef<ReassociationIndices>{{0}, {1}, {2}, {3, 4}});
   if (tables) {
     keys = gatherPages(keys, tables, lens);
     values = gatherPages(values, tables, lens);

@@ -46,6 +46,8 @@ enum ShardLoop : unsigned {
   /// The caches are paged.
   PageDim,
   PageRowDim,
+  /// Elements of a vector of a key.
+  VectorDim,
   ShardLoopCount
 };
 
@@ -59,7 +61,8 @@ constexpr std::pair<ShardLoop, StringLiteral> wholeLoops[] = {
     {StartQDim, "cu_seqlens_q"},
     {StartKDim, "cu_seqlens_k"},
     {PageDim, "the pages of key and value"},
-    {PageRowDim, "the rows of a page"}};
+    {PageRowDim, "the rows of a page"},
+    {VectorDim, "the vectors of a key"}};
 
 } // namespace
 
@@ -83,7 +86,10 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
       loops.push_back(llvm::to_vector(own));
   };
   add(op.getQuery(), {batchQ, RowDim, HeadDim, KeyHeadDim});
-  add(op.getKey(), {batchK, keys, heads, KeyHeadDim});
+  if (op.hasKeyVectors())
+    add(op.getKey(), {batchK, keys, heads, KeyHeadDim, VectorDim});
+  else
+    add(op.getKey(), {batchK, keys, heads, KeyHeadDim});
   add(op.getValue(), {batchK, keys, heads, ValueHeadDim});
   add(op.getKvLens(), {sequence});
   add(op.getCuSeqlensQ(), {StartQDim});

@@ -40,7 +40,7 @@ constinit const Family fmha::schedule::fmaFamily = {
     .name = "fma",
     .kind = FamilyKind::Fma,
     .serves = [](const target::Target &) { return true; },
-    .takes = [](DataType) { return true; },
+    .takes = [](const Problem &) { return true; },
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,
                .drawsTiles = false,

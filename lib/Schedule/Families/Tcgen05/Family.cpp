@@ -46,7 +46,10 @@ constinit const Family fmha::schedule::tcgen05Family = {
     .name = "tcgen05",
     .kind = FamilyKind::Mma,
     .serves = [](const target::Target &gpu) { return gpu.hasTcgen05; },
-    .takes = [](DataType type) { return type != DataType::F32; },
+    .takes =
+        [](const Problem &problem) {
+          return problem.dtype != DataType::F32 && !problem.keyVectors;
+        },
     .kernel = {.accumulatesInTensorMemory = true,
                .announcesNextTile = true,
                .drawsTiles = false,

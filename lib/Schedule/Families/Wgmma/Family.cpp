@@ -74,7 +74,10 @@ constinit const Family fmha::schedule::wgmmaFamily = {
     .name = "wgmma",
     .kind = FamilyKind::Mma,
     .serves = [](const target::Target &gpu) { return gpu.hasWgmma; },
-    .takes = [](DataType type) { return type != DataType::F32; },
+    .takes =
+        [](const Problem &problem) {
+          return problem.dtype != DataType::F32 && !problem.keyVectors;
+        },
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,
                .drawsTiles = true,

@@ -182,6 +182,21 @@ TEST(Fma, RulesNameTheWayOut) {
   EXPECT_EQ(checkAfter([](Problem &, Schedule &) {}), "");
 }
 
+TEST(Fma, NeighborsReadNeighboringKeysInVectors) {
+  Problem problem = problemOf(DataType::F32, 128);
+  Schedule schedule = mustPlan(problem, "sm_90a").schedule;
+  EXPECT_EQ(FmaThreads(problem, schedule).partStep, 1u);
+  problem.keyVectors = true;
+  FmaThreads all(problem, schedule);
+  EXPECT_EQ(all.partStep * all.threadsPerKey, 32u);
+  EXPECT_TRUE(contains(
+      mustFail(problem, "sm_90a",
+               Overrides().fix(Choice::Family, unsigned(FamilyKind::Mma))),
+      "got f32"));
+  problem.dtype = DataType::BF16;
+  EXPECT_EQ(mustPlan(problem, "sm_100a").schedule.family, FamilyKind::Fma);
+}
+
 /// Bytes of keys and values count, so f32 takes twice as long as f16 where L2
 /// bounds.
 TEST(Fma, CostGrowsWithBytesAndRows) {

@@ -1,7 +1,7 @@
 """fma.py FMHA_RUN [--seed=N] [--count=N] [--dtype=T ...] [--target=T ...]: random problems for kernels of plain threads.
 
 Draws types, head dims, lengths at and around blocks, masks, head counts, packed heads, splits, strides, outputs, lengths of each
-sequence and pages. Rows of K and V after the last key of a sequence hold NaN, which fmha-run writes there, as do the padding
+sequence, pages and keys in vectors. Rows of K and V after the last key of a sequence hold NaN, which fmha-run writes there, as do the padding
 around every tensor and the outputs before the run. Each case is compared with the float64 reference; a case that fails is
 printed as a command."""
 
@@ -31,8 +31,10 @@ def lengths_of(draw, folder):
         path = os.path.join(folder, "lens.npy")
         npy.write(path, (batch,), lens, "<i4")
         words.append(f"--kv-lens={path}")
-        if draw.random() < 0.5:
+        if draw.random() < 0.4:
             words += ["--block-tables", f"--page-size={1 << draw.randrange(0, 9)}", f"--cache-layout={draw.choice(('nhd', 'hnd'))}"]
+    if "--block-tables" not in words and draw.random() < 0.4:
+        words.append("--cache-layout=mmha")
     return words
 
 

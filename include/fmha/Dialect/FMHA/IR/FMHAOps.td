@@ -85,6 +85,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Entries of `block_tables` after the last page of a sequence, and rows of
     pages after its last key, may hold anything.
 
+    The head dim of `key` may be split in vectors of 16 bytes: with x elements of 16
+    bytes `key` is [batch, length, kv_heads, head_dim / x, x], with any strides, for
+    example those of a cache [batch, kv_heads, head_dim / x, length, x], where the
+    same vector of neighboring keys is contiguous. With `block_tables` the batch is
+    that of pages.
+
     `source2` is a second segment of keys and values: one softmax runs over the
     keys of both segments, and `lse` and `row_sum` include both. `key2` and
     `value2` have independent lengths and strides, and one batch per sequence;
@@ -186,6 +192,13 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         kv_lens(%lens : memref<?xi32>) block_tables(%pages : memref<?x?xi32>)
         outs(%out : memref<?x1x32x128xbf16>)
 
+    // A cache of keys [batch, kv_heads, head_dim / 4, length, 4] in f32.
+    fmha.attention
+        ins(%q, %k, %v : memref<?x1x32x128xf32>,
+                         memref<?x?x8x32x4xf32, strided<[?, 4, ?, ?, 1]>>,
+                         memref<?x?x8x128xf32, strided<[?, 128, ?, 1]>>)
+        outs(%out : memref<?x1x32x128xf32>)
+
     // One softmax over compressed keys and those of a window after them.
     fmha.attention
         ins(%q, %k, %v : memref<?x?x128x512xbf16>, memref<?x?x1x512xbf16>,
@@ -221,7 +234,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
 
     Constraints. Extents that are dynamic are checked before launch instead.
     - (attention.C1) The operands are all tensors or all memrefs.
-    - (attention.C2) `query`, `key`, `value` and `output` have rank 4, `lse`, `row_max` and
+    - (attention.C2) `query`, `key` (see attention.C31), `value` and `output` have rank 4, `lse`, `row_max` and
       `row_sum` have rank 3.
     - (attention.C3) `query`, `key`, `value` and `output` have the same element type, f16,
       bf16 or f32; that of `output` may be f32.
@@ -282,6 +295,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       or above the length.
     - (attention.C29) Before launch: the lengths of `query`, `key` and `key2` are at
       most 2^31 - 512, with a window or a second segment 2^30 - 512.
+    - (attention.C31) `key` has rank 4, or rank 5 without `source2` and with a
+      static last dimension of 16 bytes; head dims are then products of its last
+      two dimensions, and attention.C16 applies to the last one.
     - (attention.C30) `block_tables` is a matrix of i32 with a row per sequence; as
       a memref it is contiguous. It comes with `kv_lens`, without `cu_seqlens_k` and
       `source2`. The length of `key` and `value` is then static, a power of two of
@@ -359,6 +375,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Return the head dim of query and key, and that of value and output.
     unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }
     unsigned getHeadDimV() { return getValue().getType().getDimSize(HeadDim); }
+    /// Returns whether the head dim of K is split in vectors (attention.C31).
+    bool hasKeyVectors() { return getKey().getType().getRank() == 5; }
     /// Returns whether V is the first columns of K in every KV segment.
     bool isValueInKey();
     /// Returns `scale`, or 1 / sqrt(head_dim) without it.
