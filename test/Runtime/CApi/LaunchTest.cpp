@@ -80,6 +80,34 @@ TEST_F(RuntimeLaunch, PacksGridMapsAndNumbers) {
             (std::vector<uint64_t>{0x50000000, 6 * 512, 512, 1, 300, 77, 3}));
 }
 
+/// Kernels of plain threads take addresses and strides of all tensors.
+TEST_F(RuntimeLaunch, PacksAddressesAndStrides) {
+  Json manifest = sample(), parameters = Json::array();
+  for (const char *name : {"q", "k", "v", "o"})
+    parameters.push_back(
+        {{"name", name}, {"kind", "pointer"}, {"tensor", name}});
+  for (const char *name :
+       {"q_stride_batch", "q_stride_row", "q_stride_head", "k_stride_batch",
+        "k_stride_row", "k_stride_head", "v_stride_row", "o_stride_head"})
+    parameters.push_back({{"name", name}, {"kind", "u64"}, {"value", name}});
+  manifest["parameters"] = parameters;
+  load(manifest);
+  addSample();
+  // k is [batch, heads, length, dim] in memory, with room after each head.
+  tensors[1].strides = {2 * 80 * 64, 64, 80 * 64, 1};
+  watch([](const void *, void **parameters) {
+    seen.emplace_back();
+    for (int n = 0; n < 12; ++n)
+      seen.back().numbers.push_back(*static_cast<uint64_t *>(parameters[n]));
+  });
+  ASSERT_EQ(launch(), FMHA_SUCCESS) << fmhaLastError();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].numbers,
+            (std::vector<uint64_t>{0x10000000, 0x20000000, 0x30000000,
+                                   0x40000000, 300 * 6 * 64, 6 * 64, 64,
+                                   2 * 80 * 64, 64, 80 * 64, 2 * 32, 32}));
+}
+
 TEST_F(RuntimeLaunch, TakesDenseStridesWhereNoneAreGiven) {
   load(sample());
   addSample();

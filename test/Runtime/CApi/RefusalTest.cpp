@@ -305,6 +305,12 @@ TEST_F(RuntimeRefusal, ModulesThatCannotBeLoaded) {
             FMHA_ERROR_MANIFEST);
   EXPECT_THAT(fmhaLastError(),
               HasSubstr("expected a manifest that has the tensor 'lse'"));
+  wrong = sample();
+  wrong["key_vectors"] = true;
+  EXPECT_EQ(fmhaModuleLoad("ptx", 3, wrong.dump().c_str(), &other),
+            FMHA_ERROR_MANIFEST);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("got one for keys in vectors (key_vectors)"));
   EXPECT_EQ(fmhaModuleLoad("broken", 6, manifest.c_str(), &other),
             FMHA_ERROR_DRIVER);
   EXPECT_THAT(fmhaLastError(),
