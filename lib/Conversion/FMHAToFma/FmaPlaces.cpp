@@ -28,10 +28,10 @@ static LLVM::GlobalOp sharedMemoryOf(gpu::GPUModuleOp module) {
 }
 
 FmaPlaces::FmaPlaces(LLVM::LLVMFuncOp func, AttentionOp op)
-    : ThreadCode(func, kernelParameters(schedule::kernelProblem(
-                                            op.getProblem(),
-                                            op.getScheduleAttr().getValue()),
-                                        op.getScheduleAttr().getValue())),
+    : RowCode(func, kernelParameters(
+                        schedule::kernelProblem(
+                            op.getProblem(), op.getScheduleAttr().getValue()),
+                        op.getScheduleAttr().getValue())),
       plan(op.getScheduleAttr().getValue()),
       problem(schedule::kernelProblem(op.getProblem(), plan)),
       all(problem, plan), map(schedule::layOut(problem, plan)),
@@ -117,37 +117,25 @@ Value FmaPlaces::isLive(unsigned row) {
   return compare(arith::CmpIPredicate::slt, plus(firstMember, i32(row)), group);
 }
 
-Value FmaPlaces::place(const std::string &tensor, Value batch, Value row,
-                       Value head, Type element) {
-  Value offset;
-  const std::pair<const char *, Value> places[] = {
-      {"_stride_batch", batch}, {"_stride_row", row}, {"_stride_head", head}};
-  for (auto [stride, at] : places) {
-    Value term = times(wide(at), parameter(tensor + stride));
-    offset = offset ? plus(offset, term) : term;
-  }
-  return elementAt(parameter(tensor), offset, element);
-}
-
 Value FmaPlaces::queryRow(Value row) {
-  return place("q", batch, query, headOf(row), element);
+  return rowAt("q", batch, query, headOf(row), element);
 }
 
 Value FmaPlaces::outputRow(const std::string &tensor, unsigned row,
                            Type element) {
-  return place(tensor, outputBatch, query, headOf(i32(row)), element);
+  return rowAt(tensor, outputBatch, query, headOf(i32(row)), element);
 }
 
 /// A page is clamped to the cache, since tables may be invalid.
 Value FmaPlaces::keyRow(const std::string &tensor, Value key) {
   if (!problem.blockTables)
-    return place(tensor, batch, key, kvHead, element);
+    return rowAt(tensor, batch, key, kvHead, element);
   Value size = i32(problem.pageSize);
   Value entry = plus(times(batch, parameter("max_pages")),
                      make<arith::DivUIOp>(key, size));
   Value last = make<arith::SubIOp>(parameter("pages"), i32(1));
   Value page = make<arith::MinUIOp>(loadNumber("block_tables", entry), last);
-  return place(tensor, page, make<arith::RemUIOp>(key, size), kvHead, element);
+  return rowAt(tensor, page, make<arith::RemUIOp>(key, size), kvHead, element);
 }
 
 Value FmaPlaces::loadVector(Value row, Value vector) {

@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOFMA_FMAPLACES_H
 #define FMHA_LIB_CONVERSION_FMHATOFMA_FMAPLACES_H
 
-#include "Threads/ThreadCode.h"
+#include "Threads/RowCode.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Schedule/Model/FmaThreads.h"
 
@@ -17,7 +17,7 @@ namespace fmha {
 
 /// What a CTA computes, and the addresses of its operands and of its shared
 /// memory.
-class FmaPlaces : protected ThreadCode {
+class FmaPlaces : protected RowCode {
 protected:
   FmaPlaces(mlir::LLVM::LLVMFuncOp func, AttentionOp op);
 
@@ -69,8 +69,6 @@ private:
   Value keysOfSequence();
   void decodeKeys(Value part);
   Value loadNumber(const std::string &list, Value index);
-  Value place(const std::string &tensor, Value batch, Value row, Value head,
-              mlir::Type element);
 
   /// The number of query heads of a KV head, and the first one of the CTA.
   Value group, firstMember;

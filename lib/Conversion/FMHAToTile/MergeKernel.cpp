@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeKernel.h"
-#include "Threads/ThreadCode.h"
+#include "Threads/RowCode.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,10 +37,10 @@ constexpr int32_t vectorColumns = 4;
 constexpr int32_t partsAtOnce = 8;
 
 /// Builds the kernel: the statistics of a row, then its columns.
-class MergeBuilder : ThreadCode {
+class MergeBuilder : RowCode {
 public:
   MergeBuilder(LLVM::LLVMFuncOp func, const MergeProblem &problem)
-      : ThreadCode(func, mergeParameters(problem)), problem(problem),
+      : RowCode(func, mergeParameters(problem)), problem(problem),
         rowsPerCta(mergeRowsPerCta(problem.headDim)) {}
   void build();
 
@@ -96,14 +96,7 @@ Value MergeBuilder::overLanes(Value init, function_ref<Value(Value)> body) {
 }
 
 Value MergeBuilder::rowOf(const std::string &tensor, Type element) {
-  Value offset;
-  const std::pair<const char *, Value> places[] = {
-      {"_stride_batch", batch}, {"_stride_row", row}, {"_stride_head", head}};
-  for (auto [stride, place] : places) {
-    Value term = make<arith::MulIOp>(wide(place), parameter(tensor + stride));
-    offset = offset ? make<arith::AddIOp>(offset, term) : term;
-  }
-  return elementAt(parameter(tensor), offset, element);
+  return rowAt(tensor, batch, row, head, element);
 }
 
 Value MergeBuilder::ofPart(const std::string &tensor, Value row, Value part) {

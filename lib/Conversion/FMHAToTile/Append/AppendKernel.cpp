@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AppendKernel.h"
-#include "Threads/ThreadCode.h"
+#include "Threads/RowCode.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -42,17 +42,18 @@ struct Piece {
 };
 
 /// Emits copies of pieces, with rotation.
-class PieceCode : protected ThreadCode {
+class PieceCode : protected RowCode {
 protected:
   PieceCode(LLVM::LLVMFuncOp func, const AppendProblem &problem)
-      : ThreadCode(func, appendParameters(problem)), problem(problem),
+      : RowCode(func, appendParameters(problem)), problem(problem),
         element(problem.dtype == "f16" ? Type(b.getF16Type())
                                        : Type(b.getBF16Type())),
         vectorType(VectorType::get({columns}, element)) {}
 
   void copy(Piece piece);
-  /// Returns the address of `tensor` at [batch, row, head, 0].
-  Value rowAt(const std::string &tensor, Value batch, Value row, Value head);
+  Value rowAt(const std::string &tensor, Value batch, Value row, Value head) {
+    return RowCode::rowAt(tensor, batch, row, head, element);
+  }
 
 private:
   bool isHalf() const { return problem.rotary == "half"; }
@@ -147,18 +148,6 @@ void PieceCode::store(Value vector, const Piece &piece, bool isAligned) {
     LLVM::StoreOp::create(
         b, elementOf(vector, n),
         addressOf(piece.to, make<arith::AddIOp>(piece.column, i32(n))));
-}
-
-Value PieceCode::rowAt(const std::string &tensor, Value batch, Value row,
-                       Value head) {
-  Value offset;
-  const std::pair<const char *, Value> places[] = {
-      {"_stride_batch", batch}, {"_stride_row", row}, {"_stride_head", head}};
-  for (auto [stride, place] : places) {
-    Value term = make<arith::MulIOp>(wide(place), parameter(tensor + stride));
-    offset = offset ? make<arith::AddIOp>(offset, term) : term;
-  }
-  return elementAt(parameter(tensor), offset, element);
 }
 
 void PieceCode::copy(Piece piece) {
