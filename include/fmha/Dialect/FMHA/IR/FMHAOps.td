@@ -295,14 +295,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       or above the length.
     - (attention.C29) Before launch: the lengths of `query`, `key` and `key2` are at
       most 2^31 - 512, with a window or a second segment 2^30 - 512.
-    - (attention.C31) `key` has rank 4, or rank 5 without `source2` and with a
-      static last dimension of 16 bytes; head dims are then products of its last
-      two dimensions, and attention.C16 applies to the last one.
     - (attention.C30) `block_tables` is a matrix of i32 with a row per sequence; as
       a memref it is contiguous. It comes with `kv_lens`, without `cu_seqlens_k` and
       `source2`. The length of `key` and `value` is then static, a power of two of
       at most 256. Before launch: the entries of pages that a sequence has keys in
       are from 0 to the number of pages of `key` less 1.
+    - (attention.C31) `key` has rank 4, or rank 5 without `source2` and with a
+      static last dimension of 16 bytes; head dims are then products of its last
+      two dimensions, and attention.C16 applies to the last one.
   }];
 
   let arguments = (ins
