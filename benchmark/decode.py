@@ -146,25 +146,11 @@ class Cell:
                 found[path.stem.split("-")[-1]] = self.ours(path.with_suffix(""))
         return found | self.peers()
 
-    def check(self, runs):
-        errors = {}
-        for name, run in list(runs.items()):
-            try:
-                out = run()
-                self.torch.cuda.synchronize()
-            except Exception as error:  # noqa: BLE001
-                print(title(self.cell), name, str(error)[:200])
-                del runs[name]
-                continue
-            difference = (out.float() - self.expected).norm(dim=-1) / self.expected.norm(dim=-1)
-            errors[name] = difference.max().item()
-        return errors
-
 
 def measured(flags, cell):
     bench = Cell(cell, pathlib.Path(flags.folder))
     runs = bench.runs(flags)
-    errors = bench.check(runs)
+    errors = two_halves.errors(title(cell), runs, bench.expected)
     times = two_halves.medians(runs, flags.runs)
     return {name: (times[name], errors[name]) for name in runs}
 

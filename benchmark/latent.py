@@ -137,20 +137,6 @@ class Cell:
                 print(backend, str(error)[:300])
         return found
 
-    def check(self, runs):
-        errors = {}
-        for name, run in list(runs.items()):
-            try:
-                out = run()
-                self.torch.cuda.synchronize()
-            except Exception as error:  # noqa: BLE001
-                print(title(self.cell), name, str(error)[:200])
-                del runs[name]
-                continue
-            difference = (out.float() - self.expected).norm(dim=-1) / self.expected.norm(dim=-1)
-            errors[name] = difference.max().item()
-        return errors
-
 
 def run_half(flags):
     import torch
@@ -163,7 +149,7 @@ def run_half(flags):
         heads, queries, batch, length = cell
         bench = Cell(cell, pathlib.Path(flags.folder))
         runs = bench.runs(flags)
-        errors = bench.check(runs)
+        errors = two_halves.errors(title(cell), runs, bench.expected)
         times = two_halves.medians(runs, flags.runs)
         everything[title(cell)] = {name: (times[name], errors[name]) for name in runs}
         work, read = 2e-6 * batch * queries * heads * length * (DIM + DIM_V), 2e-3 * batch * length * DIM

@@ -95,10 +95,6 @@ class Bench:
         found["FA3"] = lambda: flash_attn_varlen_func(self.q, self.k, self.v, self.ends, self.ends, longest, longest, causal=self.causal)
         return found
 
-    def error(self, out):
-        out = out[0] if isinstance(out, tuple) else out
-        return ((out.float() - self.expected).norm(dim=-1) / self.expected.norm(dim=-1)).max().item()
-
 
 def run_half(flags):
     import torch
@@ -108,7 +104,7 @@ def run_half(flags):
     for cell in CELLS:
         bench = Bench(cell)
         runs = bench.runs(flags.folder)
-        errors = {name: bench.error(run()) for name, run in runs.items()}
+        errors = two_halves.errors(title(cell), runs, bench.expected)
         times = two_halves.medians(runs, flags.runs)
         lines.append(f"| {title(cell)} | " + " | ".join(f"{times[name]:.1f}" for name in names)
                      + f" | {times['FA3'] / times['chosen']:.3f} | {max(errors[kind] for kind in KINDS):.1e} |")

@@ -29,6 +29,26 @@ def medians(runs, count):
     return {name: statistics.median(values) for name, values in times.items()}
 
 
+def errors(title, runs, expected):
+    """Runs each function of `runs` once, and returns the largest relative error of a row of its output, by name.
+
+    A row is the last dimension; the error is relative to its norm. A function that fails is reported and removed."""
+    import torch
+    largest = {}
+    for name, run in list(runs.items()):
+        try:
+            out = run()
+            torch.cuda.synchronize()
+        except Exception as error:  # noqa: BLE001
+            print(title, name, str(error)[:200])
+            del runs[name]
+            continue
+        out = out[0] if isinstance(out, tuple) else out
+        difference = (out.float() - expected).norm(dim=-1) / expected.norm(dim=-1)
+        largest[name] = difference.max().item()
+    return largest
+
+
 def main(description, compile_half, run_half, add_flags=lambda parser: None):
     """Parses the command line, calls the half that it names with the flags, and exits."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
