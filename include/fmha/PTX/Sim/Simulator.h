@@ -323,6 +323,15 @@ public:
   /// call places and initializes the module's variables.
   uint64_t addressOf(const Module &module, std::string_view variable);
 
+  /// Records that the grids of the first `launches` launches in a stream end
+  /// before any later launch starts, even a programmatic one. The host has
+  /// synchronized with the stream, or other work in it comes in between. free()
+  /// does the same for all streams.
+  void finish(uint64_t stream, uint64_t launches = UINT64_MAX);
+  void finishAll();
+  /// Returns the number of launches so far, in all streams.
+  uint64_t launches() const;
+
   struct Impl;
   Impl &impl() { return *self; }
 
@@ -338,6 +347,12 @@ struct LaunchConfig {
   uint32_t dynamicSharedBytes = 0;
   /// One byte string per entry parameter, each of the parameter's size.
   std::vector<std::vector<uint8_t>> parameters;
+  /// A number chosen by the host. Launches of one stream are in order.
+  uint64_t stream = 0;
+  /// Programmatic stream serialization: the grid may start before earlier grids
+  /// of its stream have ended, and griddepcontrol.wait waits for them. It still
+  /// runs after them here, and accesses that do not wait are findings.
+  bool programmatic = false;
 };
 
 /// Runs the grid to its end. Throws Error if the launch is impossible; errors

@@ -137,6 +137,8 @@ static bool flowsBefore(const Access &access, const Stamp &other,
 
 Fault ptxsim::race::memoryFault(const Access &access, const Stamp &other,
                                 bool otherWrites) {
+  if (access.overlaps) [[unlikely]]
+    return Fault::Race;
   if (!knows(access, View::Seen, other)) {
     if (flowsBefore(access, other, otherWrites))
       return otherWrites || !access.fencesReads || fenceIsLogged(access, other)

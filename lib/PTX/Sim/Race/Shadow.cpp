@@ -32,7 +32,7 @@ static Stamp marked(uint64_t value) {
 }
 
 void CellRules::checkPair(const Access &access, const Stamp &other,
-                          bool otherWrites, uint64_t address) {
+                          bool otherWrites, uint64_t address) const {
   if (!other.when)
     return;
   Fault fault = faultOf(access, other, otherWrites);
@@ -41,7 +41,7 @@ void CellRules::checkPair(const Access &access, const Stamp &other,
 }
 
 void CellRules::check(const Cell &cell, const Access &access,
-                      uint64_t address) {
+                      uint64_t address) const {
   checkPair(access, cell.write, true, address);
   if (!access.write)
     return;
@@ -131,9 +131,10 @@ void Shadow::visit(Cell &cell, uint32_t span, uint64_t base, uint32_t offset,
 }
 
 void Shadow::checkCell(const Cell &cell, uint32_t span, uint64_t base,
-                       uint32_t offset, uint32_t size, const Access &access) {
+                       uint32_t offset, uint32_t size,
+                       const Access &access) const {
   if (!isMarked(cell.write))
-    return rules.check(cell, access, base);
+    return rules.check(cell, access, base + offset);
   const Block &parts = *reinterpret_cast<const Block *>(cell.write.when);
   uint32_t part = span / 4, end = offset + size;
   for (uint32_t at = offset; at < end;) {
@@ -145,30 +146,32 @@ void Shadow::checkCell(const Cell &cell, uint32_t span, uint64_t base,
 }
 
 template <typename Visit>
-void Shadow::forCells(uint64_t address, uint64_t bytes, Visit visit) {
+void Shadow::forCells(uint64_t address, uint64_t bytes, Visit visit) const {
   for (uint64_t end = address + bytes; address < end;) {
     uint64_t cell = address / cellBytes;
-    Page &cells = page(cell / kPageCells);
     uint32_t offset = uint32_t(address % cellBytes);
     uint32_t size =
         uint32_t(std::min<uint64_t>(cellBytes - offset, end - address));
-    visit(cells[cell % kPageCells], cell * cellBytes, offset, size);
+    visit(cell, offset, size);
     address += size;
   }
 }
 
 void Shadow::apply(uint64_t address, uint64_t bytes, const Access &access) {
-  forCells(address, bytes,
-           [&](Cell &cell, uint64_t base, uint32_t offset, uint32_t size) {
-             visit(cell, cellBytes, base, offset, size, access);
-           });
+  forCells(address, bytes, [&](uint64_t cell, uint32_t offset, uint32_t size) {
+    visit(page(cell / kPageCells)[cell % kPageCells], cellBytes,
+          cell * cellBytes, offset, size, access);
+  });
 }
 
-void Shadow::check(uint64_t address, uint64_t bytes, const Access &access) {
-  forCells(address, bytes,
-           [&](Cell &cell, uint64_t base, uint32_t offset, uint32_t size) {
-             checkCell(cell, cellBytes, base, offset, size, access);
-           });
+void Shadow::check(uint64_t address, uint64_t bytes,
+                   const Access &access) const {
+  forCells(address, bytes, [&](uint64_t cell, uint32_t offset, uint32_t size) {
+    auto found = pages.find(cell / kPageCells);
+    if (found != pages.end())
+      checkCell((*found->second)[cell % kPageCells], cellBytes,
+                cell * cellBytes, offset, size, access);
+  });
 }
 
 void TensorShadow::apply(uint8_t groups, uint32_t column, uint32_t count,

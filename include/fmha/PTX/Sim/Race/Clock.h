@@ -85,13 +85,16 @@ struct Knowledge {
   VectorClock flow;
   /// The part of `flow` that preceded a relaxed barrier.cluster.arrive.
   VectorClock clusterFlow;
-  /// Knowledge of clusters other than the owner's, by number.
+  /// Knowledge of clusters other than the owner's, by number; 0 stands for
+  /// earlier grids (EarlierGrids.h).
   std::map<uint32_t, std::shared_ptr<const Knowledge>> others;
 
   void join(const Knowledge &other);
   /// Joins what an actor of another cluster, `cluster`, has released; `own` is
   /// the number of the receiver's cluster.
   void joinForeign(uint32_t cluster, const Knowledge &other, uint32_t own);
+  /// Joins knowledge of another cluster's actors.
+  void joinOther(uint32_t cluster, std::shared_ptr<const Knowledge> other);
 
   enum class View : uint8_t { Seen, SharedProxy, GlobalProxy, Tensor, Inits };
   const VectorClock &view(View which) const {
@@ -110,7 +113,6 @@ struct Knowledge {
 
 private:
   bool hasForeign(View which, Moment moment) const;
-  void joinOther(uint32_t cluster, std::shared_ptr<const Knowledge> other);
 };
 
 } // namespace ptxsim::race

@@ -97,6 +97,10 @@ struct Access {
   /// In practice: a write of the value already stored, which does not race with
   /// the write that stored it.
   bool repeats = false;
+  /// The shadow is that of an earlier grid, and nothing orders the access after
+  /// it. Strong accesses are no exception: the values of an overlap are not
+  /// modelled.
+  bool overlaps = false;
   /// For the async proxy: the view that must contain generic writes, and the
   /// fences; otherwise Seen.
   Knowledge::View proxy = Knowledge::View::Seen;
@@ -179,7 +183,7 @@ public:
     access.write ? write(cell, access, address) : read(cell, access, address);
   }
   /// Checks without recording the access.
-  void check(const Cell &cell, const Access &access, uint64_t address);
+  void check(const Cell &cell, const Access &access, uint64_t address) const;
   /// Returns true if the lane has done the same since its warp last
   /// synchronized.
   static bool changesNothing(const Cell &cell, const Access &access) {
@@ -196,7 +200,7 @@ private:
   void write(Cell &cell, const Access &access, uint64_t address);
   void read(Cell &cell, const Access &access, uint64_t address);
   void checkPair(const Access &access, const Stamp &other, bool otherWrites,
-                 uint64_t address);
+                 uint64_t address) const;
   FaultOf faultOf;
   ReadSets sets;
 };
@@ -207,8 +211,8 @@ public:
   /// `cellBytes` is the largest uniform cell in bytes: 16 or 64.
   explicit Shadow(uint32_t cellBytes);
   void apply(uint64_t address, uint64_t bytes, const Access &access);
-  /// Checks without recording the access.
-  void check(uint64_t address, uint64_t bytes, const Access &access);
+  /// Checks without recording the access; may run in several threads at once.
+  void check(uint64_t address, uint64_t bytes, const Access &access) const;
   /// Returns the bytes used by the shadow, for tests.
   size_t bytesUsed() const;
 
@@ -222,13 +226,13 @@ private:
       return *recent.page;
     return findPage(number, recent);
   }
-  /// Calls visit(cell, its first byte, offset, size) for each cell of a range.
+  /// Calls visit(number of the cell, offset, size) for each cell of a range.
   template <typename Visit>
-  void forCells(uint64_t address, uint64_t bytes, Visit visit);
+  void forCells(uint64_t address, uint64_t bytes, Visit visit) const;
   void visit(Cell &cell, uint32_t span, uint64_t base, uint32_t offset,
              uint32_t size, const Access &access);
   void checkCell(const Cell &cell, uint32_t span, uint64_t base,
-                 uint32_t offset, uint32_t size, const Access &access);
+                 uint32_t offset, uint32_t size, const Access &access) const;
   void split(Cell &cell);
   void unite(Cell &cell, const Access &access);
 

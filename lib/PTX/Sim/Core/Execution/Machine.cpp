@@ -30,6 +30,7 @@ Machine::Machine(Device &device, const Program &program,
     races->isa = isa;
     races->valuesFlow = report.enabled(FindingId::MbarrierPhaseOverrun) &&
                         readsStrongly(program);
+    findOverlapped();
   }
   checkLaunch();
   layOutShared();
@@ -179,4 +180,36 @@ void Machine::fault(FindingId id, const Site &site, const std::string &detail,
   status = Status::Findings;
 }
 
-LaunchResult Machine::run() { return runClusters(*this); }
+/// Looks up the grids that this one may overlap.
+void Machine::findOverlapped() {
+  if (!config.programmatic || !report.enabled(FindingId::RaceGlobal))
+    return;
+  races->earlier = device.impl().grids.of(config.stream);
+  races->afterWait = race::endsOfAwaited(races->earlier);
+}
+
+/// Leaves the accesses of this grid for those that may overlap it.
+void Machine::keepForLaterGrids() {
+  race::EarlierGrids &grids = device.impl().grids;
+  race::EarlierGrid grid{config.entry, ++device.impl().launches, {}};
+  if (!report.enabled(FindingId::RaceGlobal))
+    return grids.finish(config.stream);
+  if (racesOfCores.empty())
+    racesOfCores.push_back(std::move(races));
+  bool waited = false;
+  for (const std::unique_ptr<LaunchRaces> &core : racesOfCores) {
+    grid.memory.push_back(std::move(core->global));
+    waited |= core->waited;
+  }
+  grids.add(config.stream, std::move(grid), racesOfCores.front()->earlier,
+            waited);
+}
+
+LaunchResult Machine::run() {
+  // Frees memory: what is not needed any more may be large.
+  if (!config.programmatic)
+    device.finish(config.stream);
+  LaunchResult result = runClusters(*this);
+  keepForLaterGrids();
+  return result;
+}

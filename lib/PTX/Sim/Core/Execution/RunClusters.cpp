@@ -13,6 +13,7 @@
 #include "Scheduler.h"
 
 #include "fmha/PTX/Sim/Core/Execution/LaunchQueue.h"
+#include "fmha/PTX/Sim/Core/Races/Races.h"
 
 #include <algorithm>
 #include <exception>
@@ -294,6 +295,9 @@ bool ParallelRun::run() {
   }
   for (auto &[number, report] : reports)
     machine.report.absorb(std::move(report));
+  for (std::unique_ptr<Machine> &worker : workers)
+    if (worker->races)
+      machine.racesOfCores.push_back(std::move(worker->races));
   machine.steps = steps;
   machine.ctasDone = ctasDone;
   return true;

@@ -159,7 +159,16 @@ void Device::free(uint64_t address) {
                                          "allocation");
   self->allocations.erase(address);
   self->last = nullptr;
+  finishAll();
 }
+
+void Device::finish(uint64_t stream, uint64_t launches) {
+  self->grids.finish(stream, launches);
+}
+
+void Device::finishAll() { self->grids.finishAll(); }
+
+uint64_t Device::launches() const { return self->launches; }
 
 void Device::write(uint64_t address, std::span<const std::byte> bytes) {
   if (bytes.empty())

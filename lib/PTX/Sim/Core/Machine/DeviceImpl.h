@@ -10,6 +10,7 @@
 #define FMHA_LIB_PTX_SIM_CORE_MACHINE_DEVICEIMPL_H
 
 #include "fmha/PTX/Sim/Core/Program/Program.h"
+#include "fmha/PTX/Sim/Race/EarlierGrids.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -88,6 +89,8 @@ struct Device::Impl {
   uint64_t next = 0x0000700000000000ull;
   std::map<std::pair<uint64_t, std::string>, uint64_t, std::less<>> placed;
   std::map<uint64_t, bool> modules;
+  race::EarlierGrids grids;
+  uint64_t launches = 0;
 };
 
 } // namespace ptxsim

@@ -186,3 +186,45 @@ void RaceReporter::describe(const race::Access &access,
   if (kept && id == FindingId::MissingProxyFence && space == Space::Global)
     report.advise(id, site, kGlobalFence);
 }
+
+static constexpr std::string_view kWaitForGrids =
+    "Execute griddepcontrol.wait before the access, in the thread or before a "
+    "barrier that it passes, or launch without the programmatic attribute.";
+
+void RaceReporter::checkOverlap(const race::EarlierGrid &grid,
+                                const race::Access &access, uint64_t address,
+                                uint64_t bytes) {
+  race::Access late = access;
+  late.overlaps = true;
+  late.report = noteOverlap;
+  overlap = Overlap();
+  for (const race::Shadow &memory : grid.memory)
+    memory.check(address, bytes, late);
+  if (overlap.address != UINT64_MAX)
+    describeOverlap(grid, access);
+}
+
+/// A cell reports its write before its reads.
+void RaceReporter::noteOverlap(const race::Access &access,
+                               const race::Conflict &conflict) {
+  const auto &self = *static_cast<const RaceReporter *>(access.context);
+  Overlap &first = const_cast<RaceReporter &>(self).overlap;
+  if (conflict.address < first.address)
+    first = {conflict.address,
+             conflict.otherWrites ? uint32_t(conflict.other.line) : 0};
+}
+
+void RaceReporter::describeOverlap(const race::EarlierGrid &grid,
+                                   const race::Access &access) {
+  constexpr FindingId id = FindingId::RaceGlobal;
+  if (!reported.insert({uint16_t(id), access.stamp.line}).second)
+    return;
+  std::string text = access.write ? "writes " : "reads ";
+  text += placeOf(overlap.address) + " that an earlier grid, `" + grid.entry;
+  text += overlap.line ? "`, may still write (line " +
+                             std::to_string(overlap.line) + " of its PTX)."
+                       : "`, may still read.";
+  Report &report = clocks.cluster.machine.report;
+  if (report.add(id, site, text))
+    report.advise(id, site, kWaitForGrids);
+}

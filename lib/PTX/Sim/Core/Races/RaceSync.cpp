@@ -285,3 +285,10 @@ void RaceEdges::collective(const Warp &warp, LaneMask active) {
   clocks.handOn(state.knows.flow, warp, state, active, state.time);
   clocks.tick(state);
 }
+
+void RaceEdges::waitForGrids(const Warp &warp) {
+  clocks.launch.waited = true;
+  if (clocks.launch.afterWait)
+    clocks.stateOf(warp).knows.joinOther(race::kEarlierGrids,
+                                         clocks.launch.afterWait);
+}

@@ -115,6 +115,7 @@ void RaceMemory::global(race::Access &access, unsigned lane, uint64_t address,
   reports.site.lane = int(lane);
   access.stamp.lane = uint8_t(lane);
   clocks.launch.global.apply(address, bytes, access);
+  checkEarlier(access, address, bytes);
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
     values.synchronizeAll(clocks.launch.locations, address, bytes, access);
 }
@@ -147,6 +148,18 @@ void RaceMemory::asyncGlobal(const RaceStream &stream, const Site &who,
   if (checked.stamp.async)
     checked.proxy = View::GlobalProxy;
   clocks.launch.global.apply(address, bytes, checked);
+  checkEarlier(checked, address, bytes);
+}
+
+/// Checks an access against the earlier grids of which it is not known that
+/// they have ended. That an asynchronous operation follows the wait needs no
+/// proxy fence.
+void RaceMemory::checkEarlier(const race::Access &access, uint64_t address,
+                              uint64_t bytes) {
+  const race::OverlappedGrids &earlier = clocks.launch.earlier;
+  for (size_t i = 0; i < earlier.size(); ++i)
+    if (!access.knows->has(View::Seen, clocks.number, race::endOfGrid(i)))
+      reports.checkOverlap(*earlier[i].grid, access, address, bytes);
 }
 
 /// Returns the other lanes of the warp whose issues are not ordered before the

@@ -55,6 +55,23 @@ void decodeAliasFence(Decoder &decoder, Instruction &inst) {
   inst.handler = executeNothing;
 }
 
+/// Grids run one after another, so the wait matters only to the race detector.
+Outcome executeGridWait(Warp &warp, const Instruction &, LaneMask) {
+  if (Races *races = racesOf(warp))
+    races->edges.waitForGrids(warp);
+  return Outcome::Next;
+}
+
+/// Decodes griddepcontrol. Accesses of a dependent grid are unordered with
+/// those of this one wherever launch_dependents is, which is thus a hint.
+void decodeGridControl(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers({"wait", "launch_dependents"});
+  decoder.expectOperands(0, 0);
+  if (decoder.has("wait") == decoder.has("launch_dependents"))
+    decoder.unsupported("expected .wait or .launch_dependents");
+  inst.handler = decoder.has("wait") ? executeGridWait : executeNothing;
+}
+
 Outcome executeYield(Warp &, const Instruction &, LaneMask) {
   return Outcome::Yield;
 }
@@ -101,11 +118,12 @@ void decodePolicy(Decoder &decoder, Instruction &inst) {
 void ptxsim::registerMisc(Registry &registry) {
   for (std::string_view hint :
        {"fence.mbarrier_init", "fence.proxy", "prefetch", "prefetchu",
-        "applypriority", "discard", "pmevent", "griddepcontrol"})
+        "applypriority", "discard", "pmevent"})
     registry.add(hint, decodeNothing);
   registry.add("membar", decodeFence);
   registry.add("membar.proxy", decodeAliasFence);
   registry.add("fence", decodeFence);
+  registry.add("griddepcontrol", decodeGridControl);
   registry.add("nanosleep", decodeNanosleep);
   registry.add("brkpt", decodeBreakpoint);
   registry.add("createpolicy", decodePolicy);

@@ -193,6 +193,8 @@ public:
   std::vector<uint8_t> parameters;
   Report report;
   std::unique_ptr<LaunchRaces> races;
+  /// The same of each core, after clusters have run in parallel.
+  std::vector<std::unique_ptr<LaunchRaces>> racesOfCores;
   /// A fault, a deadlock or the step limit has ended the launch.
   bool stopped = false;
   Status status = Status::Ok;
@@ -235,6 +237,8 @@ private:
   void fillConstants();
   void checkLaunch() const;
   void checkExploration() const;
+  void findOverlapped();
+  void keepForLaterGrids();
 };
 
 /// Returns the first CTA of a cluster; x varies fastest.

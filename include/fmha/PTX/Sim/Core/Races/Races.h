@@ -18,7 +18,7 @@
 #define FMHA_PTX_SIM_CORE_RACES_RACES_H
 
 #include "fmha/PTX/Sim/Core/Machine/Machine.h"
-#include "fmha/PTX/Sim/Race/Shadow.h"
+#include "fmha/PTX/Sim/Race/EarlierGrids.h"
 
 #include <array>
 #include <map>
@@ -65,6 +65,12 @@ struct LaunchRaces {
   bool valuesFlow = false;
   /// Lanes of the running cluster, and of those that have released to others.
   race::LanesOfClusters lanes;
+  /// Grids that this one may overlap, and what griddepcontrol.wait makes known
+  /// about them.
+  race::OverlappedGrids earlier;
+  std::shared_ptr<const race::Knowledge> afterWait;
+  /// Whether a thread has executed griddepcontrol.wait.
+  bool waited = false;
 };
 
 /// Operations of one warp that complete in prefixes. Operations between two
@@ -119,6 +125,10 @@ public:
   race::Access streamAccess(const RaceStream &stream, const Site &site,
                             Access access);
   void describe(const race::Access &access, const race::Conflict &conflict);
+  /// Checks an access to global memory that nothing orders after an earlier
+  /// grid, and reports the first byte in conflict.
+  void checkOverlap(const race::EarlierGrid &grid, const race::Access &access,
+                    uint64_t address, uint64_t bytes);
 
   /// The acting party while a shadow is queried.
   Site site;
@@ -127,8 +137,19 @@ public:
   const Cta *place = nullptr;
 
 private:
+  /// The first byte of an access in conflict with an earlier grid. `line` is
+  /// that of the last write, in the text of that grid; 0 if the grid only reads
+  /// the byte. Which thread read it last depends on the number of cores.
+  struct Overlap {
+    uint64_t address = UINT64_MAX;
+    uint32_t line = 0;
+  };
   static void report(const race::Access &access,
                      const race::Conflict &conflict);
+  static void noteOverlap(const race::Access &access,
+                          const race::Conflict &conflict);
+  void describeOverlap(const race::EarlierGrid &grid,
+                       const race::Access &access);
   std::string nameParty(const race::Stamp &stamp, bool writes) const;
   Party partyOf(const race::Stamp &stamp) const;
   std::string placeOf(uint64_t address) const;
@@ -137,6 +158,7 @@ private:
   /// Finding and PTX line of everything reported. Kept per cluster, so that
   /// counts do not depend on which clusters share a core.
   std::set<std::pair<uint16_t, uint32_t>> reported;
+  Overlap overlap;
 };
 
 /// The edges of happens-before that barriers, fences and completions make.
@@ -171,6 +193,8 @@ public:
   /// waits for all of them: what each did precedes it. Practice treats it like
   /// lanesMeet; by the manual it does not order memory.
   void collective(const Warp &warp, LaneMask lanes);
+  /// Records griddepcontrol.wait: the grids that it waits for have ended.
+  void waitForGrids(const Warp &warp);
   /// Orders the warp after a publication, if both scopes include it.
   void absorb(const Warp &warp, RaceState::WarpState &state,
               const Published &published, race::Scope scope);
@@ -243,6 +267,8 @@ public:
 
 private:
   bool knownByLane(const RaceState::CtaState &state, race::Actor actor) const;
+  void checkEarlier(const race::Access &access, uint64_t address,
+                    uint64_t bytes);
 
   RaceState &clocks;
   RaceReporter &reports;
