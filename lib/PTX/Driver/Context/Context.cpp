@@ -61,6 +61,7 @@ void destroyContext(State &state, CUcontext context) {
       state.device->free(CUdeviceptr(item.first));
     return gone;
   });
+  state.device->finishAll();
   forgetStreams(state,
                 [&](CUstream stream) { return stream->context == context; });
   state.streams.eraseIf(
@@ -179,6 +180,7 @@ DRIVER_API cuCtxPopCurrent_v2(CUcontext *out) {
 
 /// Waits for all streams, which is forbidden during a capture of any mode.
 static CUresult synchronize(State &state) {
+  state.device->finishAll();
   if (state.sticky != CUDA_SUCCESS || state.captures.empty())
     return state.sticky;
   for (const std::shared_ptr<Capture> &capture : state.captures)

@@ -25,6 +25,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -32,6 +33,8 @@
 /// holding the driver's mutex.
 struct CUgraphNode_st {
   std::function<CUresult()> run;
+  /// The stream of a kernel, in the sense of LaunchConfig.
+  std::optional<uint64_t> stream = std::nullopt;
 };
 
 struct CUgraph_st {
@@ -61,6 +64,10 @@ struct Capture {
   CaptureClock counts;
   /// What precedes the next node of each participating stream.
   std::map<CUstream, CaptureClock> clocks;
+  /// The stream in which a replay launches the next kernel, in the sense of
+  /// LaunchConfig. Work other than kernels ends it, so that no later kernel
+  /// overlaps earlier ones.
+  std::map<CUstream, uint64_t> kernelStreams;
 };
 
 /// Position of an event in a capture; the capture may have ended.
@@ -98,7 +105,7 @@ CUresult capturing(State &state, CUstream stream,
                    std::shared_ptr<Capture> &capture);
 
 /// Adds a node after all that `stream` waits for.
-void addNode(Capture &capture, CUstream stream, std::function<CUresult()> run);
+void addNode(Capture &capture, CUstream stream, CUgraphNode_st node);
 
 /// Submits `work` to `stream`: captures it, or runs it now. `isEmpty` means
 /// that there is nothing to do, so that no node is created.

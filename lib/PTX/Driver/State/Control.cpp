@@ -79,6 +79,8 @@ CONTROL_API void ptxsimReset(void) {
   guarded(Needs::Nothing, [](State &state) {
     state.sticky = CUDA_SUCCESS;
     state.history = History();
+    if (state.device)
+      state.device->finishAll();
     return CUDA_SUCCESS;
   });
 }

@@ -104,6 +104,7 @@ enum CUlaunchAttributeID : int {
   LaunchIgnore = 0,
   LaunchCooperative = 2,
   LaunchClusterDimension = 4,
+  LaunchProgrammaticStreamSerialization = 6,
   LaunchPreferredClusterDimension = 11
 };
 
@@ -113,6 +114,7 @@ union CUlaunchAttributeValue {
   struct {
     unsigned x, y, z;
   } clusterDim;
+  int programmaticStreamSerializationAllowed;
 };
 
 struct CUlaunchAttribute {

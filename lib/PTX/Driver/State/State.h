@@ -76,6 +76,8 @@ struct CUstream_st {
 struct CUevent_st {
   unsigned flags = 0;
   bool recorded = false;
+  /// The stream of the last record, and the number of launches before it.
+  uint64_t stream = 0, launches = 0;
   /// Set if the last record was during a capture.
   std::optional<ptxsim::driver::CapturedMoment> captured;
   std::chrono::steady_clock::time_point when;
@@ -95,6 +97,10 @@ public:
   bool erase(const T *handle) { return objects.erase(handle) != 0; }
   template <typename Predicate> void eraseIf(Predicate &&predicate) {
     std::erase_if(objects, [&](auto &item) { return predicate(*item.second); });
+  }
+  template <typename Visit> void forEach(Visit &&visit) const {
+    for (const auto &[handle, object] : objects)
+      visit(*object);
   }
   size_t size() const { return objects.size(); }
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "State/State.h"
+#include "State/Order.h"
 
 #include <algorithm>
 
@@ -185,10 +185,11 @@ CUresult ptxsim::driver::capturing(State &state, CUstream stream,
 }
 
 void ptxsim::driver::addNode(Capture &capture, CUstream stream,
-                             std::function<CUresult()> run) {
-  auto node = std::make_shared<CUgraphNode_st>();
-  node->run = std::move(run);
-  capture.graph->nodes.push_back(std::move(node));
+                             CUgraphNode_st node) {
+  if (!node.stream)
+    capture.kernelStreams.erase(stream);
+  capture.graph->nodes.push_back(
+      std::make_shared<CUgraphNode_st>(std::move(node)));
   capture.clocks[stream][stream] = ++capture.counts[stream];
 }
 
@@ -201,7 +202,9 @@ CUresult ptxsim::driver::submit(CUstream stream, std::function<CUresult()> work,
       return error;
     captured = capture != nullptr;
     if (captured && !isEmpty)
-      addNode(*capture, stream, work);
+      addNode(*capture, stream, {work});
+    if (!captured && !isEmpty)
+      orderStream(state, stream);
     return CUDA_SUCCESS;
   });
   return result != CUDA_SUCCESS || captured ? result : work();

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "State/State.h"
+#include "State/Order.h"
 
 using namespace ptxsim::driver;
 
@@ -44,6 +44,24 @@ CUresult nodesOf(CUgraphExec executable, CUstream stream,
                   "the simulator does not capture the launch of a graph");
     }
     nodes = executable->nodes;
+    orderStream(state, stream);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult runAll(const std::vector<std::shared_ptr<CUgraphNode_st>> &nodes) {
+  for (const std::shared_ptr<CUgraphNode_st> &node : nodes)
+    if (CUresult result = node->run())
+      return result;
+  return CUDA_SUCCESS;
+}
+
+/// Records that a launch of the graph has ended before later work starts.
+void finishKernels(const std::vector<std::shared_ptr<CUgraphNode_st>> &nodes) {
+  guarded(Needs::Init, [&](State &state) {
+    for (const std::shared_ptr<CUgraphNode_st> &node : nodes)
+      if (node->stream)
+        state.device->finish(*node->stream);
     return CUDA_SUCCESS;
   });
 }
@@ -67,10 +85,9 @@ DRIVER_API cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   std::vector<std::shared_ptr<CUgraphNode_st>> nodes;
   if (CUresult result = nodesOf(executable, stream, nodes))
     return result;
-  for (const std::shared_ptr<CUgraphNode_st> &node : nodes)
-    if (CUresult result = node->run())
-      return result;
-  return CUDA_SUCCESS;
+  CUresult result = runAll(nodes);
+  finishKernels(nodes);
+  return result;
 }
 DRIVER_PTSZ(cuGraphLaunch);
 

@@ -8,7 +8,7 @@
 
 #include "Faults.h"
 #include "Module/Parameters.h"
-#include "State/State.h"
+#include "State/Order.h"
 #include "fmha/PTX/Host/Report.h"
 
 #include <cstdio>
@@ -27,6 +27,7 @@ struct Request {
   CUfunction function;
   Dim3 grid, block;
   std::optional<Dim3> cluster;
+  bool programmatic;
   unsigned sharedBytes;
   void **pointers, **extra;
 };
@@ -196,6 +197,30 @@ std::function<CUresult()> nodeOf(const Request &request, LaunchConfig config) {
   };
 }
 
+LaunchConfig configOf(const State &state, const Request &request,
+                      ParameterBytes parameters) {
+  LaunchConfig config;
+  config.entry = request.function->entry->name;
+  config.grid = request.grid;
+  config.block = request.block;
+  config.cluster = request.cluster;
+  config.dynamicSharedBytes = request.sharedBytes;
+  config.parameters = std::move(parameters);
+  // Earlier devices do not overlap grids, and have no griddepcontrol.
+  config.programmatic = request.programmatic && state.target().cc >= 90;
+  return config;
+}
+
+/// Launches the kernel in each replay of the captured graph.
+void captureLaunch(State &state, Capture &capture, CUstream stream,
+                   const Request &request, LaunchConfig config) {
+  auto [found, isNew] = capture.kernelStreams.try_emplace(stream, 0);
+  if (isNew)
+    found->second = state.nextId++;
+  config.stream = found->second;
+  addNode(capture, stream, {nodeOf(request, std::move(config)), found->second});
+}
+
 CUresult launch(const Request &request, CUstream stream) {
   return guarded(Needs::Healthy, [&](State &state) {
     std::shared_ptr<Capture> capture;
@@ -212,30 +237,40 @@ CUresult launch(const Request &request, CUstream stream) {
                                        request.pointers, request.extra);
     if (auto *why = std::get_if<std::string>(&parameters))
       return fail(CUDA_ERROR_INVALID_VALUE, "launch rejected: " + *why);
-    LaunchConfig config;
-    config.entry = entry.name;
-    config.grid = request.grid;
-    config.block = request.block;
-    config.cluster = request.cluster;
-    config.dynamicSharedBytes = request.sharedBytes;
-    config.parameters = std::get<ParameterBytes>(std::move(parameters));
-    if (!capture)
-      return run(state, request, std::move(config));
-    addNode(*capture, stream, nodeOf(request, std::move(config)));
-    return CUDA_SUCCESS;
+    LaunchConfig config = configOf(
+        state, request, std::get<ParameterBytes>(std::move(parameters)));
+    if (capture) {
+      captureLaunch(state, *capture, stream, request, std::move(config));
+      return CUDA_SUCCESS;
+    }
+    config.stream = numberOf(stream);
+    orderOtherStreams(state, stream);
+    return run(state, request, std::move(config));
   });
 }
 
-/// Returns the cluster of the launch. Attributes with no effect here
-/// (priorities, programmatic launch) are accepted.
+/// Returns the value of an attribute of the launch, or null. Attributes with no
+/// effect here are accepted: priorities, domains of memory synchronization,
+/// events that a launch triggers, programmatic ones too.
+const CUlaunchAttributeValue *findAttribute(const CUlaunchConfig &config,
+                                            CUlaunchAttributeID id) {
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (config.attrs[i].id == id)
+      return &config.attrs[i].value;
+  return nullptr;
+}
+
 std::optional<Dim3> clusterOf(const CUlaunchConfig &config) {
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const CUlaunchAttribute &attribute = config.attrs[i];
-    if (attribute.id == LaunchClusterDimension)
-      return Dim3{attribute.value.clusterDim.x, attribute.value.clusterDim.y,
-                  attribute.value.clusterDim.z};
-  }
-  return std::nullopt;
+  const auto *value = findAttribute(config, LaunchClusterDimension);
+  if (!value)
+    return std::nullopt;
+  return Dim3{value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+}
+
+bool isProgrammatic(const CUlaunchConfig &config) {
+  const auto *value =
+      findAttribute(config, LaunchProgrammaticStreamSerialization);
+  return value && value->programmaticStreamSerializationAllowed;
 }
 
 } // namespace
@@ -248,6 +283,7 @@ DRIVER_API cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
                  {gridX, gridY, gridZ},
                  {blockX, blockY, blockZ},
                  std::nullopt,
+                 false,
                  sharedBytes,
                  parameters,
                  extra},
@@ -264,6 +300,7 @@ DRIVER_API cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                  {config->gridDimX, config->gridDimY, config->gridDimZ},
                  {config->blockDimX, config->blockDimY, config->blockDimZ},
                  clusterOf(*config),
+                 isProgrammatic(*config),
                  config->sharedMemBytes,
                  parameters,
                  extra},

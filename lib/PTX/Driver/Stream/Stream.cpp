@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "State/State.h"
+#include "State/Order.h"
 
 using namespace ptxsim::driver;
 
@@ -56,8 +56,10 @@ CUresult awaitStream(CUstream stream) {
     if (isDefault(stream))
       if (CUresult error = rejectInDefaultStream(state))
         return error;
-    if (isDefault(stream) || !stream->capture)
+    if (isDefault(stream) || !stream->capture) {
+      orderStream(state, stream);
       return rejectDuringCapture(state);
+    }
     stream->capture->invalid = true;
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                 "the stream captures: end the capture and launch its graph");
@@ -79,6 +81,8 @@ CUresult record(CUevent event, CUstream stream) {
       return CUDA_SUCCESS;
     }
     event->recorded = true;
+    event->stream = numberOf(stream);
+    event->launches = state.device->launches();
     event->when = std::chrono::steady_clock::now();
     return CUDA_SUCCESS;
   });
@@ -88,8 +92,11 @@ CUresult awaitEvent(CUevent event) {
   return withEvent(event, [&](State &state) {
     if (state.sticky != CUDA_SUCCESS)
       return state.sticky;
-    if (!event->captured)
+    if (!event->captured) {
+      if (event->recorded)
+        state.device->finish(event->stream, event->launches);
       return rejectDuringCapture(state);
+    }
     std::shared_ptr<Capture> capture = event->captured->capture.lock();
     if (!capture)
       return fail(CUDA_ERROR_INVALID_VALUE,
@@ -112,6 +119,7 @@ CUresult joinCapture(CUstream stream, const CapturedMoment &moment,
   if (from->invalid)
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   stream->capture = from;
+  from->kernelStreams.erase(stream);
   CaptureClock &clock = from->clocks[stream];
   for (const auto &[other, count] : moment.clock)
     clock[other] = std::max(clock[other], count);
@@ -134,8 +142,12 @@ CUresult waitEvent(State &state, CUstream stream, CUevent event) {
                        "the event was last recorded in a capture that has "
                        "ended");
   }
-  if (!capture || !event->recorded)
+  if (!event->recorded)
     return CUDA_SUCCESS;
+  if (!capture) {
+    orderStream(state, stream);
+    return CUDA_SUCCESS;
+  }
   capture->invalid = true;
   return fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
               "the event was recorded outside of the capture");
@@ -156,6 +168,7 @@ DRIVER_API cuStreamDestroy_v2(CUstream stream) {
     if (!state.streams.contains(stream))
       return CUDA_ERROR_INVALID_HANDLE;
     forgetStreams(state, [&](CUstream other) { return other == stream; });
+    state.device->finish(numberOf(stream));
     state.streams.erase(stream);
     return CUDA_SUCCESS;
   });
