@@ -74,6 +74,8 @@ constexpr Rule kRules[] = {
     {"cta-barrier", "delete", {"barrier"}, drop},
     {"warp-barrier", "delete", {"bar.warp.sync"}, drop},
 
+    {"grid-wait", "delete", {"griddepcontrol.wait"}, drop},
+
     {"stage", "next-barrier", {"mbarrier.try_wait"}, moveBarrier<8>},
     {"stage", "next-barrier", {"mbarrier.arrive"}, moveBarrier<8>},
     {"stage", "next-barrier", kCopyIn, moveBarrier<8>},

@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sites.h"
+#include "fmha/PTX/Sim/Simulator.h"
 #include "fmha/PTX/Syntax/Parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -217,6 +219,35 @@ TEST(SitesTest, AnArrivalAheadOfItsCopyReleasesNothingMore) {
   EXPECT_TRUE(relaxes(arrive + "LATER:\n" + copy));
   EXPECT_TRUE(relaxes(arrive + "bar.sync 0;\n" + copy));
   EXPECT_TRUE(relaxes(arrive + copy.substr(copy.find(' ') + 1)));
+}
+
+/// Launches the kernel twice in one stream, the second time programmatically.
+LaunchResult runTwice(const std::string &text) {
+  ptxsim::Module module = ptxsim::Module::parse(text, "test.ptx");
+  Device device;
+  uint64_t address = device.allocate(256);
+  LaunchConfig config;
+  config.entry = "k";
+  config.parameters = {std::vector<uint8_t>(sizeof address)};
+  std::memcpy(config.parameters[0].data(), &address, sizeof address);
+  EXPECT_EQ(launch(device, module, config, {}).status, Status::Ok);
+  config.programmatic = true;
+  return launch(device, module, config, {});
+}
+
+TEST(SitesTest, TheWaitForTheEarlierGridIsMissed) {
+  std::string text =
+      inKernel("ld.param.u64 %rd1, [p];\ngriddepcontrol.wait;\n"
+               "st.global.u32 [%rd1], 1;\ngriddepcontrol.launch_dependents;");
+  auto module = syntax::parse(text, "test");
+  std::vector<Site> all = sites(*module);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].id, "grid-wait/delete@" + std::to_string(all[0].line));
+  EXPECT_EQ(runTwice(text).status, Status::Ok);
+  LaunchResult broken = runTwice(mutant(*module, all[0]));
+  ASSERT_EQ(broken.findings.size(), 1u);
+  EXPECT_EQ(broken.findings[0].id, "race-global");
+  EXPECT_EQ(broken.findings[0].ptxLine, all[0].line + 1);
 }
 
 TEST(SitesTest, RegistersGoByEight) {
