@@ -25,6 +25,7 @@ static json::Object appendLaunch(const AppendProblem &problem,
                             {"y", std::move(heads)},
                             {"z", json::Array{}}}},
       {"block", json::Array{appendThreads, 1, 1}},
+      {"programmatic", true},
       {"parameters", parametersOf(appendParameters(problem))}};
 }
 

@@ -47,6 +47,7 @@ json::Object fmha::mergeLaunch(const MergeProblem &problem,
                                             {"y", json::Array{}},
                                             {"z", json::Array{}}}},
                       {"block", json::Array{mergeThreads, 1, 1}},
+                      {"programmatic", true},
                       {"parameters", parametersOf(mergeParameters(problem))}};
 }
 

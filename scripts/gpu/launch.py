@@ -121,6 +121,29 @@ def aligned(data):
     return raw, ctypes.addressof(raw) + start
 
 
+class LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute: an id, padding to 8 bytes, and 64 bytes of value."""
+
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("value", ctypes.c_int * 16)]
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("smem_bytes", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("attribute_count", ctypes.c_uint),
+    ]
+
+
+# CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION with value 1.
+PROGRAMMATIC = LaunchAttribute(6, 0, (1,))
+
+
 @dataclass
 class Call:
     """A kernel with its arguments. `buffers` is what `pointers` point to."""
@@ -130,7 +153,13 @@ class Call:
     block: list
     smem_bytes: int
     pointers: ctypes.Array
+    # The kernel may start while the previous one of the stream runs.
+    programmatic: bool = False
     buffers: list = None
+
+    def config(self, stream):
+        few = ctypes.pointer(PROGRAMMATIC) if self.programmatic else None
+        return LaunchConfig(tuple(self.grid), tuple(self.block), self.smem_bytes, stream, few, self.programmatic)
 
 
 class Kernel:
@@ -273,21 +302,13 @@ class Kernel:
         if "max_ctas" in entry:
             grid[0] = min(grid[0], entry["max_ctas"])
         pointers = (ctypes.c_void_p * len(buffers))(*[place for _, place in buffers])
-        return Call(function, grid, entry["block"], entry.get("smem_bytes", 0), pointers, buffers)
+        smem_bytes, programmatic = entry.get("smem_bytes", 0), entry.get("programmatic", False)
+        return Call(function, grid, entry["block"], smem_bytes, pointers, programmatic, buffers)
 
     def launch_prepared(self, calls, stream=0):
         for call in calls:
             if 0 not in call.grid:
-                self.driver.call(
-                    "cuLaunchKernel",
-                    call.function,
-                    *call.grid,
-                    *call.block,
-                    call.smem_bytes,
-                    ctypes.c_void_p(stream),
-                    call.pointers,
-                    None,
-                )
+                self.driver.call("cuLaunchKernelEx", ctypes.byref(call.config(stream)), call.function, call.pointers, None)
 
 
 class Program:

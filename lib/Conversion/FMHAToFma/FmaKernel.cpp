@@ -107,6 +107,10 @@ void FmaBuilder::storeRows(unsigned row, Value max, Value sum,
 }
 
 void FmaBuilder::build() {
+  // The kernel that combines the parts starts while this one runs.
+  if (problem.isPart)
+    NVVM::GriddepcontrolOp::create(b,
+                                   NVVM::GridDepActionKind::launch_dependents);
   decode();
   loadQueries();
   FmaState state = buildLoop();

@@ -62,7 +62,9 @@ private:
   DenseMap<Operation *, std::unique_ptr<Scope>> scopes;
 };
 
-SymbolRefAttr symbolOf(gpu::GPUModuleOp module, StringRef kernel) {
+/// Returns the symbol of a complete kernel, which waits for earlier grids.
+SymbolRefAttr finish(gpu::GPUModuleOp module, StringRef kernel) {
+  markProgrammatic(module, kernel);
   return SymbolRefAttr::get(
       module.getNameAttr(),
       {FlatSymbolRefAttr::get(module.getContext(), kernel)});
@@ -74,7 +76,7 @@ SymbolRefAttr buildKernel(MergeOp op, SymbolTable &symbols) {
   auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "fmha_merge_kernel");
   symbols.insert(module);
   buildMergeKernel(module, op.getLoc(), "fmha_merge", mergeOf(op));
-  return symbolOf(module, "fmha_merge");
+  return finish(module, "fmha_merge");
 }
 
 /// fmha.append -> the same.
@@ -83,7 +85,7 @@ SymbolRefAttr buildKernel(AppendOp op, SymbolTable &symbols) {
   auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "fmha_append_kernel");
   symbols.insert(module);
   buildAppendKernel(module, op.getLoc(), "fmha_append", appendOf(op));
-  return symbolOf(module, "fmha_append");
+  return finish(module, "fmha_append");
 }
 
 SymbolRefAttr buildKernel(AttentionOp op, SymbolTable &symbols) {
@@ -94,10 +96,12 @@ SymbolRefAttr buildKernel(AttentionOp op, SymbolTable &symbols) {
     buildFmaKernel(op, module, name);
   else
     buildKernel(op, makeKernel(op, module, name));
-  if (plan.splits > 1)
-    buildMergeKernel(module, op.getLoc(), "fmha_combine",
-                     mergeOf(op.getProblem()));
-  return symbolOf(module, name);
+  if (plan.splits > 1) {
+    constexpr StringLiteral merge = "fmha_combine";
+    buildMergeKernel(module, op.getLoc(), merge, mergeOf(op.getProblem()));
+    markProgrammatic(module, merge);
+  }
+  return finish(module, name);
 }
 
 KernelMaker::Scope &KernelMaker::scopeOf(Operation *op) {

@@ -10,10 +10,12 @@
 #include "Append/AppendKernel.h"
 #include "MergeKernel.h"
 #include "fmha/Kernel/KernelAbi.h"
+#include "fmha/Kernel/Programmatic.h"
 
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Schedule/Model/Schedule.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -163,4 +165,14 @@ gpu::GPUFuncOp fmha::makeKernel(AttentionOp op, gpu::GPUModuleOp module,
   func->setAttr("fmha.schedule", op.getScheduleAttr());
   func->setAttr("fmha.problem", op.getProblemAttr());
   return func;
+}
+
+void fmha::markProgrammatic(gpu::GPUModuleOp module, StringRef kernel) {
+  constexpr unsigned globalSpace = 1;
+  OpBuilder b = OpBuilder::atBlockEnd(&module.getBodyRegion().front());
+  Type type = b.getI8Type();
+  LLVM::GlobalOp::create(
+      b, module.getLoc(), type, /*isConstant=*/false, LLVM::Linkage::External,
+      (kernel + programmaticSuffix).str(), b.getIntegerAttr(type, 1),
+      /*alignment=*/1, globalSpace);
 }

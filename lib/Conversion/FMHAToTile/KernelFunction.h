@@ -32,6 +32,10 @@ mlir::gpu::GPUModuleOp makeModule(AttentionOp op, mlir::SymbolTable &symbols);
 mlir::gpu::GPUFuncOp makeKernel(AttentionOp op, mlir::gpu::GPUModuleOp module,
                                 mlir::StringRef name);
 
+/// Adds the variable to `module` by which libfmha_mgpu.so knows that `kernel`
+/// may be launched before earlier grids have ended.
+void markProgrammatic(mlir::gpu::GPUModuleOp module, mlir::StringRef kernel);
+
 } // namespace fmha
 
 #endif // FMHA_LIB_CONVERSION_FMHATOTILE_KERNELFUNCTION_H

@@ -52,7 +52,8 @@ LLVM::LLVMFuncOp fmha::makeThreadKernel(
   if (flushes)
     func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
         {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
-  func.addEntryBlock(b);
+  b.setInsertionPointToStart(func.addEntryBlock(b));
+  NVVM::GriddepcontrolOp::create(b, location, NVVM::GridDepActionKind::wait);
   return func;
 }
 

@@ -20,10 +20,11 @@
 
 namespace fmha {
 
-/// Creates a kernel without code at the end of `module`, for CTAs of
-/// `threads` threads, with at most `registers` registers each if there is such
-/// a limit. If it `flushes`, subnormals of f32 are 0, as in kernels of
-/// attention.
+/// Creates a kernel at the end of `module`, for CTAs of `threads` threads, with
+/// at most `registers` registers each if there is such a limit. If it
+/// `flushes`, subnormals of f32 are 0, as in kernels of attention. Its only
+/// code is the wait for the grids before it, so that its launch may be
+/// programmatic.
 mlir::LLVM::LLVMFuncOp
 makeThreadKernel(mlir::gpu::GPUModuleOp module, mlir::Location location,
                  mlir::StringRef name,

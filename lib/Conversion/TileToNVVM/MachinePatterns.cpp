@@ -465,19 +465,29 @@ MACHINE_PATTERN(SyncCtaOp) {
   return {};
 }
 
+MACHINE_PATTERN(AwaitGridsOp) {
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+  return {};
+}
+
+MACHINE_PATTERN(LaunchDependentsOp) {
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
+  return {};
+}
+
 } // namespace
 
 void fmha::populateMachinePatterns(RewritePatternSet &patterns,
                                    const TypeConverter &converter) {
-  patterns.add<LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
-               LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp,
-               LowerSmemAddressOp, LowerTmemAddressOp, LowerDescriptorOp,
-               LowerTmaLoadOp, LowerTmaStoreOp, LowerTmaStoreWaitOp,
-               LowerTmemAllocOp, LowerTmemBaseOp, LowerTmemDeallocOp,
-               LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp, LowerMmaOp,
-               LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
-               LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp,
-               LowerElectOp, LowerAnyInWarpOp, LowerUniformOp, LowerRereadOp,
-               LowerSyncWarpOp, LowerSyncCtaOp>(converter,
-                                                patterns.getContext());
+  patterns.add<
+      LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
+      LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp, LowerSmemAddressOp,
+      LowerTmemAddressOp, LowerDescriptorOp, LowerTmaLoadOp, LowerTmaStoreOp,
+      LowerTmaStoreWaitOp, LowerTmemAllocOp, LowerTmemBaseOp,
+      LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
+      LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
+      LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
+      LowerAnyInWarpOp, LowerUniformOp, LowerRereadOp, LowerSyncWarpOp,
+      LowerSyncCtaOp, LowerAwaitGridsOp, LowerLaunchDependentsOp>(
+      converter, patterns.getContext());
 }

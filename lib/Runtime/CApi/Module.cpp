@@ -125,8 +125,6 @@ FmhaStatus prepare(FmhaModuleImpl &module, const launch::KernelLaunch &kernel,
     return status;
   entry.launch = &kernel;
   entry.layout = ArgumentLayout(kernel);
-  for (uint32_t extent : kernel.cluster)
-    entry.isClustered |= extent > 1;
   for (const launch::Parameter &parameter : kernel.parameters)
     if (parameter.kind == launch::Parameter::Kind::TensorMap)
       entry.maps.emplace_back(parameter);

@@ -22,7 +22,6 @@ namespace fmha::capi {
 struct Entry {
   const launch::KernelLaunch *launch = nullptr;
   runtime::driver::Function function = nullptr;
-  bool isClustered = false;
   ArgumentLayout layout;
   /// Caches of the parameters that are tensor maps, in their order.
   std::deque<MapCache> maps;

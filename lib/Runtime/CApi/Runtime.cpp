@@ -8,6 +8,8 @@
 
 #include "BoundTensors.h"
 
+#include "fmha/Runtime/Driver/Attributes.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -158,17 +160,13 @@ driver::Result submit(const FmhaModuleImpl &module, const Entry &entry,
   void *pointers[mostParameters];
   for (size_t n = 0; n < entry.layout.offsets.size(); ++n)
     pointers[n] = arguments + entry.layout.offsets[n];
-  driver::LaunchAttribute cluster = {};
-  cluster.id = driver::launchClusterDimension;
-  std::copy(kernel.cluster.begin(), kernel.cluster.end(),
-            cluster.value.cluster);
+  driver::LaunchAttributes attributes = driver::attributesOf(kernel);
   driver::LaunchConfig config = {};
   std::copy(grid.begin(), grid.end(), config.grid);
   std::copy(kernel.block.begin(), kernel.block.end(), config.block);
   config.dynamicSmemBytes = kernel.smemBytes;
   config.stream = reinterpret_cast<driver::Stream>(stream);
-  config.attributes = entry.isClustered ? &cluster : nullptr;
-  config.attributeCount = entry.isClustered;
+  attributes.setOn(config);
   return module.driver->launchKernel(&config, entry.function, pointers,
                                      nullptr);
 }

@@ -324,7 +324,8 @@ llvm::Expected<LaunchReport> runAppend(const AppendManifest &manifest,
   LaunchReport report;
   auto find = [&](TensorName name) { return copies->find(name); };
   if (llvm::Error error =
-          launch(manifest, *grid, ptx, device, values, *captures, find, report))
+          launch(manifest, *grid, ptx, device, values, *captures, find,
+                 /*wait=*/true, report))
     return std::move(error);
   if (report.driverError.empty() || device.isSimulator())
     if (llvm::Error error = readBack(device, *copies, report))

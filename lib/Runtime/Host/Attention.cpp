@@ -460,17 +460,40 @@ llvm::Error checkProblem(const Manifest &manifest,
   return checkOverlaps(tensors);
 }
 
-/// Launches the kernel, and the kernel that combines its partial results, if
-/// any.
-static llvm::Error launchAll(const Manifest &manifest, const std::string &ptx,
-                             Device &device, const AttentionTensors &tensors,
-                             const RunOptions &options, DeviceTensors &copies,
-                             LaunchReport &report) {
-  auto captures = DeviceCaptures::create(device, tensors.captures);
-  if (!captures)
-    return captures.takeError();
-  RunValues values = runValues(tensors, copies);
+namespace {
+
+/// The memory that a launch has in addition to its tensors: partial results,
+/// and the counter from which CTAs draw tiles.
+struct Scratch {
+  static llvm::Expected<Scratch> create(const Manifest &manifest,
+                                        Device &device,
+                                        const AttentionTensors &tensors,
+                                        const RunOptions &options);
+  /// Returns the buffer of that name, or null.
+  const DeviceTensor *find(TensorName name) const {
+    if (counter && name == TensorName::TileCounter)
+      return &counter->tensor();
+    return workspace ? workspace->find(name) : nullptr;
+  }
+  /// Adds a finding for what a launch must not leave there.
+  llvm::Error check(Device &device, LaunchReport &report) {
+    if (workspace)
+      if (llvm::Error error = workspace->check(device, report))
+        return error;
+    return counter ? counter->check(device, report) : llvm::Error::success();
+  }
+
   std::optional<Workspace> workspace;
+  std::optional<TileCounter> counter;
+};
+
+} // namespace
+
+llvm::Expected<Scratch> Scratch::create(const Manifest &manifest,
+                                        Device &device,
+                                        const AttentionTensors &tensors,
+                                        const RunOptions &options) {
+  Scratch scratch;
   if (manifest.combine) {
     auto made = Workspace::create(device, manifest.splits,
                                   {tensors.o.dims[0], tensors.o.dims[1],
@@ -478,45 +501,60 @@ static llvm::Error launchAll(const Manifest &manifest, const std::string &ptx,
                                   options.padding);
     if (!made)
       return made.takeError();
-    workspace = std::move(*made);
-    workspace->fill(values);
+    scratch.workspace = std::move(*made);
   }
-  std::optional<TileCounter> counter;
   if (manifest.tileCounter) {
     auto made = TileCounter::create(device, options.padding);
     if (!made)
       return made.takeError();
-    counter = std::move(*made);
+    scratch.counter = std::move(*made);
   }
+  return std::move(scratch);
+}
+
+/// Launches the kernel, and the kernel that combines its partial results, if
+/// any, without a wait between them.
+static llvm::Error launchAll(const Manifest &manifest, const std::string &ptx,
+                             Device &device, const AttentionTensors &tensors,
+                             const RunOptions &options, DeviceTensors &copies,
+                             LaunchReport &report) {
+  auto captures = DeviceCaptures::create(device, tensors.captures);
+  if (!captures)
+    return captures.takeError();
+  auto scratch = Scratch::create(manifest, device, tensors, options);
+  if (!scratch)
+    return scratch.takeError();
+  RunValues values = runValues(tensors, copies);
+  if (scratch->workspace)
+    scratch->workspace->fill(values);
   std::array<uint32_t, 3> grid;
   if (llvm::Error error = chooseGrid(manifest, device, options, values, grid))
     return error;
   auto find = [&](TensorName name) -> const DeviceTensor * {
     if (!manifest.has(name))
       return nullptr;
-    if (name == TensorName::TileCounter)
-      return &counter->tensor();
-    if (const DeviceTensor *part = workspace ? workspace->find(name) : nullptr)
-      return part;
-    return &copies.get(name);
+    const DeviceTensor *own = scratch->find(name);
+    return own ? own : &copies.get(name);
   };
-  if (llvm::Error error =
-          launch(manifest, grid, ptx, device, values, *captures, find, report))
+  auto run = [&](const KernelLaunch &kernel,
+                 const std::array<uint32_t, 3> &tiles, bool wait) {
+    return launch(kernel, tiles, ptx, device, values, *captures, find, wait,
+                  report);
+  };
+  auto hasFaulted = [&] {
+    return !report.driverError.empty() ||
+           report.status == LaunchReport::Status::Deadlock;
+  };
+  if (llvm::Error error = run(manifest, grid, /*wait=*/!manifest.combine))
     return error;
-  bool faulted = !report.driverError.empty() ||
-                 report.status == LaunchReport::Status::Deadlock;
-  if (counter && !faulted)
-    if (llvm::Error error = counter->check(device, report))
+  if (manifest.combine && !hasFaulted()) {
+    auto rows = evaluateTiles(*manifest.combine, values);
+    if (!rows)
+      return rows.takeError();
+    if (llvm::Error error = run(*manifest.combine, *rows, /*wait=*/true))
       return error;
-  if (!manifest.combine || faulted)
-    return llvm::Error::success();
-  auto rows = evaluateTiles(*manifest.combine, values);
-  if (!rows)
-    return rows.takeError();
-  if (llvm::Error error = launch(*manifest.combine, *rows, ptx, device, values,
-                                 *captures, find, report))
-    return error;
-  return workspace->check(device, report);
+  }
+  return hasFaulted() ? llvm::Error::success() : scratch->check(device, report);
 }
 
 llvm::Expected<LaunchReport>

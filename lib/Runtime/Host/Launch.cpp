@@ -8,6 +8,7 @@
 
 #include "Launch.h"
 #include "LaunchOutcome.h"
+#include "fmha/Runtime/Driver/Attributes.h"
 
 #include <chrono>
 
@@ -29,33 +30,34 @@ llvm::Error applyOptions(Device &device, const RunOptions &options) {
                             {"approx", options.approx}});
 }
 
-static llvm::Error launchAndWait(const KernelLaunch &kernel, Device &device,
-                                 const LoadedKernel &loaded,
-                                 KernelArguments &arguments,
-                                 LaunchReport &report) {
-  driver::LaunchAttribute cluster = {};
-  cluster.id = driver::launchClusterDimension;
+/// Launches the kernel and reads the outcome. A simulator has it before the
+/// stream is synchronized, which happens here if `wait` is set or the outcome
+/// is bad.
+static llvm::Error launchKernel(const KernelLaunch &kernel, Device &device,
+                                const LoadedKernel &loaded,
+                                KernelArguments &arguments, bool wait,
+                                LaunchReport &report) {
+  driver::LaunchAttributes attributes = driver::attributesOf(kernel);
   driver::LaunchConfig config = {};
-  bool clustered = false;
-  for (int i = 0; i < 3; ++i) {
-    config.grid[i] = report.grid[i];
-    config.block[i] = kernel.block[i];
-    cluster.value.cluster[i] = kernel.cluster[i];
-    clustered |= kernel.cluster[i] > 1;
-  }
+  std::ranges::copy(report.grid, config.grid);
+  std::ranges::copy(kernel.block, config.block);
   config.dynamicSmemBytes = kernel.smemBytes;
-  config.attributes = clustered ? &cluster : nullptr;
-  config.attributeCount = clustered;
+  attributes.setOn(config);
   auto begin = std::chrono::steady_clock::now();
   driver::Result result = device.api().launchKernel(
       &config, loaded.get(), arguments.pointers(), nullptr);
-  if (result == 0)
+  if (result == 0 && wait)
     result = device.api().synchronize();
   report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
   report.launched = true;
-  return readOutcome(device, result, report);
+  if (llvm::Error error = readOutcome(device, result, report))
+    return error;
+  if (!wait && result == 0 && report.status != LaunchReport::Status::Ok)
+    if (driver::Result fault = device.api().synchronize())
+      report.driverError = device.api().describe(fault);
+  return llvm::Error::success();
 }
 
 /// Merges two reports: the worse status, and the sum of the counts. The grid is
@@ -79,7 +81,7 @@ llvm::Error launch(const KernelLaunch &kernel,
                    const std::array<uint32_t, 3> &grid, const std::string &ptx,
                    Device &device, const RunValues &values,
                    const DeviceCaptures &captures, KernelArguments::Find find,
-                   LaunchReport &report) {
+                   bool wait, LaunchReport &report) {
   auto loaded = device.loadKernel(ptx, kernel.kernel, kernel.smemBytes);
   if (!loaded)
     return loaded.takeError();
@@ -91,7 +93,7 @@ llvm::Error launch(const KernelLaunch &kernel,
     if (!arguments)
       return arguments.takeError();
     if (llvm::Error error =
-            launchAndWait(kernel, device, **loaded, *arguments, own))
+            launchKernel(kernel, device, **loaded, *arguments, wait, own))
       return error;
   }
   add(std::move(own), report);

@@ -17,13 +17,13 @@ namespace fmha::runtime {
 /// Sets the options of a simulator for the launches that follow.
 llvm::Error applyOptions(Device &device, const RunOptions &options);
 
-/// Loads the kernel, launches it unless `grid` is empty, waits, and adds the
-/// outcome to `report`.
+/// Loads the kernel, launches it unless `grid` is empty, waits unless the next
+/// launch shall follow at once, and adds the outcome to `report`.
 llvm::Error launch(const KernelLaunch &kernel,
                    const std::array<uint32_t, 3> &grid, const std::string &ptx,
                    Device &device, const RunValues &values,
                    const DeviceCaptures &captures, KernelArguments::Find find,
-                   LaunchReport &report);
+                   bool wait, LaunchReport &report);
 
 } // namespace fmha::runtime
 

@@ -201,7 +201,8 @@ llvm::Expected<LaunchReport> runMerge(const MergeManifest &manifest,
     return grid.takeError();
   LaunchReport report;
   if (llvm::Error error =
-          launch(manifest, *grid, ptx, device, values, *captures, find, report))
+          launch(manifest, *grid, ptx, device, values, *captures, find,
+                 /*wait=*/true, report))
     return std::move(error);
   if (report.driverError.empty() || device.isSimulator())
     if (llvm::Error error = readBack(device, copies, tensors, report))

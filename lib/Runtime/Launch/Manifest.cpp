@@ -202,6 +202,8 @@ template <typename M> Fields<M> launchFields() {
       {"kernel", true, readText<M, &M::kernel>},
       {"grid", true, [](JsonNode node, M &m) { readGrid(node, m); }},
       {"block", true, [](JsonNode node, M &m) { m.block = readExtents(node); }},
+      {"programmatic", false,
+       [](JsonNode node, M &m) { m.programmatic = node.boolean(); }},
       {"parameters", true,
        [](JsonNode node, M &m) { readParameters(node, capturesOf(m), m); }}};
 }

@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Modules.h"
-
-#include <algorithm>
+#include "fmha/Runtime/Driver/Attributes.h"
 
 using namespace fmha::runtime;
 using namespace fmha::runtime::mgpu;
@@ -41,23 +40,23 @@ void launch(void *handle, const Extents *cluster, const Extents &grid,
   const driver::Calls &calls = enter();
   auto function = static_cast<driver::Function>(handle);
   driver::LaunchConfig config = {};
-  driver::LaunchAttribute attribute = {};
+  driver::LaunchAttributes attributes;
   narrow("grid", grid, config.grid);
   narrow("block", block, config.block);
   if (!config.grid[0] || !config.grid[1] || !config.grid[2])
     return;
   if (cluster) {
-    attribute.id = driver::launchClusterDimension;
     uint32_t extents[3];
     narrow("cluster", *cluster, extents);
-    std::copy(extents, extents + 3, attribute.value.cluster);
-    config.attributes = &attribute;
-    config.attributeCount = 1;
+    attributes.addCluster(extents);
     if (uint64_t(extents[0]) * extents[1] * extents[2] > portableCluster)
       check("cuFuncSetAttribute",
             calls.functionSetAttribute(
                 function, driver::functionNonPortableClusterAllowed, 1));
   }
+  if (isProgrammatic(function))
+    attributes.addProgrammatic();
+  attributes.setOn(config);
   allowSharedMemory(function, smem);
   config.dynamicSmemBytes = uint32_t(smem);
   config.stream = static_cast<driver::Stream>(stream);

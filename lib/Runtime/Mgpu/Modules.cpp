@@ -12,12 +12,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Modules.h"
+#include "fmha/Kernel/Programmatic.h"
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 using namespace fmha::runtime;
@@ -41,14 +43,28 @@ struct LazyModule {
   std::map<ContextKey, Loaded> loaded;
 };
 
-/// The dynamic shared memory currently allowed for each function.
-struct SharedLimits {
+/// The dynamic shared memory currently allowed for each function, and the
+/// functions whose launches may be programmatic.
+struct Functions {
   std::mutex mutex;
-  std::unordered_map<driver::Function, int32_t> bytes;
+  std::unordered_map<driver::Function, int32_t> sharedBytes;
+  std::unordered_set<driver::Function> programmatic;
 };
-SharedLimits &sharedLimits() {
-  static SharedLimits *const limits = new SharedLimits;
-  return *limits;
+Functions &functions() {
+  static Functions *const all = new Functions;
+  return *all;
+}
+
+void noteProgrammatic(driver::Module module, const std::string &name,
+                      driver::Function function) {
+  driver::DevicePointer address = 0;
+  size_t bytes = 0;
+  std::string variable = name + fmha::programmaticSuffix;
+  if (calls().moduleGetGlobal(&address, &bytes, module, variable.c_str()) !=
+      driver::success)
+    return;
+  std::lock_guard lock(functions().mutex);
+  functions().programmatic.insert(function);
 }
 
 driver::Module load(const LazyModule &lazy, const char *kernel) {
@@ -73,9 +89,11 @@ driver::Module load(const LazyModule &lazy, const char *kernel) {
 void unload(const ContextKey &key, const Loaded &loaded) {
   const driver::Calls &calls = mgpu::calls();
   {
-    std::lock_guard lock(sharedLimits().mutex);
-    for (const auto &[name, function] : loaded.functions)
-      sharedLimits().bytes.erase(function);
+    std::lock_guard lock(functions().mutex);
+    for (const auto &[name, function] : loaded.functions) {
+      functions().sharedBytes.erase(function);
+      functions().programmatic.erase(function);
+    }
   }
   unsigned long long id = 0;
   calls.contextGetId(key.context, &id);
@@ -104,8 +122,8 @@ void mgpu::allowSharedMemory(driver::Function function, int32_t bytes) {
   if (bytes <= 0)
     return;
   const driver::Calls &calls = mgpu::calls();
-  std::lock_guard lock(sharedLimits().mutex);
-  auto [limit, isNew] = sharedLimits().bytes.try_emplace(function, 0);
+  std::lock_guard lock(functions().mutex);
+  auto [limit, isNew] = functions().sharedBytes.try_emplace(function, 0);
   if (isNew) {
     int fixed = 0;
     check("cuFuncGetAttribute",
@@ -122,6 +140,11 @@ void mgpu::allowSharedMemory(driver::Function function, int32_t bytes) {
             " bytes of dynamic shared memory; a block of this GPU may not have "
             "as many: compile the kernel for smaller tiles");
   limit->second = bytes;
+}
+
+bool mgpu::isProgrammatic(driver::Function function) {
+  std::lock_guard lock(functions().mutex);
+  return functions().programmatic.contains(function);
 }
 
 void *mgpuModuleLoad(void *image, size_t) {
@@ -158,5 +181,6 @@ void *mgpuModuleGetFunction(void *module, const char *name) {
         calls().moduleGetFunction(&function, loaded.module, name),
         "looking for kernel '" + std::string(name) + "'");
   loaded.functions.emplace(name, function);
+  noteProgrammatic(loaded.module, name, function);
   return function;
 }

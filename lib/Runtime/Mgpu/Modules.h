@@ -21,6 +21,10 @@ namespace fmha::runtime::mgpu {
 /// default or an earlier launch already does.
 void allowSharedMemory(driver::Function function, int32_t bytes);
 
+/// Returns whether `function` waits for earlier grids itself
+/// (fmha/Kernel/Programmatic.h).
+bool isProgrammatic(driver::Function function);
+
 } // namespace fmha::runtime::mgpu
 
 #endif // FMHA_LIB_RUNTIME_MGPU_MODULES_H

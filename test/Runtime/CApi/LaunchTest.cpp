@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StubModule.h"
+#include "fmha/Runtime/Driver/Types.h"
 
 using namespace stub;
 using testing::HasSubstr;
@@ -43,6 +44,18 @@ void lookAtGrid(const void *config, void **) {
   seen.push_back(one);
 }
 
+/// Ids and first values of the attributes of the last launch.
+std::vector<std::pair<int, int>> attributes;
+
+void lookAtAttributes(const void *config, void **) {
+  fmha::runtime::driver::LaunchConfig launched;
+  std::memcpy(&launched, config, sizeof(launched));
+  attributes.clear();
+  for (uint32_t n = 0; n < launched.attributeCount; ++n)
+    attributes.emplace_back(launched.attributes[n].id,
+                            launched.attributes[n].value.programmatic);
+}
+
 class RuntimeLaunch : public Launch {
 protected:
   void SetUp() override { seen.clear(); }
@@ -60,6 +73,28 @@ TEST_F(RuntimeLaunch, ListsTheTensorsInTheirOrder) {
   EXPECT_EQ(names, "q k v o lse kv_lens cu_seqlens_q sink k2 v2 capture0 ");
   EXPECT_EQ(fmhaTensorName(module, 11), nullptr);
   EXPECT_EQ(fmhaTensorCount(nullptr), 0u);
+}
+
+TEST_F(RuntimeLaunch, AttributesAreThoseOfTheManifest) {
+  using List = std::vector<std::pair<int, int>>;
+  constexpr int clusterDimension = 4, programmatic = 6;
+  auto launched = [&](bool isProgrammatic, int cluster) {
+    Json manifest = sample();
+    if (isProgrammatic)
+      manifest["programmatic"] = true;
+    manifest["cluster"] = {cluster, 1, 1};
+    load(manifest);
+    tensors.clear();
+    addSample();
+    watch(lookAtAttributes);
+    EXPECT_EQ(launch(), FMHA_SUCCESS) << fmhaLastError();
+    return attributes;
+  };
+  EXPECT_EQ(launched(false, 1), List());
+  EXPECT_EQ(launched(true, 1), (List{{programmatic, 1}}));
+  EXPECT_EQ(launched(false, 2), (List{{clusterDimension, 2}}));
+  EXPECT_EQ(launched(true, 2),
+            (List{{clusterDimension, 2}, {programmatic, 1}}));
 }
 
 TEST_F(RuntimeLaunch, PacksGridMapsAndNumbers) {

@@ -80,6 +80,25 @@ TEST_F(MgpuLaunchTest, ClustersHaveTheirExtents) {
   mgpuMemFree(memory, nullptr);
 }
 
+TEST_F(MgpuLaunchTest, MarkedKernelsStartBeforeEarlierGridsEnd) {
+  auto run = [&](uint32_t waits) {
+    uint32_t v = 5, n = 1;
+    void *stream = mgpuStreamCreate();
+    void *memory = mgpuMemAlloc(4, nullptr, false);
+    mgpuMemset32(memory, 3, 1, nullptr);
+    mgpuStreamSynchronize(nullptr);
+    launch(function("add"), 1, 32, {&memory, &v, &n}, 0, stream);
+    launch(function("early"), 1, 1, {&memory, &waits}, 0, stream);
+    mgpuStreamSynchronize(stream);
+    uint32_t result = read(memory, 1)[0];
+    mgpuMemFree(memory, nullptr);
+    mgpuStreamDestroy(stream);
+    return result;
+  };
+  EXPECT_EQ(run(/*waits=*/1), 9u);
+  EXPECT_FAILS(run(/*waits=*/0), HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
+}
+
 TEST_F(MgpuLaunchTest, GridWithoutBlocksIsNotLaunched) {
   uint32_t v = 1, n = 32;
   void *memory = mgpuMemAlloc(n * 4, nullptr, false);

@@ -21,7 +21,9 @@
 
 /// `add` adds v to n integers; `shared` writes and reads the last of `bytes` of
 /// dynamic shared memory, in addition to 40 KiB of static shared memory; `rank`
-/// stores each CTA's rank in its cluster.
+/// stores each CTA's rank in its cluster; `early` increments an integer, after
+/// a wait for earlier grids if `waits` is not 0, and its module says that it
+/// may be launched before they have ended.
 inline const char *const kernels = R"(.version 8.0
 .target sm_90
 .address_size 64
@@ -77,6 +79,24 @@ done:
   mul.wide.u32 %rd2, %r1, 4;
   add.s64 %rd3, %rd1, %rd2;
   st.global.u32 [%rd3], %r2;
+  ret;
+}
+
+.visible .global .align 1 .u8 early_programmatic = 1;
+.visible .entry early(.param .u64 p, .param .u32 waits)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u32 %r1, [waits];
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra now;
+  griddepcontrol.wait;
+now:
+  ld.global.u32 %r2, [%rd1];
+  add.u32 %r2, %r2, 1;
+  st.global.u32 [%rd1], %r2;
   ret;
 }
 )";

@@ -71,6 +71,8 @@ namespace fmha::runtime::driver {
   CALL(contextGetDevice, cuCtxGetDevice, (DeviceId *))                         \
   CALL(contextGetId, cuCtxGetId, (Context, unsigned long long *))              \
   CALL(contextGetLimit, cuCtxGetLimit, (size_t *, int))                        \
+  CALL(moduleGetGlobal, cuModuleGetGlobal_v2,                                  \
+       (DevicePointer *, size_t *, Module, const char *))                      \
   CALL(functionGetAttribute, cuFuncGetAttribute, (int *, int, Function))       \
   CALL(memAllocAsync, cuMemAllocAsync, (DevicePointer *, size_t, Stream))      \
   CALL(memFreeAsync, cuMemFreeAsync, (DevicePointer, Stream))                  \

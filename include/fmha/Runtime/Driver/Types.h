@@ -52,6 +52,7 @@ struct LaunchAttribute {
   char pad[4];
   union {
     uint32_t cluster[3];
+    int programmatic;
     char bytes[64];
   } value;
 };
@@ -87,7 +88,7 @@ constexpr int functionSharedSizeBytes = 1;
 constexpr int functionMaxDynamicSmemBytes = 8;
 constexpr int functionNonPortableClusterAllowed = 14;
 /// CUlaunchAttributeID.
-constexpr int launchClusterDimension = 4;
+constexpr int launchClusterDimension = 4, launchProgrammatic = 6;
 /// CUpointer_attribute, and CUmemorytype of its answers.
 constexpr int pointerContext = 1, pointerMemoryType = 2,
               pointerDevicePointer = 3, pointerHostPointer = 4,

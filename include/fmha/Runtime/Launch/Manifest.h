@@ -71,6 +71,10 @@ struct KernelLaunch {
   std::array<std::vector<GridFactor>, 3> grid;
   std::array<uint32_t, 3> block = {1, 1, 1}, cluster = {1, 1, 1};
   uint32_t smemBytes = 0;
+  /// Whether the kernel waits (griddepcontrol.wait) for earlier grids of the
+  /// stream before it accesses memory, so that it may be launched while they
+  /// run.
+  bool programmatic = false;
   std::vector<Parameter> parameters;
 
   /// Returns whether any parameter is the number `value`.

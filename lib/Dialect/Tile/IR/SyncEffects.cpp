@@ -82,6 +82,8 @@ void SyncCtaOp::getSyncEffects(Effects &effects) {
   effects.push_back({Action::SyncCta});
 }
 
+void AwaitGridsOp::getSyncEffects(Effects &) {}
+void LaunchDependentsOp::getSyncEffects(Effects &) {}
 void SetRegistersOp::getSyncEffects(Effects &) {}
 void ElectOp::getSyncEffects(Effects &) {}
 void AnyInWarpOp::getSyncEffects(Effects &) {}

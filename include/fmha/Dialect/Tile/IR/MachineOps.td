@@ -447,6 +447,26 @@ def Tile_SyncWarpOp : Tile_MachineOp<"sync_warp"> {
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_AwaitGridsOp : Tile_MachineOp<"await_grids"> {
+  let summary = "griddepcontrol.wait: until the grids that this one depends on have ended";
+  let description = [{
+    A grid that is launched with the programmatic attribute may start before the previous one of the stream has ended. After
+    the op, the memory operations of that grid are visible. In other launches the op does nothing.
+    `tile.await_grids`
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_LaunchDependentsOp : Tile_MachineOp<"launch_dependents"> {
+  let summary = "griddepcontrol.launch_dependents: the next grid of the stream may start";
+  let description = [{
+    A grid that is launched with the programmatic attribute starts when all CTAs of this one have executed the op or have
+    exited. It sees no result of this grid before its own `tile.await_grids`, so that this op may come first.
+    `tile.launch_dependents`
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def Tile_SyncCtaOp : Tile_MachineOp<"sync_cta"> {
   let summary = "barrier.sync 0 of all threads of the CTA";
   let description = [{ `tile.sync_cta` }];

@@ -43,6 +43,7 @@ public:
 
 private:
   void makeNumbersUniform(RoleOp role);
+  void buildGridDependencies(gpu::GPUFuncOp func);
   void buildPrologue();
   void buildEpilogue();
   void freeTmem();
@@ -129,8 +130,22 @@ void WarpSwitch::makeNumbersUniform(RoleOp role) {
   }
 }
 
+/// Waits for the grids before this one, so that its launch may be programmatic:
+/// before all accesses to memory, also those above the roles. The kernel that
+/// combines the parts starts while this one runs. No other grid does: if CTAs
+/// of attention start on an SM that is not empty, SMs get unequal numbers.
+void WarpSwitch::buildGridDependencies(gpu::GPUFuncOp func) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&func.getBody().front());
+  AwaitGridsOp::create(b);
+  if (schedule::kernelProblem(info.problem, info.schedule).isPart)
+    LaunchDependentsOp::create(b);
+}
+
 void WarpSwitch::buildPrologue() {
   auto func = op->getParentOfType<gpu::GPUFuncOp>();
+  if (!info.isProgram)
+    buildGridDependencies(func);
   thread = arith::IndexCastOp::create(
       b, b.getI32Type(), gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   warpIndex = arith::ShRUIOp::create(b, thread, constantI32(b, 5));
