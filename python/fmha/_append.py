@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 from typing import Any, Literal
 
 import numpy as np
@@ -168,6 +169,11 @@ def _angles(value: Any, name: str) -> npt.NDArray[np.float32]:
     return array
 
 
+def _named(message: str) -> str:
+    """A message with the names of arguments in place of those of manifests."""
+    return re.sub(r"tensor '(\w+)'", lambda found: f"tensor '{_ARGUMENTS.get(found[1], found[1])}'", message)
+
+
 def _append_on_host(given: dict[str, Any], arrays: dict[str, Any], settings: tuple[Device, Policy, int, str]) -> Array | None:
     layout = given["layout"]
     result: Array | None = arrays.get("q_out")
@@ -193,6 +199,8 @@ def _append_on_host(given: dict[str, Any], arrays: dict[str, Any], settings: tup
             lens, tables, angles.get("rotary_cos"), angles.get("rotary_sin"), bits.get("q"), bits.get("q_out"),
             kind_of_device, _library() if kind_of_device == "sim" else "", policy, seed, checks,
         )  # fmt: skip
+    except ValueError as error:
+        raise ValueError(_named(str(error))) from None
     except RuntimeError as error:
         raise Error(str(error)) from None
     _raise_faults(status, findings, driver_error)
@@ -218,6 +226,8 @@ def _append_on_device(given: dict[str, Any], arrays: dict[str, Any]) -> Any:
             result = _native.device_empty(list(q.shape), dtype, q.device, False, stream)
             imported["q_out"] = _device.exchanged(_native.DeviceArray(result), layout)
         module.launch([imported[_ARGUMENTS.get(name, name)] for name in module.names], stream)
+    except (TypeError, ValueError) as error:
+        raise type(error)(_named(str(error))) from None
     except RuntimeError as error:
         raise Error(str(error)) from None
     return result

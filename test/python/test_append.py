@@ -159,7 +159,7 @@ def changed(array, place, value):
         (ValueError, r"block_tables\[0, 1\]: expected a page of the caches, 0 to \d+, for new keys of a sequence of 20, got 99", dict(block_tables=lambda x: changed(x, (0, 1), 99))),
         (ValueError, r"block_tables\[0, 1\]: .* got -1", dict(block_tables=lambda x: changed(x, (0, 1), -1))),
         (ValueError, "tensor 'value_new' .*: expected the shape", dict(value_new=lambda x: x[:, :1])),
-        (ValueError, "tensor 'k' .*: expected the shape", dict(k_cache=lambda x: np.zeros((*x.shape[:2], 9, 64), np.float16), v_cache=lambda x: np.zeros((*x.shape[:2], 9, 32), np.float16))),
+        (ValueError, r"tensor 'k_cache' \(\[pages, page_size, heads, dim\]\): expected the shape", dict(k_cache=lambda x: np.zeros((*x.shape[:2], 9, 64), np.float16), v_cache=lambda x: np.zeros((*x.shape[:2], 9, 32), np.float16))),
         (ValueError, "tensor 'rotary_sin' .*: expected the shape", dict(rotary_sin=lambda x: x[:7])),
         (ValueError, "k: expected a cache .* a power of two from 1 to 256, got 12", dict(k_cache=lambda x: x[:, :12], v_cache=lambda x: x[:, :12])),
         (ValueError, "key_new: expected 4 dimensions", dict(key_new=lambda x: x[0])),
@@ -187,10 +187,23 @@ def test_pages_without_new_keys_may_hold_anything(random):
     fmha.append(**arguments)
 
 
+def test_two_sequences_write_to_different_rows():
+    """Sequences may share a page, as after a common prompt, but not the row that both write."""
+    new = np.ones((2, 2, 1, 8), np.float16)
+    tables = np.array([[2, 0], [2, 1]], np.int32)
+    caches = [np.full((3, 4, 1, 8), np.nan, np.float16) for _ in "kv"]
+    fmha.append(new, new, *caches, [6, 7], block_tables=tables)
+    assert [np.isfinite(cache).all((2, 3)).tolist() for cache in caches] == 2 * [[[True, True, False, False], [False, True, True, False], 4 * [False]]]
+    text = r"block_tables\[1, 0\]: expected a page in which no other sequence writes row 3, got page 2, where sequence 0 writes it; copy the page"
+    with pytest.raises(ValueError, match=text):
+        fmha.append(new, new, *caches, [4, 5], block_tables=tables)
+    fmha.append(new, new, *caches, [4, 6], block_tables=tables)
+
+
 def test_shared_memory_is_refused(random):
     arguments = valid(random)
     arguments["v_cache"] = arguments["k_cache"][..., :32]
-    with pytest.raises(ValueError, match="tensor 'v': expected memory of its own, got bytes that tensor 'k' has too"):
+    with pytest.raises(ValueError, match="tensor 'v_cache': expected memory of its own, got bytes that tensor 'k_cache' has too"):
         fmha.append(**arguments)
 
 

@@ -125,6 +125,8 @@ def test_arrays_that_do_not_fit(random):
         fmha.append(key_new, value_new, k, v, lens, q=q, q_out=q, **angles)
     with pytest.raises(TypeError, match="tensor 'value_new': expected elements of type float16, got bfloat16"):
         fmha.append(key_new, OnDevice(case.value_new.view(ml_dtypes.bfloat16)), k, v, lens)
+    with pytest.raises(TypeError, match="tensor 'v_cache': expected elements of type float16, got bfloat16"):
+        fmha.append(key_new, value_new, k, OnDevice(case.caches[1].view(ml_dtypes.bfloat16)), lens)
     with pytest.raises(ValueError, match="kv_lens: expected device memory"):
         fmha.append(key_new, value_new, k, v, case.lens)
     with pytest.raises(ValueError, match="policy: expected 'eager' with device arrays"):

@@ -14,6 +14,8 @@
 #include "fmha/Runtime/Files.h"
 #include "fmha/Runtime/Launch/Values.h"
 
+#include <map>
+
 namespace fmha::runtime {
 namespace {
 
@@ -132,12 +134,22 @@ llvm::Error checkPresence(const AppendManifest &manifest,
   return llvm::Error::success();
 }
 
-llvm::Error checkShape(const Named &one) {
+/// Returns the names of the dimensions of a tensor.
+llvm::StringRef axesOf(TensorName name, const AppendManifest &manifest) {
+  bool isCache = name == TensorName::K || name == TensorName::V;
+  if (isCache && manifest.pageSize)
+    return "[pages, page_size, heads, dim]";
+  if (name == TensorName::RotaryCos || name == TensorName::RotarySin)
+    return "[1, positions, 1, rotary_dim / 2]";
+  return "[batch, length, heads, dim]";
+}
+
+llvm::Error checkShape(const Named &one, const AppendManifest &manifest) {
   std::string name = stringify(one.name).str();
   if (one.tensor.dims != one.wanted)
-    return failure("tensor '" + name +
-                   "' ([batch, length, heads, dim]): expected the shape " +
-                   shapeOf(one.wanted) + ", got " + shapeOf(one.tensor.dims));
+    return failure("tensor '" + name + "' (" + axesOf(one.name, manifest) +
+                   "): expected the shape " + shapeOf(one.wanted) + ", got " +
+                   shapeOf(one.tensor.dims));
   if (one.tensor.dtype != one.type)
     return failure("tensor '" + name + "': expected elements of type " +
                    llvm::StringRef(stringify(one.type)) + ", got " +
@@ -207,6 +219,31 @@ llvm::Error checkPages(const AppendTensors &tensors) {
                        ", for new keys of a sequence of " + llvm::Twine(keys) +
                        ", got " + llvm::Twine(page));
   }
+  return llvm::Error::success();
+}
+
+/// Checks that no two sequences write to the same row of a page.
+llvm::Error checkRows(const AppendTensors &tensors) {
+  const std::vector<int32_t> &table = *tensors.blockTables;
+  int64_t batch = tensors.keyNew.dims[0], fresh = tensors.keyNew.dims[1];
+  int64_t size = tensors.k.dims[1];
+  std::map<std::pair<int64_t, int64_t>, int64_t> writers;
+  for (int64_t n = 0; n < batch; ++n)
+    for (int64_t keys = tensors.kvLens[n],
+                 key = std::max<int64_t>(keys - fresh, 0);
+         key < keys; ++key) {
+      int64_t page = table[n * tensors.maxPages + key / size];
+      auto [other, isNew] = writers.try_emplace({page, key % size}, n);
+      if (!isNew && other->second != n)
+        return failure("block_tables[" + llvm::Twine(n) + ", " +
+                       llvm::Twine(key / size) +
+                       "]: expected a page in which no other sequence writes "
+                       "row " +
+                       llvm::Twine(key % size) + ", got page " +
+                       llvm::Twine(page) + ", where sequence " +
+                       llvm::Twine(other->second) +
+                       " writes it; copy the page before the append");
+    }
   return llvm::Error::success();
 }
 
@@ -290,13 +327,14 @@ llvm::Error checkAppend(const AppendManifest &manifest,
     return error;
   std::vector<Named> all = tensorsOf(manifest, tensors);
   for (const Named &one : all)
-    if (llvm::Error error = checkShape(one))
+    if (llvm::Error error = checkShape(one, manifest))
       return error;
   if (llvm::Error error = checkLengths(tensors))
     return error;
   if (tensors.blockTables)
-    if (llvm::Error error = checkPages(tensors))
-      return error;
+    for (auto *check : {checkPages, checkRows})
+      if (llvm::Error error = check(tensors))
+        return error;
   if (auto grid = evaluateTiles(manifest, extentsOf(tensors)); !grid)
     return grid.takeError();
   return checkOverlaps(all);
