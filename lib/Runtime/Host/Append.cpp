@@ -235,14 +235,13 @@ llvm::Error checkRows(const AppendTensors &tensors) {
       int64_t page = table[n * tensors.maxPages + key / size];
       auto [other, isNew] = writers.try_emplace({page, key % size}, n);
       if (!isNew && other->second != n)
-        return failure("block_tables[" + llvm::Twine(n) + ", " +
-                       llvm::Twine(key / size) +
-                       "]: expected a page in which no other sequence writes "
-                       "row " +
-                       llvm::Twine(key % size) + ", got page " +
-                       llvm::Twine(page) + ", where sequence " +
-                       llvm::Twine(other->second) +
-                       " writes it; copy the page before the append");
+        return failure(
+            "block_tables[" + llvm::Twine(n) + ", " + llvm::Twine(key / size) +
+            "]: expected a page in which no other sequence writes "
+            "row " +
+            llvm::Twine(key % size) + ", got page " + llvm::Twine(page) +
+            ", where sequence " + llvm::Twine(other->second) +
+            " writes it; copy the page before the append");
     }
   return llvm::Error::success();
 }
