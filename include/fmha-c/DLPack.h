@@ -39,7 +39,8 @@ typedef enum {
   kDLUInt = 1,
   kDLFloat = 2,
   kDLBfloat = 4,
-  kDLBool = 6
+  kDLBool = 6,
+  kDLFloat8_e4m3fn = 10
 } DLDataTypeCode;
 
 typedef struct {

@@ -92,7 +92,8 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *
  *   q, k, v, o, lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
  *   sink, o_parts, max_parts, sum_parts, k2, v2, source2_lens, block_tables,
- *   key_new, value_new, rotary_cos, rotary_sin, q_out, capture0, capture1, ...
+ *   key_new, value_new, rotary_cos, rotary_sin, q_out, k_scale, v_scale, q_scale,
+ *   capture0, capture1, ...
  *
  * o_parts, max_parts and sum_parts are inputs of fmha.merge; a kernel with splits
  * has them in its workspace instead. The shapes are as follows, with any strides
@@ -112,9 +113,14 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *                          sequence is row j % page_size of the page that entry
  *                          j / page_size of its row names
  *   sink                   float32 [q_heads], contiguous
+ *   k_scale, v_scale       float32 [1], [kv_heads] if the kernel has
+ *                          scale_per_head, [pages] with scale_per_page; contiguous
+ *   q_scale                float32 [1]
  *   o_parts                float32 [parts, batch, q_len, q_heads, dim]
  *   max_parts, sum_parts   float32 [parts, batch, q_heads, q_len]
  *   captureN               as the op's score region reads it
+ *
+ * Elements of e4m3 are kDLFloat8_e4m3fn or, as their bytes, kDLUInt of 8 bits.
  *
  * A kernel of fmha.append takes its tensors with any strides that keep the last
  * dimension contiguous, aligned to their elements. It writes to k, v and q_out:

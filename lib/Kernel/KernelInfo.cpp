@@ -99,7 +99,7 @@ static bool fits(const schedule::Problem &problem,
       llvm::any_of(schedule::rowFields, [&](const schedule::RowField &row) {
         return operand.name == row.name;
       });
-  bool isFloat = isRow || operand.name == "sink";
+  bool isFloat = isRow || schedule::isFloatList(operand.name);
   return memref.getRank() == (isRow ? 3 : 1) &&
          memref.getElementType().isF32() == isFloat;
 }

@@ -18,7 +18,7 @@ using namespace fmha;
 MergeProblem fmha::mergeOf(const schedule::Problem &problem) {
   MergeProblem merge;
   merge.headDim = problem.headDimV;
-  merge.output = problem.outF32 ? "f32" : stringify(problem.dtype);
+  merge.output = stringify(problem.outDtype());
   for (const schedule::Fact &fact : schedule::facts)
     if (fact.ofMerge)
       merge.*fact.there = problem.*fact.there;

@@ -80,12 +80,64 @@ static llvm::Error checkVectors(const ProblemFlags &flags,
     if (given)
       return failure("--cache-layout=mmha and --" + llvm::Twine(name) +
                      ": expected one of them, got both; leave one out");
-  unsigned unit = 16 / schedule::bytesOf(problem.dtype);
+  unsigned unit = 16 / schedule::bytesOf(problem.kvDtype());
   if (problem.headDim % unit == 0)
     return llvm::Error::success();
   return failure(
       "--cache-layout=mmha: expected a head dim of whole vectors of " +
       llvm::Twine(unit) + " elements, got " + llvm::Twine(problem.headDim));
+}
+
+/// Checks the types of k, v and the output against that of q.
+static llvm::Error checkTypes(const ProblemFlags &flags,
+                              const schedule::Problem &problem) {
+  using enum schedule::DataType;
+  auto text = [](auto type) { return llvm::StringRef(stringify(type)); };
+  if (flags.kvDtype && *flags.kvDtype != problem.kvDtype())
+    return failure("--kv-dtype: expected " + text(problem.dtype) +
+                   ", the type of q (--dtype)" +
+                   (problem.dtype == E4M3 ? "" : ", or e4m3") + ", got " +
+                   text(*flags.kvDtype));
+  schedule::DataType out = problem.outDtype();
+  if (out == problem.dtype || out == F32 || problem.kvE4M3)
+    return llvm::Error::success();
+  return failure("--out-dtype: expected " + text(problem.dtype) +
+                 ", the type of q, k and v, or f32, got " + text(out) +
+                 "; convert the result instead");
+}
+
+/// Checks that tensors of e4m3 have scales, and that others have none.
+static llvm::Error checkScales(const schedule::Problem &problem) {
+  bool isOfQueries = problem.dtype == schedule::DataType::E4M3;
+  const std::tuple<llvm::StringLiteral, llvm::StringLiteral, bool, bool> all[] =
+      {{"k-scale", "kv-dtype", problem.kScale, problem.kvE4M3},
+       {"v-scale", "kv-dtype", problem.vScale, problem.kvE4M3},
+       {"q-scale", "dtype", problem.qScale, isOfQueries}};
+  for (auto [name, flag, given, wanted] : all) {
+    if (wanted && !given)
+      return failure("--" + llvm::Twine(isOfQueries ? "dtype" : "kv-dtype") +
+                     "=e4m3: expected --" + name +
+                     " with it, which stored numbers are multiplied by, got "
+                     "none; pass --" +
+                     name + "=1 for values as they are stored");
+    if (given && !wanted)
+      return failure("--" + name + ": expected --" + flag +
+                     "=e4m3 with it, whose stored numbers it multiplies, got "
+                     "none; leave it out");
+  }
+  if (problem.scalePerHead && problem.scalePerPage)
+    return failure("--scale-per-head and --scale-per-page: expected one of "
+                   "them, got both; leave one out");
+  if (problem.scalePerPage && !problem.blockTables)
+    return failure("--scale-per-page: expected --block-tables with it, whose "
+                   "pages have a scale each, got none; take --scale-per-head, "
+                   "or one scale");
+  if ((problem.scalePerHead || problem.scalePerPage) && !problem.kvE4M3)
+    return failure("--scale-per-" +
+                   llvm::Twine(problem.scalePerHead ? "head" : "page") +
+                   ": expected --kv-dtype=e4m3 with it, got none; leave it "
+                   "out");
+  return llvm::Error::success();
 }
 
 llvm::Error checkTogether(const ProblemFlags &flags,
@@ -95,6 +147,10 @@ llvm::Error checkTogether(const ProblemFlags &flags,
   if (llvm::Error error = checkSource2(flags))
     return error;
   if (llvm::Error error = checkSoftcap(flags))
+    return error;
+  if (llvm::Error error = checkTypes(flags, problem))
+    return error;
+  if (llvm::Error error = checkScales(problem))
     return error;
   if (llvm::Error error = checkVectors(flags, problem))
     return error;

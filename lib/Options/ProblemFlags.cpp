@@ -49,14 +49,7 @@ static std::string helpOf(const char *extent, const char *usual, bool hasData) {
 
 void ProblemFlags::add(FlagTable &table) {
   table.group("Problem");
-  table.addChoice(
-      "dtype",
-      {std::begin(schedule::dataTypeNames), std::end(schedule::dataTypeNames)},
-      "type of q, k, v and the output (default bf16)",
-      [this](size_t i) { dtype = schedule::DataType(i); });
-  table.addChoice("out-dtype", {"auto", "f32"},
-                  "type of the output: that of q, k and v (default), or f32",
-                  [this](size_t i) { outF32 = i == 1; });
+  addTypes(table);
   table.addCount("batch", "batch size (default 1)", batch);
   table.addCount("q-heads", helpOf("query heads", "1", needsFiles), qHeads, 1);
   table.addCount("kv-heads",
@@ -105,6 +98,30 @@ void ProblemFlags::add(FlagTable &table) {
                 "fields left out have the usual value of sm_100a (for sm_90a "
                 "give q_tile_rows = 64 and p_placement)",
                 schedule);
+}
+
+void ProblemFlags::addTypes(FlagTable &table) {
+  std::vector<std::string> types(std::begin(schedule::dataTypeNames),
+                                 std::end(schedule::dataTypeNames));
+  table.addChoice(
+      "dtype", types,
+      "type of q, k, v and the output (default bf16). With e4m3, whose .npy "
+      "files are bytes (uint8), the output is bf16 unless out-dtype is given",
+      [this](size_t i) { dtype = schedule::DataType(i); });
+  auto orAuto = [](std::optional<schedule::DataType> &type) {
+    return [&type](size_t i) {
+      type = i ? std::optional(schedule::DataType(i - 1)) : std::nullopt;
+    };
+  };
+  types.insert(types.begin(), "auto");
+  table.addChoice("out-dtype", {types.begin(), types.end() - 1},
+                  "type of the output: that of q, k and v (default), or f32; "
+                  "any if k and v are e4m3",
+                  orAuto(outDtype));
+  table.addChoice("kv-dtype", types,
+                  "type of k and v: that of q (default), or e4m3, with "
+                  "k-scale and v-scale",
+                  orAuto(kvDtype));
 }
 
 ScoreSpec scoreOf(const ProblemFlags &flags) {
@@ -169,10 +186,13 @@ void ProblemFlags::addFacts(FlagTable &table) {
     std::string flag = schedule::flagOf(name);
     if constexpr (std::is_same_v<T, bool>)
       table.addSwitch(flag, help, [&fact](bool on) { fact = on; });
-    else
+    else {
+      bool isScale = &fact == &kScale || &fact == &vScale || &fact == &qScale;
       table.addOptionalText(
-          flag, "F.npy", help, [&fact](std::string text) { fact = text; },
-          !needsFiles || &fact == &blockTables);
+          flag, isScale ? "X|F.npy" : "F.npy", help,
+          [&fact](std::string text) { fact = text; },
+          !needsFiles || isScale || &fact == &blockTables);
+    }
   };
   forEachFlag(*this, add);
   table.addAlias("unnormalized", "unnormalised");
@@ -264,8 +284,10 @@ static KernelSpec specOf(const ProblemFlags &flags) {
     problem.*there = isSo(flag);
   });
   problem.pageSize = unsigned(flags.pageSize.value_or(0));
-  problem.outF32 =
-      flags.outF32.value_or(false) || problem.dtype == schedule::DataType::F32;
+  using enum schedule::DataType;
+  problem.kvE4M3 = problem.dtype == E4M3 || flags.kvDtype == E4M3;
+  problem.setOutDtype(
+      flags.outDtype.value_or(problem.dtype == E4M3 ? BF16 : problem.dtype));
   problem.source2 = flags.hasSource2();
   problem.keyVectors = flags.hasKeyVectors();
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
@@ -387,11 +409,11 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
   if (llvm::Error error = agree<uint64_t>(
           "page-size", flags.pageSize, problem.pageSize, flags.input, number))
     return error;
-  auto typeName = [](bool isF32) {
-    return std::string(isF32 ? "f32" : "auto");
-  };
-  if (llvm::Error error = agree("out-dtype", flags.outF32, problem.outF32,
-                                flags.input, typeName))
+  if (llvm::Error error = agree("kv-dtype", flags.kvDtype, problem.kvDtype(),
+                                flags.input, name))
+    return error;
+  if (llvm::Error error = agree("out-dtype", flags.outDtype, problem.outDtype(),
+                                flags.input, name))
     return error;
   if (llvm::Error error = checkFacts(flags, problem))
     return error;

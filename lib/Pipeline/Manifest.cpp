@@ -240,8 +240,10 @@ static void addFeatures(const schedule::Problem &problem,
     manifest["pack_heads"] = schedule.packHeads;
   if (!problem.mask2.isFull())
     manifest["source2_mask"] = std::string(stringify(problem.mask2.kind));
-  if (problem.outF32)
-    manifest["out_dtype"] = "f32";
+  if (problem.outDtype() != problem.dtype)
+    manifest["out_dtype"] = std::string(stringify(problem.outDtype()));
+  if (problem.kvDtype() != problem.dtype)
+    manifest["kv_dtype"] = std::string(stringify(problem.kvDtype()));
   addWorkspace(problem, schedule, manifest);
   if (schedule.scheduler != schedule::Scheduler::Single)
     manifest["scheduler"] = std::string(stringify(schedule.scheduler));
@@ -420,8 +422,12 @@ static std::string command(const KernelSpec &spec,
   if (!problem.mask2.isFull())
     text += " --source2-mask=" + std::string(stringify(problem.mask2.kind));
   text += maskFlags(problem.mask);
-  if (problem.outF32 && problem.dtype != schedule::DataType::F32)
-    text += " --out-dtype=f32";
+  if (problem.kvDtype() != problem.dtype)
+    text +=
+        llvm::formatv(" --kv-dtype={0}", stringify(problem.kvDtype()).data());
+  if (problem.outDtype() != problem.dtype)
+    text +=
+        llvm::formatv(" --out-dtype={0}", stringify(problem.outDtype()).data());
   if (problem.lse)
     text += " --lse";
   text += " --scale=" + exact(scaleOf(spec));

@@ -97,6 +97,14 @@ std::optional<std::string> Problem::check() const {
         return "expected a bias and a mask of " + std::to_string(count) +
                " sequences and " + std::to_string(qHeads) + " heads" +
                got(extent);
+  for (const auto &map : {keyScales, valueScales})
+    for (auto [extent, least] :
+         {std::pair(map.dims[0], count), std::pair(map.dims[1], kvHeads),
+          std::pair(map.dims[2], kvLen)})
+      if (map.data && extent != 1 && extent < least)
+        return "expected scales of " + std::to_string(count) + " sequences, " +
+               std::to_string(kvHeads) + " KV heads and " +
+               std::to_string(kvLen) + " keys" + got(extent);
   if (!std::isfinite(scale))
     return "expected a finite scale, got " + std::to_string(scale);
   return second ? checkSecond(*this) : std::nullopt;
@@ -178,10 +186,13 @@ void Head::loadKeysAndValues(int64_t batch, int64_t kvHead) {
 void Head::loadSource(const Tensor &k, const Tensor &v, int64_t batch,
                       int64_t kvHead, int64_t first, int64_t length) {
   for (int64_t j = 0; j < length; ++j) {
+    Dims at = {p.firstSequence + batch, kvHead, j, 0};
+    double keyScale = p.keyScales.data ? p.keyScales.at(at) : 1;
+    double valueScale = p.valueScales.data ? p.valueScales.at(at) : 1;
     for (int64_t d = 0; d < p.headDim; ++d)
-      keys[d * count + first + j] = k.at(batch, j, kvHead, d);
+      keys[d * count + first + j] = keyScale * k.at(batch, j, kvHead, d);
     for (int64_t d = 0; d < p.headDimV; ++d) {
-      double value = v.at(batch, j, kvHead, d);
+      double value = valueScale * v.at(batch, j, kvHead, d);
       values[(first + j) * p.headDimV + d] = value;
       magnitudes[(first + j) * p.headDimV + d] = std::fabs(value);
     }

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypedDict
 
-List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink", "source2_lens", "block_tables"]
+List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink", "source2_lens", "block_tables", "k_scale", "v_scale", "q_scale"]
 
 
 class Keywords(TypedDict, total=False):
@@ -13,6 +13,8 @@ class Keywords(TypedDict, total=False):
     row_max: bool
     row_sum: bool
     unnormalised: bool
+    scale_per_head: bool
+    scale_per_page: bool
     family: int | Literal["auto"]
     q_tiles: int | Literal["auto"]
     q_tile_rows: int | Literal["auto"]
@@ -38,6 +40,8 @@ FACTS = (
     "row_max",
     "row_sum",
     "unnormalised",
+    "scale_per_head",
+    "scale_per_page",
 )
 FIELDS = (
     "family",

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Accuracy.h"
+#include "Scales.h"
 
 #include "llvm/Support/Format.h"
 
@@ -119,6 +120,7 @@ reference::Result referenceOf(const HostProblem &problem,
   Widened v = isView ? Widened() : keysOf(problem.v, problem);
   Widened k2(problem.k2), v2(problem.v2);
   reference::Problem wanted = problemOf(problem, spec);
+  ScaleMaps scales = addScales(problem, spec.problem, wanted);
   if (problem.hasSource2)
     addSecond(problem, spec, k2.tensor, isView ? k2.tensor : v2.tensor, wanted);
   return reference::attention(wanted, q.tensor, k.tensor,
@@ -132,7 +134,10 @@ reference::Comparison compareWith(const reference::Result &expected,
   constexpr reference::Element types[] = {reference::Element::F16,
                                           reference::Element::BF16,
                                           reference::Element::F32};
-  reference::Element type = types[size_t(spec.problem.dtype)];
+  // P is rounded to the type that products have, that of the output with e4m3.
+  const schedule::Problem &made = spec.problem;
+  schedule::DataType product = made.kvE4M3 ? made.outDtype() : made.dtype;
+  reference::Element type = types[size_t(product)];
   // Empty rows are also compared, and have no address.
   const float nothing = 0;
   auto address = [&](const std::optional<std::vector<float>> &rows) {

@@ -297,6 +297,9 @@ static llvm::Error checkKeys(const schedule::Problem &problem) {
   if (problem.dtype == schedule::DataType::F32)
     return failure("--dtype: expected f16 or bf16 with --key-new or --rotary, "
                    "got f32; take another type, or append the keys before");
+  if (problem.kvE4M3)
+    return failure("--kv-dtype: expected f16 or bf16 with --key-new or "
+                   "--rotary, got e4m3; append the keys before");
   if (problem.keyVectors)
     return failure("--cache-layout: expected keys with a whole head dim with "
                    "--key-new or --rotary, got mmha; leave it out");

@@ -10,6 +10,7 @@
 #include "fmha/Runtime/Files.h"
 
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <optional>
 #include <random>
@@ -56,6 +57,13 @@ void forEachElement(const std::array<int64_t, 4> &dims, Visit visit) {
           visit(b, l, h, d);
 }
 
+/// Allocates the memory of an array.
+void reserve(HostArray &array) {
+  int64_t bytes = array.count() * int64_t(sizeOf(array.view.dtype));
+  array.bits.resize((bytes + 1) / 2);
+  array.view.host = array.bits.data();
+}
+
 /// Returns the dimensions of an array's shape.
 const char *meaningOf(const HostArray &array, const std::string &layout) {
   bool bshd = layout == "bshd";
@@ -81,9 +89,7 @@ HostArray allocate(const std::array<int64_t, 4> &dims,
                  dims[3]};
   if (isPacked)
     array.shape.erase(array.shape.begin());
-  array.bits.resize(dims[0] * dims[1] * dims[2] * dims[3] *
-                    int64_t(sizeOf(type) / 2));
-  array.view.host = array.bits.data();
+  reserve(array);
   return array;
 }
 
@@ -93,9 +99,7 @@ HostArray allocateVectors(const std::array<int64_t, 4> &dims,
   array.view = keysInVectors(dims, type);
   int64_t x = array.view.vector;
   array.shape = {dims[0], dims[2], dims[3] / x, dims[1], x};
-  array.bits.resize(dims[0] * dims[1] * dims[2] * dims[3] *
-                    int64_t(sizeOf(type) / 2));
-  array.view.host = array.bits.data();
+  reserve(array);
   return array;
 }
 
@@ -122,6 +126,11 @@ llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
                    formatShape(array.shape) + meaningOf(array, layout) +
                    ", got " + formatShape(file.shape) +
                    "; change the flags or --layout");
+  bool isBytes = array.view.dtype == ElementType::E4M3;
+  if (isBytes && file.type == NpyType::U8) {
+    std::memcpy(array.bits.data(), file.data.data(), file.data.size());
+    return llvm::Error::success();
+  }
   auto values = toFloats(file, name);
   if (!values)
     return values.takeError();
@@ -130,16 +139,20 @@ llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
   return llvm::Error::success();
 }
 
-void fillRandom(HostArray &array, uint64_t seed, uint32_t stream) {
+void fillRandom(HostArray &array, uint64_t seed, uint32_t stream,
+                const ScaleAt &scaleAt) {
   Normal normal(seed, stream);
   forEachElement(array.view.dims,
                  [&](int64_t b, int64_t l, int64_t h, int64_t d) {
-                   array.set(array.view.indexOf(b, l, h, d), normal.next());
+                   float value = normal.next();
+                   array.set(array.view.indexOf(b, l, h, d),
+                             scaleAt ? value / scaleAt(b, h) : value);
                  });
 }
 
 void HostArray::set(int64_t n, float value) {
-  storeElement(view.dtype, &bits[n * int64_t(sizeOf(view.dtype) / 2)], value);
+  auto *own = reinterpret_cast<char *>(bits.data());
+  storeElement(view.dtype, own + n * int64_t(sizeOf(view.dtype)), value);
 }
 
 float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
@@ -147,7 +160,7 @@ float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
 }
 
 std::vector<float> HostArray::floats() const {
-  std::vector<float> values(bits.size() / (sizeOf(view.dtype) / 2));
+  std::vector<float> values(bits.empty() ? 0 : count());
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = loadElement(view.dtype, element(int64_t(i)));
   return values;

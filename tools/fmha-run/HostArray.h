@@ -13,13 +13,15 @@
 #include "fmha/Runtime/Tensor.h"
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace fmha::tools {
 
-/// A host tensor in the problem's type and layout, in units of 16 bits. An
-/// array without `bits` is a view of another array, which must not move.
+/// A host tensor in the problem's type and layout, in memory of units of 16
+/// bits. An array without `bits` is a view of another array, which must not
+/// move.
 struct HostArray {
   runtime::Tensor4 view;
   std::vector<uint16_t> bits;
@@ -27,9 +29,13 @@ struct HostArray {
   std::vector<int64_t> shape;
 
   /// Returns the address of element n of the memory.
-  const uint16_t *element(int64_t n) const {
-    const auto *data = static_cast<const uint16_t *>(view.host);
-    return data + n * int64_t(runtime::sizeOf(view.dtype) / 2);
+  const void *element(int64_t n) const {
+    const auto *data = static_cast<const char *>(view.host);
+    return data + n * int64_t(runtime::sizeOf(view.dtype));
+  }
+  /// Returns the number of elements.
+  int64_t count() const {
+    return view.dims[0] * view.dims[1] * view.dims[2] * view.dims[3];
   }
   /// Rounds `value` to element n of the memory.
   void set(int64_t n, float value);
@@ -51,12 +57,16 @@ HostArray allocateVectors(const std::array<int64_t, 4> &dims,
 HostArray copyOf(const HostArray &array);
 /// Returns a view of the first `dim` columns of `whole`.
 HostArray columnsOf(const HostArray &whole, int64_t dim);
-/// Rounds the elements of a file to the type of `array`. Fails for another
-/// shape; the message names `name`.
+/// Rounds the elements of a file to the type of `array`, or copies bytes
+/// (uint8) to one of e4m3. Fails for another shape; the message names `name`.
 llvm::Error fillFromFile(HostArray &array, const runtime::NpyArray &file,
                          llvm::StringRef name, const std::string &layout);
-/// Fills `array` with numbers of N(0, 1), which do not depend on the layout.
-void fillRandom(HostArray &array, uint64_t seed, uint32_t stream);
+/// Returns the scale of the element at (batch or page, head).
+using ScaleAt = std::function<float(int64_t batch, int64_t head)>;
+/// Fills `array` with numbers of N(0, 1), which do not depend on the layout,
+/// divided by their scales.
+void fillRandom(HostArray &array, uint64_t seed, uint32_t stream,
+                const ScaleAt &scaleAt = nullptr);
 
 } // namespace fmha::tools
 

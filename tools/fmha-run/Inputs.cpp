@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Inputs.h"
+#include "Scales.h"
 #include "fmha/Runtime/Files.h"
 
 #include <limits>
@@ -135,13 +136,17 @@ llvm::Expected<Shape> shapeOf(const ProblemFlags &flags,
   return shape;
 }
 
-llvm::Expected<std::optional<NpyArray>> readOptional(const std::string &path) {
+/// Reads an array of float32 or float16, or of uint8 if it is of e4m3.
+llvm::Expected<std::optional<NpyArray>> readOptional(const std::string &path,
+                                                     bool isE4M3) {
   if (path.empty())
     return std::optional<NpyArray>();
   auto array = readNpy(path);
   if (!array)
     return array.takeError();
   // Reject types here, before anything is compiled.
+  if (isE4M3 && array->type == NpyType::U8)
+    return std::optional<NpyArray>(std::move(*array));
   if (auto values = toFloats(*array, path); !values)
     return values.takeError();
   return std::optional<NpyArray>(std::move(*array));
@@ -161,6 +166,9 @@ AttentionTensors HostProblem::tensors() const {
   }
   tensors.blockTables = lists.blockTables;
   tensors.maxPages = lists.maxPages;
+  tensors.kScale = lists.kScale;
+  tensors.vScale = lists.vScale;
+  tensors.qScale = lists.qScale;
   const std::pair<const std::optional<std::vector<float>> &,
                   std::optional<Tensor4> &>
       rows[] = {{lse, tensors.lse},
@@ -190,14 +198,19 @@ llvm::Expected<InputFiles> readInputs(const RunFlags &flags) {
   InputFiles files;
   std::string k2 = flags.problem.source2K.value_or("");
   std::string v2 = flags.problem.source2V.value_or("");
-  std::pair<const std::string &, std::optional<NpyArray> &> all[] = {
-      {flags.q, files.q},
-      {flags.k, files.k},
-      {flags.v, files.v},
-      {k2, files.k2},
-      {v2, files.v2}};
-  for (auto &[path, target] : all) {
-    auto array = readOptional(path);
+  using enum schedule::DataType;
+  bool isQ8 = flags.problem.dtype == E4M3;
+  // An op in a file may be of e4m3 without a flag that says so.
+  isQ8 |= !flags.problem.input.empty();
+  bool isK8 = isQ8 || flags.problem.kvDtype == E4M3;
+  std::tuple<const std::string &, std::optional<NpyArray> &, bool> all[] = {
+      {flags.q, files.q, isQ8},
+      {flags.k, files.k, isK8},
+      {flags.v, files.v, isK8},
+      {k2, files.k2, isK8},
+      {v2, files.v2, isK8}};
+  for (auto &[path, target, isE4M3] : all) {
+    auto array = readOptional(path, isE4M3);
     if (!array)
       return array.takeError();
     target = std::move(*array);
@@ -290,12 +303,15 @@ static void fillUnused(HostProblem &problem, const schedule::Problem &spec,
   fill(problem.v2, false, !files.v2 && !spec.vInK, keys2);
 }
 
+static ElementType typeOf(schedule::DataType type) {
+  return *parseElementType(schedule::stringify(type));
+}
+
 /// Fills q, k and v, each from its file or with random numbers.
 static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
                               const schedule::Problem &spec,
                               const InputFiles &files) {
   const Shape &shape = problem.shape;
-  ElementType type = *parseElementType(schedule::stringify(spec.dtype));
   struct Input {
     HostArray &array;
     bool isPacked;
@@ -327,10 +343,15 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
     if (input.isCache)
       dims = {shape.pages, shape.pageSize, input.heads, input.dim};
     bool inVectors = spec.keyVectors && &input.array == &problem.k;
+    bool isQuery = &input.array == &problem.q;
+    ElementType type = typeOf(isQuery ? spec.dtype : spec.kvDtype());
+    ScaleAt scales = isQuery ? scalesOf(problem.lists.qScale, ScaleBy::Tensor)
+                     : isV   ? scalesOf(problem.lists.vScale, scaleBy(spec))
+                             : scalesOf(problem.lists.kScale, scaleBy(spec));
     input.array = inVectors ? allocateVectors(dims, type)
                             : allocate(dims, order, type, input.isPacked);
     if (!input.file)
-      fillRandom(input.array, flags.seed.value_or(0), uint32_t(stream));
+      fillRandom(input.array, flags.seed.value_or(0), uint32_t(stream), scales);
     else if (llvm::Error error =
                  fillFromFile(input.array, *input.file, input.path, order))
       return error;
@@ -339,10 +360,9 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
     problem.v = columnsOf(problem.k, shape.headDimV);
   if (spec.vInK && spec.source2)
     problem.v2 = columnsOf(problem.k2, shape.headDimV);
-  problem.o =
-      allocate({spec.cuSeqlensQ ? 1 : shape.batch, shape.qLen, shape.qHeads,
-                shape.headDimV},
-               layout, spec.outF32 ? ElementType::F32 : type, spec.cuSeqlensQ);
+  problem.o = allocate({spec.cuSeqlensQ ? 1 : shape.batch, shape.qLen,
+                        shape.qHeads, shape.headDimV},
+                       layout, typeOf(spec.outDtype()), spec.cuSeqlensQ);
   return llvm::Error::success();
 }
 
@@ -428,6 +448,8 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
       return std::move(error);
   }
   if (llvm::Error error = checkLists(problem.lists, spec))
+    return std::move(error);
+  if (llvm::Error error = chooseScales(problem, spec, flags.seed.value_or(0)))
     return std::move(error);
   if (llvm::Error error = fillInputs(problem, flags, spec, files))
     return std::move(error);

@@ -131,11 +131,15 @@ llvm::Error checkTensors(llvm::StringRef name, llvm::StringRef text,
   std::string type(stringify(problem.dtype));
   std::string dim = std::to_string(problem.headDim);
   std::string dimV = std::to_string(problem.headDimV);
+  std::string keyType(stringify(problem.kvDtype()));
   asked["--dtype"] = type;
+  if (keyType != type)
+    asked["--kv-dtype"] = keyType;
   asked["--head-dim"] = dim;
   if (dimV != dim)
     asked["--head-dim-v"] = dimV;
-  for (llvm::StringRef flag : {"--dtype", "--head-dim", "--head-dim-v"})
+  for (llvm::StringRef flag :
+       {"--dtype", "--kv-dtype", "--head-dim", "--head-dim-v"})
     if (auto found = made.find(flag); found != made.end())
       there[flag] = found->second;
   bool same =

@@ -43,6 +43,23 @@ static llvm::Error readList(const std::optional<std::string> &path,
   return llvm::Error::success();
 }
 
+/// Reads a scale, "X", "F.npy", or "" for random ones.
+static llvm::Error readScale(const std::optional<std::string> &text,
+                             llvm::StringRef flag,
+                             std::optional<std::vector<float>> &target) {
+  if (!text)
+    return llvm::Error::success();
+  double number = 0;
+  if (text->empty()) {
+    target.emplace();
+    return llvm::Error::success();
+  }
+  if (llvm::StringRef(*text).getAsDouble(number))
+    return readList(text, flag, NpyType::F32, target);
+  target = {float(number)};
+  return llvm::Error::success();
+}
+
 llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
   Lists lists;
   struct {
@@ -58,6 +75,12 @@ llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
       return std::move(error);
   if (llvm::Error error =
           readList(flags.sink, "sink", NpyType::F32, lists.sink))
+    return std::move(error);
+  if (llvm::Error error = readScale(flags.kScale, "k-scale", lists.kScale))
+    return std::move(error);
+  if (llvm::Error error = readScale(flags.vScale, "v-scale", lists.vScale))
+    return std::move(error);
+  if (llvm::Error error = readScale(flags.qScale, "q-scale", lists.qScale))
     return std::move(error);
   if (!flags.blockTables || flags.blockTables->empty())
     return lists;
@@ -109,7 +132,10 @@ llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem) {
       {"cu-seqlens-k", problem.cuSeqlensK, lists.cuSeqlensK.has_value()},
       {"sink", problem.sink, lists.sink.has_value()},
       {"source2-lens", problem.source2Lens, lists.source2Lens.has_value()},
-      {"block-tables", problem.blockTables, lists.blockTables.has_value()}};
+      {"block-tables", problem.blockTables, lists.blockTables.has_value()},
+      {"k-scale", problem.kScale, lists.kScale.has_value()},
+      {"v-scale", problem.vScale, lists.vScale.has_value()},
+      {"q-scale", problem.qScale, lists.qScale.has_value()}};
   for (auto [flag, wanted, given] : all)
     if (wanted && !given)
       return failure("expected --" + flag +

@@ -18,6 +18,8 @@ struct Lists {
   std::optional<std::vector<int32_t>> kvLens, cuSeqlensQ, cuSeqlensK,
       source2Lens;
   std::optional<std::vector<float>> sink;
+  /// Factors of numbers of 8 bits; empty if random ones are wanted.
+  std::optional<std::vector<float>> kScale, vScale, qScale;
   /// One row of `maxPages` entries per sequence.
   std::optional<std::vector<int32_t>> blockTables;
   int64_t maxPages = 0;
@@ -33,7 +35,8 @@ struct Lists {
 };
 
 /// Reads the files named by the flags: one-dimensional int32 arrays, a
-/// two-dimensional int32 array for block tables, and float32 for the sink.
+/// two-dimensional int32 array for block tables, and float32 for the sink and
+/// scales. A scale may be a number in place of a file.
 llvm::Expected<Lists> readLists(const ProblemFlags &flags);
 
 /// Fails if the op of an input file reads varlen metadata and no flag names it.

@@ -15,6 +15,7 @@
 #include "KernelText.h"
 #include "Progress.h"
 #include "Report.h"
+#include "Scales.h"
 #include "fmha/Runtime/Files.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -315,6 +316,8 @@ llvm::Error run(Session &session) {
     adoptSchedule(flags.problem, **replacement);
   adoptExtents(flags.problem, *files);
   adoptExtents(flags.problem, *tokens);
+  if (llvm::Error error = chooseGranularity(flags.problem, *files))
+    return error;
   auto source = resolveSource(flags.problem);
   if (!source)
     return source.takeError();

@@ -25,7 +25,8 @@ struct ProblemFlags {
   /// Path of an MLIR file, "-" for standard input, or empty.
   std::string input;
   std::string target = "sm_100a";
-  std::optional<schedule::DataType> dtype;
+  /// Types of q, of k and v, and of the output.
+  std::optional<schedule::DataType> dtype, kvDtype, outDtype;
   std::optional<schedule::Mask::Kind> mask;
   /// A negative value is no bound.
   std::optional<int64_t> windowLeft, windowRight;
@@ -42,8 +43,6 @@ struct ProblemFlags {
 #define FMHA_TABLE(member, ...) std::optional<std::string> member;
 #define FMHA_FLOAT_LIST(member, ...) std::optional<std::string> member;
 #include "fmha/Schedule/Model/Facts.def"
-  /// Whether the output is f32 instead of `dtype`.
-  std::optional<bool> outF32;
   /// The second KV segment, with files as above. A length also implies that
   /// there is one.
   std::optional<std::string> source2K, source2V;
@@ -69,6 +68,7 @@ struct ProblemFlags {
   void add(FlagTable &table);
 
 private:
+  void addTypes(FlagTable &table);
   void addFacts(FlagTable &table);
   void addPages(FlagTable &table);
   void addSource2(FlagTable &table);

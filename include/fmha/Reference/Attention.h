@@ -116,6 +116,9 @@ struct Problem {
     std::vector<int64_t> lengths;
   };
   std::optional<Second> second;
+  /// Factors of stored keys and values, [sequences, kvHeads, keys, 1] as the
+  /// maps of `score`; 1 without data.
+  Score::Map<float> keyScales, valueScales;
   /// The index of batch 0 in the maps of `score`.
   int64_t firstSequence = 0;
 

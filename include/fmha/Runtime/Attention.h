@@ -64,6 +64,11 @@ struct CaptureData {
 /// dim]. Each sequence has a row of `maxPages` entries: key j is row j mod
 /// page_size of the page that entry j / page_size names. kvLens is then
 /// required.
+///
+/// kScale, vScale and qScale are given if k and v, or q as well, are of e4m3:
+/// the values are those stored times these. qScale has one entry; kScale and
+/// vScale have one, or one per KV head or page of k, as the kernel was
+/// compiled.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;
@@ -77,6 +82,9 @@ struct AttentionTensors {
   std::optional<Tensor4> rowMax = std::nullopt, rowSum = std::nullopt;
   std::optional<std::vector<int32_t>> blockTables = std::nullopt;
   int64_t maxPages = 0;
+  std::optional<std::vector<float>> kScale = std::nullopt,
+                                    vScale = std::nullopt,
+                                    qScale = std::nullopt;
 
   /// Returns the maximum number of keys per sequence of k.
   int64_t maxKeys() const {

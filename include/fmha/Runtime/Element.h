@@ -27,7 +27,7 @@ namespace fmha::runtime {
 using launch::ElementType;
 using launch::sizeOf;
 
-/// Returns the name of `type`: "f16", "bf16" or "f32".
+/// Returns the name of `type`: "f16", "bf16", "f32" or "e4m3".
 std::string_view stringify(ElementType type);
 /// Returns the type with this name, if there is one.
 std::optional<ElementType> parseElementType(std::string_view name);
@@ -39,6 +39,11 @@ uint16_t toBFloat16(float value);
 /// Returns the value of these bits of a binary16 or bfloat16.
 float fromHalf(uint16_t bits);
 float fromBFloat16(uint16_t bits);
+/// Return the bits of `value` rounded to e4m3 (OCP FP8, which has no infinity),
+/// and the value of these bits. What is too large becomes 448, the largest
+/// number, and NaN 0x7f.
+uint8_t toE4M3(float value);
+float fromE4M3(uint8_t bits);
 
 /// Writes `value`, rounded to `type`, to the sizeOf(type) bytes at `to`.
 void storeElement(ElementType type, void *to, float value);

@@ -57,6 +57,8 @@ FmaBuilder::Ending FmaBuilder::endingOf(unsigned row, Value max, Value sum) {
     ending.factor = f32(1);
   else
     ending.factor = make<arith::DivFOp>(ending.factor, ending.total);
+  if (Value values = sharedScale("v_scale"))
+    ending.factor = make<arith::MulFOp>(ending.factor, values);
   // A row without keys has a sum of 0.
   ending.factor = select(isNone(ending.top), zero, ending.factor);
   return ending;
@@ -64,7 +66,7 @@ FmaBuilder::Ending FmaBuilder::endingOf(unsigned row, Value max, Value sum) {
 
 /// Stores the sums over threads of the columns of a row.
 void FmaBuilder::storeColumns(unsigned row, Value factor) {
-  Type type = problem.outF32 ? Type(b.getF32Type()) : element;
+  Type type = outElement;
   Value to = outputRow("o", row, type);
   loop(thread, i32(problem.headDimV), int32_t(all.threads), ValueRange(),
        [&](Value column, ValueRange) {

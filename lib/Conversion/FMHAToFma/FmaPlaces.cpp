@@ -28,14 +28,17 @@ static LLVM::GlobalOp sharedMemoryOf(gpu::GPUModuleOp module) {
 }
 
 FmaPlaces::FmaPlaces(LLVM::LLVMFuncOp func, AttentionOp op)
-    : RowCode(func, kernelParameters(
-                        schedule::kernelProblem(
-                            op.getProblem(), op.getScheduleAttr().getValue()),
-                        op.getScheduleAttr().getValue())),
+    : FmaVectors(func, kernelParameters(schedule::kernelProblem(
+                                            op.getProblem(),
+                                            op.getScheduleAttr().getValue()),
+                                        op.getScheduleAttr().getValue())),
       plan(op.getScheduleAttr().getValue()),
       problem(schedule::kernelProblem(op.getProblem(), plan)),
       all(problem, plan), map(schedule::layOut(problem, plan)),
-      scale(op.getScaleOrDefault()), element(op.getElementType()) {
+      scale(op.getScaleOrDefault()), element(op.getElementType()),
+      keyElement(op.getKey().getType().getElementType()),
+      outElement(problem.outF32 ? Type(b.getF32Type())
+                                : op.getOutput().getType().getElementType()) {
   auto global = sharedMemoryOf(func->getParentOfType<gpu::GPUModuleOp>());
   sharedBase = LLVM::AddressOfOp::create(b, global);
 }
@@ -118,7 +121,7 @@ Value FmaPlaces::isLive(unsigned row) {
 }
 
 Value FmaPlaces::queryRow(Value row) {
-  return rowAt("q", batch, query, headOf(row), element);
+  return rowAt("q", batch, query, headOf(row), storageOf(element));
 }
 
 Value FmaPlaces::outputRow(const std::string &tensor, unsigned row,
@@ -127,37 +130,36 @@ Value FmaPlaces::outputRow(const std::string &tensor, unsigned row,
 }
 
 /// A page is clamped to the cache, since tables may be invalid.
-Value FmaPlaces::keyRow(const std::string &tensor, Value key) {
+FmaPlaces::KeyPlace FmaPlaces::placeOf(Value key) {
   if (!problem.blockTables)
-    return rowAt(tensor, batch, key, kvHead, element);
+    return {batch, key};
   Value size = i32(problem.pageSize);
   Value entry = plus(times(batch, parameter("max_pages")),
                      make<arith::DivUIOp>(key, size));
   Value last = make<arith::SubIOp>(parameter("pages"), i32(1));
   Value page = make<arith::MinUIOp>(loadNumber("block_tables", entry), last);
-  return rowAt(tensor, page, make<arith::RemUIOp>(key, size), kvHead, element);
-}
-
-Value FmaPlaces::loadVector(Value row, Value vector) {
-  Value address =
-      elementAt(row, times(vector, i32(all.vectorElements)), element);
-  return LLVM::LoadOp::create(b, vectorOf(element), address,
-                              schedule::FmaThreads::vectorBytes);
+  return {page, make<arith::RemUIOp>(key, size)};
 }
 
 Value FmaPlaces::loadKeyVector(Value row, Value vector) {
   if (!problem.keyVectors)
-    return loadVector(row, vector);
-  Value offset = times(wide(vector), parameter("k_stride_vector"));
-  return LLVM::LoadOp::create(b, vectorOf(element),
-                              elementAt(row, offset, element),
-                              schedule::FmaThreads::vectorBytes);
+    return loadValueVector(row, vector);
+  return loadVector(row, times(wide(vector), parameter("k_stride_vector")),
+                    keyElement);
 }
 
-Value FmaPlaces::widen(Value vector) {
-  if (element.isF32())
-    return vector;
-  return arith::ExtFOp::create(b, vectorOf(b.getF32Type()), vector);
+Value FmaPlaces::loadScale(const std::string &scale, Value index) {
+  return load(elementAt(parameter(scale), wide(index), b.getF32Type()));
+}
+
+Value FmaPlaces::sharedScale(const std::string &scale) {
+  if (!problem.kvE4M3 || problem.scalePerPage)
+    return Value();
+  return loadScale(scale, problem.scalePerHead ? kvHead : i32(0));
+}
+
+Value FmaPlaces::pageScale(const std::string &scale, const KeyPlace &place) {
+  return problem.scalePerPage ? loadScale(scale, place.batch) : Value();
 }
 
 Value FmaPlaces::shared(const char *region, Value index, unsigned stage) {

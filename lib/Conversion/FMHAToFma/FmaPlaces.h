@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOFMA_FMAPLACES_H
 #define FMHA_LIB_CONVERSION_FMHATOFMA_FMAPLACES_H
 
-#include "Threads/RowCode.h"
+#include "FmaVectors.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Schedule/Model/FmaThreads.h"
 
@@ -17,7 +17,7 @@ namespace fmha {
 
 /// What a CTA computes, and the addresses of its operands and of its shared
 /// memory.
-class FmaPlaces : protected RowCode {
+class FmaPlaces : protected FmaVectors {
 protected:
   FmaPlaces(mlir::LLVM::LLVMFuncOp func, AttentionOp op);
 
@@ -29,35 +29,44 @@ protected:
   Value isLive(unsigned row);
   /// Returns the query of a row.
   Value queryRow(Value row);
-  /// Returns key or value `key` ("k" or "v").
-  Value keyRow(const std::string &tensor, Value key);
+  /// Where a key is in its tensor: its batch, or its page, and its row there.
+  struct KeyPlace {
+    Value batch, row;
+  };
+  KeyPlace placeOf(Value key);
+  /// Returns key or value `tensor` ("k" or "v") at a place.
+  Value keyRow(const std::string &tensor, const KeyPlace &place) {
+    return rowAt(tensor, place.batch, place.row, kvHead, storageOf(keyElement));
+  }
   /// Returns the element of `row` in an output, with strides in the order of
   /// batch, row and head.
   Value outputRow(const std::string &tensor, unsigned row, mlir::Type element);
-  /// Loads a vector of 16 bytes, of a key and of other rows.
+  /// Loads a vector of 16 bytes, of a query, of a value and of a key.
+  Value loadQueryVector(Value row, Value vector) {
+    return loadVector(row, times(vector, i32(all.queryElements)), element);
+  }
+  Value loadValueVector(Value row, Value vector) {
+    return loadVector(row, times(vector, i32(all.vectorElements)), keyElement);
+  }
   Value loadKeyVector(Value row, Value vector);
-  Value loadVector(Value row, Value vector);
-  /// Returns a vector in f32.
-  Value widen(Value vector);
+  /// Returns entry `index` of a vector of scales.
+  Value loadScale(const std::string &scale, Value index);
+  /// Returns the scale of keys or values ("k_scale" or "v_scale") that all of
+  /// the CTA share; null without one, or if pages have their own.
+  Value sharedScale(const std::string &scale);
+  /// Returns that of the page of a key; null if all pages share one.
+  Value pageScale(const std::string &scale, const KeyPlace &place);
   /// Returns element `index` of f32 of a region of shared memory, counted from
   /// stage `stage` on.
   Value shared(const char *region, Value index, unsigned stage = 0);
-  mlir::VectorType vectorOf(mlir::Type element) {
-    return mlir::VectorType::get({int64_t(all.vectorElements)}, element);
-  }
-  Value plus(Value lhs, Value rhs) {
-    return make<mlir::arith::AddIOp>(lhs, rhs);
-  }
-  Value times(Value lhs, Value rhs) {
-    return make<mlir::arith::MulIOp>(lhs, rhs);
-  }
 
   const schedule::Schedule &plan;
   schedule::Problem problem;
   schedule::FmaThreads all;
   schedule::MemoryMap map;
   double scale;
-  mlir::Type element;
+  /// The elements of queries, of keys and values, and of the output.
+  mlir::Type element, keyElement, outElement;
   Value thread, query, kvHead, batch;
   /// The batch in outputs, which includes the part.
   Value outputBatch;

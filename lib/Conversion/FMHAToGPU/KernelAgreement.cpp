@@ -30,7 +30,10 @@ NamedOperands fmha::operandsOf(AttentionOp op) {
           {TensorName::K2, op.getKey2()},
           {TensorName::V2, op.getValue2()},
           {TensorName::Source2Lens, op.getSource2Lens()},
-          {TensorName::BlockTables, op.getBlockTables()}};
+          {TensorName::BlockTables, op.getBlockTables()},
+          {TensorName::KScale, op.getKScale()},
+          {TensorName::VScale, op.getVScale()},
+          {TensorName::QScale, op.getQScale()}};
 }
 
 NamedOperands fmha::operandsOf(MergeOp op) {
@@ -124,8 +127,10 @@ LogicalResult fmha::checkAgreement(AttentionOp op,
     return failure();
   schedule::Problem problem = op.getProblem();
   SmallVector<Fact> facts = {
-      {"dtype", text(op.getElementType()),
+      {"dtype", text(stringify(problem.dtype)),
        text(launch::nameOf(manifest.dtype))},
+      {"kv_dtype", text(stringify(problem.kvDtype())),
+       text(launch::nameOf(manifest.kvDtype))},
       {"out_dtype", text(op.getOutput().getType().getElementType()),
        text(launch::nameOf(manifest.outDtype))},
       {"head_dim", text(uint64_t(problem.headDim)),

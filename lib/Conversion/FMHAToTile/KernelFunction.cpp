@@ -66,7 +66,7 @@ static FunctionType kernelType(AttentionOp op) {
                      [&](const auto &row) { return operand.name == row.name; }))
       return dynamicMemref(ctx, {dyn, dyn, dyn}, Float32Type::get(ctx),
                            /*contiguous=*/false);
-    if (operand.name == "sink")
+    if (schedule::isFloatList(operand.name))
       return MemRefType::get({dyn}, Float32Type::get(ctx));
     if (operand.kind == KernelParameter::Kind::Pointer && operand.name != "o")
       return MemRefType::get({dyn}, IntegerType::get(ctx, 32));

@@ -107,6 +107,15 @@ static RowTexts rowTexts(const schedule::Problem &problem) {
   return texts;
 }
 
+/// Returns the type of keys in vectors of 16 bytes.
+static std::string vectorsText(const schedule::Problem &problem) {
+  unsigned vector = 16 / schedule::bytesOf(problem.kvDtype());
+  return llvm::formatv("memref<?x?x?x{0}x{1}x{2}, strided<[?, ?, ?, ?, 1]>>",
+                       problem.headDim / vector, vector,
+                       schedule::elementName(problem.kvDtype()).data())
+      .str();
+}
+
 std::string fmha::buildModule(const KernelSpec &spec) {
   const schedule::Problem &problem = spec.problem;
   auto tensor = [&](unsigned headDim, const char *element,
@@ -116,16 +125,15 @@ std::string fmha::buildModule(const KernelSpec &spec) {
                          length ? std::to_string(length) : "?")
         .str();
   };
-  const char *element = schedule::stringify(problem.dtype).data();
+  const char *element = schedule::elementName(problem.dtype).data();
+  const char *cached = schedule::elementName(problem.kvDtype()).data();
   std::string q = tensor(problem.headDim, element);
-  std::string k = tensor(problem.headDim, element, problem.pageSize);
-  if (problem.keyVectors) {
-    unsigned vector = 16 / schedule::bytesOf(problem.dtype);
-    k = llvm::formatv("memref<?x?x?x{0}x{1}x{2}, strided<[?, ?, ?, ?, 1]>>",
-                      problem.headDim / vector, vector, element);
-  }
-  std::string v = tensor(problem.headDimV, element, problem.pageSize);
-  std::string o = tensor(problem.headDimV, problem.outF32 ? "f32" : element);
+  std::string k = problem.keyVectors
+                      ? vectorsText(problem)
+                      : tensor(problem.headDim, cached, problem.pageSize);
+  std::string v = tensor(problem.headDimV, cached, problem.pageSize);
+  std::string o = tensor(problem.headDimV,
+                         schedule::elementName(problem.outDtype()).data());
   RowTexts rows = rowTexts(problem);
   std::string attributes;
   auto add = [&](const std::string &text) {

@@ -89,6 +89,23 @@ FmhaStatus checkLists(const Shapes &shapes, const Extents &all) {
   return FMHA_SUCCESS;
 }
 
+FmhaStatus checkScales(const launch::Manifest &manifest, const Shapes &shapes,
+                       const Extents &all) {
+  int64_t count = 1;
+  const char *why = "the kernel reads one for the whole tensor";
+  if (manifest.scalePerHead) {
+    count = all.kvHeads;
+    why = "one per KV head";
+  } else if (manifest.scalePerPage) {
+    count = all.kBatch;
+    why = "one per page of k";
+  }
+  for (TensorName name : {TensorName::KScale, TensorName::VScale})
+    if (FmhaStatus status = shapes.expect(name, {count}, why))
+      return status;
+  return shapes.expect(TensorName::QScale, {1}, "that of all queries");
+}
+
 FmhaStatus checkHeads(const Extents &all) {
   bool fits = all.kvHeads > 0 ? all.qHeads % all.kvHeads == 0 : !all.qHeads;
   if (fits)
@@ -234,6 +251,8 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
   if (FmhaStatus status = checkNumbers(shapes, all))
     return status;
   if (FmhaStatus status = checkLists(shapes, all))
+    return status;
+  if (FmhaStatus status = checkScales(manifest, shapes, all))
     return status;
   if (FmhaStatus status = checkCaptures(module, bound.tensors, all))
     return status;

@@ -8,6 +8,8 @@
 
 #include "TensorRole.h"
 
+#include "fmha/Schedule/Model/Lists.h"
+
 #include <algorithm>
 
 namespace fmha::capi {
@@ -29,6 +31,8 @@ DLDataType typeOf(launch::CaptureElement element) {
 }
 
 DLDataType typeOf(ElementType element) {
+  if (element == ElementType::E4M3)
+    return {kDLFloat8_e4m3fn, 8, 1};
   return typeOf(*launch::parseName<launch::CaptureElement>(nameOf(element)));
 }
 
@@ -36,6 +40,8 @@ DLDataType typeOf(ElementType element) {
 std::string typeText(DLDataType type) {
   constexpr const char *names[] = {"int",    "uint",    "float", "opaque",
                                    "bfloat", "complex", "bool"};
+  if (type.code == kDLFloat8_e4m3fn && type.bits == 8 && type.lanes == 1)
+    return "float8_e4m3fn";
   std::string text =
       type.code < std::size(names) ? names[type.code] : "type code ";
   if (type.code >= std::size(names))
@@ -48,6 +54,9 @@ bool matches(DLDataType wanted, DLDataType got) {
   // Kernels read masks as bytes that are 0 or 1.
   bool isByte = wanted.code == kDLInt && wanted.bits == 8;
   bool sameCode = wanted.code == got.code || (isByte && got.code == kDLBool);
+  // Older versions of DLPack have no code for e4m3, whose bytes do as well.
+  if (wanted.code == kDLFloat8_e4m3fn)
+    sameCode |= got.code == kDLUInt;
   return sameCode && wanted.bits == got.bits && wanted.lanes == got.lanes;
 }
 
@@ -111,7 +120,7 @@ TensorRole numbersOf(TensorName name, int32_t rank) {
 TensorRole listOf(TensorName name) {
   TensorRole role = numbersOf(name, 1);
   role.form = Form::List;
-  if (name != TensorName::Sink)
+  if (!schedule::isFloatList(nameOf(name)))
     role.dtype = {kDLInt, 32, 1};
   return role;
 }
@@ -142,12 +151,13 @@ TensorRole roleOf(TensorName name, const launch::Manifest &manifest) {
   bool packed = ofKeys ? manifest.cuSeqlensK : manifest.cuSeqlensQ;
   switch (name) {
   case TensorName::Q:
+    return rowsOf(name, manifest.dtype, packed ? 3 : 4);
   case TensorName::K:
   case TensorName::V:
-    return rowsOf(name, manifest.dtype, packed ? 3 : 4);
+    return rowsOf(name, manifest.kvDtype, packed ? 3 : 4);
   case TensorName::K2:
   case TensorName::V2:
-    return rowsOf(name, manifest.dtype, 4);
+    return rowsOf(name, manifest.kvDtype, 4);
   case TensorName::O:
     return outputOf(rowsOf(name, manifest.outDtype, packed ? 3 : 4));
   case TensorName::Lse:

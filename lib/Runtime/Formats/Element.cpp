@@ -63,7 +63,37 @@ float fromHalf(uint16_t bits) {
   return sign * std::ldexp(float(mantissa | 0x400), exponent - 25);
 }
 
+uint8_t toE4M3(float value) {
+  constexpr uint8_t nan = 0x7f, largest = 0x7e;
+  uint8_t sign = std::signbit(value) ? 0x80 : 0;
+  if (std::isnan(value))
+    return nan;
+  float magnitude = std::fabs(value);
+  if (magnitude >= 448)
+    return sign | largest;
+  // Subnormals are multiples of 2^-9; nearbyint rounds ties to even.
+  if (magnitude < 0x1p-6f)
+    return sign | uint8_t(std::nearbyint(magnitude * 0x1p9f));
+  uint32_t bits = std::bit_cast<uint32_t>(magnitude);
+  uint32_t rounded = bits + 0x7ffff + ((bits >> 20) & 1);
+  return sign | uint8_t((rounded >> 20) - ((127 - 7) << 3));
+}
+
+float fromE4M3(uint8_t bits) {
+  float sign = bits & 0x80 ? -1.0f : 1.0f;
+  int exponent = bits >> 3 & 0xf, mantissa = bits & 7;
+  if (exponent == 0xf && mantissa == 7)
+    return std::numeric_limits<float>::quiet_NaN();
+  if (exponent == 0)
+    return sign * std::ldexp(float(mantissa), -9);
+  return sign * std::ldexp(float(mantissa | 8), exponent - 10);
+}
+
 void storeElement(ElementType type, void *to, float value) {
+  if (type == ElementType::E4M3) {
+    *static_cast<uint8_t *>(to) = toE4M3(value);
+    return;
+  }
   if (type == ElementType::F32) {
     std::memcpy(to, &value, sizeof(value));
     return;
@@ -73,6 +103,8 @@ void storeElement(ElementType type, void *to, float value) {
 }
 
 float loadElement(ElementType type, const void *from) {
+  if (type == ElementType::E4M3)
+    return fromE4M3(*static_cast<const uint8_t *>(from));
   if (type == ElementType::F32) {
     float value;
     std::memcpy(&value, from, sizeof(value));

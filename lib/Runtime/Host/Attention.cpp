@@ -12,6 +12,7 @@
 #include "LaunchOutcome.h"
 #include "Overlap.h"
 #include "RowOutputs.h"
+#include "Scales.h"
 #include "Sequences.h"
 #include "Workspace.h"
 #include "fmha/Runtime/Files.h"
@@ -75,9 +76,10 @@ llvm::Error checkTensors(const Manifest &manifest,
   for (const auto &[name, tensor, dims] : expectations) {
     if (llvm::Error error = expectShape(tensor, name, dims))
       return error;
-    bool isOutput = name == "o";
-    if (llvm::Error error = expectType(
-            tensor, name, isOutput ? manifest.outDtype : manifest.dtype))
+    ElementType type = name == "o"   ? manifest.outDtype
+                       : name == "q" ? manifest.dtype
+                                     : manifest.kvDtype;
+    if (llvm::Error error = expectType(tensor, name, type))
       return error;
     if (llvm::Error error = checkAlignment(tensor, name))
       return error;
@@ -235,6 +237,7 @@ struct DeviceTensors {
   std::array<std::optional<DeviceTensor>, std::size(rowOutputs)> rows;
   /// Set only for tensors that are given.
   DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink, blockTables;
+  DeviceTensor kScale, vScale, qScale;
   /// For a second KV segment.
   DeviceTensor k2, v2, source2Lens;
 
@@ -265,6 +268,12 @@ struct DeviceTensors {
       return source2Lens;
     case TensorName::BlockTables:
       return blockTables;
+    case TensorName::KScale:
+      return kScale;
+    case TensorName::VScale:
+      return vScale;
+    case TensorName::QScale:
+      return qScale;
     default:
       return o;
     }
@@ -366,10 +375,16 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
       if (llvm::Error error =
               create(copy, listShape(*list), Fill::Contents, padding))
         return std::move(error);
-  if (tensors.sink)
-    if (llvm::Error error = create(copies.sink, listShape(*tensors.sink),
-                                   Fill::Contents, padding))
-      return std::move(error);
+  const std::pair<DeviceTensor &, const std::optional<std::vector<float>> &>
+      factors[] = {{copies.sink, tensors.sink},
+                   {copies.kScale, tensors.kScale},
+                   {copies.vScale, tensors.vScale},
+                   {copies.qScale, tensors.qScale}};
+  for (const auto &[copy, list] : factors)
+    if (list)
+      if (llvm::Error error =
+              create(copy, listShape(*list), Fill::Contents, padding))
+        return std::move(error);
   if (llvm::Error error = copyRows(manifest, device, tensors, padding, copies))
     return std::move(error);
   return std::move(copies);
@@ -444,6 +459,8 @@ llvm::Error checkProblem(const Manifest &manifest,
   if (llvm::Error error = checkSequences(tensors))
     return error;
   if (llvm::Error error = checkSink(tensors.sink, tensors.q.dims[2]))
+    return error;
+  if (llvm::Error error = checkScales(manifest, tensors))
     return error;
   if (llvm::Error error = checkCaptures(manifest, tensors))
     return error;

@@ -148,7 +148,10 @@ llvm::Error checkLists(const Manifest &manifest,
           {"source2_lens", "source2-lens", manifest.source2Lens,
            tensors.source2Lens.has_value()},
           {"block_tables", "block-tables", manifest.blockTables,
-           tensors.blockTables.has_value()}};
+           tensors.blockTables.has_value()},
+          {"k_scale", "k-scale", manifest.kScale, tensors.kScale.has_value()},
+          {"v_scale", "v-scale", manifest.vScale, tensors.vScale.has_value()},
+          {"q_scale", "q-scale", manifest.qScale, tensors.qScale.has_value()}};
   for (auto [name, flag, wanted, given] : lists) {
     if (wanted && !given)
       return failure("expected " + name +

@@ -34,11 +34,17 @@ GridFactor readFactor(JsonNode node) {
   return {parts[0].choice<RunValue>(), parts[1].unsignedInteger(1)};
 }
 
+/// Reads a type of 16 or 32 bits.
+ElementType readWide(JsonNode node) {
+  constexpr size_t wideTypes = size_t(ElementType::F32) + 1;
+  return ElementType(node.choose(namesOf<ElementType>().first(wideTypes)));
+}
+
 void readTensorMap(JsonNode node, Parameter &parameter) {
   node.fields({"name", "kind", "tensor", "dtype", "dims", "box", "swizzle",
                "sequences"});
   parameter.tensor = node.field("tensor").choice<TensorName>();
-  parameter.dtype = node.field("dtype").choice<ElementType>();
+  parameter.dtype = readWide(node.field("dtype"));
   for (const JsonNode &dim : node.field("dims").elements())
     parameter.dims.push_back(dim.choice<MapDim>());
   if (parameter.dims.empty() || parameter.dims.size() > 5)
@@ -231,9 +237,8 @@ template <typename M> Fields<M> sharedFields(bool hasAll) {
            [](JsonNode node, M &) { node.unsignedInteger(1, 1); }},
           {"target", true, readText<M, &M::target>},
           {"id", false, readText<M, &M::id>},
-          {"out_dtype", hasAll, [](JsonNode node, M &m) {
-             m.outDtype = node.choice<ElementType>();
-           }}};
+          {"out_dtype", hasAll,
+           [](JsonNode node, M &m) { m.outDtype = readWide(node); }}};
 }
 
 /// The facts that both ops may have, or those that only attention has.
@@ -254,7 +259,7 @@ void readCaptures(JsonNode node, Manifest &manifest) {
 
 void readDtype(JsonNode node, Manifest &manifest) {
   manifest.dtype = node.choice<ElementType>();
-  manifest.outDtype = manifest.dtype;
+  manifest.outDtype = manifest.kvDtype = manifest.dtype;
 }
 
 /// Returns the members that describe the problem of attention.
@@ -262,6 +267,8 @@ Fields<Manifest> problemFields() {
   using M = Manifest;
   return {
       {"dtype", true, readDtype},
+      {"kv_dtype", false,
+       [](JsonNode node, M &m) { m.kvDtype = node.choice<ElementType>(); }},
       {"head_dim", true, readNumber<M, &M::headDim, 1, 1 << 16>},
       {"head_dim_v", true, readNumber<M, &M::headDimV, 1, 1 << 16>},
       {"page_size", false, readNumber<M, &M::pageSize, 1, 256>},
@@ -388,6 +395,31 @@ void checkPages(JsonNode root, const Manifest &manifest) {
             isPower ? "one of them" : std::to_string(manifest.pageSize));
 }
 void checkPages(JsonNode, const MergeManifest &) {}
+
+/// Checks that there are scales for tensors of e4m3 and for no others, and that
+/// k and v have the type of q or e4m3.
+void checkScales(JsonNode root, const Manifest &manifest) {
+  auto is8 = [](ElementType type) { return type == ElementType::E4M3; };
+  bool ofKeys = is8(manifest.kvDtype), ofQueries = is8(manifest.dtype);
+  if (!ofKeys && manifest.kvDtype != manifest.dtype)
+    root.fail("kv_dtype to be dtype or e4m3",
+              std::string(nameOf(manifest.kvDtype)));
+  if (is8(manifest.outDtype))
+    root.fail("out_dtype with a dtype of e4m3: f32, f16 or bf16", "none");
+  if (manifest.kScale != ofKeys || manifest.vScale != ofKeys ||
+      manifest.qScale != ofQueries)
+    root.fail("k_scale and v_scale with k and v of e4m3, q_scale with q of "
+              "e4m3, and none else",
+              "others");
+  if ((manifest.scalePerHead || manifest.scalePerPage) && !ofKeys)
+    root.fail("scale_per_head and scale_per_page with k and v of e4m3 only",
+              "one without");
+  if (manifest.scalePerPage && !manifest.blockTables)
+    root.fail("scale_per_page with block_tables", "it without");
+}
+void checkScales(JsonNode, const MergeManifest &) {}
+void checkScales(JsonNode, const AppendManifest &) {}
+
 void checkPages(JsonNode root, const AppendManifest &manifest) {
   if (manifest.pageSize & (manifest.pageSize - 1))
     root.fail("page_size to be a power of two",
@@ -413,6 +445,7 @@ std::optional<M> parse(std::string_view text, std::string &problem) {
   readFields(root, fieldsOf<M>(), manifest);
   readSplit(root, manifest);
   checkPages(root, manifest);
+  checkScales(root, manifest);
   if (!problem.empty())
     return std::nullopt;
   return manifest;

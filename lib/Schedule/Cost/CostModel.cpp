@@ -208,7 +208,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   KernelModel kernel;
   kernel.target = schedule.target;
   kernel.family = schedule.family;
-  kernel.elementBytes = bytesOf(problem.dtype);
+  kernel.elementBytes = bytesOf(problem.kvDtype());
   kernel.tiles = schedule.qTiles;
   kernel.tileRows = schedule.qTileRows;
   kernel.packHeads = schedule.packHeads;

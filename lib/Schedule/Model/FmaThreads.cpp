@@ -21,7 +21,9 @@ FmaThreads::FmaThreads(const Problem &problem, const Schedule &schedule) {
   warps = compute ? compute->warps : 1;
   threads = warps * target::warpThreads;
   rows = std::max(schedule.packHeads, 1u);
-  vectorElements = vectorBytes / bytesOf(problem.dtype);
+  vectorElements = vectorBytes / bytesOf(problem.kvDtype());
+  queryElements = vectorBytes / bytesOf(problem.dtype);
+  queryVectors = std::max(problem.headDim / queryElements, 1u);
   keyVectors = std::max(problem.headDim / vectorElements, 1u);
   threadsPerKey = std::gcd(keyVectors, mostPerKey);
   vectorsPerThread = keyVectors / threadsPerKey;

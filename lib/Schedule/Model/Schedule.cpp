@@ -49,7 +49,8 @@ Problem fmha::schedule::withHints(Problem problem, const Hints &hints) {
 Problem fmha::schedule::partOf(Problem problem) {
   problem.lse = problem.sink = false;
   problem.rowMax = problem.rowSum = true;
-  problem.unnormalised = problem.outF32 = problem.isPart = true;
+  problem.unnormalised = problem.isPart = true;
+  problem.setOutDtype(DataType::F32);
   return problem;
 }
 
@@ -162,8 +163,12 @@ unsigned fmha::schedule::queriesOfTile(const Schedule &schedule) {
 std::string_view fmha::schedule::stringify(DataType type) {
   return dataTypeNames[unsigned(type)];
 }
+std::string_view fmha::schedule::elementName(DataType type) {
+  return type == DataType::E4M3 ? "f8E4M3FN" : stringify(type);
+}
 unsigned fmha::schedule::bytesOf(DataType type) {
-  return type == DataType::F32 ? 4 : 2;
+  constexpr unsigned bytes[] = {2, 2, 4, 1};
+  return bytes[unsigned(type)];
 }
 std::string_view fmha::schedule::stringify(FamilyKind kind) {
   return familyKindNames[unsigned(kind)];

@@ -156,7 +156,9 @@ static std::string outputsOf(const Problem &problem) {
     text += ", with row sums";
   if (problem.unnormalised)
     text += ", unnormalised";
-  return text + (problem.outF32 ? ", output in f32" : "");
+  if (problem.outDtype() != problem.dtype || problem.outF32)
+    text += ", output in " + std::string(stringify(problem.outDtype()));
+  return text;
 }
 
 /// Returns how many queries of a tile exist, if known to be fewer.
@@ -176,13 +178,20 @@ std::string_view fmha::schedule::familyName(const Schedule &schedule) {
   return familyOf(schedule).name;
 }
 
+/// Returns the type of Q, and that of K and V if it is another one.
+static std::string typesOf(const Problem &problem) {
+  std::string text(stringify(problem.dtype));
+  if (problem.kvDtype() != problem.dtype)
+    text += ", k and v of " + std::string(stringify(problem.kvDtype()));
+  return text;
+}
+
 static std::string summarize(const Problem &problem, const Schedule &s) {
   auto line = [](const std::string &what, const std::string &value) {
     return "  " + padRight(what, 19) + value + '\n';
   };
-  std::string text = "schedule for " + s.target + ": " +
-                     std::string(stringify(problem.dtype)) + ", head_dim " +
-                     str(problem.headDim);
+  std::string text = "schedule for " + s.target + ": " + typesOf(problem) +
+                     ", head_dim " + str(problem.headDim);
   if (problem.headDimV != problem.headDim)
     text += ", head_dim_v " + str(problem.headDimV);
   text += std::string(problem.vInK ? ", V in K" : "") + ", mask " +

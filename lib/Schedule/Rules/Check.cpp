@@ -36,6 +36,7 @@ static std::string typesOf(const Family &family) {
   Problem problem;
   for (size_t n = 0; n < std::size(dataTypeNames); ++n) {
     problem.dtype = DataType(n);
+    problem.kvE4M3 = problem.dtype == DataType::E4M3;
     if (family.takes(problem))
       names.push_back(std::string(dataTypeNames[n]));
   }
@@ -51,6 +52,14 @@ Violation fmha::schedule::checkDtype(const Case &c) {
       return "expected keys with a whole head dim with family = " +
              std::string(stringify(c.schedule.family)) +
              ", got keys in vectors of 16 bytes; take family = fma";
+  }
+  if (Problem wider = c.problem; wider.kvE4M3) {
+    wider.kvE4M3 = false;
+    if (c.family.takes(wider))
+      return "expected k and v of the type of q, " +
+             std::string(stringify(wider.dtype)) +
+             ", with family = " + std::string(stringify(c.schedule.family)) +
+             ", got e4m3; take family = fma";
   }
   return "expected q, k and v of " + typesOf(c.family) +
          " with family = " + std::string(stringify(c.schedule.family)) +

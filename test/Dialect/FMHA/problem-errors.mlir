@@ -42,7 +42,7 @@
 
 // -----
 
-// expected-error@+1 {{expected one of f16, bf16, f32, got "f64"}}
+// expected-error@+1 {{expected one of f16, bf16, f32, e4m3, got "f64"}}
 #p = #fmha.problem<dtype = f64>
 
 // -----

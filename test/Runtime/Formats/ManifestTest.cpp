@@ -81,7 +81,7 @@ TEST(Manifest, NamesThePathOfWhatIsWrong) {
       {[](auto &r) { r["lse"] = "yes"; },
        "manifest.lse: expected true or false, got \"yes\""},
       {[](auto &r) { r["dtype"] = "f64"; },
-       "manifest.dtype: expected one of f16, bf16, f32, got \"f64\""},
+       "manifest.dtype: expected one of f16, bf16, f32, e4m3, got \"f64\""},
       {[](auto &r) { r["smem_bytes"] = -1; },
        "manifest.smem_bytes: expected an"},
       {[](auto &r) { r["smem_bytes"] = 1.5; }, "manifest.smem_bytes: expected"},

@@ -46,5 +46,8 @@ TEST(Family, UsuallyHasTensorCoresForTypesOf16Bits) {
     EXPECT_EQ(usual(DataType::BF16, false), FamilyKind::Mma) << name;
     EXPECT_EQ(usual(DataType::F32, false), FamilyKind::Fma) << name;
     EXPECT_EQ(usual(DataType::BF16, true), FamilyKind::Fma) << name;
+    Problem cached;
+    cached.kvE4M3 = true;
+    EXPECT_EQ(usualFamily(gpu, cached), FamilyKind::Fma) << name;
   }
 }

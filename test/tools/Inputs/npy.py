@@ -7,7 +7,7 @@ import ast
 import struct
 import sys
 
-CODES = {"<f4": "f", "<f2": "e", "<f8": "d", "<i4": "i", "|b1": "?", ">f4": ">f"}
+CODES = {"|u1": "B", "<f4": "f", "<f2": "e", "<f8": "d", "<i4": "i", "|b1": "?", ">f4": ">f"}
 
 
 def encode(shape, values, descr="<f4", fortran=False):

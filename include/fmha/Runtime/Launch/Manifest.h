@@ -94,8 +94,9 @@ struct KernelManifest : KernelLaunch, schedule::Facts {
 };
 
 struct Manifest : KernelManifest {
-  /// Type of the inputs.
+  /// Types of q, and of k and v.
   ElementType dtype = ElementType::BF16;
+  ElementType kvDtype = ElementType::BF16;
   uint32_t headDim = 0, headDimV = 0;
   /// Number of keys per page if k and v are paged caches, otherwise 0.
   uint32_t pageSize = 0;

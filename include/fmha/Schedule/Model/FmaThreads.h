@@ -32,14 +32,24 @@ struct FmaThreads {
   /// The most threads that share a key.
   static constexpr unsigned mostPerKey = 8;
 
+  /// Returns the most rows of a CTA, of which each thread has a vector of the
+  /// output in registers: of 16 elements with keys of 8 bits, with which ptxas
+  /// 13.0 spills up to 72 bytes for four rows.
+  static unsigned mostRows(const Problem &problem) {
+    return problem.kvE4M3 ? 2 : 4;
+  }
+
   FmaThreads(const Problem &problem, const Schedule &schedule);
 
   /// Threads and warps of the CTA.
   unsigned threads, warps;
   /// Query heads of one query, the rows of the CTA.
   unsigned rows;
-  /// Elements of a vector.
-  unsigned vectorElements;
+  /// Elements of a vector of keys or values, which queries are multiplied in,
+  /// and of one of queries in device memory, whose type may be wider.
+  unsigned vectorElements, queryElements;
+  /// Vectors of a query in device memory.
+  unsigned queryVectors;
   /// Vectors of a key, the threads that share it, and the vectors of each.
   unsigned keyVectors, threadsPerKey, vectorsPerThread;
   unsigned keysAtOnce;

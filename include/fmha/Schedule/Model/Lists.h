@@ -32,6 +32,14 @@ inline constexpr ListField listFields[] = {
 #include "fmha/Schedule/Model/Facts.def"
 };
 
+/// Returns whether the elements of that list are f32; false for other names.
+constexpr bool isFloatList(std::string_view name) {
+  for (const ListField &list : listFields)
+    if (name == list.name)
+      return list.isFloat;
+  return false;
+}
+
 /// A tensor of one f32 per row that a kernel writes, [batch, q_heads, q_len].
 /// Its name is that of the op's operand, of the kernel's parameter, and, with
 /// `_stride_batch`, `_stride_head` and `_stride_row`, of the strides.

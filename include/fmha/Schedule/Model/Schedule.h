@@ -28,7 +28,7 @@
 
 namespace fmha::schedule {
 
-enum class DataType { F16, BF16, F32 };
+enum class DataType { F16, BF16, F32, E4M3 };
 /// Which units of the target multiply, and so which family the kernel is of.
 /// Mma: its tensor cores (tcgen05 or wgmma). Fma: plain threads, on any target.
 enum class FamilyKind { Mma, Fma };
@@ -41,7 +41,8 @@ enum class PPlacement { Auto, Tmem, Smem, Registers };
 enum class Scheduler { Single, Static, Dynamic };
 
 /// The names of the values of each of these enumerations, in order.
-inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16", "f32"};
+inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16", "f32",
+                                                     "e4m3"};
 inline constexpr std::string_view familyKindNames[] = {"mma", "fma"};
 inline constexpr std::string_view placementNames[] = {"auto", "tmem", "smem",
                                                       "registers"};
@@ -52,6 +53,7 @@ inline constexpr std::string_view switchNames[] = {"false", "true"};
 /// The compile-time properties of a kernel: lengths, batch and head counts are
 /// run-time values and appear only as hints (0 = unknown).
 struct Problem : Facts {
+  /// Of Q. Others have it too, unless a fact says otherwise.
   DataType dtype = DataType::BF16;
   unsigned headDim = 128;
   unsigned headDimV = 128;
@@ -72,6 +74,20 @@ struct Problem : Facts {
   /// does: for both segments or none, since one message serves either.
   bool kvEndsPerSequence() const {
     return cuSeqlensK || kvLens || source2Lens || blockTables;
+  }
+  /// Return the types of K and V, and of the output.
+  DataType kvDtype() const { return kvE4M3 ? DataType::E4M3 : dtype; }
+  DataType outDtype() const {
+    return outF32    ? DataType::F32
+           : outF16  ? DataType::F16
+           : outBF16 ? DataType::BF16
+                     : dtype;
+  }
+  /// Makes `type` the type of the output.
+  void setOutDtype(DataType type) {
+    outF32 = type == DataType::F32;
+    outF16 = type == DataType::F16 && dtype != type;
+    outBF16 = type == DataType::BF16 && dtype != type;
   }
   /// Returns whether an output depends on which maximum was subtracted.
   bool needsTrueMax() const { return rowMax || rowSum || unnormalised; }
@@ -315,7 +331,8 @@ constexpr unsigned mostPOffset = 96;
 ///   plan.C11  the roles of a warpgroup share a count that setmaxnreg can set,
 ///             no lower than the planner's, and the register file holds all
 ///
-/// Plain threads (family = fma) have rules of the same numbers: any type (C1);
+/// Plain threads (family = fma) have rules of the same numbers: any type, also
+/// e4m3 (C1);
 /// head dims of whole vectors of 16 bytes (C2); one query of 1, 2 or 4 heads
 /// and blocks of up to 1024 keys (C3); P in shared memory (C5), which holds all
 /// regions (C6); the true maximum (C7); no field of tiles, no score region, no
@@ -363,6 +380,8 @@ std::optional<Plan> plan(const Problem &problem, std::string_view target,
 std::string whyRejected(const Problem &problem, const Schedule &other);
 
 std::string_view stringify(DataType type);
+/// Returns the name in MLIR: "f8E4M3FN" of e4m3.
+std::string_view elementName(DataType type);
 /// Returns the bytes of an element.
 unsigned bytesOf(DataType type);
 std::string_view stringify(FamilyKind kind);

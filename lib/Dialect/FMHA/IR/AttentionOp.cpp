@@ -94,9 +94,10 @@ int64_t AttentionOp::getMaxKeys() {
 }
 
 static schedule::DataType dataTypeOf(Type element) {
-  return element.isF32()   ? schedule::DataType::F32
-         : element.isF16() ? schedule::DataType::F16
-                           : schedule::DataType::BF16;
+  return element.isF32()                  ? schedule::DataType::F32
+         : element.isF16()                ? schedule::DataType::F16
+         : isa<Float8E4M3FNType>(element) ? schedule::DataType::E4M3
+                                          : schedule::DataType::BF16;
 }
 
 schedule::Problem AttentionOp::getProblem() {

@@ -13,6 +13,7 @@
 
 #include "AttentionPages.h"
 #include "AttentionScore.h"
+#include "AttentionTypes.h"
 #include "OperandRules.h"
 #include "fmha/Schedule/Model/Overrides.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -104,6 +105,7 @@ private:
   LogicalResult sequences();
   LogicalResult sinkShape();
   LogicalResult pages() { return verifyPages(op); }
+  LogicalResult scales() { return verifyScales(op); }
   LogicalResult secondSource();
   LogicalResult secondExtents();
   LogicalResult score() { return verifyScore(op); }
@@ -136,8 +138,11 @@ AttentionOperands::AttentionOperands(AttentionOp op)
   llvm::append_range(all, lists);
   if (op.getBlockTables())
     all.push_back(Operand("block_tables", op.getBlockTables()));
-  if (op.getSink())
-    all.push_back(Operand("sink", op.getSink()));
+  for (const Operand &factor :
+       {Operand("sink", op.getSink()), Operand("k_scale", op.getKScale()),
+        Operand("v_scale", op.getVScale()), Operand("q_scale", op.getQScale())})
+    if (factor.value)
+      all.push_back(factor);
   for (Value source : op.getCaptures())
     all.push_back(Operand("a tensor that the region `score` reads", source));
 }
@@ -152,11 +157,11 @@ LogicalResult Verifier::run() {
       &Verifier::elementTypes,  &Verifier::headDims,
       &Verifier::extents,       &Verifier::headGroups,
       &Verifier::secondExtents, &Verifier::rowShapes,
-      &Verifier::scale,         &Verifier::layouts,
-      &Verifier::memorySpaces,  &Verifier::score,
-      &Verifier::schedule,      &Verifier::aliases,
-      &Verifier::lengths,       &Verifier::sequences,
-      &Verifier::sinkShape};
+      &Verifier::scale,         &Verifier::scales,
+      &Verifier::layouts,       &Verifier::memorySpaces,
+      &Verifier::score,         &Verifier::schedule,
+      &Verifier::aliases,       &Verifier::lengths,
+      &Verifier::sequences,     &Verifier::sinkShape};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();
@@ -193,21 +198,8 @@ LogicalResult Verifier::ranks() {
 }
 
 LogicalResult Verifier::elementTypes() {
-  Type type = query.type.getElementType();
-  if (!type.isF16() && !type.isBF16() && !type.isF32())
-    return error(3) << "expected the element type of query to be f16, bf16 or "
-                       "f32, got "
-                    << type << "; convert query, key and value first";
-  for (const Operand &operand : copied) {
-    bool isOutput = operand.name == output.name;
-    if (operand.type.getElementType() != type &&
-        !(isOutput && operand.type.getElementType().isF32()))
-      return error(3) << "expected the element type of " << operand.name
-                      << " to be that of query, " << type
-                      << (isOutput ? ", or f32" : "") << ", got "
-                      << operand.type.getElementType() << "; convert "
-                      << (isOutput ? "the result instead" : operand.name);
-  }
+  if (failed(verifyTypes(op)))
+    return failure();
   for (const Operand &row : rows)
     if (!row.type.getElementType().isF32())
       return error(4) << "expected the element type of " << row.name

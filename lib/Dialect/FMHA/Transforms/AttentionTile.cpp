@@ -149,6 +149,12 @@ LogicalResult AttentionTile::check(bool isPart) {
     return error() << "expected keys [batch, length, heads, head_dim] to tile, "
                       "got keys in vectors, "
                    << op.getKey().getType() << "; set `splits` of the schedule";
+  if (op.hasE4M3Keys())
+    return error() << "expected keys and values of f16, bf16 or f32 to tile, "
+                      "got "
+                   << op.getKey().getType()
+                   << "; set `splits` of the schedule, or run "
+                      "fmha-decompose-to-linalg";
   bool packs = op.getCuSeqlensQ() || op.getCuSeqlensK();
   for (AttentionLoop loop : {BatchLoop, RowLoop})
     if (packs && !windows[loop].isWhole)
@@ -403,7 +409,9 @@ AttentionOp AttentionTile::buildOp(ValueRange destinations, const KeyCuts &cuts,
   return AttentionOp::create(
       b, location, types, query, key, value, kvLens, op.getCuSeqlensQ(),
       op.getCuSeqlensK(), sink, key2, value2, lens2, /*block_tables=*/Value(),
+      /*k_scale=*/Value(), /*v_scale=*/Value(), /*q_scale=*/Value(),
       destinations[0], rows[0], rows[1], rows[2],
       isPart || op.getUnnormalised(), op.getScaleAttr() ? scale : FloatAttr(),
-      mask, op.getSource2Mask(), op.getScheduleAttr(), hasRegion ? 1 : 0);
+      mask, op.getSource2Mask(), op.getScheduleAttr(),
+      /*scale_per_head=*/false, /*scale_per_page=*/false, hasRegion ? 1 : 0);
 }

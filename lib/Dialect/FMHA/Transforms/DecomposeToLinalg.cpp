@@ -38,9 +38,12 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
     keys = tensor::CollapseShapeOp::create(
         rewriter, location, keys,
         ArrayRef<ReassociationIndices>{{0}, {1}, {2}, {3, 4}});
+  keyScale = asTensor(op.getKScale());
+  valueScale = asTensor(op.getVScale());
+  queryScale = asTensor(op.getQScale());
   if (tables) {
-    keys = gatherPages(keys, tables, lens);
-    values = gatherPages(values, tables, lens);
+    keys = gatherPages(keys, tables, lens, keyScale);
+    values = gatherPages(values, tables, lens, valueScale);
   }
   addSource(keys, values, op.getKvLens(), op.getCuSeqlensK(), op.getMask());
   if (op.getKey2())
@@ -64,9 +67,12 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
 /// Gathers the pages of each sequence into a dense tensor [batch, max_pages *
 /// page_size, heads, dim], which is zero after the end of each sequence:
 ///   dense[b, j, h, d] = j < lens[b] ? cache[tables[b, j / n], j % n, h, d] : 0
-Value Decomposition::gatherPages(Value cache, Value tables, Value lens) {
+/// in f32, times the scale of the page, if pages have one.
+Value Decomposition::gatherPages(Value cache, Value tables, Value lens,
+                                 Value scale) {
   auto type = cast<RankedTensorType>(cache.getType());
-  Type element = type.getElementType();
+  bool isScaled = op.getScalePerPage();
+  Type element = isScaled ? rewriter.getF32Type() : type.getElementType();
   Value rows = arith::ConstantIndexOp::create(
       rewriter, location, type.getDimSize(AttentionOp::Length));
   Value length =
@@ -102,6 +108,9 @@ Value Decomposition::gatherPages(Value cache, Value tables, Value lens) {
               ValueRange{page,
                          arith::RemUIOp::create(inner, location, key, rows),
                          head, column});
+          if (isScaled)
+            one = scaled(inner, location, extend(inner, location, one), scale,
+                         page);
           scf::YieldOp::create(inner, location, one);
         },
         [&](OpBuilder &inner, Location location) {
@@ -128,8 +137,8 @@ void Decomposition::run() {
   SmallVector<Value> masked, values;
   for (const KeySource &one : sources) {
     source = one;
-    Value keys = repeatHeads(source.key);
-    values.push_back(repeatHeads(source.value));
+    Value keys = repeatHeads(source.key, keyScale);
+    values.push_back(repeatHeads(source.value, valueScale));
     masked.push_back(scaleAndMask(scores(keys)));
   }
   Statistics all = statistics(masked, /*withSink=*/true), keysOnly = all;
@@ -158,8 +167,8 @@ void Decomposition::run() {
 //===----------------------------------------------------------------------===//
 
 /// [b, n, g, d] -> [b, h, n, d] in f32, where query head h reads KV head
-/// h * kv_heads / q_heads.
-Value ScoreSteps::repeatHeads(Value keysOrValues) {
+/// h * kv_heads / q_heads, times the scale of the KV head or of all, if any.
+Value ScoreSteps::repeatHeads(Value keysOrValues, Value scale) {
   Value keyValueHeads = size(keysOrValues, AttentionOp::Heads);
   Value heads = size(query, AttentionOp::Heads);
   OpFoldResult headDim = tensor::getMixedSizes(
@@ -170,14 +179,20 @@ Value ScoreSteps::repeatHeads(Value keysOrValues) {
       rewriter, location, {batch, queryHeads, source.length, headDim},
       rewriter.getF32Type());
   auto gather = [&](OpBuilder &builder, Location location, ValueRange) {
-    Value scaled = arith::MulIOp::create(builder, location, index(builder, 1),
-                                         keyValueHeads);
-    Value head = arith::DivUIOp::create(builder, location, scaled, heads);
+    Value product = arith::MulIOp::create(builder, location, index(builder, 1),
+                                          keyValueHeads);
+    Value head = arith::DivUIOp::create(builder, location, product, heads);
     Value element = tensor::ExtractOp::create(
         builder, location, keysOrValues,
         ValueRange{index(builder, 0), index(builder, 2), head,
                    index(builder, 3)});
-    return extend(builder, location, element);
+    Value wide = extend(builder, location, element);
+    // Pages were scaled when they were gathered.
+    if (!scale || op.getScalePerPage())
+      return wide;
+    Value first = arith::ConstantIndexOp::create(builder, location, 0);
+    return scaled(builder, location, wide, scale,
+                  op.getScalePerHead() ? head : first);
   };
   return generic(4, 0, {}, {empty, {0, 1, 2, 3}}, gather);
 }
@@ -233,16 +248,19 @@ Value ScoreSteps::masked(OpBuilder &builder, Location location, Value score,
 /// Returns scale * s where the mask lets row m see key n, -inf elsewhere.
 Value ScoreSteps::scaleAndMask(Value scores) {
   Value scale = constant(op.getScaleOrDefault());
+  if (queryScale)
+    scale = scaled(rewriter, location, scale, queryScale,
+                   arith::ConstantIndexOp::create(rewriter, location, 0));
   Value shift = isVarlen ? Value() : rowShift();
   auto apply = [&](OpBuilder &builder, Location location,
                    ValueRange elements) -> Value {
-    Value scaled = arith::MulFOp::create(builder, location, elements[0], scale);
+    Value score = arith::MulFOp::create(builder, location, elements[0], scale);
     if (isVarlen)
-      return scoreOfSequences(builder, location, scaled);
-    scaled = modified(builder, location, scaled);
+      return scoreOfSequences(builder, location, score);
+    score = modified(builder, location, score);
     if (source.mask.isFull())
-      return scaled;
-    return masked(builder, location, scaled, shift);
+      return score;
+    return masked(builder, location, score, shift);
   };
   return generic(4, 0, {}, {scores, {0, 1, 2, 3}}, apply);
 }

@@ -84,13 +84,13 @@ protected:
                        inputs, destination, body);
   }
 
+  /// Returns an element in f32.
   static mlir::Value extend(mlir::OpBuilder &builder, mlir::Location location,
-                            mlir::Value element) {
-    if (element.getType().isF32())
-      return element;
-    return mlir::arith::ExtFOp::create(builder, location, builder.getF32Type(),
-                                       element);
-  }
+                            mlir::Value element);
+  /// Returns `value` times entry `place` of a tensor of scales.
+  static mlir::Value scaled(mlir::OpBuilder &builder, mlir::Location location,
+                            mlir::Value value, mlir::Value scales,
+                            mlir::Value place);
 
   mlir::Value asTensor(mlir::Value operand) {
     return tensorOf(rewriter, location, operand);
@@ -107,6 +107,8 @@ protected:
   /// index of its sequence, or the number of sequences.
   mlir::Value startsQ, sequences;
   mlir::Value sink;
+  /// Scales of numbers of 8 bits; null without them.
+  mlir::Value keyScale, valueScale, queryScale;
   /// The tensors of the captures.
   llvm::DenseMap<mlir::Value, mlir::Value> captures;
   bool isVarlen = false;
@@ -141,7 +143,7 @@ private:
 class ScoreSteps : protected SequenceSteps {
 protected:
   using SequenceSteps::SequenceSteps;
-  mlir::Value repeatHeads(mlir::Value keysOrValues);
+  mlir::Value repeatHeads(mlir::Value keysOrValues, mlir::Value scale);
   mlir::Value scores(mlir::Value keys);
   mlir::Value scaleAndMask(mlir::Value scores);
 
@@ -182,7 +184,7 @@ public:
 
 private:
   mlir::Value gatherPages(mlir::Value cache, mlir::Value tables,
-                          mlir::Value lens);
+                          mlir::Value lens, mlir::Value scale);
   void addSource(mlir::Value key, mlir::Value value, mlir::Value lengths,
                  mlir::Value starts, const schedule::Mask &mask);
   mlir::Value weightedSums(mlir::Value weights, mlir::Value values,

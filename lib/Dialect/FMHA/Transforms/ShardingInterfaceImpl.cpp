@@ -48,6 +48,7 @@ enum ShardLoop : unsigned {
   PageRowDim,
   /// Elements of a vector of a key.
   VectorDim,
+  ScaleDim,
   ShardLoopCount
 };
 
@@ -62,7 +63,8 @@ constexpr std::pair<ShardLoop, StringLiteral> wholeLoops[] = {
     {StartKDim, "cu_seqlens_k"},
     {PageDim, "the pages of key and value"},
     {PageRowDim, "the rows of a page"},
-    {VectorDim, "the vectors of a key"}};
+    {VectorDim, "the vectors of a key"},
+    {ScaleDim, "a scale"}};
 
 } // namespace
 
@@ -99,6 +101,12 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
   add(op.getValue2(), {sequence, Key2Dim, heads, ValueHeadDim});
   add(op.getSource2Lens(), {sequence});
   add(op.getBlockTables(), {sequence, PageDim});
+  ShardLoop scales = op.getScalePerHead()   ? heads
+                     : op.getScalePerPage() ? ShardLoop(PageDim)
+                                            : ShardLoop(ScaleDim);
+  add(op.getKScale(), {scales});
+  add(op.getVScale(), {scales});
+  add(op.getQScale(), {ScaleDim});
   add(op.getOutput(), {batchQ, RowDim, HeadDim, ValueHeadDim});
   for (Value row : op.getRowOutputs())
     add(row, {batchQ, HeadDim, RowDim});
@@ -286,11 +294,12 @@ AttentionOp ShardBuilder::buildOp(ValueRange destinations, bool hasRegion) {
       b, destinations.getTypes(), own(op.getQuery()), own(op.getKey()),
       own(op.getValue()), lens, own(op.getCuSeqlensQ()),
       own(op.getCuSeqlensK()), sink, own(op.getKey2()), own(op.getValue2()),
-      own(op.getSource2Lens()), own(op.getBlockTables()), destinations[0],
-      rows[0], rows[1], rows[2], isPart || op.getUnnormalised(),
-      op.getScaleAttr(), shift.addsMask ? schedule::Mask() : op.getMask(),
-      op.getSource2Mask(),
-      isSameProblem ? op.getScheduleAttr() : ScheduleAttr(), hasRegion ? 1 : 0);
+      own(op.getSource2Lens()), own(op.getBlockTables()), own(op.getKScale()),
+      own(op.getVScale()), own(op.getQScale()), destinations[0], rows[0],
+      rows[1], rows[2], isPart || op.getUnnormalised(), op.getScaleAttr(),
+      shift.addsMask ? schedule::Mask() : op.getMask(), op.getSource2Mask(),
+      isSameProblem ? op.getScheduleAttr() : ScheduleAttr(),
+      op.getScalePerHead(), op.getScalePerPage(), hasRegion ? 1 : 0);
 }
 
 /// Gathers the partial results of all processes that share the keys, in a new

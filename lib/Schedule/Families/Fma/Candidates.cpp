@@ -8,6 +8,8 @@
 
 #include "Plan/Axes.h"
 
+#include "fmha/Schedule/Model/FmaThreads.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -17,7 +19,7 @@ using namespace fmha::schedule;
 /// known, so that each key is read once for all of them. The rows of a thread
 /// are limited by its registers.
 static Values packings(const Axes &axes) {
-  constexpr unsigned most = 4;
+  unsigned most = FmaThreads::mostRows(axes.problem);
   unsigned wanted =
       axes.overrides[Choice::PackHeads].value_or(Overrides::wholeGroup);
   if (wanted != Overrides::wholeGroup)

@@ -23,7 +23,7 @@ using namespace fmha::schedule;
 /// registers for a part of a key.
 static Violation checkVectors(const Case &c) {
   constexpr unsigned mostDim = 256;
-  unsigned step = FmaThreads::vectorBytes / bytesOf(c.problem.dtype);
+  unsigned step = FmaThreads::vectorBytes / bytesOf(c.problem.kvDtype());
   for (auto [name, dim] : {std::pair("head_dim", c.problem.headDim),
                            std::pair("head_dim_v", c.problem.headDimV)})
     if (dim == 0 || dim % step || dim > mostDim)
@@ -35,13 +35,16 @@ static Violation checkVectors(const Case &c) {
 }
 
 static Violation checkRows(const Case &c) {
-  constexpr unsigned mostRows = 4, keyStep = 16, mostKeys = 1024;
+  constexpr unsigned keyStep = 16, mostKeys = 1024;
+  unsigned mostRows = FmaThreads::mostRows(c.problem);
   const Schedule &s = c.schedule;
   if (s.qTiles != 1)
     return "expected q_tiles to be 1 with family = fma, got " + str(s.qTiles);
   if (!std::has_single_bit(s.packHeads) || s.packHeads > mostRows)
-    return "expected pack_heads to be 1, 2 or 4 with family = fma, whose "
-           "threads keep all rows in registers, got " +
+    return "expected pack_heads to be " +
+           std::string(mostRows < 4 ? "1 or 2 with k and v of e4m3 and"
+                                    : "1, 2 or 4 with") +
+           " family = fma, whose threads keep all rows in registers, got " +
            str(s.packHeads);
   if (s.qTileRows != s.packHeads)
     return "expected q_tile_rows to be pack_heads with family = fma, whose "

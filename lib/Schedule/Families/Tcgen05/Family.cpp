@@ -48,7 +48,8 @@ constinit const Family fmha::schedule::tcgen05Family = {
     .serves = [](const target::Target &gpu) { return gpu.hasTcgen05; },
     .takes =
         [](const Problem &problem) {
-          return problem.dtype != DataType::F32 && !problem.keyVectors;
+          return bytesOf(problem.dtype) == 2 && !problem.kvE4M3 &&
+                 !problem.keyVectors;
         },
     .kernel = {.accumulatesInTensorMemory = true,
                .announcesNextTile = true,

@@ -76,7 +76,8 @@ constinit const Family fmha::schedule::wgmmaFamily = {
     .serves = [](const target::Target &gpu) { return gpu.hasWgmma; },
     .takes =
         [](const Problem &problem) {
-          return problem.dtype != DataType::F32 && !problem.keyVectors;
+          return bytesOf(problem.dtype) == 2 && !problem.kvE4M3 &&
+                 !problem.keyVectors;
         },
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,

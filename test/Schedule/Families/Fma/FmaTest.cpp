@@ -80,6 +80,86 @@ TEST(Fma, TensorCoresDoNotTakeF32) {
   }
 }
 
+/// Caches of 8 bits, with queries of any type: vectors of keys have 16
+/// elements, those of queries as many as their type allows.
+TEST(Fma, ServesCachesOfE4M3OnEachTarget) {
+  for (const std::string &target : target::names(/*supported=*/true))
+    for (DataType type :
+         {DataType::F32, DataType::F16, DataType::BF16, DataType::E4M3})
+      for (unsigned dim : {16, 32, 48, 64, 80, 96, 128, 160, 192, 256}) {
+        Problem problem = problemOf(type, dim);
+        problem.kvE4M3 = problem.kScale = problem.vScale = true;
+        Plan plan = mustPlan(problem, target);
+        EXPECT_EQ(plan.schedule.family, FamilyKind::Fma)
+            << target << ' ' << dim;
+        EXPECT_EQ(verify(problem, plan.schedule, plan.map), std::nullopt);
+        FmaThreads all(problem, plan.schedule);
+        EXPECT_EQ(all.vectorElements, 16u);
+        EXPECT_EQ(all.threadsPerKey * all.vectorsPerThread * 16, dim);
+        EXPECT_EQ(all.queryElements * bytesOf(type), 16u);
+        EXPECT_EQ(all.queryElements * all.queryVectors, dim);
+      }
+}
+
+TEST(Fma, CachesOfE4M3HaveWholeVectors) {
+  Problem problem = problemOf(DataType::BF16, 64);
+  problem.kvE4M3 = true;
+  Schedule schedule = mustPlan(problem, "sm_90a").schedule;
+  problem.headDimV = 72;
+  EXPECT_TRUE(contains(check(problem, schedule).value_or(""),
+                       "plan.C2: expected head_dim_v to be a multiple of 16, "
+                       "the elements of 16 bytes, from 16 to 256 with family = "
+                       "fma, got 72; take 80"));
+}
+
+/// Four rows of vectors of 16 elements do not fit the registers of a thread.
+TEST(Fma, PacksTwoHeadsWithCachesOfE4M3) {
+  Problem problem = problemOf(DataType::BF16, 64);
+  problem.kvE4M3 = true;
+  problem.qHeadsHint = 8;
+  problem.kvHeadsHint = 2;
+  Schedule schedule = mustPlan(problem, "sm_90a").schedule;
+  EXPECT_EQ(schedule.packHeads, 2u);
+  schedule.packHeads = schedule.qTileRows = 4;
+  EXPECT_TRUE(contains(check(problem, schedule).value_or(""),
+                       "plan.C3: expected pack_heads to be 1 or 2 with k and v "
+                       "of e4m3 and family = fma, whose threads keep all rows "
+                       "in registers, got 4"));
+}
+
+TEST(Fma, TensorCoresDoNotTakeE4M3) {
+  Overrides onCores =
+      Overrides().fix(Choice::Family, unsigned(FamilyKind::Mma));
+  for (const char *target : {"sm_90a", "sm_100a"}) {
+    Problem problem = problemOf(DataType::F16, 64);
+    problem.kvE4M3 = true;
+    std::string error = mustFail(problem, target, onCores);
+    EXPECT_TRUE(contains(error, "plan.C1: expected k and v of the type of q, "
+                                "f16, with family = mma, got e4m3; "))
+        << error;
+    EXPECT_TRUE(contains(error, "family = fma")) << error;
+    problem.dtype = DataType::E4M3;
+    error = mustFail(problem, target, onCores);
+    EXPECT_TRUE(contains(error, "plan.C1: expected q, k and v of f16 or bf16 "
+                                "with family = mma, got e4m3"))
+        << error;
+  }
+}
+
+TEST(Fma, OutputsHaveTypesOfTheirOwn) {
+  Problem problem = problemOf(DataType::E4M3, 64);
+  for (DataType type : {DataType::F32, DataType::F16, DataType::BF16}) {
+    problem.setOutDtype(type);
+    EXPECT_EQ(problem.outDtype(), type);
+    Problem part = partOf(problem);
+    EXPECT_EQ(part.outDtype(), DataType::F32);
+  }
+  problem = problemOf(DataType::F16, 64);
+  problem.setOutDtype(DataType::F16);
+  EXPECT_FALSE(problem.outF16 || problem.outBF16 || problem.outF32);
+  EXPECT_EQ(problem.outDtype(), DataType::F16);
+}
+
 /// The heads of a KV head share its keys.
 TEST(Fma, PacksTheGroup) {
   struct {

@@ -1,6 +1,6 @@
 """fma.py FMHA_RUN [--seed=N] [--count=N] [--dtype=T ...] [--target=T ...]: random problems for kernels of plain threads.
 
-Draws types, head dims, lengths at and around blocks, masks, head counts, packed heads, splits, strides, outputs, lengths of each
+Draws types, caches of e4m3 with --kv-dtype=e4m3 and their scales, head dims, lengths at and around blocks, masks, head counts, packed heads, splits, strides, outputs, lengths of each
 sequence, pages and keys in vectors. Rows of K and V after the last key of a sequence hold NaN, which fmha-run writes there, as do the padding
 around every tensor and the outputs before the run. Each case is compared with the float64 reference; a case that fails is
 printed as a command."""
@@ -38,23 +38,42 @@ def lengths_of(draw, folder):
     return words
 
 
-def case_of(draw, folder, dtypes, targets):
+def scales_of(draw, folder, kv_heads):
+    """Flags of scales of the whole cache or of each KV head: random, numbers, or files."""
+    if draw.random() < 0.5:
+        return draw.choice((["--k-scale", "--v-scale"], ["--k-scale=0.25", "--v-scale=2"], ["--k-scale=1", "--v-scale"]))
+    path = os.path.join(folder, "scale.npy")
+    npy.write(path, (kv_heads,), [2 ** draw.uniform(-4, 4) for _ in range(kv_heads)], "<f4")
+    return ["--scale-per-head", *draw.choice((["--k-scale", "--v-scale"], [f"--k-scale={path}", f"--v-scale={path}"]))]
+
+
+def case_of(draw, folder, dtypes, targets, kv_dtype):
     dtype, dim = draw.choice(dtypes), draw.choice(DIMS)
     heads, kv_heads = draw.choice(HEADS)
     words = [f"--target={draw.choice(targets)}", "--family=fma", f"--dtype={dtype}", f"--head-dim={dim}", *draw.choice(MASKS), *draw.choice(OUTPUTS)]
     words += [f"--q-len={draw.choice((1, 1, 1, 2, 5))}", f"--q-heads={heads}", f"--kv-heads={kv_heads}", f"--layout={draw.choice(('bshd', 'bhsd'))}"]
-    words += [f"--splits={draw.choice((1, 1, 1, 2, 7))}", f"--pack-heads={draw.choice(('auto', 'auto', 'off', '2', '4'))}", f"--seed={draw.randrange(1 << 20)}"]
+    words += [f"--splits={draw.choice((1, 1, 1, 2, 7))}", f"--pack-heads={draw.choice(('auto', 'auto', 'off', '2', '2' if 'e4m3' in (dtype, kv_dtype) else '4'))}", f"--seed={draw.randrange(1 << 20)}"]
     if draw.random() < 0.3:
         words.append(f"--head-dim-v={draw.choice(DIMS)}")
     if draw.random() < 0.2:
         words.append(f"--kv-block={draw.choice((16, 48, 1024))}")
-    if dtype != "f32" and draw.random() < 0.3:
+    if dtype == "e4m3" or kv_dtype:
+        words += ["--kv-dtype=e4m3", *scales_of(draw, folder, kv_heads)]
+        if draw.random() < 0.5:
+            words.append(f"--out-dtype={draw.choice(('f32', 'f16', 'bf16'))}")
+    elif dtype != "f32" and draw.random() < 0.3:
         words.append("--out-dtype=f32")
+    if dtype == "e4m3":
+        words.append(f"--q-scale={draw.choice(('', '0.5', '3'))}".rstrip("="))
     if draw.random() < 0.2:
         sinks = [draw.choice((float("-inf"), draw.uniform(-3, 3), 30.0)) for _ in range(heads)]
         npy.write(os.path.join(folder, "sink.npy"), (heads,), sinks, "<f4")
         words.append("--sink=" + os.path.join(folder, "sink.npy"))
-    return words + lengths_of(draw, folder)
+    words += lengths_of(draw, folder)
+    if "--kv-dtype=e4m3" in words and "--block-tables" in words and draw.random() < 0.7:
+        words = [word for word in words if "scale" not in word or "q-scale" in word]
+        words += ["--k-scale", "--v-scale", "--scale-per-page"]
+    return words
 
 
 def main():
@@ -64,6 +83,8 @@ def main():
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--dtype", action="append")
     parser.add_argument("--target", action="append")
+    parser.add_argument("--kv-dtype")
+    parser.add_argument("--policy", default="eager")
     flags = parser.parse_args()
     print("seed", flags.seed)
     wrong = 0
@@ -72,7 +93,8 @@ def main():
     for n in range(flags.count):
         draw = random.Random(f"{flags.seed} {n}")
         with tempfile.TemporaryDirectory() as folder:
-            words = case_of(draw, folder, flags.dtype or ["f32"], flags.target or ["sm_90a", "sm_100a", "sm_103a"])
+            words = case_of(draw, folder, flags.dtype or ["f32"], flags.target or ["sm_90a", "sm_100a", "sm_103a"], flags.kv_dtype)
+            words.append(f"--policy={flags.policy}")
             run = subprocess.run([flags.tool, *words], capture_output=True, text=True, timeout=300, env=environment)
         if run.returncode == 0:
             continue

@@ -91,6 +91,19 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     same vector of neighboring keys is contiguous. With `block_tables` the batch is
     that of pages.
 
+    `key` and `value` may be of f8E4M3FN (8 bits: a sign, 4 of exponent, 3 of
+    mantissa) while `query` is of f16, bf16 or f32, or `query` may be of f8E4M3FN as
+    well. A value is then the stored number times a scale, in the definitions
+    above and below:
+    ```
+    key    = stored key * k_scale       value = stored value * v_scale
+    query  = stored query * q_scale     if query is of f8E4M3FN
+    ```
+    The scales are f32 vectors. `q_scale` has one entry. `k_scale` and `v_scale` have
+    one entry, with `scale_per_head` one per KV head, and with `scale_per_page`, for
+    paged caches, one per page of the cache. Entries of pages that no sequence has
+    may hold anything.
+
     `source2` is a second segment of keys and values: one softmax runs over the
     keys of both segments, and `lse` and `row_sum` include both. `key2` and
     `value2` have independent lengths and strides, and one batch per sequence;
@@ -199,6 +212,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
                          memref<?x?x8x128xf32, strided<[?, 128, ?, 1]>>)
         outs(%out : memref<?x1x32x128xf32>)
 
+    // Caches of 8 bits in pages of 16, with a scale for each page.
+    fmha.attention
+        ins(%q, %k, %v : memref<?x1x32x128xbf16>, memref<?x16x8x128xf8E4M3FN>,
+                         memref<?x16x8x128xf8E4M3FN>)
+        kv_lens(%lens : memref<?xi32>) block_tables(%pages : memref<?x?xi32>)
+        k_scale(%ks : memref<?xf32>) v_scale(%vs : memref<?xf32>)
+        outs(%out : memref<?x1x32x128xbf16>) {scale_per_page}
+
     // One softmax over compressed keys and those of a window after them.
     fmha.attention
         ins(%q, %k, %v : memref<?x?x128x512xbf16>, memref<?x?x1x512xbf16>,
@@ -237,7 +258,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (attention.C2) `query`, `key` (see attention.C31), `value` and `output` have rank 4, `lse`, `row_max` and
       `row_sum` have rank 3.
     - (attention.C3) `query`, `key`, `value` and `output` have the same element type, f16,
-      bf16 or f32; that of `output` may be f32.
+      bf16 or f32; that of `output` may be f32. `key` and `value` may both be of
+      f8E4M3FN instead, and with them `query`; `output` is then f32, f16 or bf16.
     - (attention.C4) The element type of `lse`, `row_max` and `row_sum` is f32.
     - (attention.C5) Head dims (dimension 3) are static, positive and at most 65536.
     - (attention.C6) `query` and `key` have the same head dim.
@@ -303,6 +325,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (attention.C31) `key` has rank 4, or rank 5 without `source2` and with a
       static last dimension of 16 bytes; head dims are then products of its last
       two dimensions, and attention.C16 applies to the last one.
+    - (attention.C32) `k_scale` and `v_scale` come with a `key` of f8E4M3FN, and only
+      then; `q_scale` with such a `query`. They are vectors of f32, contiguous as
+      memrefs: of one entry, or `k_scale` and `v_scale`, with `scale_per_head`, of one
+      per KV head, or, with `scale_per_page`, which requires `block_tables`, of one per
+      page. At most one of these attributes is present, and none without `k_scale`.
+      Hosts reject scales that are used and not finite.
   }];
 
   let arguments = (ins
@@ -317,6 +345,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<Optional<FMHA_TensorOrMemRef>, "values of the second segment">:$value2,
     Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence in the second segment">:$source2_lens,
     Arg<Optional<FMHA_TensorOrMemRef>, "pages of each sequence">:$block_tables,
+    Arg<Optional<FMHA_TensorOrMemRef>, "factors of keys of 8 bits">:$k_scale,
+    Arg<Optional<FMHA_TensorOrMemRef>, "factors of values of 8 bits">:$v_scale,
+    Arg<Optional<FMHA_TensorOrMemRef>, "factor of queries of 8 bits">:$q_scale,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row maxima">:$row_max,
@@ -325,7 +356,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     OptionalAttr<F64Attr>:$scale,
     DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$mask,
     DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$source2_mask,
-    OptionalAttr<FMHA_ScheduleAttr>:$schedule);
+    OptionalAttr<FMHA_ScheduleAttr>:$schedule,
+    UnitAttr:$scale_per_head,
+    UnitAttr:$scale_per_page);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<MaxSizedRegion<1>>:$score_regions);
 
@@ -339,6 +372,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`sink` `(` $sink^ `:` type($sink) `)`)?
     (`source2_lens` `(` $source2_lens^ `:` type($source2_lens) `)`)?
     (`block_tables` `(` $block_tables^ `:` type($block_tables) `)`)?
+    (`k_scale` `(` $k_scale^ `:` type($k_scale) `)`)?
+    (`v_scale` `(` $v_scale^ `:` type($v_scale) `)`)?
+    (`q_scale` `(` $q_scale^ `:` type($q_scale) `)`)?
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     (`row_max` `(` $row_max^ `:` type($row_max) `)`)?
     (`row_sum` `(` $row_sum^ `:` type($row_sum) `)`)?
@@ -354,7 +390,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// The largest magnitude of `scale` (attention.C14).
     static constexpr double maxScale = 0x1p64;
     /// The index of `output` among the ODS operands.
-    static constexpr unsigned outputIndex = 11;
+    static constexpr unsigned outputIndex = 14;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(
@@ -370,11 +406,17 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       return rows;
     }
 
-    /// Returns f16, bf16 or f32; the output may be f32.
+    /// Returns the type of Q: f16, bf16, f32 or f8E4M3FN. Others may differ
+    /// (attention.C3).
     ::mlir::Type getElementType() { return getQuery().getType().getElementType(); }
     /// Return the head dim of query and key, and that of value and output.
     unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }
     unsigned getHeadDimV() { return getValue().getType().getDimSize(HeadDim); }
+    /// Returns whether K and V are of f8E4M3FN (attention.C3).
+    bool hasE4M3Keys() {
+      return ::llvm::isa<::mlir::Float8E4M3FNType>(
+          getKey().getType().getElementType());
+    }
     /// Returns whether the head dim of K is split in vectors (attention.C31).
     bool hasKeyVectors() { return getKey().getType().getRank() == 5; }
     /// Returns whether V is the first columns of K in every KV segment.

@@ -59,6 +59,7 @@ protected:
   void lengths(bool isWindowed);
   void rowsForTma(StringRef name, StringRef strideRule, StringRef offsetRule);
   void captures(AttentionOp attention);
+  void scales(AttentionOp attention);
 };
 
 /// Checks of entries in memory.
@@ -191,6 +192,25 @@ void ShapeChecks::rowsForTma(StringRef name, StringRef strideRule,
                    "alignment of 16, or copy it");
 }
 
+/// Checks the numbers of scales.
+void ShapeChecks::scales(AttentionOp attention) {
+  Value count = math.constant(1);
+  std::string why = "one entry";
+  if (attention.getScalePerHead()) {
+    count = view("key").sizes[2];
+    why = "an entry per KV head";
+  } else if (attention.getScalePerPage()) {
+    count = view("key").sizes[0];
+    why = "an entry per page of key";
+  }
+  for (StringRef name : {"k_scale", "v_scale"})
+    if (has(name))
+      requireEqual(view(name).sizes[0], count, "C32", name + " to have " + why);
+  if (has("q_scale"))
+    requireEqual(view("q_scale").sizes[0], math.constant(1), "C32",
+                 "q_scale to have one entry");
+}
+
 /// Checks the captures, which the region reads only if there are rows and keys.
 void ShapeChecks::captures(AttentionOp attention) {
   for (auto [n, source] : llvm::enumerate(attention.getCaptures())) {
@@ -312,6 +332,9 @@ void Checker::addAll(AttentionOp attention) {
   add("value2", attention.getValue2());
   add("source2_lens", attention.getSource2Lens());
   add("block_tables", attention.getBlockTables());
+  add("k_scale", attention.getKScale());
+  add("v_scale", attention.getVScale());
+  add("q_scale", attention.getQScale());
   for (auto [n, source] : llvm::enumerate(attention.getCaptures()))
     add("capture " + std::to_string(n), source);
 }
@@ -345,6 +368,9 @@ void Checker::check(AttentionOp attention, ListContents lists) {
     contiguous(name, "C22");
   contiguous("sink", "C24");
   contiguous("block_tables", "C30");
+  for (StringRef name : {"k_scale", "v_scale", "q_scale"})
+    contiguous(name, "C32");
+  scales(attention);
   captures(attention);
   eachElementOnce("C21");
   apart("C21");
