@@ -52,7 +52,7 @@ struct Storage {
 struct Inputs {
   Problem problem;
   Storage q, k, v;
-  std::vector<float> bias;
+  std::vector<float> bias, keyScales, valueScales;
   std::vector<uint8_t> mask;
 
   Inputs(const Problem &p, std::mt19937 &random, float magnitude = 1)
@@ -60,11 +60,13 @@ struct Inputs {
         k(p.batch, p.kvLen, p.kvHeads, p.headDim, random, magnitude),
         v(p.batch, p.kvLen, p.kvHeads, p.headDimV, random, 1) {}
 
-  /// A bias and a mask, some extents of which serve all.
+  /// A bias and a mask, and scales of keys and values, some extents of which
+  /// serve all.
   void addMaps(std::mt19937 &random) {
     const Problem &p = problem;
+    std::array<int64_t, 4> dims = {p.batch, p.qHeads, p.qLen, p.kvLen};
     auto fill = [&](auto &map, auto &data, auto element) {
-      map.dims = {p.batch, p.qHeads, p.qLen, p.kvLen};
+      map.dims = dims;
       int64_t count = 1;
       for (int64_t &extent : map.dims)
         count *= extent = random() % 3 ? std::max<int64_t>(extent, 1) : 1;
@@ -77,6 +79,12 @@ struct Inputs {
            [&] { return float(int(random() % 9) - 4) / 2; });
     if (random() % 2)
       fill(problem.score.mask, mask, [&] { return uint8_t(random() % 2); });
+    dims = {p.batch, p.kvHeads, p.kvLen, 1};
+    auto scale = [&] { return float(1 + random() % 7) / 4; };
+    if (random() % 2)
+      fill(problem.keyScales, keyScales, scale);
+    if (random() % 2)
+      fill(problem.valueScales, valueScales, scale);
   }
 
   Result run() const { return attention(problem, q.view, k.view, v.view); }
@@ -92,6 +100,15 @@ struct NaiveRow {
 NaiveRow naive(const Inputs &in, int64_t b, int64_t i, int64_t h) {
   const Problem &p = in.problem;
   int64_t group = h / (p.qHeads / p.kvHeads);
+  auto scaleOf = [&](const auto &map, const std::vector<float> &data,
+                     int64_t j) -> long double {
+    if (data.empty())
+      return 1;
+    int64_t indices[] = {b, group, j}, offset = 0;
+    for (int d = 0; d < 3; ++d)
+      offset = offset * map.dims[d] + (map.dims[d] > 1 ? indices[d] : 0);
+    return data[offset];
+  };
   NaiveRow row{std::vector<long double>(p.headDimV),
                std::vector<long double>(p.headDimV), 0};
   long double sum = p.sinks.empty() ? 0 : std::exp((long double)p.sinks[h]);
@@ -104,7 +121,7 @@ NaiveRow naive(const Inputs &in, int64_t b, int64_t i, int64_t h) {
     for (int64_t d = 0; d < p.headDim; ++d)
       score +=
           (long double)in.q.view.at(b, i, h, d) * in.k.view.at(b, j, group, d);
-    score *= (long double)p.scale;
+    score *= (long double)p.scale * scaleOf(p.keyScales, in.keyScales, j);
     if (p.score.softcap)
       score = *p.score.softcap * std::tanh(score / *p.score.softcap);
     if (!p.score.slopes.empty())
@@ -122,7 +139,8 @@ NaiveRow naive(const Inputs &in, int64_t b, int64_t i, int64_t h) {
     long double weight = std::exp(score);
     sum += weight;
     for (int64_t d = 0; d < p.headDimV; ++d) {
-      long double value = in.v.view.at(b, j, group, d);
+      long double value = in.v.view.at(b, j, group, d) *
+                          scaleOf(p.valueScales, in.valueScales, j);
       row.o[d] += weight * value;
       row.a[d] += weight * std::fabs(value);
     }

@@ -75,6 +75,61 @@ TEST_F(RuntimeRefusal, OtherTypes) {
   refused(FMHA_ERROR_DTYPE, "tensor 'k'");
 }
 
+/// The sample with caches of e4m3, read by address, and a scale per KV head.
+Json sampleOf8Bits() {
+  Json manifest = sample();
+  manifest["kv_dtype"] = "e4m3";
+  manifest["k_scale"] = manifest["v_scale"] = true;
+  manifest["scale_per_head"] = true;
+  for (auto [n, name] : {std::pair(1, "k"), {2, "v"}})
+    manifest["parameters"][n] = {
+        {"name", name}, {"kind", "pointer"}, {"tensor", name}};
+  return manifest;
+}
+
+TEST_F(RuntimeRefusal, TypesAndScalesOfCachesOf8Bits) {
+  constexpr DLDataType e4m3 = {kDLFloat8_e4m3fn, 8, 1}, u8 = {kDLUInt, 8, 1};
+  load(sampleOf8Bits());
+  auto start = [&](DLDataType type) {
+    tensors.clear();
+    addSample();
+    tensors[1].dl.dtype = tensors[2].dl.dtype = type;
+    add(0x60000000, {2}, f32);
+    add(0x60001000, {2}, f32);
+  };
+  for (DLDataType type : {e4m3, u8}) {
+    start(type);
+    EXPECT_EQ(launch(), FMHA_SUCCESS) << fmhaLastError();
+  }
+  auto refuse = [&](FmhaStatus status, const char *text) {
+    EXPECT_EQ(launch(), status);
+    EXPECT_THAT(fmhaLastError(), HasSubstr(text));
+  };
+  start(bf16);
+  refuse(FMHA_ERROR_DTYPE, "tensor 'k': expected elements of type "
+                           "float8_e4m3fn, got bfloat16");
+  start({kDLInt, 8, 1});
+  refuse(FMHA_ERROR_DTYPE, "expected elements of type float8_e4m3fn, got int8");
+  start({11, 8, 1});
+  refuse(FMHA_ERROR_DTYPE, "got type code 11 of bits 8");
+  start(e4m3);
+  tensors[0].dl.dtype = e4m3;
+  refuse(FMHA_ERROR_DTYPE, "tensor 'q': expected elements of type bfloat16, "
+                           "got float8_e4m3fn");
+  start(e4m3);
+  tensors[5].shape = {3};
+  refuse(FMHA_ERROR_SHAPE, "tensor 'k_scale': expected the shape [2], got [3]; "
+                           "one per KV head");
+  start(e4m3);
+  tensors[6].dl.dtype = i32;
+  refuse(FMHA_ERROR_DTYPE, "tensor 'v_scale': expected elements of type "
+                           "float32, got int32");
+  start(e4m3);
+  tensors.pop_back();
+  refuse(FMHA_ERROR_TENSOR_COUNT,
+         "tensors: expected 7 (q k v o lse k_scale v_scale), got 6");
+}
+
 TEST_F(RuntimeRefusal, OtherShapes) {
   tensors[0].shape = {2, 300, 384};
   tensors[0].strides = {300 * 384, 384, 1};

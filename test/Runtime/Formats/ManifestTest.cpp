@@ -118,6 +118,74 @@ TEST(Manifest, NamesThePathOfWhatIsWrong) {
   EXPECT_THAT(llvm::toString(text.takeError()), HasSubstr("malformed launch"));
 }
 
+/// The sample with caches of e4m3, read by address.
+llvm::json::Value sampleOf8Bits() {
+  llvm::json::Value value = sample();
+  llvm::json::Object &root = *value.getAsObject();
+  root["kv_dtype"] = "e4m3";
+  root["k_scale"] = root["v_scale"] = true;
+  for (size_t n : {1, 2}) {
+    llvm::json::Value &parameter = (*root.getArray("parameters"))[n];
+    std::string name = parameter.getAsObject()->getString("name")->str();
+    parameter = llvm::json::Object{
+        {"name", name}, {"kind", "pointer"}, {"tensor", name}};
+  }
+  return value;
+}
+
+TEST(Manifest, ReadsTypesOfKeysAndTheirScales) {
+  auto manifest = parseManifest(llvm::formatv("{0}", sampleOf8Bits()).str());
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_EQ(manifest->dtype, ElementType::BF16);
+  EXPECT_EQ(manifest->kvDtype, ElementType::E4M3);
+  EXPECT_EQ(manifest->outDtype, ElementType::BF16);
+  EXPECT_TRUE(manifest->has(TensorName::KScale));
+  EXPECT_FALSE(manifest->has(TensorName::QScale));
+  auto plain = parseManifest(llvm::formatv("{0}", sample()).str());
+  ASSERT_TRUE(bool(plain));
+  EXPECT_EQ(plain->kvDtype, ElementType::BF16);
+}
+
+TEST(Manifest, NamesScalesThatDoNotFit) {
+  struct {
+    std::function<void(llvm::json::Object &)> edit;
+    const char *message;
+  } const cases[] = {
+      {[](auto &r) { r.erase("v_scale"); },
+       "manifest: expected k_scale and v_scale with k and v of e4m3, q_scale "
+       "with q of e4m3, and none else"},
+      {[](auto &r) { r["q_scale"] = true; }, "q_scale with q of e4m3"},
+      {[](auto &r) { r["kv_dtype"] = "f16"; },
+       "manifest: expected kv_dtype to be dtype or e4m3, got f16"},
+      {[](auto &r) { r["out_dtype"] = "e4m3"; },
+       "manifest.out_dtype: expected one of f16, bf16, f32, got \"e4m3\""},
+      {[](auto &r) {
+         r["dtype"] = "e4m3";
+         r["q_scale"] = true;
+       },
+       "manifest: expected out_dtype with a dtype of e4m3"},
+      {[](auto &r) { r["scale_per_page"] = true; },
+       "manifest: expected scale_per_page with block_tables"},
+      {[](auto &r) {
+         r.erase("kv_dtype");
+         r.erase("k_scale");
+         r.erase("v_scale");
+         r["scale_per_head"] = true;
+       },
+       "manifest: expected scale_per_head and scale_per_page with k and v of "
+       "e4m3 only"},
+      {[](auto &r) {
+         (*(*r.getArray("parameters"))[0].getAsObject())["dtype"] = "e4m3";
+       },
+       "manifest.parameters[0].dtype: expected one of f16, bf16, f32, got "
+       "\"e4m3\""}};
+  for (const auto &[edit, message] : cases) {
+    llvm::json::Value value = sampleOf8Bits();
+    edit(*value.getAsObject());
+    EXPECT_THAT(problemOf(value), HasSubstr(message));
+  }
+}
+
 TEST(Manifest, GridExtentsAreProductsOfRoundedUpFactors) {
   Manifest manifest;
   manifest.grid[0] = {{RunValue::QLen, 256}, {RunValue::QHeads, 1}};

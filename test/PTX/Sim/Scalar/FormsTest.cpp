@@ -73,6 +73,37 @@ TEST(Forms, OperandTypesAreTheManuals) {
   EXPECT_EQ(bitWidth(Type::Pred), 1u);
 }
 
+/// Every code of e4m3 in both halves: (-1)^s 2^(e-7) (1 + m/8), without the 1
+/// and with e = 1 where e is 0; all ones but the sign are NaN, 0x7fff in f16.
+/// The bits of f16 follow by integers alone.
+TEST(Forms, EachCodeOfE4M3BecomesItsF16) {
+  auto halfOf = [](uint32_t code) -> uint32_t {
+    uint32_t sign = (code & 0x80) << 8, e = code >> 3 & 15, m = code & 7;
+    if (e == 15 && m == 7)
+      return 0x7fff;
+    if (e)
+      return sign | (e - 7 + 15) << 10 | m << 7;
+    // m * 2^-9, which is normal in f16.
+    uint32_t top = m >= 4 ? 2 : m >= 2 ? 1 : 0;
+    return m ? sign | (top - 9 + 15) << 10 | ((m << (10 - top)) & 0x3ff) : sign;
+  };
+  const Form *form = find("cvt.rn.f16x2.e4m3x2");
+  ASSERT_TRUE(form);
+  for (uint32_t first = 0; first < 0x10000; first += 32) {
+    Row source{}, result{};
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      source[lane] = first + lane;
+    Row *results[] = {&result};
+    const Row *sources[] = {&source};
+    form->function(Context(), ~LaneMask(0), results, sources);
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      uint32_t pair = first + lane;
+      ASSERT_EQ(result[lane], halfOf(pair >> 8) << 16 | halfOf(pair & 0xff))
+          << pair;
+    }
+  }
+}
+
 TEST(Forms, WhatDoesNotExistIsNull) {
   for (const char *opcode :
        {"", ".", "add", "add.", "add.f32.", "add.q32", "add.rn.rn.f32",
