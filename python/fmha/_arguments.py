@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 WINDOW_LIMIT = 2**30
 
@@ -132,3 +133,13 @@ def softcap_of(softcap: Any) -> float | None:
     if cap is not None and not 2.0**-126 <= cap <= 256:
         raise ValueError(f"softcap: expected a positive number of at most 256, got {softcap}")
     return cap
+
+
+def scales_of(value: Any, name: str) -> npt.NDArray[np.float32] | None:
+    """A number, or a list of them, as float32."""
+    if value is None:
+        return None
+    array = np.asarray(value, np.float32)
+    if array.ndim > 1:
+        raise ValueError(f"{name}: expected a number, or one for each head or page, got shape {array.shape}")
+    return np.ascontiguousarray(array.reshape(-1))

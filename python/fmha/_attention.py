@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _device, _native
-from ._arguments import check_caches, check_pages, flag, integer, text, window_bounds, word
+from ._arguments import check_caches, check_pages, flag, integer, scales_of, text, window_bounds, word
 from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, Scheduler, Window, compile
 from ._errors import Error, Finding, SimulationError
 
 Array = npt.NDArray[Any]
 Lists = dict[str, Array | None]
 Layout = Literal["bshd", "bhsd"]
+ScalePer = Literal["tensor", "head", "page"]
 Policy = Literal["eager", "late", "random"]
 Device = Literal["sim", "cuda"]
 
@@ -87,10 +88,10 @@ def _check_captures(captures: list[npt.NDArray[Any]], extents: tuple[int, int, i
             raise ValueError(f"{name}: expected the shape {extents}, or 1 for any of it, got {array.shape}")
 
 
-def _import(array: Any, name: str, dtype: DType | None, packed: bool) -> tuple[Array, DType]:
-    """The bits (uint16) of a 4-dimensional array and its type as kernels name it.
-    float32 is rounded to `dtype`, bf16 unless said. A packed array has no batch, and
-    gets one of 1."""
+def _import(array: Any, name: str, dtype: DType | None, packed: bool, in_bytes: bool = False) -> tuple[Array, DType]:
+    """The bits (uint16) of a 4-dimensional array and its type as kernels name it; those of
+    e4m3 (uint8) if it is `in_bytes`. float32 is rounded to `dtype`, bf16 unless said. A packed
+    array has no batch, and gets one of 1."""
     if not isinstance(array, np.ndarray):
         array = _from_dlpack(array, name)
     if packed:
@@ -99,6 +100,13 @@ def _import(array: Any, name: str, dtype: DType | None, packed: bool) -> tuple[A
         array = array[np.newaxis]
     if array.ndim != 4:
         raise ValueError(f"{name}: expected 4 dimensions, got shape {array.shape}")
+    if in_bytes:
+        if array.dtype.name not in ("float8_e4m3fn", "uint8"):
+            raise TypeError(f"{name}: expected float8_e4m3fn (ml_dtypes), or its bytes as uint8, with a scale, got {array.dtype}")
+        return _dense(array, np.uint8), "e4m3"
+    if array.dtype.name == "float8_e4m3fn":
+        scales = "q_scale" if name == "q" else "k_scale and v_scale"
+        raise ValueError(f"{name}: expected {scales} with float8_e4m3fn, which its numbers are multiplied by, got none; 1.0 leaves them as they are")
     if array.dtype == np.float32:
         wanted: DType = dtype or "bf16"
         return _round(array, wanted), wanted
@@ -112,7 +120,7 @@ def _import(array: Any, name: str, dtype: DType | None, packed: bool) -> tuple[A
         )
     if dtype not in (None, found):
         raise TypeError(f"{name}: is {found}, but dtype={dtype!r} was asked for")
-    return array.view(np.uint16) if _rows_dense(array) else _dense(array), found
+    return _dense(array, np.uint16), found
 
 
 def _from_dlpack(array: Any, name: str) -> Array:
@@ -126,6 +134,8 @@ def _from_dlpack(array: Any, name: str) -> Array:
         return np.from_dlpack(array)
     if dtype == "f16":
         return bits.view(np.float16)
+    if dtype == "e4m3":
+        return bits
     import ml_dtypes  # Optional: only needed for this type.
 
     return bits.view(ml_dtypes.bfloat16)
@@ -137,8 +147,9 @@ def _rows_dense(array: Array) -> bool:
     return steps[-1] == array.itemsize and all(step >= 0 for step in steps)
 
 
-def _dense(array: Array) -> Array:
-    return np.ascontiguousarray(array).view(np.uint16)
+def _dense(array: Array, bits: Any) -> Array:
+    """The bits of an array, copied if its rows are not contiguous."""
+    return (array if _rows_dense(array) else np.ascontiguousarray(array)).view(bits)
 
 
 def _round(array: Array, dtype: DType) -> Array:
@@ -242,6 +253,10 @@ class Options(TypedDict, total=False):
     source2_lens: Any
     source2_mask: Mask
     block_tables: Any
+    k_scale: Any
+    v_scale: Any
+    q_scale: Any
+    scale_per: ScalePer
     scale: float | None
     layout: Layout
     dtype: DType | None
@@ -308,6 +323,10 @@ def attention(
     source2_lens: Any = None,
     source2_mask: Mask = "none",
     block_tables: Any = None,
+    k_scale: Any = None,
+    v_scale: Any = None,
+    q_scale: Any = None,
+    scale_per: ScalePer = "tensor",
     scale: float | None = None,
     lse: bool = False,
     return_row_max: bool = False,
@@ -378,6 +397,13 @@ def attention(
     attn_mask are of the first segment alone, softcap and sink of both. With v_in_k v2
     is a view of k2, too.
 
+    With k_scale and v_scale (float32) k and v are of e4m3, and with q_scale q is, too: arrays of
+    float8_e4m3fn (ml_dtypes, or PyTorch where its DLPack exports them) or their bytes as uint8. A
+    value is the stored number times its scale: a number, or a list of one; with scale_per
+    'head' k_scale and v_scale are [kv_heads], with 'page', for caches of pages, [pages]. The output
+    of a q of e4m3 is bf16 unless out_dtype, 'f32', 'f16' or 'bf16', is given. Dims are then
+    multiples of 16, up to 256. In device memory scales lie there, too.
+
     The output has the layout and type of q; with lse=True a pair of it and the
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],
     or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
@@ -419,6 +445,11 @@ def attention(
     word(layout, "layout", ("bshd", "bhsd"))
     if dtype is not None:
         word(dtype, "dtype", ("f16", "bf16"))
+    word(scale_per, "scale_per", ("tensor", "head", "page"))
+    if (k_scale is None) != (v_scale is None):
+        raise ValueError("k_scale and v_scale: expected both, or neither, got one of them")
+    if k_scale is None and (q_scale is not None or scale_per != "tensor"):
+        raise ValueError("q_scale and scale_per: expected k_scale and v_scale with them, got none")
     flags = {"v_in_k": v_in_k, "lse": lse, "return_row_max": return_row_max, "return_row_sum": return_row_sum}
     for name, value in flags.items():
         flag(value, name)
@@ -440,24 +471,29 @@ def attention(
         )
     }  # fmt: skip
     lists["sink"] = _logits(sink)
+    lists |= {name: scales_of(value, name) for name, value in (("k_scale", k_scale), ("v_scale", v_scale), ("q_scale", q_scale))}
     lists["block_tables"] = _lengths(block_tables, "block_tables", "integers of shape [batch, max_pages]", 2)
     packed = (cu_seqlens_q is not None, cu_seqlens_k is not None)
     in_pages = block_tables is not None
-    inputs, kind = _import_all((q, k, v), layout, dtype, packed, in_pages)
+    in_bytes = (q_scale is not None, k_scale is not None)
+    inputs, kind = _import_all((q, k, v), layout, dtype, packed, in_pages, in_bytes)
     if v_in_k:  # Rounding and packing copy: the view is taken again.
         inputs = (inputs[0], inputs[1], inputs[1][..., : inputs[2].shape[3]])
+    if source2 is not None and k_scale is not None:
+        raise ValueError("source2: expected none with k_scale and v_scale, whose kernels have one segment, got both")
     second = None if source2 is None else _import_second(source2, layout, kind, dtype, v_in_k)
     batch, q_len, q_heads, head_dim = inputs[0].shape
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
-        dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask, page_size=inputs[1].shape[1] if in_pages else None,
+        dtype=kind, kv_dtype="auto" if k_scale is None else "e4m3", scale_per_head=scale_per == "head", scale_per_page=scale_per == "page", head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask, page_size=inputs[1].shape[1] if in_pages else None,
         lists=tuple(name for name, value in lists.items() if value is not None),
         softcap=softcap, softcap_approx=softcap_approx, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
         **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape
-    result = np.zeros((*q_shape[:3], head_dim_v), np.float32 if out_dtype == "f32" else np.uint16)
+    out_kind: Any = out_dtype if out_dtype != "auto" else "bf16" if kind == "e4m3" else kind
+    result = np.zeros((*q_shape[:3], head_dim_v), np.float32 if out_kind == "f32" else np.uint16)
     rows = {
         name: np.zeros((batch, q_heads, q_len), np.float32)
         for name, asked in (("lse", lse), ("row_max", return_row_max), ("row_sum", return_row_sum))
@@ -466,8 +502,8 @@ def attention(
     captures = _captures(alibi, bias, attn_mask)
     _check_captures(captures, _extents(inputs, layout, lists))
     _run(kernel, inputs, _bshd(result, layout), rows, settings, lists, captures, second)
-    if out_dtype != "f32":
-        result = _widen(result, kind) if was_float32 else _typed(result, kind)
+    if out_kind != "f32":
+        result = _widen(result, out_kind) if was_float32 else _typed(result, out_kind)
     written = (result, *rows.values())
     if packed[0]:
         written = tuple(array[0] for array in written)
@@ -483,13 +519,18 @@ def _check_view(k: Any, v: Any) -> None:
 
 
 def _import_all(
-    arrays: tuple[Any, Any, Any], layout: Layout, dtype: DType | None, packed: tuple[bool, bool], in_pages: bool
+    arrays: tuple[Any, Any, Any],
+    layout: Layout,
+    dtype: DType | None,
+    packed: tuple[bool, bool],
+    in_pages: bool,
+    in_bytes: tuple[bool, bool],
 ) -> tuple[tuple[Array, Array, Array], DType]:
     """Bits of q, k and v in bshd order, checked against each other, and their type."""
     (q, q_kind), (k, k_kind), (v, v_kind) = (
-        _import(array, name, dtype, packed[name != "q"]) for array, name in zip(arrays, "qkv")
+        _import(array, name, dtype, packed[name != "q"], in_bytes[name != "q"]) for array, name in zip(arrays, "qkv")
     )
-    if not q_kind == k_kind == v_kind:
+    if not q_kind == k_kind == v_kind and not in_bytes[1]:
         given = ", ".join(str(getattr(array, "dtype", type(array).__name__)) for array in arrays)
         raise TypeError(f"q, k, v: expected one type, got {given}; give float32 arrays the type of the others by dtype='f16' or 'bf16'")
     inputs = _bshd(q, layout), _bshd(k, layout), _bshd(v, layout)
@@ -540,6 +581,7 @@ def _run(
             lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
             second[0] if second else None, second[1] if second else None, lists["source2_lens"],
             views.get("row_max"), views.get("row_sum"), lists["block_tables"],
+            lists["k_scale"], lists["v_scale"], lists["q_scale"],
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

@@ -14,10 +14,11 @@ from ._arguments import flag, integer, number, page_size_of, softcap_approx_of, 
 from ._errors import CompileError, Diagnostic
 from ._keywords import FACTS, FIELDS, Keywords, List
 
-DType = Literal["f16", "bf16"]
+DType = Literal["f16", "bf16", "e4m3"]
+KvDType = Literal["auto", "e4m3"]
 PPlacement = Literal["auto", "tmem", "smem", "registers"]
 Scheduler = Literal["auto", "single", "static", "dynamic"]
-OutDType = Literal["auto", "f32"]
+OutDType = Literal["auto", "f32", "f16", "bf16"]
 Mask = Literal["none", "causal", "causal-top-left"]
 Window = tuple[int | None, int | None]
 Count = int | Literal["auto"]
@@ -122,7 +123,7 @@ def _word(value: object) -> str:
 
 # What the op of a module says itself; `schedule` too has a word of its own there.
 _OF_THE_OP = frozenset(
-    [*"dtype head_dim head_dim_v lists page_size softcap softcap_approx alibi bias attn_mask source2 source2_mask causal mask window scale out_dtype".split(), *FACTS]
+    [*"dtype kv_dtype head_dim head_dim_v lists page_size softcap softcap_approx alibi bias attn_mask source2 source2_mask causal mask window scale out_dtype".split(), *FACTS]
 )
 _P = ParamSpec("_P")
 
@@ -158,6 +159,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     module: str | None = None,
     *,
     dtype: DType = "bf16",
+    kv_dtype: KvDType = "auto",
     head_dim: int = 128,
     head_dim_v: int | None = None,
     lists: Sequence[List] = (),
@@ -188,10 +190,12 @@ def compile(  # noqa: A001  (the package's own word for it)
     """Compiles one attention op to PTX for `target`.
 
     `module` is MLIR text with one public function that holds one fmha.attention;
-    without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
+    without it the op is made from dtype, kv_dtype (e4m3: K and V of 8 bits, with
+    k_scale and v_scale in lists; dtype e4m3 has q_scale, too), head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
     those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink, source2_lens,
-    block_tables), page_size (the keys of a page, with block_tables: K and V are then caches of
+    block_tables, k_scale, v_scale, q_scale), scale_per_head and scale_per_page (what k_scale and
+    v_scale have a number for), page_size (the keys of a page, with block_tables: K and V are then caches of
     pages; a power of two from 1 to 256),
     softcap, softcap_approx, alibi, bias and attn_mask (what becomes of scores, as attention() says),
     source2 (there is a second KV segment, with source2_mask), mask (causal
@@ -218,13 +222,20 @@ def compile(  # noqa: A001  (the package's own word for it)
     text(target, "target")
     switches: dict[str, Any] = dict(given)
     fields = {name: _word(switches.pop(name, "auto")) for name in FIELDS}
-    switches |= {"source2": source2, "out_f32": word(out_dtype, "out_dtype", ("auto", "f32")) == "f32"}
+    out = word(out_dtype, "out_dtype", ("auto", "f32", "f16", "bf16"))
+    if out == "auto" and dtype == "e4m3":
+        out = "bf16"
+    in_e4m3 = word(kv_dtype, "kv_dtype", ("auto", "e4m3")) == "e4m3" or dtype == "e4m3"
+    if out in ("f16", "bf16") and out != dtype and not in_e4m3:
+        raise ValueError(f"out_dtype: expected 'f32', or {dtype!r} as q, k and v have it, got {out!r}; convert the result instead")
+    switches |= {"source2": source2, "kv_e4m3": in_e4m3, "out_f32": out == "f32"}
+    switches |= {f"out_{kind}": out == kind != dtype for kind in ("f16", "bf16")}
     facts = [name for name, on in switches.items() if flag(on, name)]
     names = [text(entry, "lists") for entry in lists]
     keys_of_page = page_size_of(page_size, names, source2)
     if module is None:
         module = _native.build_module(
-            word(dtype, "dtype", ("f16", "bf16")),
+            word(dtype, "dtype", ("f16", "bf16", "e4m3")),
             integer(head_dim, "head_dim", 1),
             integer(head_dim if head_dim_v is None else head_dim_v, "head_dim_v", 1),
             _mask_name(causal, mask),

@@ -25,6 +25,8 @@ _OF_THE_KERNEL = (
     "ctas_per_sm exp2_emulated p_offset schedule splits window"
 ).split()
 _LISTS: tuple[str, ...] = get_args(List)
+# Element types of e4m3: uint8 has its bytes.
+BYTES = ("e4m3", "u8")
 _CAPTURES = {"alibi": ("f32", 1), "bias": ("f32", 4), "attn_mask": ("bool", 4)}
 
 
@@ -97,8 +99,11 @@ def _check_ranks(arrays: dict[str, _native.DeviceArray], packed: dict[str, bool]
     if tables is not None and len(tables.shape) != 2:
         raise ValueError(f"block_tables: expected 2 dimensions, [batch, max_pages], got shape {tables.shape}")
     kind = arrays["q"].dtype
-    if kind not in ("f16", "bf16"):
-        raise TypeError(f"q: expected float16 or bfloat16 in device memory, got {kind}; convert it")
+    if kind not in (BYTES if "q_scale" in arrays else ("f16", "bf16")):
+        types = "float8_e4m3fn, or uint8 of its bytes, with q_scale" if "q_scale" in arrays else "float16 or bfloat16"
+        raise TypeError(f"q: expected {types} in device memory, got {kind}; convert it")
+    if arrays["k"].dtype in BYTES and not {"k_scale", "v_scale"} <= set(arrays):
+        raise ValueError(f"k: expected k_scale and v_scale with {arrays['k'].dtype}, which its numbers are multiplied by, got none")
 
 
 def _check_captures(arrays: dict[str, _native.DeviceArray], packed: dict[str, bool]) -> None:
@@ -130,7 +135,10 @@ def _compiled(options: dict[str, Any], arrays: dict[str, _native.DeviceArray]) -
     if options["pack_heads"] == "on":
         given |= {"q_heads": arrays["q"].shape[-2], "kv_heads": arrays["k"].shape[-2]}
     return _kernel(
-        dtype=arrays["q"].dtype,
+        dtype="e4m3" if arrays["q"].dtype in BYTES else arrays["q"].dtype,
+        kv_dtype="e4m3" if "k_scale" in arrays else "auto",
+        scale_per_head=options["scale_per"] == "head",
+        scale_per_page=options["scale_per"] == "page",
         head_dim=arrays["q"].shape[-1],
         head_dim_v=arrays["v"].shape[-1],
         lists=tuple(name for name in _LISTS if name in arrays),
@@ -160,7 +168,9 @@ def _outputs_to_make(
     *outer, rows, heads, _ = q.shape
     columns = arrays["v"].shape[-1]
     shape = [*outer, rows, heads, columns] if options["layout"] == "bshd" else [*outer, heads, rows, columns]
-    kind = "f32" if options["out_dtype"] == "f32" else q.dtype
+    kind = "bf16" if q.dtype in BYTES else q.dtype
+    if options["out_dtype"] != "auto":
+        kind = options["out_dtype"]
     made = [] if options["out"] is not None else [("o", shape, kind, packed)]
     rows_of = {"lse": "lse", "row_max": "return_row_max", "row_sum": "return_row_sum"}
     return made + [(name, [*outer, heads, rows], "f32", packed) for name, asked in rows_of.items() if options[asked]]

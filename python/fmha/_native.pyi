@@ -115,9 +115,9 @@ def assemble(ptx: str, target: str) -> tuple[str, str, int | None, int | None, i
 def run(
     ptx: str,
     manifest: str,
-    q: npt.NDArray[np.uint16],
-    k: npt.NDArray[np.uint16],
-    v: npt.NDArray[np.uint16],
+    q: npt.NDArray[Any],
+    k: npt.NDArray[Any],
+    v: npt.NDArray[Any],
     o: npt.NDArray[Any],
     lse: npt.NDArray[np.float32] | None,
     device: str,
@@ -130,12 +130,15 @@ def run(
     cu_seqlens_k: npt.NDArray[np.int32] | None = None,
     sink: npt.NDArray[np.float32] | None = None,
     captures: Sequence[npt.NDArray[Any]] = (),
-    k2: npt.NDArray[np.uint16] | None = None,
-    v2: npt.NDArray[np.uint16] | None = None,
+    k2: npt.NDArray[Any] | None = None,
+    v2: npt.NDArray[Any] | None = None,
     source2_lens: npt.NDArray[np.int32] | None = None,
     row_max: npt.NDArray[np.float32] | None = None,
     row_sum: npt.NDArray[np.float32] | None = None,
     block_tables: npt.NDArray[np.int32] | None = None,
+    k_scale: npt.NDArray[np.float32] | None = None,
+    v_scale: npt.NDArray[np.float32] | None = None,
+    q_scale: npt.NDArray[np.float32] | None = None,
 ) -> tuple[str, str, str, int | None, float]: ...
 def merge(
     ptx: str,
@@ -174,4 +177,4 @@ def append(
     schedule_seed: int,
     checks: str,
 ) -> tuple[str, str, str, int | None, float]: ...
-def bits(array: Any) -> tuple[npt.NDArray[np.uint16], str]: ...
+def bits(array: Any) -> tuple[npt.NDArray[Any], str]: ...

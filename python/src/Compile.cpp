@@ -36,12 +36,13 @@ using namespace fmha;
 static std::string str(std::string_view text) { return std::string(text); }
 
 static schedule::DataType parseDataType(const std::string &name) {
-  if (name == "f16")
-    return schedule::DataType::F16;
-  if (name == "bf16")
-    return schedule::DataType::BF16;
+  for (schedule::DataType type :
+       {schedule::DataType::F16, schedule::DataType::BF16,
+        schedule::DataType::E4M3})
+    if (name == schedule::stringify(type))
+      return type;
   throw nb::value_error(
-      ("dtype: expected 'f16' or 'bf16', got '" + name + "'").c_str());
+      ("dtype: expected 'f16', 'bf16' or 'e4m3', got '" + name + "'").c_str());
 }
 
 static schedule::PPlacement parsePlacement(const std::string &name) {

@@ -103,7 +103,8 @@ void check(FmhaStatus status) {
 const std::pair<const char *, DLDataType> types[] = {
     {"f16", {kDLFloat, 16, 1}}, {"bf16", {kDLBfloat, 16, 1}},
     {"f32", {kDLFloat, 32, 1}}, {"i32", {kDLInt, 32, 1}},
-    {"i8", {kDLInt, 8, 1}},     {"bool", {kDLBool, 8, 1}}};
+    {"i8", {kDLInt, 8, 1}},     {"bool", {kDLBool, 8, 1}},
+    {"u8", {kDLUInt, 8, 1}},    {"e4m3", {kDLFloat8_e4m3fn, 8, 1}}};
 
 } // namespace
 

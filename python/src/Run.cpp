@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Module.h"
+#include "fmha-c/DLPack.h"
 
 #include "fmha/Runtime/Append.h"
 #include "fmha/Runtime/Merge.h"
@@ -38,6 +39,8 @@ using namespace fmha::runtime;
 template <typename Element>
 using Array4 = nb::ndarray<Element, nb::ndim<4>, nb::device::cpu>;
 using Input = Array4<const uint16_t>;
+/// Bits of the type that the manifest names: uint8 for types of 8 bits.
+using Operand = nb::ndarray<nb::ro, nb::ndim<4>, nb::device::cpu>;
 /// Of 16 bits or of f32, as the manifest says.
 using Output = nb::ndarray<nb::ndim<4>, nb::device::cpu>;
 using Lse = Array4<float>;
@@ -71,6 +74,24 @@ static Tensor4 view(const Array &array, ElementType dtype) {
   if (array.size() == 0)
     tensor.strides = denseStrides(tensor.dims, Layout::BSHD);
   return tensor;
+}
+
+/// Returns an operand of attention after a check of its bits.
+static Tensor4 operand(const Operand &array, ElementType type,
+                       const char *name) {
+  if (array.itemsize() == sizeOf(type))
+    return view(array, type);
+  throw nb::type_error((std::string(name) + ": expected elements of " +
+                        std::to_string(8 * sizeOf(type)) + " bits, got " +
+                        std::to_string(8 * array.itemsize()))
+                           .c_str());
+}
+
+static std::optional<std::vector<float>>
+floats(const std::optional<Logits> &list) {
+  if (!list)
+    return std::nullopt;
+  return std::vector<float>(list->data(), list->data() + list->size());
 }
 
 template <typename Array>
@@ -169,22 +190,23 @@ static RunTuple tupleOf(LaunchReport report) {
 }
 
 static RunTuple run(const std::string &ptx, const std::string &manifestText,
-                    Input q, Input k, Input v, Output o, std::optional<Lse> lse,
-                    const std::string &deviceKind, const std::string &library,
-                    const std::string &policy, uint64_t scheduleSeed,
-                    const std::string &checks, std::optional<List> kvLens,
-                    std::optional<List> cuSeqlensQ,
+                    Operand q, Operand k, Operand v, Output o,
+                    std::optional<Lse> lse, const std::string &deviceKind,
+                    const std::string &library, const std::string &policy,
+                    uint64_t scheduleSeed, const std::string &checks,
+                    std::optional<List> kvLens, std::optional<List> cuSeqlensQ,
                     std::optional<List> cuSeqlensK, std::optional<Logits> sink,
                     const std::vector<Captured> &captures,
-                    std::optional<Input> k2, std::optional<Input> v2,
+                    std::optional<Operand> k2, std::optional<Operand> v2,
                     std::optional<List> source2Lens, std::optional<Lse> rowMax,
-                    std::optional<Lse> rowSum,
-                    std::optional<Table> blockTables) {
+                    std::optional<Lse> rowSum, std::optional<Table> blockTables,
+                    std::optional<Logits> kScale, std::optional<Logits> vScale,
+                    std::optional<Logits> qScale) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
-  tensors.q = view(q, manifest.dtype);
-  tensors.k = view(k, manifest.dtype);
-  tensors.v = view(v, manifest.dtype);
+  tensors.q = operand(q, manifest.dtype, "q");
+  tensors.k = operand(k, manifest.kvDtype, "k");
+  tensors.v = operand(v, manifest.kvDtype, "v");
   if (o.itemsize() != sizeOf(manifest.outDtype))
     throw nb::type_error("o: expected elements of the type that the kernel "
                          "writes, got another one");
@@ -202,11 +224,13 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   if (blockTables)
     tensors.maxPages = int64_t(blockTables->shape(1));
   if (k2)
-    tensors.k2 = view(*k2, manifest.dtype);
+    tensors.k2 = operand(*k2, manifest.kvDtype, "k2");
   if (v2)
-    tensors.v2 = view(*v2, manifest.dtype);
-  if (sink)
-    tensors.sink.emplace(sink->data(), sink->data() + sink->size());
+    tensors.v2 = operand(*v2, manifest.kvDtype, "v2");
+  tensors.sink = floats(sink);
+  tensors.kScale = floats(kScale);
+  tensors.vScale = floats(vScale);
+  tensors.qScale = floats(qScale);
   for (const Captured &array : captures)
     tensors.captures.push_back(captureOf(array));
   RunOptions options;
@@ -258,9 +282,9 @@ mergeParts(const std::string &ptx, const std::string &manifestText,
   return tupleOf(take(runMerge(manifest, ptx, device, tensors, options)));
 }
 
-/// The bits of a 16-bit float array from any library, as a NumPy array over the
-/// same memory, and "f16" or "bf16".
-static std::tuple<nb::ndarray<nb::numpy, uint16_t>, std::string>
+/// The bits of a float array of 16 or 8 bits from any library, as a NumPy array
+/// over the same memory, and "f16", "bf16" or "e4m3".
+static std::tuple<nb::ndarray<nb::numpy>, std::string>
 bits(nb::ndarray<nb::device::cpu> array) {
   bool isHalf =
       array.dtype() ==
@@ -268,8 +292,10 @@ bits(nb::ndarray<nb::device::cpu> array) {
   bool isBFloat =
       array.dtype() ==
       nb::dlpack::dtype{uint8_t(nb::dlpack::dtype_code::Bfloat), 16, 1};
-  if (!isHalf && !isBFloat)
-    throw nb::type_error("expected an array of float16 or bfloat16");
+  bool isE4M3 = array.dtype() == nb::dlpack::dtype{kDLFloat8_e4m3fn, 8, 1};
+  if (!isHalf && !isBFloat && !isE4M3)
+    throw nb::type_error(
+        "expected an array of float16, bfloat16 or float8_e4m3fn");
   std::vector<size_t> shape;
   std::vector<int64_t> strides;
   for (size_t i = 0; i < array.ndim(); ++i) {
@@ -280,9 +306,10 @@ bits(nb::ndarray<nb::device::cpu> array) {
   nb::capsule owner(new Owned(array), [](void *pointer) noexcept {
     delete static_cast<Owned *>(pointer);
   });
-  nb::ndarray<nb::numpy, uint16_t> result(array.data(), shape.size(),
-                                          shape.data(), owner, strides.data());
-  return {result, isHalf ? "f16" : "bf16"};
+  nb::ndarray<nb::numpy> result(
+      array.data(), shape.size(), shape.data(), owner, strides.data(),
+      isE4M3 ? nb::dtype<uint8_t>() : nb::dtype<uint16_t>());
+  return {result, isE4M3 ? "e4m3" : isHalf ? "f16" : "bf16"};
 }
 
 /// [positions, pairs] as the runtime has them.
@@ -335,17 +362,18 @@ appendTokens(const std::string &ptx, const std::string &manifestText,
 }
 
 void fmha::python::bindRun(nb::module_ &module) {
-  module.def("run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
-             nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
-             nb::arg("device"), nb::arg("library"), nb::arg("policy"),
-             nb::arg("schedule_seed"), nb::arg("checks"),
-             nb::arg("kv_lens") = nb::none(),
-             nb::arg("cu_seqlens_q") = nb::none(),
-             nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
-             nb::arg("captures") = nb::tuple(), nb::arg("k2") = nb::none(),
-             nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none(),
-             nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none(),
-             nb::arg("block_tables") = nb::none());
+  module.def(
+      "run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
+      nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
+      nb::arg("device"), nb::arg("library"), nb::arg("policy"),
+      nb::arg("schedule_seed"), nb::arg("checks"),
+      nb::arg("kv_lens") = nb::none(), nb::arg("cu_seqlens_q") = nb::none(),
+      nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
+      nb::arg("captures") = nb::tuple(), nb::arg("k2") = nb::none(),
+      nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none(),
+      nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none(),
+      nb::arg("block_tables") = nb::none(), nb::arg("k_scale") = nb::none(),
+      nb::arg("v_scale") = nb::none(), nb::arg("q_scale") = nb::none());
   module.def("merge", &mergeParts, nb::arg("ptx"), nb::arg("manifest"),
              nb::arg("parts"), nb::arg("o"), nb::arg("max"), nb::arg("sum"),
              nb::arg("out"), nb::arg("lse").none(), nb::arg("row_max").none(),

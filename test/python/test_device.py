@@ -19,7 +19,7 @@ from conftest import assert_close, reference  # noqa: E402
 from fmha import _native  # noqa: E402
 from test_dlpack import DataType, Device, ManagedTensor, Tensor  # noqa: E402
 
-CODES = {"float16": 2, "bfloat16": 4, "float32": 2, "int32": 0, "bool": 6, "float64": 2}
+CODES = {"float16": 2, "bfloat16": 4, "float32": 2, "int32": 0, "bool": 6, "float64": 2, "uint8": 1, "float8_e4m3fn": 10, "float8_e5m2": 12}
 
 
 def driver():
