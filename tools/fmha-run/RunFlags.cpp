@@ -42,7 +42,10 @@ void RunFlags::add(FlagTable &table) {
                  maxCtas, 1, UINT32_MAX);
   table.group("Data");
   table.addCount("seed", "seed of the N(0,1) inputs (default 0)", seed);
-  table.addText("q", "Q.npy", "float32 or float16 array, as --layout says", q);
+  table.addText("q", "Q.npy",
+                "float32 or float16 array, as --layout says; of e4m3 also "
+                "uint8, its bytes",
+                q);
   table.addText("k", "K.npy", "likewise", k);
   table.addText("v", "V.npy", "likewise", v);
   table.addText("out", "O.npy", "write the output, float32", out);
