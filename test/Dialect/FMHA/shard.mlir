@@ -111,3 +111,20 @@ func.func @score(%q: tensor<2x32x16x64xf16>, %bias: tensor<32x16xf32>, %out: ten
       }
   return %o : tensor<2x16x32x64xf16>
 }
+
+// Scales of KV heads are sharded as the heads are; that of the queries is whole.
+
+// CHECK-LABEL: func.func @scales
+// CHECK: fmha.attention
+// CHECK-SAME: tensor<1x1x8x64xf8E4M3FN>, tensor<1x?x2x64xf8E4M3FN>, tensor<1x?x2x64xf8E4M3FN>) k_scale(%{{.*}} : tensor<2xf32>) v_scale(%{{.*}} : tensor<2xf32>) q_scale(%{{.*}} : tensor<1xf32>)
+// CHECK-SAME: outs(%{{.*}} : tensor<1x1x8x64xf16>) {scale_per_head}
+func.func @scales(%q: tensor<2x1x32x64xf8E4M3FN>, %k: tensor<2x?x8x64xf8E4M3FN>, %v: tensor<2x?x8x64xf8E4M3FN>, %ks: tensor<8xf32>,
+                  %vs: tensor<8xf32>, %qs: tensor<1xf32>, %out: tensor<2x1x32x64xf16>) -> tensor<2x1x32x64xf16> {
+  %s = shard.sharding @grid split_axes = [[0], [], [1]] : !shard.sharding
+  %shared = shard.shard %q to %s annotate_for_users : tensor<2x1x32x64xf8E4M3FN>
+  %o = fmha.attention
+      ins(%shared, %k, %v : tensor<2x1x32x64xf8E4M3FN>, tensor<2x?x8x64xf8E4M3FN>, tensor<2x?x8x64xf8E4M3FN>)
+      k_scale(%ks : tensor<8xf32>) v_scale(%vs : tensor<8xf32>) q_scale(%qs : tensor<1xf32>)
+      outs(%out : tensor<2x1x32x64xf16>) {scale_per_head} -> tensor<2x1x32x64xf16>
+  return %o : tensor<2x1x32x64xf16>
+}

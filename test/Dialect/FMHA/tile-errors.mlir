@@ -179,3 +179,20 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Caches of 8 bits.
+// CHECK: error: fmha.attention: expected keys and values of f16, bf16 or f32 to tile, got {{.*}}f8E4M3FN{{.*}}; set `splits` of the schedule, or run fmha-decompose-to-linalg
+func.func @bytes(%q: tensor<2x1x8x64xf16>, %k: tensor<2x16x2x64xf8E4M3FN>, %s: tensor<1xf32>) -> tensor<2x1x8x64xf16> {
+  %o = fmha.attention ins(%q, %k, %k : tensor<2x1x8x64xf16>, tensor<2x16x2x64xf8E4M3FN>, tensor<2x16x2x64xf8E4M3FN>)
+      k_scale(%s : tensor<1xf32>) v_scale(%s : tensor<1xf32>) outs(%q : tensor<2x1x8x64xf16>) -> tensor<2x1x8x64xf16>
+  return %o : tensor<2x1x8x64xf16>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["fmha.attention"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled:2 = transform.structured.tile_using_forall %op tile_sizes [1] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
