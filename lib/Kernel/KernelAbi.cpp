@@ -29,6 +29,9 @@ fmha::kernelOperands(const schedule::Problem &problem) {
   for (const schedule::ListField &list : schedule::listFields)
     if (problem.*list.there)
       operands.push_back({list.name, Kind::Pointer});
+  if (problem.keyNew)
+    for (const char *tensor : {"key_new", "value_new"})
+      operands.push_back({tensor, Kind::Pointer});
   if (problem.cuSeqlensQ)
     operands.push_back({"max_q_len", Kind::U32});
   if (problem.blockTables)
@@ -50,7 +53,7 @@ fmha::kernelParameters(const schedule::Problem &problem,
   for (KernelParameter &operand : parameters) {
     if (usesAddresses(schedule) && operand.kind == Kind::TensorMap)
       operand.kind = Kind::Pointer;
-    bool isRows = operand.name.size() == 1;
+    bool isRows = operand.name.size() == 1 || operand.name.ends_with("_new");
     if (isRows && operand.kind == Kind::Pointer)
       addressed.push_back(operand.name);
   }
@@ -67,6 +70,8 @@ fmha::kernelParameters(const schedule::Problem &problem,
     parameters.push_back({extent, Kind::U32});
   if (problem.blockTables)
     parameters.push_back({"pages", Kind::U32});
+  if (problem.keyNew)
+    parameters.push_back({"new_len", Kind::U32});
   if (problem.source2)
     parameters.push_back({"kv_len2", Kind::U32});
   for (unsigned n = 0; n < problem.captures.size(); ++n) {

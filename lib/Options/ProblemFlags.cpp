@@ -75,6 +75,7 @@ void ProblemFlags::add(FlagTable &table) {
             windowRight);
   addFacts(table);
   addPages(table);
+  addAppend(table);
   addSource2(table);
   addScore(table);
   table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
@@ -210,6 +211,26 @@ void ProblemFlags::addPages(FlagTable &table) {
                 cacheLayout);
 }
 
+void ProblemFlags::addAppend(FlagTable &table) {
+  table.addOptionalText(
+      "key-new", "F.npy",
+      "the last keys of each sequence, [batch, n, kv_heads, dim], which are "
+      "appended to k; kv-lens counts them. Without a file: random, as many as "
+      "q-len",
+      [this](std::string text) { keyNew = std::move(text); });
+  table.addOptionalText(
+      "value-new", "F.npy", "their values",
+      [this](std::string text) { valueNew = std::move(text); });
+}
+
+bool ProblemFlags::appendsInKernel() const {
+  using enum schedule::DataType;
+  bool isOther = dtype == F32 || dtype == E4M3 || kvDtype == E4M3;
+  std::optional<unsigned> family = overrides[schedule::Choice::Family];
+  bool isFma = family && *family == unsigned(schedule::FamilyKind::Fma);
+  return keyNew && (isOther || hasKeyVectors() || isFma);
+}
+
 void ProblemFlags::addSource2(FlagTable &table) {
   auto addFile = [&](llvm::StringRef name, llvm::StringRef help,
                      std::optional<std::string> &file) {
@@ -290,6 +311,9 @@ static KernelSpec specOf(const ProblemFlags &flags) {
       flags.outDtype.value_or(problem.dtype == E4M3 ? BF16 : problem.dtype));
   problem.source2 = flags.hasSource2();
   problem.keyVectors = flags.hasKeyVectors();
+  problem.keyNew = flags.appendsInKernel();
+  // The kernel appends at the ends of the sequences.
+  problem.kvLens |= problem.keyNew;
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
   spec.score = scoreOf(flags);
   auto hint = [](std::optional<uint64_t> length) {

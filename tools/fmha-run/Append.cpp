@@ -21,9 +21,15 @@ namespace {
 /// Streams of random numbers after those of q, k, v, k2 and v2.
 constexpr uint32_t keyStream = 11, valueStream = 12;
 
-int64_t placeOf(const HostArray &array, int64_t b, int64_t l, int64_t h) {
-  const auto &steps = array.view.strides;
-  return b * steps[0] + l * steps[1] + h * steps[2];
+/// Copies element (b, l, h, d) of one array to that of another.
+void copyElement(const HostArray &from, const std::array<int64_t, 3> &source,
+                 HostArray &to, const std::array<int64_t, 3> &target,
+                 int64_t d) {
+  auto [b, l, h] = source;
+  auto [tb, tl, th] = target;
+  size_t bytes = sizeOf(from.view.dtype);
+  std::memcpy(const_cast<void *>(to.element(to.view.indexOf(tb, tl, th, d))),
+              from.element(from.view.indexOf(b, l, h, d)), bytes);
 }
 
 /// Calls `visit` with the sequence, the token and the position of each of the
@@ -74,17 +80,20 @@ struct Rotation {
   const AppendProblem &spec;
   const std::vector<float> &cos, &sin;
 
-  void apply(ElementType type, const uint16_t *from, uint16_t *to,
+  void apply(const HostArray &from, const std::array<int64_t, 3> &source,
+             HostArray &to, const std::array<int64_t, 3> &target,
              int64_t position) const {
     int64_t pairs = spec.rotaryDim / 2;
+    auto [sb, sl, sh] = source;
+    auto [tb, tl, th] = target;
     for (int64_t j = 0; j < pairs; ++j) {
       bool isHalf = spec.rotary == "half";
       int64_t a = isHalf ? j : 2 * j, b = isHalf ? j + pairs : 2 * j + 1;
-      float x = loadElement(type, from + a), y = loadElement(type, from + b);
+      float x = from.at(sb, sl, sh, a), y = from.at(sb, sl, sh, b);
       float c = cos[position * pairs + j], s = sin[position * pairs + j];
       float xc = x * c, ys = y * s, yc = y * c, xs = x * s;
-      storeElement(type, to + a, xc - ys);
-      storeElement(type, to + b, yc + xs);
+      to.set(to.view.indexOf(tb, tl, th, a), xc - ys);
+      to.set(to.view.indexOf(tb, tl, th, b), yc + xs);
     }
   }
 };
@@ -96,7 +105,7 @@ llvm::json::Object differenceFinding(const char *name, size_t elements) {
       {"message", "expected '" + std::string(name) +
                       "' after the append with the bits that the definition "
                       "of fmha.append gives, got " +
-                      std::to_string(elements) + " other elements"},
+                      std::to_string(elements) + " other units of 16 bits"},
       {"ptx_line", nullptr},
       {"source", nullptr},
       {"warp", nullptr},
@@ -118,7 +127,7 @@ void restore(const HostArray &from, HostArray &to) {
 
 llvm::Error checkAppendFlags(const RunFlags &flags) {
   const ProblemFlags &problem = flags.problem;
-  if (flags.keyNew.has_value() != flags.valueNew.has_value())
+  if (problem.keyNew.has_value() != problem.valueNew.has_value())
     return failure("--key-new and --value-new: expected both, or neither, got "
                    "one; keys and values are appended together");
   const std::pair<const char *, bool> ofRotary[] = {
@@ -157,8 +166,8 @@ llvm::Expected<AppendFiles> readAppendFiles(const RunFlags &flags) {
   AppendFiles files;
   std::optional<std::string> cos = flags.rotaryCos, sin = flags.rotarySin;
   const std::pair<const std::optional<std::string> &, std::optional<NpyArray> &>
-      all[] = {{flags.keyNew, files.keyNew},
-               {flags.valueNew, files.valueNew},
+      all[] = {{flags.problem.keyNew, files.keyNew},
+               {flags.problem.valueNew, files.valueNew},
                {cos, files.cos},
                {sin, files.sin}};
   for (auto &[path, target] : all) {
@@ -190,7 +199,7 @@ void adoptExtents(ProblemFlags &flags, const AppendFiles &files) {
 llvm::Error Append::makeTokens(const RunFlags &flags, const AppendFiles &files,
                                const HostProblem &problem) {
   const std::string &layout = flags.problem.layout;
-  int64_t count = flags.keyNew ? problem.shape.qLen : 0;
+  int64_t count = flags.problem.keyNew ? problem.shape.qLen : 0;
   for (const auto *file : {&files.keyNew, &files.valueNew})
     if (*file && (*file)->shape.size() == 4)
       count = (*file)->shape[layout == "bshd" ? 1 : 2];
@@ -201,8 +210,9 @@ llvm::Error Append::makeTokens(const RunFlags &flags, const AppendFiles &files,
     const std::optional<std::string> &path;
     uint32_t stream;
   } all[] = {
-      {keyNew, spec.headDim, files.keyNew, flags.keyNew, keyStream},
-      {valueNew, spec.headDimV, files.valueNew, flags.valueNew, valueStream}};
+      {keyNew, spec.headDim, files.keyNew, flags.problem.keyNew, keyStream},
+      {valueNew, spec.headDimV, files.valueNew, flags.problem.valueNew,
+       valueStream}};
   for (auto &[array, dim, file, path, stream] : all) {
     array = allocate({int64_t(lens.size()), count, problem.shape.kvHeads, dim},
                      layout, problem.k.view.dtype, /*isPacked=*/false);
@@ -245,6 +255,16 @@ llvm::Error Append::makeAngles(const AppendFiles &files, int64_t most) {
   return llvm::Error::success();
 }
 
+/// Writes NaN to the elements of a row of a cache.
+static void poisonRow(HostArray &array, int64_t block, int64_t row) {
+  const auto &dims = array.view.dims;
+  for (int64_t h = 0; h < dims[2]; ++h)
+    for (int64_t d = 0; d < dims[3]; ++d)
+      std::memset(const_cast<void *>(
+                      array.element(array.view.indexOf(block, row, h, d))),
+                  0xff, sizeOf(array.view.dtype));
+}
+
 /// Writes NaN to the rows of random caches that tokens replace.
 void Append::poisonReplaced(const RunFlags &flags, HostProblem &problem) {
   forEachToken(lens, keyNew.view.dims[1], [&](int64_t b, int64_t, int64_t p) {
@@ -253,22 +273,21 @@ void Append::poisonReplaced(const RunFlags &flags, HostProblem &problem) {
       return;
     for (auto [array, file] :
          {std::pair(&problem.k, &flags.k), {&problem.v, &flags.v}})
-      for (int64_t h = 0; file->empty() && h < array->view.dims[2]; ++h)
-        std::memset(
-            &array->bits[placeOf(*array, place->first, place->second, h)], 0xff,
-            array->view.dims[3] * sizeof(uint16_t));
+      if (file->empty())
+        poisonRow(*array, place->first, place->second);
   });
 }
 
 /// Computes what the op has to leave.
 void Append::define(const HostProblem &problem) {
   Rotation rotation{spec, cos, sin};
-  auto copy = [&](const HostArray &from, int64_t fromPlace, HostArray &to,
-                  int64_t toPlace, int64_t position) {
-    const uint16_t *row = &from.bits[fromPlace];
-    std::copy(row, row + from.view.dims[3], &to.bits[toPlace]);
+  using Place = std::array<int64_t, 3>;
+  auto copy = [&](const HostArray &from, const Place &source, HostArray &to,
+                  const Place &target, int64_t position) {
+    for (int64_t d = 0; d < from.view.dims[3]; ++d)
+      copyElement(from, source, to, target, d);
     if (position >= 0 && spec.hasRotary())
-      rotation.apply(from.view.dtype, row, &to.bits[toPlace], position);
+      rotation.apply(from, source, to, target, position);
   };
   forEachToken(lens, keyNew.view.dims[1], [&](int64_t b, int64_t i, int64_t p) {
     auto place = rowOf(problem, b, p);
@@ -276,10 +295,8 @@ void Append::define(const HostProblem &problem) {
       return;
     auto [block, row] = *place;
     for (int64_t h = 0; h < keyNew.view.dims[2]; ++h) {
-      copy(keyNew, placeOf(keyNew, b, i, h), kAfter,
-           placeOf(kAfter, block, row, h), p);
-      copy(valueNew, placeOf(valueNew, b, i, h), vAfter,
-           placeOf(vAfter, block, row, h), -1);
+      copy(keyNew, {b, i, h}, kAfter, {block, row, h}, p);
+      copy(valueNew, {b, i, h}, vAfter, {block, row, h}, -1);
     }
   });
   if (!spec.query)
@@ -287,16 +304,24 @@ void Append::define(const HostProblem &problem) {
   forEachToken(lens, qBefore.view.dims[1],
                [&](int64_t b, int64_t i, int64_t p) {
                  for (int64_t h = 0; h < qBefore.view.dims[2]; ++h)
-                   copy(qBefore, placeOf(qBefore, b, i, h), qAfter,
-                        placeOf(qAfter, b, i, h), p);
+                   copy(qBefore, {b, i, h}, qAfter, {b, i, h}, p);
                });
 }
 
-/// Checks the keys and values that fmha.append has to take.
-static llvm::Error checkKeys(const schedule::Problem &problem) {
+/// Checks the keys and values that fmha.append has to take, and that there is
+/// no rotation where the kernel of attention appends.
+llvm::Error Append::checkKeys(const RunFlags &flags,
+                              const schedule::Problem &problem) const {
+  if (inKernel && flags.hasRotary())
+    return failure("--rotary: expected none where the kernel of attention "
+                   "appends (f32, e4m3, --cache-layout=mmha or --family=fma), "
+                   "got " +
+                   flags.rotary + "; rotate keys and queries before");
+  if (inKernel)
+    return llvm::Error::success();
   if (problem.dtype == schedule::DataType::F32)
-    return failure("--dtype: expected f16 or bf16 with --key-new or --rotary, "
-                   "got f32; take another type, or append the keys before");
+    return failure("--dtype: expected f16 or bf16 with --rotary, got f32; take "
+                   "another type, or rotate the keys before");
   if (problem.kvE4M3)
     return failure("--kv-dtype: expected f16 or bf16 with --key-new or "
                    "--rotary, got e4m3; append the keys before");
@@ -310,9 +335,10 @@ llvm::Expected<Append> Append::create(const RunFlags &flags,
                                       const schedule::Problem &problemSpec,
                                       const AppendFiles &files,
                                       HostProblem &problem) {
-  if (llvm::Error error = checkKeys(problemSpec))
-    return std::move(error);
   Append append;
+  append.inKernel = problemSpec.keyNew;
+  if (llvm::Error error = append.checkKeys(flags, problemSpec))
+    return std::move(error);
   AppendProblem &spec = append.spec;
   spec.dtype = schedule::stringify(problemSpec.dtype);
   spec.headDim = problemSpec.headDim;
@@ -391,9 +417,14 @@ Append::run(Device &device, const RunOptions &options, HostProblem &problem) {
   restore(vBefore, problem.v);
   restore(qBefore, problem.q);
   AppendTensors tensors = tensorsOf(problem);
-  auto report = runAppend(manifest, ptx, device, tensors, options);
-  if (!report)
-    return report.takeError();
+  if (!inKernel)
+    return runAppend(manifest, ptx, device, tensors, options);
+  problem.keyNew = tensors.keyNew;
+  problem.valueNew = tensors.valueNew;
+  return LaunchReport();
+}
+
+void Append::compare(const HostProblem &problem, LaunchReport &report) const {
   const std::tuple<const char *, const HostArray &, const HostArray &> all[] = {
       {"k", problem.k, kAfter},
       {"v", problem.v, vAfter},
@@ -404,10 +435,9 @@ Append::run(Device &device, const RunOptions &options, HostProblem &problem) {
       count += got.bits[n] != wanted.bits[n];
     if (!count)
       continue;
-    report->findings.push_back(differenceFinding(name, count));
-    report->status = std::max(report->status, LaunchReport::Status::Findings);
+    report.findings.push_back(differenceFinding(name, count));
+    report.status = std::max(report.status, LaunchReport::Status::Findings);
   }
-  return std::move(*report);
 }
 
 llvm::Error Append::writeCaches(const RunFlags &flags,

@@ -47,12 +47,17 @@ public:
     ptx = std::move(text);
   }
 
-  /// Restores the caches and queries of `problem`, and runs the kernel on them.
-  /// Adds a finding to the report for each tensor that has other bits than the
-  /// definition gives.
+  /// Returns whether a kernel of its own appends, before that of attention.
+  bool isApart() const { return !inKernel; }
+
+  /// Restores the caches and queries of `problem`, and runs the kernel on them,
+  /// or sets the new keys of `problem` for that of attention.
   llvm::Expected<runtime::LaunchReport> run(runtime::Device &device,
                                             const runtime::RunOptions &options,
                                             HostProblem &problem);
+  /// Adds a finding to the report for each tensor that has other bits than the
+  /// definition gives.
+  void compare(const HostProblem &problem, runtime::LaunchReport &report) const;
 
   /// Writes what --k-cache-out and --v-cache-out ask for.
   llvm::Error writeCaches(const RunFlags &flags,
@@ -62,6 +67,8 @@ public:
   void setExpected(HostProblem &problem) const;
 
 private:
+  llvm::Error checkKeys(const RunFlags &flags,
+                        const schedule::Problem &problem) const;
   llvm::Error makeTokens(const RunFlags &flags, const AppendFiles &files,
                          const HostProblem &problem);
   llvm::Error makeAngles(const AppendFiles &files, int64_t most);
@@ -69,6 +76,8 @@ private:
   void define(const HostProblem &problem);
   runtime::AppendTensors tensorsOf(HostProblem &problem) const;
 
+  /// Whether the kernel of attention appends.
+  bool inKernel = false;
   AppendProblem spec;
   runtime::AppendManifest manifest;
   std::string ptx;

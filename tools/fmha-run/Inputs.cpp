@@ -166,6 +166,8 @@ AttentionTensors HostProblem::tensors() const {
   }
   tensors.blockTables = lists.blockTables;
   tensors.maxPages = lists.maxPages;
+  tensors.keyNew = keyNew;
+  tensors.valueNew = valueNew;
   tensors.kScale = lists.kScale;
   tensors.vScale = lists.vScale;
   tensors.qScale = lists.qScale;
@@ -447,6 +449,8 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
     if (llvm::Error error = checkMemory(problem.shape))
       return std::move(error);
   }
+  if (spec.keyNew && !problem.lists.kvLens)
+    problem.lists.kvLens.emplace(shape->batch, int32_t(shape->kvLen));
   if (llvm::Error error = checkLists(problem.lists, spec))
     return std::move(error);
   if (llvm::Error error = chooseScales(problem, spec, flags.seed.value_or(0)))

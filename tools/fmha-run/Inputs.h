@@ -38,6 +38,10 @@ struct HostProblem {
   Lists lists;
   Scores scores;
 
+  /// New keys and values that the kernel appends to k and v; nullopt if it
+  /// appends none.
+  std::optional<runtime::Tensor4> keyNew, valueNew;
+
   /// Returns all outputs per row, requested or not.
   std::array<std::optional<std::vector<float>> *, 3> rows() {
     return {&lse, &rowMax, &rowSum};

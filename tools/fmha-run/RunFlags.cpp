@@ -68,14 +68,6 @@ void RunFlags::add(FlagTable &table) {
 
 void RunFlags::addAppend(FlagTable &table) {
   table.group("Tokens that are appended to k and v before");
-  table.addOptionalText(
-      "key-new", "F.npy",
-      "the last keys of each sequence, [batch, n, kv_heads, dim]; kv-lens "
-      "counts them. Without a file: random, as many as q-len",
-      [this](std::string text) { keyNew = std::move(text); });
-  table.addOptionalText(
-      "value-new", "F.npy", "their values",
-      [this](std::string text) { valueNew = std::move(text); });
   table.addText("k-cache-out", "F.npy", "write k as it is afterwards, float32",
                 kCacheOut);
   table.addText("v-cache-out", "F.npy", "likewise v", vCacheOut);

@@ -19,8 +19,6 @@ struct RunFlags {
   runtime::RunOptions options;
   std::optional<uint64_t> seed, scheduleSeed, schedules, maxCtas;
   std::string q, k, v, out, lseOut, rowMaxOut, rowSumOut, ptx;
-  /// New tokens of the caches; an empty text stands for random ones.
-  std::optional<std::string> keyNew, valueNew;
   std::string kCacheOut, vCacheOut;
   std::string rotary = "none", rotaryCos, rotarySin;
   std::optional<uint64_t> rotaryDim;
@@ -28,8 +26,8 @@ struct RunFlags {
 
   void add(FlagTable &table);
   bool hasRotary() const { return rotary != "none"; }
-  /// Returns whether a kernel of fmha.append runs before attention.
-  bool appends() const { return keyNew || hasRotary(); }
+  /// Returns whether tokens are appended before attention, or by it.
+  bool appends() const { return problem.keyNew || hasRotary(); }
 
 private:
   void addAppend(FlagTable &table);

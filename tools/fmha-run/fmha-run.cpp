@@ -74,7 +74,7 @@ llvm::Error compileKernel(Session &session, const Source &source) {
 /// reported; the verdict shows its effect.
 /// Compiles the kernel that runs before attention.
 llvm::Error compileAppend(Session &session) {
-  if (!session.append)
+  if (!session.append || !session.append->isApart())
     return llvm::Error::success();
   CompileOptions options;
   options.target = session.flags.problem.target;
@@ -206,6 +206,8 @@ llvm::Error launchOnce(Session &session, runtime::Device &device,
                                       device, tensors, options);
   if (!report)
     return inKernelFile(session.flags, report.takeError());
+  if (session.append)
+    session.append->compare(problem, *report);
   takeReport(*report, session.outcome);
   return llvm::Error::success();
 }

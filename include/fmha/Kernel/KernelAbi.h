@@ -41,11 +41,12 @@ struct KernelParameter {
 /// Returns the operands of the kernel at the levels of tiles: q, k, v, o as
 /// tensor maps, or o as a pointer if it is in f32; k2 and v2 if there is a
 /// second KV segment; lse, row_max, row_sum, kv_lens, cu_seqlens_q,
-/// cu_seqlens_k, sink, source2_lens and block_tables as pointers, if the
-/// problem has them; the number max_q_len if there is cu_seqlens_q; the number
-/// max_pages, the length of a row of block_tables, if there are pages; the
-/// number batch if the kernel writes splits of queries that are not packed;
-/// then capture0, capture1, ... as pointers.
+/// cu_seqlens_k, sink, source2_lens, block_tables, scales, key_new and
+/// value_new as pointers, if the problem has them; the number max_q_len if
+/// there is cu_seqlens_q; the number max_pages, the length of a row of
+/// block_tables, if there are pages; the number batch if the kernel writes
+/// splits of queries that are not packed; then capture0, capture1, ... as
+/// pointers.
 std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 
 /// Returns all parameters of the kernel: the operands, with pointers in place
@@ -53,7 +54,8 @@ std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 /// of those of q, k, v and o that are pointers, that of vectors of keys in
 /// vectors, and those of batch, head and row of LSE, row_max and row_sum, in
 /// elements; q_len, kv_len, q_heads, kv_heads; pages, the number of pages of
-/// the caches, if they have pages; kv_len2 if there is a second KV segment; the
+/// the caches, if they have pages; new_len, the length of key_new, if there is
+/// one; kv_len2 if there is a second KV segment; the
 /// extents of each capture, capture0_size0, ..., and its strides in elements,
 /// capture0_stride0, ..., without the last one, which is 1. If the number of
 /// output tiles does not follow from the grid, that number, `tiles`, comes

@@ -49,6 +49,11 @@ struct ProblemFlags {
   std::optional<uint64_t> source2Len;
   std::optional<schedule::Mask::Kind> source2Mask;
   bool hasSource2() const { return source2K || source2V || source2Len; }
+  /// New keys and values that are appended to the caches, with files as above.
+  std::optional<std::string> keyNew, valueNew;
+  /// Whether the kernel of attention appends them; else fmha.append does, which
+  /// takes f16 and bf16 with a whole head dim.
+  bool appendsInKernel() const;
   /// Modifications of scores, with files as above.
   std::optional<double> softcap;
   bool softcapApprox = false;
@@ -71,6 +76,7 @@ private:
   void addTypes(FlagTable &table);
   void addFacts(FlagTable &table);
   void addPages(FlagTable &table);
+  void addAppend(FlagTable &table);
   void addSource2(FlagTable &table);
   void addScore(FlagTable &table);
   void addWindow(FlagTable &table, llvm::StringRef name,

@@ -69,6 +69,9 @@ struct CaptureData {
 /// the values are those stored times these. qScale has one entry; kScale and
 /// vScale have one, or one per KV head or page of k, as the kernel was
 /// compiled.
+///
+/// keyNew [batch, n, kv_heads, head_dim] and valueNew are given if the kernel
+/// appends them: it also writes k and v.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;
@@ -85,6 +88,7 @@ struct AttentionTensors {
   std::optional<std::vector<float>> kScale = std::nullopt,
                                     vScale = std::nullopt,
                                     qScale = std::nullopt;
+  std::optional<Tensor4> keyNew = std::nullopt, valueNew = std::nullopt;
 
   /// Returns the maximum number of keys per sequence of k.
   int64_t maxKeys() const {

@@ -114,6 +114,7 @@ void FmaBuilder::build() {
     NVVM::GriddepcontrolOp::create(b,
                                    NVVM::GridDepActionKind::launch_dependents);
   decode();
+  buildAppend();
   loadQueries();
   FmaState state = buildLoop();
   Values sums = acrossThreads<arith::AddFOp>(state.sum, 1);

@@ -77,7 +77,10 @@ Value FmaPlaces::keysOfSequence() {
   Value length = parameter("kv_len");
   if (!problem.kvLens)
     return length;
-  Value own = make<arith::MaxSIOp>(loadNumber("kv_lens", batch), i32(0));
+  Value listed = loadNumber("kv_lens", batch);
+  if (problem.keyNew)
+    firstNew = make<arith::SubIOp>(listed, parameter("new_len"));
+  Value own = make<arith::MaxSIOp>(listed, i32(0));
   return make<arith::MinSIOp>(own, length);
 }
 
@@ -129,23 +132,44 @@ Value FmaPlaces::outputRow(const std::string &tensor, unsigned row,
   return rowAt(tensor, outputBatch, query, headOf(i32(row)), element);
 }
 
+Value FmaPlaces::isFirstOfKvHead() {
+  Value sum = plus(plus(query, firstMember), part);
+  return compare(arith::CmpIPredicate::eq, sum, i32(0));
+}
+
+Value FmaPlaces::pageOf(Value key) {
+  Value entry = plus(times(batch, parameter("max_pages")),
+                     make<arith::DivUIOp>(key, i32(problem.pageSize)));
+  return loadNumber("block_tables", entry);
+}
+
 /// A page is clamped to the cache, since tables may be invalid.
 FmaPlaces::KeyPlace FmaPlaces::placeOf(Value key) {
   if (!problem.blockTables)
-    return {batch, key};
-  Value size = i32(problem.pageSize);
-  Value entry = plus(times(batch, parameter("max_pages")),
-                     make<arith::DivUIOp>(key, size));
+    return {key, batch, key};
   Value last = make<arith::SubIOp>(parameter("pages"), i32(1));
-  Value page = make<arith::MinUIOp>(loadNumber("block_tables", entry), last);
-  return {page, make<arith::RemUIOp>(key, size)};
+  Value page = make<arith::MinUIOp>(pageOf(key), last);
+  return {key, page, make<arith::RemUIOp>(key, i32(problem.pageSize))};
 }
 
-Value FmaPlaces::loadKeyVector(Value row, Value vector) {
+Value FmaPlaces::keyRow(const std::string &tensor, const KeyPlace &place) {
+  Type type = storageOf(keyElement);
+  Value cached = rowAt(tensor, place.batch, place.row, kvHead, type);
+  if (!problem.keyNew)
+    return cached;
+  Value token = make<arith::SubIOp>(place.key, firstNew);
+  Value added = rowAt(newTensorOf(tensor), batch, token, kvHead, type);
+  return select(isNew(place), added, cached);
+}
+
+/// New keys are not in vectors.
+Value FmaPlaces::loadKeyVector(const KeyPlace &place, Value row, Value vector) {
   if (!problem.keyVectors)
     return loadValueVector(row, vector);
-  return loadVector(row, times(wide(vector), parameter("k_stride_vector")),
-                    keyElement);
+  Value stride = parameter("k_stride_vector");
+  if (problem.keyNew)
+    stride = select(isNew(place), i64(all.vectorElements), stride);
+  return loadVector(row, times(wide(vector), stride), keyElement);
 }
 
 Value FmaPlaces::loadScale(const std::string &scale, Value index) {

@@ -31,13 +31,20 @@ protected:
   Value queryRow(Value row);
   /// Where a key is in its tensor: its batch, or its page, and its row there.
   struct KeyPlace {
-    Value batch, row;
+    Value key, batch, row;
   };
   KeyPlace placeOf(Value key);
-  /// Returns key or value `tensor` ("k" or "v") at a place.
-  Value keyRow(const std::string &tensor, const KeyPlace &place) {
-    return rowAt(tensor, place.batch, place.row, kvHead, storageOf(keyElement));
+  /// Returns the page of a key according to block_tables.
+  Value pageOf(Value key);
+  /// Returns key or value `tensor` ("k" or "v") at a place; new ones where they
+  /// come from.
+  Value keyRow(const std::string &tensor, const KeyPlace &place);
+  /// Returns "key_new" for "k", and "value_new" for "v".
+  static std::string newTensorOf(const std::string &tensor) {
+    return tensor == "k" ? "key_new" : "value_new";
   }
+  /// Returns whether the CTA is the first one of its sequence and KV head.
+  Value isFirstOfKvHead();
   /// Returns the element of `row` in an output, with strides in the order of
   /// batch, row and head.
   Value outputRow(const std::string &tensor, unsigned row, mlir::Type element);
@@ -48,7 +55,7 @@ protected:
   Value loadValueVector(Value row, Value vector) {
     return loadVector(row, times(vector, i32(all.vectorElements)), keyElement);
   }
-  Value loadKeyVector(Value row, Value vector);
+  Value loadKeyVector(const KeyPlace &place, Value row, Value vector);
   /// Returns entry `index` of a vector of scales.
   Value loadScale(const std::string &scale, Value index);
   /// Returns the scale of keys or values ("k_scale" or "v_scale") that all of
@@ -72,8 +79,14 @@ protected:
   Value outputBatch;
   /// The keys of the CTA, [begin, end), none if end <= begin.
   Value begin, end;
+  /// The first key that is new, with `append`; negative if there are more new
+  /// keys than keys.
+  Value firstNew;
 
 private:
+  Value isNew(const KeyPlace &place) {
+    return compare(mlir::arith::CmpIPredicate::sge, place.key, firstNew);
+  }
   void decodeGrid();
   Value keysOfSequence();
   void decodeKeys(Value part);

@@ -123,7 +123,7 @@ FmaScores::KeyLoad FmaScores::loadKey(const Block &block, Value place) {
   KeyLoad load{place, pageScale("k_scale", key), {}};
   for (unsigned v = 0; v < all.vectorsPerThread; ++v)
     load.vectors.push_back(
-        loadKeyVector(row, plus(mine, i32(v * all.threadsPerKey))));
+        loadKeyVector(key, row, plus(mine, i32(v * all.threadsPerKey))));
   return load;
 }
 

@@ -9,14 +9,14 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOFMA_FMASCORES_H
 #define FMHA_LIB_CONVERSION_FMHATOFMA_FMASCORES_H
 
-#include "FmaPlaces.h"
+#include "FmaAppend.h"
 
 namespace fmha {
 
 /// Emits the products of queries and keys.
-class FmaScores : protected FmaPlaces {
+class FmaScores : protected FmaAppend {
 protected:
-  using FmaPlaces::FmaPlaces;
+  using FmaAppend::FmaAppend;
 
   /// A block: its first key, its number of keys, and the first element of its
   /// scores.

@@ -33,7 +33,9 @@ NamedOperands fmha::operandsOf(AttentionOp op) {
           {TensorName::BlockTables, op.getBlockTables()},
           {TensorName::KScale, op.getKScale()},
           {TensorName::VScale, op.getVScale()},
-          {TensorName::QScale, op.getQScale()}};
+          {TensorName::QScale, op.getQScale()},
+          {TensorName::KeyNew, op.getKeyNew()},
+          {TensorName::ValueNew, op.getValueNew()}};
 }
 
 NamedOperands fmha::operandsOf(MergeOp op) {

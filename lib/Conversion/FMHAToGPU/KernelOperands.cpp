@@ -28,6 +28,8 @@ static NamedValues namesOf(AttentionOp op) {
           {"'k_scale'", op.getKScale()},
           {"'v_scale'", op.getVScale()},
           {"'q_scale'", op.getQScale()},
+          {"'key_new'", op.getKeyNew()},
+          {"'value_new'", op.getValueNew()},
           {"'sink'", op.getSink()},
           {"'output'", op.getOutput()},
           {"'lse'", op.getLse()},

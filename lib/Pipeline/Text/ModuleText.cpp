@@ -107,6 +107,19 @@ static RowTexts rowTexts(const schedule::Problem &problem) {
   return texts;
 }
 
+/// Returns arguments and operands of new keys and values, empty without them.
+static std::pair<std::string, std::string> appendTexts(
+    const schedule::Problem &problem,
+    llvm::function_ref<std::string(unsigned, const char *, unsigned)> tensor) {
+  if (!problem.keyNew)
+    return {};
+  const char *element = schedule::elementName(problem.kvDtype()).data();
+  std::string k = tensor(problem.headDim, element, 0);
+  std::string v = tensor(problem.headDimV, element, 0);
+  return {"%key_new: " + k + ", %value_new: " + v + ", ",
+          "      append(%key_new, %value_new : " + k + ", " + v + ")\n"};
+}
+
 /// Returns the type of keys in vectors of 16 bytes.
 static std::string vectorsText(const schedule::Problem &problem) {
   unsigned vector = 16 / schedule::bytesOf(problem.kvDtype());
@@ -156,8 +169,9 @@ std::string fmha::buildModule(const KernelSpec &spec) {
     add("schedule = " + spec.schedule);
   auto [listArguments, lists] = listTexts(problem);
   auto [arguments2, clause2, view2] = secondTexts(problem, k, v);
-  listArguments = arguments2 + listArguments;
-  lists = clause2 + lists;
+  auto [newArguments, newClause] = appendTexts(problem, tensor);
+  listArguments = arguments2 + listArguments + newArguments;
+  lists = clause2 + lists + newClause;
   for (const ScoreOperand &read : scoreOperands(spec.score))
     listArguments += "%" + read.name + ": " + read.type + ", ";
   return llvm::formatv(

@@ -221,8 +221,23 @@ void setExtents(const Extents &all, launch::RunValues &values) {
   values[RunValue::Group] =
       all.kvHeads ? uint64_t(all.qHeads / all.kvHeads) : 0;
   values[RunValue::KvLen2] = uint64_t(all.kvLen2);
+  values[RunValue::NewLen] = uint64_t(all.newLen);
   values[RunValue::MaxPages] = uint64_t(all.maxPages);
   values[RunValue::Pages] = uint64_t(all.kBatch);
+}
+
+/// Checks the shapes of new keys and values.
+FmhaStatus checkNew(const launch::Manifest &manifest, const Shapes &shapes,
+                    const Extents &all) {
+  const char *why = "key_new sets the tokens, q the batch, k the heads, and "
+                    "the kernel the head dims";
+  if (FmhaStatus status = shapes.expect(
+          TensorName::KeyNew,
+          {all.sequences, all.newLen, all.kvHeads, manifest.headDim}, why))
+    return status;
+  return shapes.expect(
+      TensorName::ValueNew,
+      {all.sequences, all.newLen, all.kvHeads, manifest.headDimV}, why);
 }
 
 FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
@@ -244,6 +259,8 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
   }
   if (manifest.source2)
     all.kvLen2 = extent(bound.view(TensorName::K2), 1);
+  if (manifest.keyNew)
+    all.newLen = bound.view(TensorName::KeyNew).dims[1];
   if (FmhaStatus status = checkHeads(all))
     return status;
   if (FmhaStatus status = checkRows(manifest, shapes, all))
@@ -253,6 +270,8 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
   if (FmhaStatus status = checkLists(shapes, all))
     return status;
   if (FmhaStatus status = checkScales(manifest, shapes, all))
+    return status;
+  if (FmhaStatus status = checkNew(manifest, shapes, all))
     return status;
   if (FmhaStatus status = checkCaptures(module, bound.tensors, all))
     return status;
@@ -383,7 +402,6 @@ FmhaStatus bindAppend(const FmhaModuleImpl &module, const Shapes &shapes,
                 "max_q_len: expected 0 for an append, got " +
                     std::to_string(maxQLen));
   setExtents(all, bound.values);
-  bound.values[RunValue::NewLen] = uint64_t(all.newLen);
   bound.values[RunValue::AppendRows] = uint64_t(std::max(all.newLen, all.qLen));
   bound.values[RunValue::AppendHeads] = uint64_t(all.kvHeads + all.qHeads);
   bound.values[RunValue::Positions] = uint64_t(positions);

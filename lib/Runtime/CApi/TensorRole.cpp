@@ -153,8 +153,12 @@ TensorRole roleOf(TensorName name, const launch::Manifest &manifest) {
   case TensorName::Q:
     return rowsOf(name, manifest.dtype, packed ? 3 : 4);
   case TensorName::K:
-  case TensorName::V:
-    return rowsOf(name, manifest.kvDtype, packed ? 3 : 4);
+  case TensorName::V: {
+    TensorRole role = rowsOf(name, manifest.kvDtype, packed ? 3 : 4);
+    return manifest.keyNew ? outputOf(role) : role;
+  }
+  case TensorName::KeyNew:
+  case TensorName::ValueNew:
   case TensorName::K2:
   case TensorName::V2:
     return rowsOf(name, manifest.kvDtype, 4);

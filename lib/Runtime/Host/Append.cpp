@@ -7,14 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Runtime/Append.h"
+#include "AppendedRows.h"
 #include "Captures.h"
 #include "Launch.h"
 #include "LaunchOutcome.h"
 #include "Overlap.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Runtime/Launch/Values.h"
-
-#include <map>
 
 namespace fmha::runtime {
 namespace {
@@ -222,30 +221,6 @@ llvm::Error checkPages(const AppendTensors &tensors) {
   return llvm::Error::success();
 }
 
-/// Checks that no two sequences write to the same row of a page.
-llvm::Error checkRows(const AppendTensors &tensors) {
-  const std::vector<int32_t> &table = *tensors.blockTables;
-  int64_t batch = tensors.keyNew.dims[0], fresh = tensors.keyNew.dims[1];
-  int64_t size = tensors.k.dims[1];
-  std::map<std::pair<int64_t, int64_t>, int64_t> writers;
-  for (int64_t n = 0; n < batch; ++n)
-    for (int64_t keys = tensors.kvLens[n],
-                 key = std::max<int64_t>(keys - fresh, 0);
-         key < keys; ++key) {
-      int64_t page = table[n * tensors.maxPages + key / size];
-      auto [other, isNew] = writers.try_emplace({page, key % size}, n);
-      if (!isNew && other->second != n)
-        return failure(
-            "block_tables[" + llvm::Twine(n) + ", " + llvm::Twine(key / size) +
-            "]: expected a page in which no other sequence writes "
-            "row " +
-            llvm::Twine(key % size) + ", got page " + llvm::Twine(page) +
-            ", where sequence " + llvm::Twine(other->second) +
-            " writes it; copy the page before the append");
-    }
-  return llvm::Error::success();
-}
-
 //===----------------------------------------------------------------------===//
 // The launch
 //===----------------------------------------------------------------------===//
@@ -331,9 +306,13 @@ llvm::Error checkAppend(const AppendManifest &manifest,
   if (llvm::Error error = checkLengths(tensors))
     return error;
   if (tensors.blockTables)
-    for (auto *check : {checkPages, checkRows})
-      if (llvm::Error error = check(tensors))
-        return error;
+    if (llvm::Error error = checkPages(tensors))
+      return error;
+  if (tensors.blockTables)
+    if (llvm::Error error = checkAppendedRows(
+            {tensors.kvLens, tensors.keyNew.dims[1], *tensors.blockTables,
+             tensors.maxPages, tensors.k.dims[1]}))
+      return error;
   if (auto grid = evaluateTiles(manifest, extentsOf(tensors)); !grid)
     return grid.takeError();
   return checkOverlaps(all);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Runtime/Attention.h"
+#include "AppendedRows.h"
 #include "Captures.h"
 #include "Launch.h"
 #include "LaunchOutcome.h"
@@ -167,6 +168,35 @@ llvm::Error checkSecond(const Manifest &manifest,
   return checkView(manifest, "2", *tensors.k2, *tensors.v2);
 }
 
+/// Checks that new keys and values are given if the kernel appends some, with
+/// the heads and head dims of the caches.
+llvm::Error checkNew(const Manifest &manifest,
+                     const AttentionTensors &tensors) {
+  for (auto [name, tensor] : {std::pair("key_new", &tensors.keyNew),
+                              {"value_new", &tensors.valueNew}})
+    if (manifest.keyNew != tensor->has_value())
+      return failure(llvm::Twine("tensor '") + name + "': expected " +
+                     (manifest.keyNew
+                          ? "it, which the kernel appends, got none"
+                          : "none, since the kernel appends none, got one"));
+  if (!manifest.keyNew)
+    return llvm::Error::success();
+  int64_t count = sequenceCount(tensors), length = tensors.keyNew->dims[1];
+  int64_t heads = tensors.k.dims[2];
+  if (llvm::Error error =
+          checkTensors(manifest, {{"key_new",
+                                   *tensors.keyNew,
+                                   {count, length, heads, manifest.headDim}},
+                                  {"value_new",
+                                   *tensors.valueNew,
+                                   {count, length, heads, manifest.headDimV}}}))
+    return error;
+  if (!tensors.blockTables)
+    return llvm::Error::success();
+  return checkAppendedRows({*tensors.kvLens, length, *tensors.blockTables,
+                            tensors.maxPages, tensors.k.dims[1]});
+}
+
 llvm::Error checkLengths(const Manifest &manifest,
                          const AttentionTensors &tensors) {
   bool window = manifest.windowLeft || manifest.windowRight;
@@ -202,6 +232,17 @@ llvm::Error checkOverlaps(const AttentionTensors &tensors) {
   for (const RowOutput &row : rowOutputs)
     if (tensors.*row.host)
       all.push_back({stringify(row.name), &*(tensors.*row.host)});
+  if (tensors.keyNew) {
+    // The caches are written: they are compared with all that is read.
+    all = {{"q", &tensors.q},
+           {"key_new", &*tensors.keyNew},
+           {"value_new", &*tensors.valueNew}};
+    firstOutput = all.size();
+    all.append({{"k", &tensors.k}, {"v", &tensors.v}, {"o", &tensors.o}});
+    for (const RowOutput &row : rowOutputs)
+      if (tensors.*row.host)
+        all.push_back({stringify(row.name), &*(tensors.*row.host)});
+  }
   for (size_t n = firstOutput; n < all.size(); ++n)
     for (size_t other = 0; other < n; ++other)
       if (mayOverlap(*all[n].second, *all[other].second))
@@ -227,6 +268,7 @@ RunValues extentsOf(const AttentionTensors &tensors) {
   values[RunValue::KvHeads] = k[2];
   values[RunValue::Group] = k[2] ? q[2] / k[2] : 0;
   values[RunValue::KvLen2] = tensors.k2 ? tensors.k2->dims[1] : 0;
+  values[RunValue::NewLen] = tensors.keyNew ? tensors.keyNew->dims[1] : 0;
   return values;
 }
 
@@ -238,8 +280,8 @@ struct DeviceTensors {
   /// Set only for tensors that are given.
   DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink, blockTables;
   DeviceTensor kScale, vScale, qScale;
-  /// For a second KV segment.
-  DeviceTensor k2, v2, source2Lens;
+  /// For a second KV segment, and for new keys.
+  DeviceTensor k2, v2, source2Lens, keyNew, valueNew;
 
   const DeviceTensor &get(TensorName name) const {
     for (auto [row, copy] : llvm::zip(rowOutputs, rows))
@@ -266,6 +308,10 @@ struct DeviceTensors {
       return v2;
     case TensorName::Source2Lens:
       return source2Lens;
+    case TensorName::KeyNew:
+      return keyNew;
+    case TensorName::ValueNew:
+      return valueNew;
     case TensorName::BlockTables:
       return blockTables;
     case TensorName::KScale:
@@ -360,6 +406,10 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
     if (llvm::Error error =
             createKeys(copies.k2, copies.v2, *tensors.k2, *tensors.v2))
       return std::move(error);
+  if (tensors.keyNew)
+    if (llvm::Error error = createKeys(copies.keyNew, copies.valueNew,
+                                       *tensors.keyNew, *tensors.valueNew))
+      return std::move(error);
   // Rows outside of all sequences keep their contents.
   Fill outputs = tensors.cuSeqlensQ ? Fill::Contents : Fill::Poison;
   if (llvm::Error error = create(copies.o, tensors.o, outputs, padding))
@@ -397,6 +447,12 @@ RunValues runValues(const AttentionTensors &tensors,
   launch::setMatrixStrides(RunValue::KStrideBatch, copies.k.view(), values);
   launch::setMatrixStrides(RunValue::VStrideBatch, copies.v.view(), values);
   launch::setMatrixStrides(RunValue::OStrideBatch, copies.o.view(), values);
+  if (tensors.keyNew) {
+    launch::setMatrixStrides(RunValue::KeyNewStrideBatch, copies.keyNew.view(),
+                             values);
+    launch::setMatrixStrides(RunValue::ValueNewStrideBatch,
+                             copies.valueNew.view(), values);
+  }
   setRowStrides(rowOutputs, copies.rows, values);
   return values;
 }
@@ -431,6 +487,16 @@ llvm::Error readOutputs(Device &device, const DeviceTensors &copies,
   if (llvm::Error error = copies.o.readBack(device, tensors.o, strayO))
     return error;
   addStrayFinding("o", strayO, report);
+  const std::tuple<const char *, const DeviceTensor &, Tensor4 &> caches[] = {
+      {"k", copies.k, tensors.k}, {"v", copies.v, tensors.v}};
+  for (const auto &[name, copy, host] : caches) {
+    if (!tensors.keyNew)
+      break;
+    size_t stray = 0;
+    if (llvm::Error error = copy.readBack(device, host, stray))
+      return error;
+    addStrayFinding(name, stray, report);
+  }
   return readRows(device, rowOutputs, copies.rows, tensors, report);
 }
 
@@ -468,6 +534,8 @@ llvm::Error checkProblem(const Manifest &manifest,
     return error;
   if (llvm::Error error = checkSecond(manifest, tensors))
     return error;
+  if (llvm::Error error = checkNew(manifest, tensors))
+    return error;
   if (llvm::Error error = checkRows(manifest, tensors))
     return error;
   if (llvm::Error error = checkLengths(manifest, tensors))
@@ -475,58 +543,6 @@ llvm::Error checkProblem(const Manifest &manifest,
   if (auto grid = evaluateGrid(manifest, extentsOf(tensors)); !grid)
     return grid.takeError();
   return checkOverlaps(tensors);
-}
-
-namespace {
-
-/// The memory that a launch has in addition to its tensors: partial results,
-/// and the counter from which CTAs draw tiles.
-struct Scratch {
-  static llvm::Expected<Scratch> create(const Manifest &manifest,
-                                        Device &device,
-                                        const AttentionTensors &tensors,
-                                        const RunOptions &options);
-  /// Returns the buffer of that name, or null.
-  const DeviceTensor *find(TensorName name) const {
-    if (counter && name == TensorName::TileCounter)
-      return &counter->tensor();
-    return workspace ? workspace->find(name) : nullptr;
-  }
-  /// Adds a finding for what a launch must not leave there.
-  llvm::Error check(Device &device, LaunchReport &report) {
-    if (workspace)
-      if (llvm::Error error = workspace->check(device, report))
-        return error;
-    return counter ? counter->check(device, report) : llvm::Error::success();
-  }
-
-  std::optional<Workspace> workspace;
-  std::optional<TileCounter> counter;
-};
-
-} // namespace
-
-llvm::Expected<Scratch> Scratch::create(const Manifest &manifest,
-                                        Device &device,
-                                        const AttentionTensors &tensors,
-                                        const RunOptions &options) {
-  Scratch scratch;
-  if (manifest.combine) {
-    auto made = Workspace::create(device, manifest.splits,
-                                  {tensors.o.dims[0], tensors.o.dims[1],
-                                   tensors.o.dims[2], tensors.o.dims[3]},
-                                  options.padding);
-    if (!made)
-      return made.takeError();
-    scratch.workspace = std::move(*made);
-  }
-  if (manifest.tileCounter) {
-    auto made = TileCounter::create(device, options.padding);
-    if (!made)
-      return made.takeError();
-    scratch.counter = std::move(*made);
-  }
-  return std::move(scratch);
 }
 
 /// Launches the kernel, and the kernel that combines its partial results, if

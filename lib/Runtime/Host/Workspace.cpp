@@ -122,4 +122,27 @@ llvm::Error TileCounter::check(Device &device, LaunchReport &report) const {
   return llvm::Error::success();
 }
 
+llvm::Expected<Scratch> Scratch::create(const Manifest &manifest,
+                                        Device &device,
+                                        const AttentionTensors &tensors,
+                                        const RunOptions &options) {
+  Scratch scratch;
+  if (manifest.combine) {
+    auto made = Workspace::create(device, manifest.splits,
+                                  {tensors.o.dims[0], tensors.o.dims[1],
+                                   tensors.o.dims[2], tensors.o.dims[3]},
+                                  options.padding);
+    if (!made)
+      return made.takeError();
+    scratch.workspace = std::move(*made);
+  }
+  if (manifest.tileCounter) {
+    auto made = TileCounter::create(device, options.padding);
+    if (!made)
+      return made.takeError();
+    scratch.counter = std::move(*made);
+  }
+  return std::move(scratch);
+}
+
 } // namespace fmha::runtime

@@ -56,6 +56,31 @@ private:
   DeviceTensor number;
 };
 
+/// The memory that a launch has in addition to its tensors: partial results,
+/// and the counter from which CTAs draw tiles.
+struct Scratch {
+  static llvm::Expected<Scratch> create(const Manifest &manifest,
+                                        Device &device,
+                                        const AttentionTensors &tensors,
+                                        const RunOptions &options);
+  /// Returns the buffer of that name, or null.
+  const DeviceTensor *find(TensorName name) const {
+    if (counter && name == TensorName::TileCounter)
+      return &counter->tensor();
+    return workspace ? workspace->find(name) : nullptr;
+  }
+  /// Adds a finding for what a launch must not leave there.
+  llvm::Error check(Device &device, LaunchReport &report) {
+    if (workspace)
+      if (llvm::Error error = workspace->check(device, report))
+        return error;
+    return counter ? counter->check(device, report) : llvm::Error::success();
+  }
+
+  std::optional<Workspace> workspace;
+  std::optional<TileCounter> counter;
+};
+
 } // namespace fmha::runtime
 
 #endif // FMHA_LIB_RUNTIME_HOST_WORKSPACE_H

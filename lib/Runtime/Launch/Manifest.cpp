@@ -482,6 +482,9 @@ bool Manifest::has(TensorName name) const {
   case TensorName::K2:
   case TensorName::V2:
     return source2;
+  case TensorName::KeyNew:
+  case TensorName::ValueNew:
+    return keyNew;
   default:
     return KernelManifest::has(name);
   }

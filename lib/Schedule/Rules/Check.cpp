@@ -46,6 +46,13 @@ static std::string typesOf(const Family &family) {
 Violation fmha::schedule::checkDtype(const Case &c) {
   if (c.family.takes(c.problem))
     return std::nullopt;
+  if (Problem apart = c.problem; apart.keyNew) {
+    apart.keyNew = false;
+    if (c.family.takes(apart))
+      return "expected no key_new with family = " +
+             std::string(stringify(c.schedule.family)) +
+             ", got one; take family = fma, or append by fmha.append";
+  }
   if (Problem whole = c.problem; whole.keyVectors) {
     whole.keyVectors = false;
     if (c.family.takes(whole))

@@ -153,6 +153,10 @@ void AttentionOp::getEffects(
     else
       effects.emplace_back(MemoryEffects::Read::get(), &operand,
                            SideEffects::DefaultResource::get());
+    bool isCache = operand.get() == getKey() || operand.get() == getValue();
+    if (isCache && getKeyNew())
+      effects.emplace_back(MemoryEffects::Write::get(), &operand,
+                           SideEffects::DefaultResource::get());
   }
   if (Region *score = getScore())
     score->walk([&](ReadOp read) { read.getEffects(effects); });

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionAppend.h"
 #include "AttentionPages.h"
 #include "AttentionScore.h"
 #include "AttentionTypes.h"
@@ -64,8 +65,8 @@ protected:
   SmallVector<Operand, 3> rows;
   /// query, key, value, output.
   SmallVector<Operand, 4> data;
-  /// The operands that TMA copies: these, key2 and value2.
-  SmallVector<Operand, 6> copied;
+  /// The operands of rows: these, key2 and value2, key_new and value_new.
+  SmallVector<Operand, 8> copied;
   /// kv_lens, cu_seqlens_q, cu_seqlens_k and source2_lens, if present.
   SmallVector<Operand, 4> lists;
   /// All of these.
@@ -106,6 +107,8 @@ private:
   LogicalResult sinkShape();
   LogicalResult pages() { return verifyPages(op); }
   LogicalResult scales() { return verifyScales(op); }
+  LogicalResult appendPresence() { return verifyAppendPresence(op); }
+  LogicalResult append() { return verifyAppend(op); }
   LogicalResult secondSource();
   LogicalResult secondExtents();
   LogicalResult score() { return verifyScore(op); }
@@ -128,6 +131,10 @@ AttentionOperands::AttentionOperands(AttentionOp op)
     copied.push_back(Operand("key2", op.getKey2()));
     copied.push_back(Operand("value2", op.getValue2()));
   }
+  for (const Operand &added : {Operand("key_new", op.getKeyNew()),
+                               Operand("value_new", op.getValueNew())})
+    if (added.value)
+      copied.push_back(added);
   for (const Operand &row :
        {Operand("lse", op.getLse()), Operand("row_max", op.getRowMax()),
         Operand("row_sum", op.getRowSum())})
@@ -152,16 +159,17 @@ LogicalResult Verifier::run() {
   // The order matters: later rules rely on the ranks and element types that
   // earlier ones establish.
   static constexpr Rule rules[] = {
-      &Verifier::secondSource,  &Verifier::pages,
-      &Verifier::kinds,         &Verifier::ranks,
-      &Verifier::elementTypes,  &Verifier::headDims,
-      &Verifier::extents,       &Verifier::headGroups,
-      &Verifier::secondExtents, &Verifier::rowShapes,
-      &Verifier::scale,         &Verifier::scales,
-      &Verifier::layouts,       &Verifier::memorySpaces,
-      &Verifier::score,         &Verifier::schedule,
-      &Verifier::aliases,       &Verifier::lengths,
-      &Verifier::sequences,     &Verifier::sinkShape};
+      &Verifier::secondSource, &Verifier::appendPresence,
+      &Verifier::pages,        &Verifier::kinds,
+      &Verifier::ranks,        &Verifier::elementTypes,
+      &Verifier::headDims,     &Verifier::extents,
+      &Verifier::headGroups,   &Verifier::secondExtents,
+      &Verifier::rowShapes,    &Verifier::scale,
+      &Verifier::scales,       &Verifier::append,
+      &Verifier::layouts,      &Verifier::memorySpaces,
+      &Verifier::score,        &Verifier::schedule,
+      &Verifier::aliases,      &Verifier::lengths,
+      &Verifier::sequences,    &Verifier::sinkShape};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();

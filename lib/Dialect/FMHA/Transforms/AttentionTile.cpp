@@ -149,6 +149,9 @@ LogicalResult AttentionTile::check(bool isPart) {
     return error() << "expected keys [batch, length, heads, head_dim] to tile, "
                       "got keys in vectors, "
                    << op.getKey().getType() << "; set `splits` of the schedule";
+  if (op.getKeyNew())
+    return error() << "expected no key_new to tile, got one; append by "
+                      "fmha.append";
   if (op.hasE4M3Keys())
     return error() << "expected keys and values of f16, bf16 or f32 to tile, "
                       "got "
@@ -410,8 +413,9 @@ AttentionOp AttentionTile::buildOp(ValueRange destinations, const KeyCuts &cuts,
       b, location, types, query, key, value, kvLens, op.getCuSeqlensQ(),
       op.getCuSeqlensK(), sink, key2, value2, lens2, /*block_tables=*/Value(),
       /*k_scale=*/Value(), /*v_scale=*/Value(), /*q_scale=*/Value(),
-      destinations[0], rows[0], rows[1], rows[2],
-      isPart || op.getUnnormalised(), op.getScaleAttr() ? scale : FloatAttr(),
-      mask, op.getSource2Mask(), op.getScheduleAttr(),
+      /*key_new=*/Value(), /*value_new=*/Value(), destinations[0], rows[0],
+      rows[1], rows[2], isPart || op.getUnnormalised(),
+      op.getScaleAttr() ? scale : FloatAttr(), mask, op.getSource2Mask(),
+      op.getScheduleAttr(),
       /*scale_per_head=*/false, /*scale_per_page=*/false, hasRegion ? 1 : 0);
 }

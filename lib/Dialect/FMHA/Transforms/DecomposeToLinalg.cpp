@@ -448,6 +448,14 @@ namespace {
 struct DecomposeToLinalg
     : fmha::impl::FMHADecomposeToLinalgBase<DecomposeToLinalg> {
   void runOnOperation() override {
+    WalkResult walked = getOperation()->walk([](AttentionOp op) -> WalkResult {
+      if (!op.getKeyNew())
+        return WalkResult::advance();
+      return op.emitError() << "expected no key_new to decompose, got one; "
+                               "append by fmha.append, which this pass takes";
+    });
+    if (walked.wasInterrupted())
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     getOperation()->walk(
         [&](AttentionOp op) { decomposeToLinalg(rewriter, op); });

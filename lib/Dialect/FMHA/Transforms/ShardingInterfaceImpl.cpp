@@ -295,8 +295,9 @@ AttentionOp ShardBuilder::buildOp(ValueRange destinations, bool hasRegion) {
       own(op.getValue()), lens, own(op.getCuSeqlensQ()),
       own(op.getCuSeqlensK()), sink, own(op.getKey2()), own(op.getValue2()),
       own(op.getSource2Lens()), own(op.getBlockTables()), own(op.getKScale()),
-      own(op.getVScale()), own(op.getQScale()), destinations[0], rows[0],
-      rows[1], rows[2], isPart || op.getUnnormalised(), op.getScaleAttr(),
+      own(op.getVScale()), own(op.getQScale()), /*key_new=*/Value(),
+      /*value_new=*/Value(), destinations[0], rows[0], rows[1], rows[2],
+      isPart || op.getUnnormalised(), op.getScaleAttr(),
       shift.addsMask ? schedule::Mask() : op.getMask(), op.getSource2Mask(),
       isSameProblem ? op.getScheduleAttr() : ScheduleAttr(),
       op.getScalePerHead(), op.getScalePerPage(), hasRegion ? 1 : 0);

@@ -77,7 +77,7 @@ constinit const Family fmha::schedule::wgmmaFamily = {
     .takes =
         [](const Problem &problem) {
           return bytesOf(problem.dtype) == 2 && !problem.kvE4M3 &&
-                 !problem.keyVectors;
+                 !problem.keyVectors && !problem.keyNew;
         },
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,

@@ -104,6 +104,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     paged caches, one per page of the cache. Entries of pages that no sequence has
     may hold anything.
 
+    `append` has new keys and values of each sequence, [batch, n, kv_heads, head_dim]
+    and [batch, n, kv_heads, head_dim_v], which the op writes to the caches `key` and
+    `value` before it attends to them: token i of sequence b goes to position
+    `kv_lens[b] - n + i`, as `fmha.append` writes it, so that `kv_lens` counts the new
+    keys. Tokens before position 0, or without a page, are left out, and nothing else in the
+    caches changes. A rotary embedding, tensors, and other families of kernels need
+    `fmha.append`.
+
     `source2` is a second segment of keys and values: one softmax runs over the
     keys of both segments, and `lse` and `row_sum` include both. `key2` and
     `value2` have independent lengths and strides, and one batch per sequence;
@@ -220,6 +228,13 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         k_scale(%ks : memref<?xf32>) v_scale(%vs : memref<?xf32>)
         outs(%out : memref<?x1x32x128xbf16>) {scale_per_page}
 
+    // Decoding that appends the new token of each sequence to its cache.
+    fmha.attention
+        ins(%q, %k, %v : memref<?x1x8x64xf32>, memref<?x?x8x64xf32>, memref<?x?x8x64xf32>)
+        kv_lens(%lens : memref<?xi32>)
+        append(%knew, %vnew : memref<?x1x8x64xf32>, memref<?x1x8x64xf32>)
+        outs(%out : memref<?x1x8x64xf32>)
+
     // One softmax over compressed keys and those of a window after them.
     fmha.attention
         ins(%q, %k, %v : memref<?x?x128x512xbf16>, memref<?x?x1x512xbf16>,
@@ -331,6 +346,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       per KV head, or, with `scale_per_page`, which requires `block_tables`, of one per
       page. At most one of these attributes is present, and none without `k_scale`.
       Hosts reject scales that are used and not finite.
+    - (attention.C33) `key_new` and `value_new` come together, with memrefs and `kv_lens`,
+      without `cu_seqlens_q`, `cu_seqlens_k`, `source2` and V in K. They have rank 4, the
+      element type of `key`, the batch of `query`, the heads of `value`, the length of
+      each other and the head dims of `query` and `value`; their rows are contiguous and
+      aligned as those of attention.C16. The op writes to `key` and `value`, which
+      attention.C21 then demands to be memory of their own.
   }];
 
   let arguments = (ins
@@ -348,6 +369,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<Optional<FMHA_TensorOrMemRef>, "factors of keys of 8 bits">:$k_scale,
     Arg<Optional<FMHA_TensorOrMemRef>, "factors of values of 8 bits">:$v_scale,
     Arg<Optional<FMHA_TensorOrMemRef>, "factor of queries of 8 bits">:$q_scale,
+    Arg<Optional<FMHA_TensorOrMemRef>, "new keys of each sequence">:$key_new,
+    Arg<Optional<FMHA_TensorOrMemRef>, "new values of each sequence">:$value_new,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row maxima">:$row_max,
@@ -375,6 +398,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`k_scale` `(` $k_scale^ `:` type($k_scale) `)`)?
     (`v_scale` `(` $v_scale^ `:` type($v_scale) `)`)?
     (`q_scale` `(` $q_scale^ `:` type($q_scale) `)`)?
+    (`append` `(` $key_new^ `,` $value_new `:` type($key_new) `,` type($value_new) `)`)?
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     (`row_max` `(` $row_max^ `:` type($row_max) `)`)?
     (`row_sum` `(` $row_sum^ `:` type($row_sum) `)`)?
@@ -390,7 +414,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// The largest magnitude of `scale` (attention.C14).
     static constexpr double maxScale = 0x1p64;
     /// The index of `output` among the ODS operands.
-    static constexpr unsigned outputIndex = 14;
+    static constexpr unsigned outputIndex = 16;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(

@@ -335,6 +335,8 @@ void Checker::addAll(AttentionOp attention) {
   add("k_scale", attention.getKScale());
   add("v_scale", attention.getVScale());
   add("q_scale", attention.getQScale());
+  add("key_new", attention.getKeyNew());
+  add("value_new", attention.getValueNew());
   for (auto [n, source] : llvm::enumerate(attention.getCaptures()))
     add("capture " + std::to_string(n), source);
 }

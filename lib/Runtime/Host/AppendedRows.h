@@ -1,0 +1,32 @@
+//===- AppendedRows.h - Rows of pages that sequences write ------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_RUNTIME_HOST_APPENDEDROWS_H
+#define FMHA_LIB_RUNTIME_HOST_APPENDEDROWS_H
+
+#include "llvm/Support/Error.h"
+
+#include <vector>
+
+namespace fmha::runtime {
+
+/// The last `count` keys of each sequence in caches of pages.
+struct AppendedRows {
+  const std::vector<int32_t> &kvLens;
+  int64_t count;
+  const std::vector<int32_t> &blockTables;
+  int64_t maxPages, pageSize;
+};
+
+/// Returns an error that names the entry of block_tables if two sequences write
+/// to the same row of a page. The entries must have been checked.
+llvm::Error checkAppendedRows(const AppendedRows &rows);
+
+} // namespace fmha::runtime
+
+#endif // FMHA_LIB_RUNTIME_HOST_APPENDEDROWS_H
