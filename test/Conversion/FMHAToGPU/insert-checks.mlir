@@ -132,3 +132,38 @@ func.func @pages(%k: !p, %v: !p, %q: !q, %lens: memref<3xi32>, %table: memref<?x
   memref.dealloc %o : !q
   return
 }
+
+// -----
+
+// Scales of caches of 8 bits: one per KV head, and one for the queries.
+// CHECK-LABEL: func.func @scales_of_heads
+// CHECK-SAME:    %{{.*}}: memref<3x1x8x64xf8E4M3FN>, %[[K:.*]]: memref<3x9x?x64xf8E4M3FN>, %[[KS:.*]]: memref<?xf32>, %[[QS:.*]]: memref<?xf32>
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : index
+// CHECK:         %{{.*}}, %{{.*}}, %[[KEYS:.*]]:4, %{{.*}}:4 = memref.extract_strided_metadata %[[K]]
+// CHECK:         %{{.*}}, %{{.*}}, %[[SCALES:.*]], %{{.*}} = memref.extract_strided_metadata %[[KS]]
+// CHECK:         %{{.*}}, %{{.*}}, %[[QUERIES:.*]], %{{.*}} = memref.extract_strided_metadata %[[QS]]
+// CHECK:         %[[SAME:.*]] = arith.cmpi eq, %[[SCALES]], %[[KEYS]]#2
+// CHECK:         cf.assert %[[SAME]], "{{.*}}(attention.C32) expected k_scale to have an entry per KV head
+// CHECK:         (attention.C32) expected v_scale to have an entry per KV head
+// CHECK:         %[[ONE:.*]] = arith.cmpi eq, %[[QUERIES]], %[[C1]]
+// CHECK:         cf.assert %[[ONE]], "{{.*}}(attention.C32) expected q_scale to have one entry
+!q = memref<3x1x8x64xf8E4M3FN>
+!c = memref<3x9x?x64xf8E4M3FN>
+func.func @scales_of_heads(%q: !q, %k: !c, %s: memref<?xf32>, %qs: memref<?xf32>, %o: memref<3x1x8x64xbf16>) {
+  fmha.attention ins(%q, %k, %k : !q, !c, !c) k_scale(%s : memref<?xf32>) v_scale(%s : memref<?xf32>) q_scale(%qs : memref<?xf32>)
+      outs(%o : memref<3x1x8x64xbf16>) {scale_per_head}
+  return
+}
+
+// -----
+
+// One per page of the caches.
+// CHECK-LABEL: func.func @scales_of_pages
+// CHECK:         (attention.C32) expected k_scale to have an entry per page of key
+// CHECK:         (attention.C32) expected v_scale to have an entry per page of key
+!p = memref<?x16x2x64xf8E4M3FN>
+func.func @scales_of_pages(%q: memref<3x1x8x64xf16>, %k: !p, %lens: memref<3xi32>, %table: memref<?x?xi32>, %s: memref<?xf32>, %o: memref<3x1x8x64xf16>) {
+  fmha.attention ins(%q, %k, %k : memref<3x1x8x64xf16>, !p, !p) kv_lens(%lens : memref<3xi32>) block_tables(%table : memref<?x?xi32>)
+      k_scale(%s : memref<?xf32>) v_scale(%s : memref<?xf32>) outs(%o : memref<3x1x8x64xf16>) {scale_per_page}
+  return
+}
