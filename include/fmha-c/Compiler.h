@@ -18,8 +18,8 @@
 |*   q-tiles, kv-block, p-placement, schedule, ...   parts of the schedule    *|
 |*   batch, q-heads, kv-heads, q-len, kv-len   the launch to plan for: the    *|
 |*                      kernel is correct for every other launch as well      *|
-|*   dtype, head-dim, causal, lse, sink, ...   the problem, if no module text *|
-|*                      is given; kv-lens, bias and the like are booleans     *|
+|*   dtype, kv-dtype, head-dim, causal, lse, ...   the problem, if no text    *|
+|*                      is given; kv-lens, k-scale and the like are booleans  *|
 |*                                                                            *|
 |* and                                                                        *|
 |*                                                                            *|

@@ -2,7 +2,7 @@
 
 Writes q, k and v as bytes, among them every code but the two NaN, k also in vectors of 16, a scale for each KV head, and runs
 FMHA_RUN on them: with queries of e4m3 and of f32, and both orders of keys. Exits 1 unless each output is that of the definition on the
-stored numbers times their scales."""
+stored numbers times their scales, and unless the two NaN in a value reach their columns and no others."""
 
 import math
 import os
@@ -76,6 +76,15 @@ def main():
             worst = max(abs(a - b) / max(1, abs(b)) for a, b in zip(got, expected))
             print(f"{words[0]} {words[-6] if len(of_k) > 1 else ''} worst {worst:.2e}")
             wrong += len(got) != len(expected) or not worst < 1e-4
+    # Both NaN in values of KV head 0, which query heads 0 and 1 read.
+    for column, code in ((3, 0x7F), (5, 0xFF)):
+        v[7 * DIM + column] = code
+    npy.write(path["v"], (1, KV_HEADS, LENGTH, DIM), v, "|u1")
+    words = ["--dtype=f32", "--kv-dtype=e4m3", "--q=" + path["q32"], "--k=" + path["k"], "--v=" + path["v"], "--k-scale=" + path["ks"]]
+    subprocess.run([tool, *words, "--v-scale=" + path["vs"], "--layout=bhsd", "--out=" + path["o"]], check=True, stdout=subprocess.DEVNULL)
+    places = [n for n, value in enumerate(npy.read(path["o"])[1]) if math.isnan(value)]
+    print("NaN at", places)
+    wrong += places != [3, 5, DIM + 3, DIM + 5]
     return wrong != 0
 
 
