@@ -142,8 +142,11 @@ std::string windowOf(const runtime::Manifest &manifest) {
 void printKernel(llvm::raw_ostream &stream, const Outcome &outcome) {
   const runtime::Manifest &manifest = *outcome.manifest;
   stream << "kernel    " << manifest.kernel << ", " << manifest.target << ", "
-         << llvm::StringRef(runtime::stringify(manifest.dtype)) << ", mask "
-         << manifest.mask << windowOf(manifest) << ", head dim "
+         << llvm::StringRef(runtime::stringify(manifest.dtype));
+  if (manifest.kvDtype != manifest.dtype)
+    stream << ", k and v of "
+           << llvm::StringRef(runtime::stringify(manifest.kvDtype));
+  stream << ", mask " << manifest.mask << windowOf(manifest) << ", head dim "
          << manifest.headDim;
   if (manifest.headDimV != manifest.headDim)
     stream << " and " << manifest.headDimV;
