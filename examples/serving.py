@@ -179,10 +179,14 @@ class Model:
         numbers = np.random.default_rng(seed)
         self.memory, self.sizes = memory, sizes
         kv = sizes.kv_heads * sizes.dim
-        draw = lambda *shape: numbers.standard_normal(shape, np.float32) / np.sqrt(shape[0])  # noqa: E731
+
+        def draw(*shape):
+            """A matrix of numbers that float16 holds."""
+            return (numbers.standard_normal(shape, np.float32) / np.sqrt(shape[0])).astype(np.float16).astype(np.float32)
+
         self.exact = [{"q": draw(sizes.width, sizes.width), "k": draw(sizes.width, kv), "v": draw(sizes.width, kv), "o": draw(sizes.width, sizes.width)}
                       for _ in range(sizes.layers)]  # fmt: skip
-        self.exact_words = numbers.standard_normal((sizes.words, sizes.width), np.float32)
+        self.exact_words = draw(sizes.words, sizes.width) * np.float32(16)
         self.layers = [{name: memory.array(matrix, "float16") for name, matrix in layer.items()} for layer in self.exact]
         self.words = memory.array(self.exact_words, "float16")
 
@@ -224,9 +228,10 @@ class Model:
             q, k = (np.concatenate((x[..., : sizes.dim // 2] * cos - x[..., sizes.dim // 2 :] * sin,
                                     x[..., sizes.dim // 2 :] * cos + x[..., : sizes.dim // 2] * sin), -1) for x in (q, k))  # fmt: skip
             k, v = (np.repeat(x, sizes.q_heads // sizes.kv_heads, 1) for x in (k, v))
-            scores = np.where(seen, np.einsum("qhd,khd->hqk", q, k) * sizes.dim**-0.5, -np.inf)
+            q, k, v = (x.transpose(1, 0, 2) for x in (q, k, v))
+            scores = np.where(seen, q @ k.transpose(0, 2, 1) * sizes.dim**-0.5, -np.inf)
             weights = np.exp(scores - scores.max(-1, keepdims=True))
-            out = np.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), v)
+            out = (weights / weights.sum(-1, keepdims=True) @ v).transpose(1, 0, 2)
             hidden = hidden + out.reshape(len(tokens), -1) @ layer["o"]
         return hidden[-1]
 

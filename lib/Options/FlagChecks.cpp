@@ -66,6 +66,19 @@ static llvm::Error checkPages(const ProblemFlags &flags) {
   return llvm::Error::success();
 }
 
+/// Checks that new keys and values come together, and, where no other kernel
+/// can append them (`needsFiles` is not set), that the kernel does.
+static llvm::Error checkAppend(const ProblemFlags &flags) {
+  if (flags.keyNew.has_value() != flags.valueNew.has_value())
+    return failure("--key-new and --value-new: expected both, or neither, got "
+                   "one; keys and values are appended together");
+  if (!flags.keyNew || flags.needsFiles || flags.appendsInKernel())
+    return llvm::Error::success();
+  return failure("--key-new: expected a kernel of plain threads, which "
+                 "appends, got one of tensor cores; add --family=fma, or "
+                 "compile a module with fmha.append");
+}
+
 /// Checks that keys in vectors are those of a dense cache of one segment.
 static llvm::Error checkVectors(const ProblemFlags &flags,
                                 const schedule::Problem &problem) {
@@ -102,8 +115,9 @@ static llvm::Error checkTypes(const ProblemFlags &flags,
   if (out == problem.dtype || out == F32 || problem.kvE4M3)
     return llvm::Error::success();
   return failure("--out-dtype: expected " + text(problem.dtype) +
-                 ", the type of q, k and v, or f32, got " + text(out) +
-                 "; convert the result instead");
+                 ", the type of q, k and v" +
+                 (problem.dtype == F32 ? "" : ", or f32") + ", got " +
+                 text(out) + "; convert the result instead");
 }
 
 /// Checks that tensors of e4m3 have scales, and that others have none.
@@ -117,13 +131,13 @@ static llvm::Error checkScales(const schedule::Problem &problem) {
     if (wanted && !given)
       return failure("--" + llvm::Twine(isOfQueries ? "dtype" : "kv-dtype") +
                      "=e4m3: expected --" + name +
-                     " with it, which stored numbers are multiplied by, got "
-                     "none; pass --" +
+                     " with it, the factor of stored numbers, got none; pass "
+                     "--" +
                      name + "=1 for values as they are stored");
     if (given && !wanted)
       return failure("--" + name + ": expected --" + flag +
-                     "=e4m3 with it, whose stored numbers it multiplies, got "
-                     "none; leave it out");
+                     "=e4m3 with it, since it scales stored numbers of e4m3, "
+                     "got none; leave it out");
   }
   if (problem.scalePerHead && problem.scalePerPage)
     return failure("--scale-per-head and --scale-per-page: expected one of "
@@ -147,6 +161,8 @@ llvm::Error checkTogether(const ProblemFlags &flags,
   if (llvm::Error error = checkSource2(flags))
     return error;
   if (llvm::Error error = checkSoftcap(flags))
+    return error;
+  if (llvm::Error error = checkAppend(flags))
     return error;
   if (llvm::Error error = checkTypes(flags, problem))
     return error;

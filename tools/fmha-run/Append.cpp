@@ -127,9 +127,6 @@ void restore(const HostArray &from, HostArray &to) {
 
 llvm::Error checkAppendFlags(const RunFlags &flags) {
   const ProblemFlags &problem = flags.problem;
-  if (problem.keyNew.has_value() != problem.valueNew.has_value())
-    return failure("--key-new and --value-new: expected both, or neither, got "
-                   "one; keys and values are appended together");
   const std::pair<const char *, bool> ofRotary[] = {
       {"rotary-dim", flags.rotaryDim.has_value()},
       {"rotary-cos", !flags.rotaryCos.empty()},
@@ -316,15 +313,15 @@ llvm::Error Append::checkKeys(const RunFlags &flags,
     return failure("--rotary: expected none where the kernel of attention "
                    "appends (f32, e4m3, --cache-layout=mmha or --family=fma), "
                    "got " +
-                   flags.rotary + "; rotate keys and queries before");
+                   flags.rotary + "; rotate keys and queries beforehand");
   if (inKernel)
     return llvm::Error::success();
   if (problem.dtype == schedule::DataType::F32)
     return failure("--dtype: expected f16 or bf16 with --rotary, got f32; take "
-                   "another type, or rotate the keys before");
+                   "another type, or rotate the keys beforehand");
   if (problem.kvE4M3)
     return failure("--kv-dtype: expected f16 or bf16 with --key-new or "
-                   "--rotary, got e4m3; append the keys before");
+                   "--rotary, got e4m3; rotate and append the keys in a run of their own");
   if (problem.keyVectors)
     return failure("--cache-layout: expected keys with a whole head dim with "
                    "--key-new or --rotary, got mmha; leave it out");

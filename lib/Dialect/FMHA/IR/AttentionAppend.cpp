@@ -36,7 +36,7 @@ LogicalResult fmha::verifyAppendPresence(AttentionOp op) {
       {"cu_seqlens_q", bool(op.getCuSeqlensQ())},
       {"cu_seqlens_k", bool(op.getCuSeqlensK())},
       {"source2", bool(op.getKey2())},
-      {"a value that is a view of key", op.isValueInKey()}};
+      {"value that is a view of key", op.isValueInKey()}};
   for (auto [name, isThere] : others)
     if (isThere)
       return errorOf(op) << "expected no " << name

@@ -76,6 +76,21 @@ def case_of(draw, folder, dtypes, targets, kv_dtype):
     return words
 
 
+def tokens_of(draw, folder, words):
+    """Flags of new tokens: as many as queries, or files with any number of them."""
+    given = dict(word[2:].split("=", 1) for word in words if "=" in word)
+    if draw.random() < 0.5:
+        return ["--key-new", "--value-new"]
+    batch, heads, count = int(given["batch"]), int(given["kv-heads"]), draw.choice((0, 1, 2, 9))
+    flags = []
+    for name, dim in (("key", given["head-dim"]), ("value", given.get("head-dim-v", given["head-dim"]))):
+        shape = (batch, count, heads) if given["layout"] == "bshd" else (batch, heads, count)
+        path = os.path.join(folder, f"{name}.npy")
+        npy.write(path, (*shape, int(dim)), [draw.gauss(0, 1) for _ in range(batch * count * heads * int(dim))], "<f4")
+        flags.append(f"--{name}-new={path}")
+    return flags
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tool")
@@ -84,6 +99,7 @@ def main():
     parser.add_argument("--dtype", action="append")
     parser.add_argument("--target", action="append")
     parser.add_argument("--kv-dtype")
+    parser.add_argument("--append", action="store_true", help="with new tokens in every case")
     parser.add_argument("--policy", default="eager")
     flags = parser.parse_args()
     print("seed", flags.seed)
@@ -95,6 +111,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             words = case_of(draw, folder, flags.dtype or ["f32"], flags.target or ["sm_90a", "sm_100a", "sm_103a"], flags.kv_dtype)
             words.append(f"--policy={flags.policy}")
+            if flags.append:
+                words += tokens_of(draw, folder, words)
             run = subprocess.run([flags.tool, *words], capture_output=True, text=True, timeout=300, env=environment)
         if run.returncode == 0:
             continue
