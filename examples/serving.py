@@ -3,11 +3,11 @@
 the prompt of a waiting one.
 
   PYTHONPATH=build/python .venv/bin/python examples/serving.py                  # in the simulator, small
-  python3 examples/serving.py --device=cuda                                     # on a Hopper GPU, with torch
-  python3 examples/serving.py --device=cuda --attention=sdpa                    # the same loop on torch's attention
+  PYTHONPATH=build/python python3 examples/serving.py --device=cuda             # on a Hopper GPU, with torch
+  PYTHONPATH=build/python python3 examples/serving.py --device=cuda --attention=sdpa     # the same loop on torch's attention
 
 The model is random: layers of attention with rotary embeddings, residual connections and no feed-forward network, in float16. A
-sequence that is done is checked against its attention in one go, in float32. docs/serving.md explains the loop."""
+sequence that is done is checked against attention in float32, computed at once. docs/serving.md explains the loop."""
 
 import argparse
 import dataclasses
@@ -215,11 +215,11 @@ class Model:
         return self.memory.join(lasts)
 
     def reply(self, hidden):
-        """The likeliest token after each hidden state."""
+        """The most likely token after each hidden state."""
         return [int(token) for token in (hidden @ self.words.T).argmax(-1)]
 
     def reference(self, tokens, angles):
-        """The hidden state of the last of `tokens`, in float32 and in one go."""
+        """The hidden state of the last of `tokens`, in float32, computed at once."""
         sizes, hidden = self.sizes, self.exact_words[np.asarray(tokens)]
         cos, sin = (angle[: len(tokens), None] for angle in angles)
         seen = np.tri(len(tokens), dtype=bool)
@@ -300,6 +300,8 @@ def main():
     flags = parser.parse_args()
     if flags.attention == "sdpa" and flags.device == "sim":
         parser.error("--attention=sdpa: expected --device=cuda with it, got sim")
+    if flags.sequences is not None and flags.sequences < 1:
+        parser.error(f"--sequences: expected at least 1, got {flags.sequences}")
     on_gpu = flags.device == "cuda"
     sizes, memory = (LARGE, Gpu()) if on_gpu else (SMALL, Host())
     dice = np.random.default_rng(flags.seed)

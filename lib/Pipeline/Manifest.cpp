@@ -166,6 +166,8 @@ static std::string flagOf(const schedule::Fact &fact) {
     return "";
   if (fact.there == &schedule::Facts::keyVectors)
     return " --cache-layout=mmha";
+  if (fact.there == &schedule::Facts::keyNew)
+    return " --key-new --value-new";
   std::string flag = " --" + schedule::flagOf(fact.name);
   return fact.there == &schedule::Facts::source2 ? flag + "-k" : flag;
 }

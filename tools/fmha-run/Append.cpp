@@ -105,7 +105,7 @@ llvm::json::Object differenceFinding(const char *name, size_t elements) {
       {"message", "expected '" + std::string(name) +
                       "' after the append with the bits that the definition "
                       "of fmha.append gives, got " +
-                      std::to_string(elements) + " other units of 16 bits"},
+                      std::to_string(elements) + " other elements"},
       {"ptx_line", nullptr},
       {"source", nullptr},
       {"warp", nullptr},
@@ -320,8 +320,9 @@ llvm::Error Append::checkKeys(const RunFlags &flags,
     return failure("--dtype: expected f16 or bf16 with --rotary, got f32; take "
                    "another type, or rotate the keys beforehand");
   if (problem.kvE4M3)
-    return failure("--kv-dtype: expected f16 or bf16 with --key-new or "
-                   "--rotary, got e4m3; rotate and append the keys in a run of their own");
+    return failure(
+        "--kv-dtype: expected f16 or bf16 with --key-new or "
+        "--rotary, got e4m3; rotate and append the keys in a run of their own");
   if (problem.keyVectors)
     return failure("--cache-layout: expected keys with a whole head dim with "
                    "--key-new or --rotary, got mmha; leave it out");
@@ -427,9 +428,9 @@ void Append::compare(const HostProblem &problem, LaunchReport &report) const {
       {"v", problem.v, vAfter},
       {"q", problem.q, qAfter}};
   for (const auto &[name, got, wanted] : all) {
-    size_t count = 0;
-    for (size_t n = 0; n < got.bits.size(); ++n)
-      count += got.bits[n] != wanted.bits[n];
+    size_t count = 0, bytes = sizeOf(got.view.dtype);
+    for (int64_t n = 0; n < got.count(); ++n)
+      count += std::memcmp(got.element(n), wanted.element(n), bytes) != 0;
     if (!count)
       continue;
     report.findings.push_back(differenceFinding(name, count));

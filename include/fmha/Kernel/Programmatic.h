@@ -9,8 +9,8 @@
 // A kernel that executes griddepcontrol.wait before it accesses memory may be
 // launched with the programmatic attribute: it then starts before the previous
 // grid of the stream has ended. A manifest has `"programmatic": true`. A launch
-// by gpu.launch_func knows neither, so that the module of such a kernel has a
-// variable of its name and this suffix.
+// by gpu.launch_func has no such attribute, so the module of the kernel has a
+// variable with this prefix and the name of the kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace fmha {
 
-inline constexpr const char programmaticSuffix[] = "_programmatic";
+inline constexpr const char programmaticPrefix[] = "__fmha_programmatic_";
 
 } // namespace fmha
 

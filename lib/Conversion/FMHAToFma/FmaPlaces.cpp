@@ -81,6 +81,11 @@ Value FmaPlaces::keysOfSequence() {
   if (problem.keyNew)
     firstNew = make<arith::SubIOp>(listed, parameter("new_len"));
   Value own = make<arith::MaxSIOp>(listed, i32(0));
+  if (problem.blockTables) {
+    // A cache without pages has no keys, whatever the lists say.
+    Value none = compare(arith::CmpIPredicate::eq, parameter("pages"), i32(0));
+    own = select(none, i32(0), own);
+  }
   return make<arith::MinSIOp>(own, length);
 }
 

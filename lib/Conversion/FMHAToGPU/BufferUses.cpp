@@ -65,15 +65,17 @@ Access &Access::operator|=(const Access &other) {
 static Access deviceAccess(Operation *kernel, OpOperand &use, Value root) {
   Access access;
   auto dps = cast<DestinationStyleOpInterface>(kernel);
-  bool isWritten = use.getOwner() == kernel && dps.isDpsInit(&use);
+  bool isOwn = use.getOwner() == kernel;
+  bool isInit = isOwn && dps.isDpsInit(&use);
+  bool isWritten = isOwn && hasEffect<MemoryEffects::Write>(kernel, use.get());
   auto attention = dyn_cast<AttentionOp>(kernel);
-  access.deviceReads = !isWritten;
+  access.deviceReads = !isInit;
   access.deviceWrites = isWritten;
   auto append = dyn_cast<AppendOp>(kernel);
   access.devicePartly =
-      isWritten &&
-      (use.get() != root || (attention && attention.getCuSeqlensQ()) ||
-       (append && use.get() != append.getQueryOut()));
+      isWritten && (!isInit || use.get() != root ||
+                    (attention && attention.getCuSeqlensQ()) ||
+                    (append && use.get() != append.getQueryOut()));
   return access;
 }
 

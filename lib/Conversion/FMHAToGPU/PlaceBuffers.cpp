@@ -271,8 +271,7 @@ void copyAround(Operation *kernel, Value value, const DeviceMemory &memory) {
   Value device = memory.allocate(b, loc, dense, sizes);
   memref::CopyOp::create(b, loc, value, host);
   memory.copy(b, loc, host, device);
-  bool isWritten = llvm::is_contained(
-      cast<DestinationStyleOpInterface>(kernel).getDpsInits(), value);
+  bool isWritten = hasEffect<MemoryEffects::Write>(kernel, value);
   kernel->walk([&](Operation *op) { op->replaceUsesOfWith(value, device); });
   b.setInsertionPointAfter(kernel);
   if (isWritten) {

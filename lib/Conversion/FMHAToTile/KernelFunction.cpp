@@ -173,6 +173,6 @@ void fmha::markProgrammatic(gpu::GPUModuleOp module, StringRef kernel) {
   Type type = b.getI8Type();
   LLVM::GlobalOp::create(
       b, module.getLoc(), type, /*isConstant=*/false, LLVM::Linkage::External,
-      (kernel + programmaticSuffix).str(), b.getIntegerAttr(type, 1),
+      (programmaticPrefix + kernel).str(), b.getIntegerAttr(type, 1),
       /*alignment=*/1, globalSpace);
 }

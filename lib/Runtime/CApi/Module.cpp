@@ -83,7 +83,7 @@ bool has(const FmhaModuleImpl &module, launch::TensorName name) {
 /// Rejects kernels whose keys have five dimensions, which DLPack tensors of
 /// other kernels do not have.
 FmhaStatus checkKeys(const FmhaModuleImpl &module) {
-  if (module.merge || !module.attention->keyVectors)
+  if (!module.attention || !module.attention->keyVectors)
     return FMHA_SUCCESS;
   return fail(FMHA_ERROR_MANIFEST,
               "manifest_json: expected a kernel for keys [batch, length, "

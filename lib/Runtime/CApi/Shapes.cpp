@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BoundTensors.h"
+#include "fmha/Schedule/Model/FmaThreads.h"
 
 #include <initializer_list>
 
@@ -229,6 +230,18 @@ void setExtents(const Extents &all, launch::RunValues &values) {
 /// Checks the shapes of new keys and values.
 FmhaStatus checkNew(const launch::Manifest &manifest, const Shapes &shapes,
                     const Extents &all) {
+  if (!manifest.keyNew)
+    return FMHA_SUCCESS;
+  if (all.newLen && !(all.qLen && all.qHeads))
+    return fail(FMHA_ERROR_SHAPE,
+                "tensor 'q': expected queries with key_new, whose CTAs append, "
+                "got none; append by a kernel of fmha.append");
+  if (all.newLen > schedule::FmaThreads::mostNewKeys)
+    return fail(FMHA_ERROR_SHAPE,
+                "tensor 'key_new': expected at most " +
+                    std::to_string(schedule::FmaThreads::mostNewKeys) +
+                    " tokens, got " + std::to_string(all.newLen) +
+                    "; append in several launches");
   const char *why = "key_new sets the tokens, q the batch, k the heads, and "
                     "the kernel the head dims";
   if (FmhaStatus status = shapes.expect(

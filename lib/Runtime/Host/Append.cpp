@@ -311,7 +311,8 @@ llvm::Error checkAppend(const AppendManifest &manifest,
   if (tensors.blockTables)
     if (llvm::Error error = checkAppendedRows(
             {tensors.kvLens, tensors.keyNew.dims[1], *tensors.blockTables,
-             tensors.maxPages, tensors.k.dims[1]}))
+             tensors.maxPages, tensors.k.dims[1]},
+            /*isRead=*/false))
       return error;
   if (auto grid = evaluateTiles(manifest, extentsOf(tensors)); !grid)
     return grid.takeError();

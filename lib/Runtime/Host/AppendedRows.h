@@ -24,8 +24,9 @@ struct AppendedRows {
 };
 
 /// Returns an error that names the entry of block_tables if two sequences write
-/// to the same row of a page. The entries must have been checked.
-llvm::Error checkAppendedRows(const AppendedRows &rows);
+/// to the same row of a page, or, if `isRead` is set, if one reads a row that
+/// another one writes in the same launch. The entries must have been checked.
+llvm::Error checkAppendedRows(const AppendedRows &rows, bool isRead);
 
 } // namespace fmha::runtime
 

@@ -17,6 +17,7 @@
 #include "Sequences.h"
 #include "Workspace.h"
 #include "fmha/Runtime/Files.h"
+#include "fmha/Schedule/Model/FmaThreads.h"
 
 namespace fmha::runtime {
 namespace {
@@ -182,6 +183,9 @@ llvm::Error checkNew(const Manifest &manifest,
   if (!manifest.keyNew)
     return llvm::Error::success();
   int64_t count = sequenceCount(tensors), length = tensors.keyNew->dims[1];
+  if (length && !(tensors.q.dims[1] && tensors.q.dims[2]))
+    return failure("tensor 'q': expected queries with key_new, whose CTAs "
+                   "append, got none; append by fmha.append");
   int64_t heads = tensors.k.dims[2];
   if (llvm::Error error =
           checkTensors(manifest, {{"key_new",
@@ -194,7 +198,8 @@ llvm::Error checkNew(const Manifest &manifest,
   if (!tensors.blockTables)
     return llvm::Error::success();
   return checkAppendedRows({*tensors.kvLens, length, *tensors.blockTables,
-                            tensors.maxPages, tensors.k.dims[1]});
+                            tensors.maxPages, tensors.k.dims[1]},
+                           /*isRead=*/true);
 }
 
 llvm::Error checkLengths(const Manifest &manifest,
@@ -208,6 +213,12 @@ llvm::Error checkLengths(const Manifest &manifest,
       {"q_len", tensors.q.dims[1]},
       {"kv_len", tensors.maxKeys()},
       {"kv_len2", tensors.k2 ? tensors.k2->dims[1] : 0}};
+  if (tensors.keyNew &&
+      tensors.keyNew->dims[1] > schedule::FmaThreads::mostNewKeys)
+    return failure("tensor 'key_new': expected at most " +
+                   llvm::Twine(schedule::FmaThreads::mostNewKeys) +
+                   " tokens, got " + llvm::Twine(tensors.keyNew->dims[1]) +
+                   "; append in several launches");
   for (const auto &[name, length] : lengths)
     if (length > most)
       return failure(name + ": expected a length of at most " +

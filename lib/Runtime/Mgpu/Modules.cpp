@@ -59,7 +59,7 @@ void noteProgrammatic(driver::Module module, const std::string &name,
                       driver::Function function) {
   driver::DevicePointer address = 0;
   size_t bytes = 0;
-  std::string variable = name + fmha::programmaticSuffix;
+  std::string variable = fmha::programmaticPrefix + name;
   if (calls().moduleGetGlobal(&address, &bytes, module, variable.c_str()) !=
       driver::success)
     return;

@@ -187,3 +187,24 @@ func.func @packed(%q: !t, %o: !t, %starts: memref<3xi32>) {
   fmha.attention ins(%q, %q, %q : !t, !t, !t) cu_seqlens_q(%starts : memref<3xi32>) cu_seqlens_k(%starts : memref<3xi32>) outs(%o : !t)
   return
 }
+
+// -----
+
+// Caches that attention appends to are copied to the device and back.
+// CHECK-LABEL: func.func @caches
+// CHECK-SAME:    %{{[a-z0-9]+}}: memref<1x1x2x64xf32>, %[[K:[a-z0-9]+]]: memref<1x9x2x64xf32>, %[[V:[a-z0-9]+]]: memref<1x9x2x64xf32>
+// CHECK-DAG:     gpu.memcpy %[[DK:.*]], %[[K]]
+// CHECK-DAG:     gpu.memcpy %[[DV:.*]], %[[V]]
+// CHECK:         fmha.attention ins(%{{.*}}, %[[DK]], %[[DV]] :
+// CHECK-DAG:     gpu.memcpy %[[K]], %[[DK]]
+// CHECK-DAG:     gpu.memcpy %[[V]], %[[DV]]
+// CHECK:         return
+
+// MANAGED-LABEL: func.func @caches
+// MANAGED:         memref.copy {{.*}}, %arg1
+!q = memref<1x1x2x64xf32>
+!c = memref<1x9x2x64xf32>
+func.func @caches(%q: !q, %k: !c, %v: !c, %lens: memref<1xi32>, %kn: !q, %vn: !q, %o: !q) {
+  fmha.attention ins(%q, %k, %v : !q, !c, !c) kv_lens(%lens : memref<1xi32>) append(%kn, %vn : !q, !q) outs(%o : !q)
+  return
+}

@@ -82,7 +82,7 @@ done:
   ret;
 }
 
-.visible .global .align 1 .u8 early_programmatic = 1;
+.visible .global .align 1 .u8 __fmha_programmatic_early = 1;
 .visible .entry early(.param .u64 p, .param .u32 waits)
 {
   .reg .pred %p<2>;

@@ -29,6 +29,8 @@ struct FmaThreads {
   static constexpr unsigned vectorBytes = 16;
   /// The name of the only role.
   static constexpr const char *role = "compute";
+  /// The most new keys of a sequence: their vectors are counted in 32 bits.
+  static constexpr int64_t mostNewKeys = 1 << 24;
   /// The most threads that share a key.
   static constexpr unsigned mostPerKey = 8;
 

@@ -107,13 +107,20 @@ LogicalResult AppendRules::shapes() {
 /// Checks that the caches share no memory with each other and with what the
 /// kernel reads. Destinations are checked with all operands.
 LogicalResult AppendRules::aliases() {
-  std::pair<StringRef, Value> all[] = {{"key", op.getKey()},
-                                       {"value", op.getValue()},
-                                       {"query", op.getQuery()},
-                                       {"key_new", op.getKeyNew()},
-                                       {"value_new", op.getValueNew()},
-                                       {"kv_lens", op.getKvLens()},
-                                       {"block_tables", op.getBlockTables()}};
+  SmallVector<std::pair<StringRef, Value>> all = {
+      {"key", op.getKey()},
+      {"value", op.getValue()},
+      {"query", op.getQuery()},
+      {"key_new", op.getKeyNew()},
+      {"value_new", op.getValueNew()},
+      {"kv_lens", op.getKvLens()},
+      {"block_tables", op.getBlockTables()},
+      {"sink", op.getSink()},
+      {"k_scale", op.getKScale()},
+      {"v_scale", op.getVScale()},
+      {"q_scale", op.getQScale()}};
+  for (Value source : op.getCaptures())
+    all.push_back({"a tensor that the region `score` reads", source});
   for (size_t n : {0, 1})
     for (auto [name, other] : llvm::drop_begin(all, n + 1))
       if (auto how = other ? sharedMemory(all[n].second, other)

@@ -290,6 +290,7 @@ AttentionOp ShardBuilder::buildOp(ValueRange destinations, bool hasRegion) {
   if (isPart)
     rows = {Value(), destinations[1], destinations[2]};
   bool isSameProblem = !isPart && !shift.addsMask;
+  assert(!op.getKeyNew() && "new keys come with memrefs only");
   return AttentionOp::create(
       b, destinations.getTypes(), own(op.getQuery()), own(op.getKey()),
       own(op.getValue()), lens, own(op.getCuSeqlensQ()),

@@ -107,8 +107,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `append` has new keys and values of each sequence, [batch, n, kv_heads, head_dim]
     and [batch, n, kv_heads, head_dim_v], which the op writes to the caches `key` and
     `value` before it attends to them: token i of sequence b goes to position
-    `kv_lens[b] - n + i`, as `fmha.append` writes it, so that `kv_lens` counts the new
-    keys. Tokens before position 0, or without a page, are left out, and nothing else in the
+    `kv_lens[b] - n + i`, as `fmha.append` writes it, and `kv_lens` counts the new keys. Tokens before position 0, or without a page, are left out, and nothing else in the
     caches changes. A rotary embedding, tensors, and other families of kernels need
     `fmha.append`.
 
@@ -342,16 +341,18 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       two dimensions, and attention.C16 applies to the last one.
     - (attention.C32) `k_scale` and `v_scale` come with a `key` of f8E4M3FN, and only
       then; `q_scale` with such a `query`. They are vectors of f32, contiguous as
-      memrefs: of one entry, or `k_scale` and `v_scale`, with `scale_per_head`, of one
-      per KV head, or, with `scale_per_page`, which requires `block_tables`, of one per
-      page. At most one of these attributes is present, and none without `k_scale`.
-      Hosts reject scales that are used and not finite.
+      memrefs. `q_scale` has one entry. `k_scale` and `v_scale` have one, one per KV
+      head with `scale_per_head`, or one per page with `scale_per_page`, which requires
+      `block_tables`. At most one of these attributes is present, and none without
+      `k_scale`. The host rejects a scale that is used and not finite.
     - (attention.C33) `key_new` and `value_new` come together, with memrefs and `kv_lens`,
       without `cu_seqlens_q`, `cu_seqlens_k`, `source2` and V in K. They have rank 4, the
       element type of `key`, the batch of `query`, the heads of `value`, the length of
       each other and the head dims of `query` and `value`; their rows are contiguous and
-      aligned as those of attention.C16. The op writes to `key` and `value`, which
-      attention.C21 then demands to be memory of their own.
+      aligned as those of attention.C16. The op writes to `key` and `value`, so
+      attention.C21 requires that they share no memory with other operands. Before
+      launch: there are queries if there are new keys, at most 2^24 of them, and a row
+      of a page that a sequence writes is neither written nor read by another one.
   }];
 
   let arguments = (ins

@@ -21,8 +21,7 @@ using Predicate = arith::CmpIPredicate;
 void CheckedOp::add(StringRef name, Value memref) {
   if (!memref)
     return;
-  auto dps = cast<DestinationStyleOpInterface>(op);
-  bool isWritten = llvm::is_contained(dps.getDpsInits(), memref);
+  bool isWritten = hasEffect<MemoryEffects::Write>(op, memref);
   operands[name.str()] = {memref, viewOf(math, memref), isWritten};
 }
 

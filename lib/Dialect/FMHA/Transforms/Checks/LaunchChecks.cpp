@@ -12,6 +12,7 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/Transforms/IndexMath.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
+#include "fmha/Schedule/Model/FmaThreads.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -26,16 +27,20 @@ using Predicate = arith::CmpIPredicate;
 namespace {
 
 constexpr EqualExtents attentionExtents[] = {
-    {"C8", "query", 0, "output", 0},   {"C8", "key", 0, "value", 0},
-    {"C9", "key", 1, "value", 1},      {"C10", "key", 2, "value", 2},
-    {"C11", "query", 1, "output", 1},  {"C11", "query", 2, "output", 2},
-    {"C13", "query", 0, "lse", 0},     {"C13", "query", 2, "lse", 1},
-    {"C13", "query", 1, "lse", 2},     {"C13", "query", 0, "row_max", 0},
-    {"C13", "query", 2, "row_max", 1}, {"C13", "query", 1, "row_max", 2},
-    {"C13", "query", 0, "row_sum", 0}, {"C13", "query", 2, "row_sum", 1},
-    {"C13", "query", 1, "row_sum", 2}, {"C24", "query", 2, "sink", 0},
-    {"C28", "key", 2, "key2", 2},      {"C28", "key2", 2, "value2", 2},
-    {"C28", "key2", 1, "value2", 1},   {"C28", "key2", 0, "value2", 0}};
+    {"C8", "query", 0, "output", 0},      {"C8", "key", 0, "value", 0},
+    {"C9", "key", 1, "value", 1},         {"C10", "key", 2, "value", 2},
+    {"C11", "query", 1, "output", 1},     {"C11", "query", 2, "output", 2},
+    {"C13", "query", 0, "lse", 0},        {"C13", "query", 2, "lse", 1},
+    {"C13", "query", 1, "lse", 2},        {"C13", "query", 0, "row_max", 0},
+    {"C13", "query", 2, "row_max", 1},    {"C13", "query", 1, "row_max", 2},
+    {"C13", "query", 0, "row_sum", 0},    {"C13", "query", 2, "row_sum", 1},
+    {"C13", "query", 1, "row_sum", 2},    {"C24", "query", 2, "sink", 0},
+    {"C28", "key", 2, "key2", 2},         {"C28", "key2", 2, "value2", 2},
+    {"C28", "key2", 1, "value2", 1},      {"C28", "key2", 0, "value2", 0},
+    {"C33", "query", 0, "key_new", 0},    {"C33", "query", 0, "value_new", 0},
+    {"C33", "key", 2, "key_new", 2},      {"C33", "key", 2, "value_new", 2},
+    {"C33", "query", 3, "key_new", 3},    {"C33", "value", 3, "value_new", 3},
+    {"C33", "key_new", 1, "value_new", 1}};
 
 constexpr EqualExtents mergeExtents[] = {
     {"M5", "output", 0, "parts", 1},   {"M5", "output", 1, "parts", 2},
@@ -58,6 +63,7 @@ protected:
   void sequences();
   void lengths(bool isWindowed);
   void rowsForTma(StringRef name, StringRef strideRule, StringRef offsetRule);
+  void newKeys();
   void captures(AttentionOp attention);
   void scales(AttentionOp attention);
 };
@@ -190,6 +196,21 @@ void ShapeChecks::rowsForTma(StringRef name, StringRef strideRule,
                "the address of " + name +
                    " to be a multiple of 16 bytes; allocate it with an "
                    "alignment of 16, or copy it");
+}
+
+/// Checks the number of new keys, which the CTAs of queries append.
+void ShapeChecks::newKeys() {
+  if (!has("key_new"))
+    return;
+  Value count = view("key_new").sizes[1], zero = math.constant(0);
+  require(math.compare(Predicate::ule, count,
+                       math.constant(schedule::FmaThreads::mostNewKeys)),
+          "C33",
+          "at most " + Twine(schedule::FmaThreads::mostNewKeys) + " new keys");
+  Value none = math.compare(Predicate::eq, count, zero);
+  Value queries = math.mul(view("query").sizes[1], view("query").sizes[2]);
+  require(math.either(none, math.compare(Predicate::ne, queries, zero)), "C33",
+          "queries with key_new, whose CTAs append; append by fmha.append");
 }
 
 /// Checks the numbers of scales.
@@ -363,7 +384,9 @@ void Checker::check(AttentionOp attention, ListContents lists) {
   sequences();
   schedule::Mask mask = attention.getMask();
   lengths(mask.left || mask.right || has("key2"));
-  for (StringRef name : {"query", "key", "value", "output", "key2", "value2"})
+  newKeys();
+  for (StringRef name : {"query", "key", "value", "output", "key2", "value2",
+                         "key_new", "value_new"})
     rowsForTma(name, "C17", "C18");
   for (StringRef name :
        {"kv_lens", "cu_seqlens_q", "cu_seqlens_k", "source2_lens"})
