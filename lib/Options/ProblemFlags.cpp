@@ -37,9 +37,7 @@ static void forEachFlag(Flags &flags, Visit visit) {
 
 /// Returns whether the flag is set and true.
 static bool isSo(std::optional<bool> flag) { return flag.value_or(false); }
-static bool isSo(const std::optional<std::string> &file) {
-  return file.has_value();
-}
+static bool isSo(const std::optional<std::string> &f) { return bool(f); }
 
 /// Returns the help of an extent. Without data, its default is "unknown".
 static std::string helpOf(const char *extent, const char *usual, bool hasData) {
@@ -211,26 +209,6 @@ void ProblemFlags::addPages(FlagTable &table) {
                 cacheLayout);
 }
 
-void ProblemFlags::addAppend(FlagTable &table) {
-  table.addOptionalText(
-      "key-new", "F.npy",
-      "the last keys of each sequence, [batch, n, kv_heads, dim], which are "
-      "appended to k; kv-lens counts them. Without a file: random, as many as "
-      "q-len",
-      [this](std::string text) { keyNew = std::move(text); });
-  table.addOptionalText(
-      "value-new", "F.npy", "their values",
-      [this](std::string text) { valueNew = std::move(text); });
-}
-
-bool ProblemFlags::appendsInKernel() const {
-  using enum schedule::DataType;
-  bool isOther = dtype == F32 || dtype == E4M3 || kvDtype == E4M3;
-  std::optional<unsigned> family = overrides[schedule::Choice::Family];
-  bool isFma = family && *family == unsigned(schedule::FamilyKind::Fma);
-  return keyNew && (isOther || hasKeyVectors() || isFma);
-}
-
 void ProblemFlags::addSource2(FlagTable &table) {
   auto addFile = [&](llvm::StringRef name, llvm::StringRef help,
                      std::optional<std::string> &file) {
@@ -312,7 +290,6 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.source2 = flags.hasSource2();
   problem.keyVectors = flags.hasKeyVectors();
   problem.keyNew = flags.appendsInKernel();
-  // The kernel appends at the ends of the sequences.
   problem.kvLens |= problem.keyNew;
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
   spec.score = scoreOf(flags);

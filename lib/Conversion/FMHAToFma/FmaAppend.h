@@ -9,16 +9,16 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOFMA_FMAAPPEND_H
 #define FMHA_LIB_CONVERSION_FMHATOFMA_FMAAPPEND_H
 
-#include "FmaPlaces.h"
+#include "FmaKeys.h"
 
 namespace fmha {
 
 /// Emits copies of new keys and values to the caches. One CTA of each sequence
 /// and KV head makes them. No CTA reads the copies: all read `key_new` and
-/// `value_new` (FmaPlaces::keyRow), so that nothing waits for the copies.
-class FmaAppend : protected FmaPlaces {
+/// `value_new` (FmaKeys::keyRow), so that nothing waits for the copies.
+class FmaAppend : protected FmaKeys {
 protected:
-  using FmaPlaces::FmaPlaces;
+  using FmaKeys::FmaKeys;
 
   void buildAppend();
 

@@ -142,53 +142,8 @@ Value FmaPlaces::isFirstOfKvHead() {
   return compare(arith::CmpIPredicate::eq, sum, i32(0));
 }
 
-Value FmaPlaces::pageOf(Value key) {
-  Value entry = plus(times(batch, parameter("max_pages")),
-                     make<arith::DivUIOp>(key, i32(problem.pageSize)));
-  return loadNumber("block_tables", entry);
-}
-
-/// A page is clamped to the cache, since tables may be invalid.
-FmaPlaces::KeyPlace FmaPlaces::placeOf(Value key) {
-  if (!problem.blockTables)
-    return {key, batch, key};
-  Value last = make<arith::SubIOp>(parameter("pages"), i32(1));
-  Value page = make<arith::MinUIOp>(pageOf(key), last);
-  return {key, page, make<arith::RemUIOp>(key, i32(problem.pageSize))};
-}
-
-Value FmaPlaces::keyRow(const std::string &tensor, const KeyPlace &place) {
-  Type type = storageOf(keyElement);
-  Value cached = rowAt(tensor, place.batch, place.row, kvHead, type);
-  if (!problem.keyNew)
-    return cached;
-  Value token = make<arith::SubIOp>(place.key, firstNew);
-  Value added = rowAt(newTensorOf(tensor), batch, token, kvHead, type);
-  return select(isNew(place), added, cached);
-}
-
-/// New keys are not in vectors.
-Value FmaPlaces::loadKeyVector(const KeyPlace &place, Value row, Value vector) {
-  if (!problem.keyVectors)
-    return loadValueVector(row, vector);
-  Value stride = parameter("k_stride_vector");
-  if (problem.keyNew)
-    stride = select(isNew(place), i64(all.vectorElements), stride);
-  return loadVector(row, times(wide(vector), stride), keyElement);
-}
-
 Value FmaPlaces::loadScale(const std::string &scale, Value index) {
   return load(elementAt(parameter(scale), wide(index), b.getF32Type()));
-}
-
-Value FmaPlaces::sharedScale(const std::string &scale) {
-  if (!problem.kvE4M3 || problem.scalePerPage)
-    return Value();
-  return loadScale(scale, problem.scalePerHead ? kvHead : i32(0));
-}
-
-Value FmaPlaces::pageScale(const std::string &scale, const KeyPlace &place) {
-  return problem.scalePerPage ? loadScale(scale, place.batch) : Value();
 }
 
 Value FmaPlaces::shared(const char *region, Value index, unsigned stage) {

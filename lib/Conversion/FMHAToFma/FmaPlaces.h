@@ -29,40 +29,19 @@ protected:
   Value isLive(unsigned row);
   /// Returns the query of a row.
   Value queryRow(Value row);
-  /// Where a key is in its tensor: its batch, or its page, and its row there.
-  struct KeyPlace {
-    Value key, batch, row;
-  };
-  KeyPlace placeOf(Value key);
-  /// Returns the page of a key according to block_tables.
-  Value pageOf(Value key);
-  /// Returns key or value `tensor` ("k" or "v") at a place; new ones where they
-  /// come from.
-  Value keyRow(const std::string &tensor, const KeyPlace &place);
-  /// Returns "key_new" for "k", and "value_new" for "v".
-  static std::string newTensorOf(const std::string &tensor) {
-    return tensor == "k" ? "key_new" : "value_new";
-  }
   /// Returns whether the CTA is the first one of its sequence and KV head.
   Value isFirstOfKvHead();
   /// Returns the element of `row` in an output, with strides in the order of
   /// batch, row and head.
   Value outputRow(const std::string &tensor, unsigned row, mlir::Type element);
-  /// Loads a vector of 16 bytes, of a query, of a value and of a key.
+  /// Loads a vector of 16 bytes of a query.
   Value loadQueryVector(Value row, Value vector) {
     return loadVector(row, times(vector, i32(all.queryElements)), element);
   }
-  Value loadValueVector(Value row, Value vector) {
-    return loadVector(row, times(vector, i32(all.vectorElements)), keyElement);
-  }
-  Value loadKeyVector(const KeyPlace &place, Value row, Value vector);
   /// Returns entry `index` of a vector of scales.
   Value loadScale(const std::string &scale, Value index);
-  /// Returns the scale of keys or values ("k_scale" or "v_scale") that all of
-  /// the CTA share; null without one, or if pages have their own.
-  Value sharedScale(const std::string &scale);
-  /// Returns that of the page of a key; null if all pages share one.
-  Value pageScale(const std::string &scale, const KeyPlace &place);
+  /// Returns entry `index` of a list of numbers.
+  Value loadNumber(const std::string &list, Value index);
   /// Returns element `index` of f32 of a region of shared memory, counted from
   /// stage `stage` on.
   Value shared(const char *region, Value index, unsigned stage = 0);
@@ -84,13 +63,9 @@ protected:
   Value firstNew;
 
 private:
-  Value isNew(const KeyPlace &place) {
-    return compare(mlir::arith::CmpIPredicate::sge, place.key, firstNew);
-  }
   void decodeGrid();
   Value keysOfSequence();
   void decodeKeys(Value part);
-  Value loadNumber(const std::string &list, Value index);
 
   /// The number of query heads of a KV head, and the first one of the CTA.
   Value group, firstMember;

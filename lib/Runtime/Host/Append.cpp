@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Runtime/Append.h"
-#include "AppendedRows.h"
 #include "Captures.h"
 #include "Launch.h"
 #include "LaunchOutcome.h"
 #include "Overlap.h"
+#include "Sequences.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Runtime/Launch/Values.h"
 

@@ -18,6 +18,7 @@
 #define FMHA_LIB_RUNTIME_HOST_ROWOUTPUTS_H
 
 #include "LaunchOutcome.h"
+#include "fmha/Runtime/Attention.h"
 #include "fmha/Runtime/Launch/Values.h"
 #include "fmha/Runtime/Manifest.h"
 #include "fmha/Runtime/Tensor.h"
@@ -30,6 +31,23 @@
 namespace fmha::runtime {
 
 using launch::after;
+
+/// An f32 number that a kernel writes for each row.
+struct AttentionRow {
+  TensorName name;
+  llvm::StringLiteral title, flag;
+  std::optional<Tensor4> AttentionTensors::*host;
+  bool Manifest::*there;
+  /// The strides of head and row follow this value.
+  RunValue strideBatch;
+};
+constexpr AttentionRow attentionRows[] = {
+    {TensorName::Lse, "LSE", "--lse", &AttentionTensors::lse, &Manifest::lse,
+     RunValue::LseStrideBatch},
+    {TensorName::RowMax, "row maxima", "--row-max", &AttentionTensors::rowMax,
+     &Manifest::rowMax, RunValue::RowMaxStrideBatch},
+    {TensorName::RowSum, "row sums", "--row-sum", &AttentionTensors::rowSum,
+     &Manifest::rowSum, RunValue::RowSumStrideBatch}};
 
 /// Sets the strides of the outputs per row.
 template <typename Rows, typename Copies>

@@ -115,6 +115,10 @@ func.func @warps() {
   tile.sync_warp
   // CHECK-NEXT: tile.sync_cta
   tile.sync_cta
+  // CHECK-NEXT: tile.await_grids
+  tile.await_grids
+  // CHECK-NEXT: tile.launch_dependents
+  tile.launch_dependents
   return
 }
 

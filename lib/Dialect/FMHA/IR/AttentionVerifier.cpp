@@ -105,10 +105,14 @@ private:
   LogicalResult lengths();
   LogicalResult sequences();
   LogicalResult sinkShape();
-  LogicalResult pages() { return verifyPages(op); }
-  LogicalResult scales() { return verifyScales(op); }
-  LogicalResult appendPresence() { return verifyAppendPresence(op); }
-  LogicalResult append() { return verifyAppend(op); }
+  /// Checks which operands come together.
+  LogicalResult pages() {
+    return success(succeeded(verifyAppendPresence(op)) &&
+                   succeeded(verifyPages(op)));
+  }
+  LogicalResult scales() {
+    return success(succeeded(verifyScales(op)) && succeeded(verifyAppend(op)));
+  }
   LogicalResult secondSource();
   LogicalResult secondExtents();
   LogicalResult score() { return verifyScore(op); }
@@ -159,17 +163,16 @@ LogicalResult Verifier::run() {
   // The order matters: later rules rely on the ranks and element types that
   // earlier ones establish.
   static constexpr Rule rules[] = {
-      &Verifier::secondSource, &Verifier::appendPresence,
-      &Verifier::pages,        &Verifier::kinds,
-      &Verifier::ranks,        &Verifier::elementTypes,
-      &Verifier::headDims,     &Verifier::extents,
-      &Verifier::headGroups,   &Verifier::secondExtents,
-      &Verifier::rowShapes,    &Verifier::scale,
-      &Verifier::scales,       &Verifier::append,
-      &Verifier::layouts,      &Verifier::memorySpaces,
-      &Verifier::score,        &Verifier::schedule,
-      &Verifier::aliases,      &Verifier::lengths,
-      &Verifier::sequences,    &Verifier::sinkShape};
+      &Verifier::secondSource,  &Verifier::pages,
+      &Verifier::kinds,         &Verifier::ranks,
+      &Verifier::elementTypes,  &Verifier::headDims,
+      &Verifier::extents,       &Verifier::headGroups,
+      &Verifier::secondExtents, &Verifier::rowShapes,
+      &Verifier::scale,         &Verifier::scales,
+      &Verifier::layouts,       &Verifier::memorySpaces,
+      &Verifier::score,         &Verifier::schedule,
+      &Verifier::aliases,       &Verifier::lengths,
+      &Verifier::sequences,     &Verifier::sinkShape};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();

@@ -1,0 +1,34 @@
+//===- AppendFlags.cpp - Flags of new keys and values ---------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Options/FlagTable.h"
+#include "fmha/Options/ProblemFlags.h"
+
+namespace fmha::tools {
+
+void ProblemFlags::addAppend(FlagTable &table) {
+  table.addOptionalText(
+      "key-new", "F.npy",
+      "the last keys of each sequence, [batch, n, kv_heads, dim], which are "
+      "appended to k; kv-lens counts them. Without a file: random, as many as "
+      "q-len",
+      [this](std::string text) { keyNew = std::move(text); });
+  table.addOptionalText(
+      "value-new", "F.npy", "their values",
+      [this](std::string text) { valueNew = std::move(text); });
+}
+
+bool ProblemFlags::appendsInKernel() const {
+  using enum schedule::DataType;
+  bool isOther = dtype == F32 || dtype == E4M3 || kvDtype == E4M3;
+  std::optional<unsigned> family = overrides[schedule::Choice::Family];
+  bool isFma = family && *family == unsigned(schedule::FamilyKind::Fma);
+  return keyNew && (isOther || hasKeyVectors() || isFma);
+}
+
+} // namespace fmha::tools
