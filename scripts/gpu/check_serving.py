@@ -7,7 +7,7 @@
 
 Kernels of attention differ in head dims, types, families, masks, page sizes, splits, packed queries and outputs, those of
 fmha.append in rotations and queries; cases in lengths, heads, tables and the layouts of all tensors. Some kernels of attention
-come with one that appends the last keys right before. Launches go through the C API. Rows that no sequence has are NaN, table
+come with one that appends the last keys right before; some of plain threads append themselves, and some have caches of e4m3. Launches go through the C API. Rows that no sequence has are NaN, table
 entries after the last page name none, and outputs are poisoned; all bytes of buffers with outputs are compared, so that a write
 to another place is an error. A plain copy is exact. A failure prints the one command that repeats it. `run` takes
 --library=build/lib/libptxsim.so where there is no GPU. Exit status 0 if nothing failed.
@@ -48,7 +48,7 @@ def random_attention(dice):
         flags["appended"] = True
     is_plain = dim <= 256 and dice.random() < 0.3
     if is_plain:
-        flags |= {"family": "fma"} if "appended" in flags else {"family": "fma", "dtype": dice.choice(("f32", "f32", flags["dtype"]))}
+        flags |= random_plain(dice, flags)
     elif dice.random() < 0.3:
         flags["cu-seqlens-q"] = True
     mask = dice.choice(("none", "none", "causal", "causal", "causal-top-left", "window"))
@@ -60,6 +60,24 @@ def random_attention(dice):
     if dice.random() < 0.25:
         return flags | DECODING
     return flags | random_schedule(dice, is_plain)
+
+
+def random_plain(dice, flags):
+    """Types of kernels of plain threads, which may append in the launch of attention, to caches of 8 bits, too."""
+    chosen = {"family": "fma"}
+    if "appended" in flags:
+        return chosen
+    chosen |= {"dtype": dice.choice(("f32", "f32", flags["dtype"]))}
+    if dice.random() < 0.4:
+        chosen |= {"dtype": dice.choice(("e4m3", "f16", "bf16", "f32")), "kv-dtype": "e4m3", "k-scale": True, "v-scale": True}
+        if chosen["dtype"] == "e4m3":
+            chosen["q-scale"] = True
+        scales = dice.choice((None, "scale-per-head", "scale-per-page"))
+        if scales and (scales != "scale-per-page" or "page-size" in flags):
+            chosen[scales] = True
+    if dice.random() < 0.5:
+        chosen |= {"key-new": True, "value-new": True}
+    return chosen
 
 
 def random_schedule(dice, is_plain):

@@ -60,7 +60,22 @@ def compile_flags(tool, flags, folder, name, dropped):
 # Numbers -------------------------------------------------------------------------------------------------------------
 
 
+def e4m3_numbers():
+    """All 256 numbers of e4m3, with 3 bits of fraction and a bias of 7; all ones after the sign are a NaN."""
+    codes = np.arange(256)
+    exponents, fractions = codes >> 3 & 15, codes & 7
+    numbers = np.where(exponents, (8 + fractions) * 2.0 ** (exponents - 10), fractions * 2.0**-9)
+    return np.where(codes & 127 == 127, np.nan, np.where(codes & 128, -numbers, numbers))
+
+
+E4M3 = e4m3_numbers()
+
+
 def to_bits(values, dtype):
+    if dtype == "e4m3":
+        # The nearest number, whichever of two that are as near.
+        nearest = np.searchsorted((E4M3[:126] + E4M3[1:127]) / 2, abs(values))
+        return (nearest | np.where(values < 0, 128, 0)).astype(np.uint8)
     if dtype == "f16":
         return values.astype(np.float16).view(np.uint16)
     bits = values.astype(np.float32).view(np.uint32)
@@ -68,9 +83,11 @@ def to_bits(values, dtype):
 
 
 def from_bits(bits, dtype):
-    """In float64; bits of 32 are those of f32, whatever `dtype` is."""
+    """In float64; the width of bits decides before `dtype`: 32 are those of f32, and 8 those of e4m3."""
     if bits.dtype.itemsize == 4:
         return bits.view(np.float32).astype(np.float64)
+    if bits.dtype.itemsize == 1:
+        return E4M3[bits]
     if dtype == "f16":
         return bits.view(np.float16).astype(np.float64)
     return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
@@ -107,6 +124,8 @@ def to_float64(torch, bits, dtype):
     """Bits as numbers on the device, which widens them faster than NumPy."""
     if bits.dtype.itemsize == 4:
         return torch.from_numpy(bits.view(np.float32).copy()).to(device_of(torch)).double()
+    if bits.dtype.itemsize == 1:
+        return torch.from_numpy(E4M3).to(device_of(torch))[torch.from_numpy(bits.copy()).to(device_of(torch)).long()]
     narrow = torch.from_numpy(bits.view(np.int16).copy()).to(device_of(torch))
     return narrow.view(torch.float16 if dtype == "f16" else torch.bfloat16).double()
 

@@ -9,7 +9,7 @@ import ctypes
 import os
 
 # DLDataTypeCode and bits.
-TYPES = {"f16": (2, 16), "bf16": (4, 16), "f32": (2, 32), "i32": (0, 32)}
+TYPES = {"f16": (2, 16), "bf16": (4, 16), "f32": (2, 32), "i32": (0, 32), "e4m3": (10, 8)}
 CUDA = 2
 
 

@@ -11,6 +11,8 @@ import random_kernels
 import runtime
 from random_kernels import UNITS, from_bits, to_bits, to_float64
 
+# The integers that hold the bits of a type.
+BITS = {"e4m3": np.uint8, "f16": np.uint16, "bf16": np.uint16, "f32": np.uint32}
 NO_PAGE = (-1, -(2**31), 2**31 - 1, 1 << 20)
 
 
@@ -20,12 +22,15 @@ class Arrays:
     def __init__(self, dice, dtype, launches):
         self.dice, self.dtype, self.launches, self.max_q_len = dice, dtype, launches, 0
         self.buffers, self.tensors, self.written, self.packed_names = {}, {}, [], ()
-        numbers = np.random.default_rng([dice.randrange(2**31)])
-        self.pool = to_bits(numbers.standard_normal(65537, np.float32), dtype)
+        self.numbers = np.random.default_rng([dice.randrange(2**31)]).standard_normal(65537, np.float32)
+        self.pools = {}
 
-    def noise(self, *shape):
+    def noise(self, *shape, dtype=None):
         """Repeats 65537 normal numbers: enough to distinguish rows, and fast to generate."""
-        return np.resize(np.roll(self.pool, self.dice.randrange(len(self.pool))), shape)
+        dtype = dtype or self.dtype
+        if dtype not in self.pools:
+            self.pools[dtype] = to_bits(self.numbers, dtype)
+        return np.resize(np.roll(self.pools[dtype], self.dice.randrange(len(self.numbers))), shape)
 
     def plain(self, name, data, dtype):
         self.buffers[name] = data
@@ -36,8 +41,10 @@ class Arrays:
         dtype = dtype or self.dtype
         (blocks, rows, heads), heads_first = shape, self.dice.random() < 0.5
         outer = (heads, rows) if heads_first else (rows, heads)
-        kind = np.uint32 if dtype == "f32" else np.uint16
-        whole = np.full((blocks, len(dims), *outer, max(dims.values()) + self.dice.choice(gaps)), np.iinfo(kind).max, kind)
+        kind = BITS[dtype]
+        # Rows are aligned to 16 bytes where those of 16 bits are.
+        gap = self.dice.choice(gaps) * (2 if dtype == "e4m3" else 1)
+        whole = np.full((blocks, len(dims), *outer, max(dims.values()) + gap), np.iinfo(kind).max, kind)
         self.buffers[buffer] = whole
         for n, (name, dim) in enumerate(dims.items()):
             view = whole[:, n, :, :, :dim]
@@ -114,7 +121,10 @@ class AttentionCase(Arrays):
 
     def __init__(self, seed, name, kernel, number, small):
         dice = random.Random(f"{seed} {name} {number} {small}")
-        super().__init__(dice, kernel["dtype"], launches=1 if small else dice.choice((1, 2)))
+        # Outputs of queries of 8 bits are bf16.
+        out = "bf16" if kernel["dtype"] == "e4m3" else kernel["dtype"]
+        super().__init__(dice, out, launches=1 if small else dice.choice((1, 2)))
+        self.q_type, self.kv_type = kernel["dtype"], kernel.get("kv-dtype", kernel["dtype"])
         self.kernel, self.size, self.packed = kernel, kernel.get("page-size", 0), "cu-seqlens-q" in kernel
         is_latent = "v-in-k" in kernel
         self.kv_heads = 1 if is_latent else dice.randint(40, 70) if dice.random() < 0.15 else dice.randint(1, 4)
@@ -125,8 +135,10 @@ class AttentionCase(Arrays):
         self.shrink(2**21 if small else 2**27)
         self.batch, self.q_heads = len(self.kv_lens), self.kv_heads * self.group
         self.outputs = ["o", *(name.replace("-", "_") for name in ("lse", "row-max", "row-sum") if name in kernel)]
-        self.new_len, self.full = dice.choice((1, 1, 2, 5, 17)) if "appended" in kernel else 0, {}
+        appends = "appended" in kernel or "key-new" in kernel
+        self.new_len, self.full = dice.choice((1, 1, 2, 5, 17)) if appends else 0, {}
         self.make_caches(is_latent)
+        self.make_scales()
         self.make_queries()
         self.written = [*self.outputs, *self.full]
 
@@ -158,25 +170,51 @@ class AttentionCase(Arrays):
         shape = blocks, self.size or max(self.kv_lens) + dice.choice((0, 0, 3)), self.kv_heads
         dims = {"k": kernel["head-dim"]} if is_latent else {"k": kernel["head-dim"], "v": kernel["head-dim-v"]}
         for buffer in (dims,) if dice.random() < 0.5 else ({name: dim} for name, dim in dims.items()):
-            self.matrix("".join(buffer), buffer, shape)
+            self.matrix("".join(buffer), buffer, shape, dtype=self.kv_type)
         if self.size and not self.new_len and dice.random() < 0.3:
             # The first and the last sequence have the same first pages.
             table, same = self.view("block_tables"), min(-(-self.kv_lens[n] // self.size) for n in (0, -1))
             table[-1, :same] = table[0, :same]
         for n, length in enumerate(self.kv_lens):
             for name, dim in dims.items():
-                self.view(name)[self.rows_at(n, np.arange(length))] = self.noise(length, self.kv_heads, dim)
+                self.view(name)[self.rows_at(n, np.arange(length))] = self.noise(length, self.kv_heads, dim, dtype=self.kv_type)
         if is_latent:
             buffer, view, dtype = self.tensors["k"]
             self.tensors["v"] = buffer, view[..., : kernel["head-dim-v"]], dtype
         if self.new_len:
             self.take_tokens(dims)
 
+    def make_scales(self):
+        """Factors of numbers of 8 bits; those of pages that no sequence has are NaN."""
+        draw = lambda count: np.array([self.dice.uniform(0.25, 2) for _ in range(count)], np.float32).view(np.uint32)
+        for name in ("k", "v"):
+            if f"{name}-scale" not in self.kernel:
+                continue
+            count = self.kv_heads if "scale-per-head" in self.kernel else 1
+            scales = draw(count)
+            if "scale-per-page" in self.kernel:
+                scales = np.full(len(self.view(name)), 2**32 - 1, np.uint32)
+                for n, length in enumerate(self.kv_lens):
+                    pages = self.view("block_tables")[n, : -(-length // self.size)]
+                    scales[pages] = draw(len(pages))
+            self.plain(f"{name}_scale", scales, "f32")
+        if "q-scale" in self.kernel:
+            self.plain("q_scale", draw(1), "f32")
+
+    def scale_of(self, name, pages):
+        """The factor of each key and KV head, or of all; `pages` has the page of each key."""
+        if f"{name}-scale" not in self.kernel:
+            return np.ones(1)
+        scales = from_bits(self.view(f"{name}_scale"), "f32")
+        if "scale-per-page" in self.kernel:
+            return scales[pages][:, None, None]
+        return scales[:, None]
+
     def take_tokens(self, dims):
-        """Moves the last keys and values of each sequence from the caches to the tokens that are appended before."""
+        """Moves the last keys and values of each sequence from the caches to the tokens that are appended."""
         self.full = {name: self.buffers[name].copy() for name in sorted({self.tensors[name][0] for name in dims})}
         for name, new in (("k", "key_new"), ("v", "value_new")):
-            self.matrix(new, {new: dims[name]}, (self.batch, self.new_len, self.kv_heads))
+            self.matrix(new, {new: dims[name]}, (self.batch, self.new_len, self.kv_heads), dtype=self.kv_type)
             for n, length in enumerate(self.kv_lens):
                 count = min(length, self.new_len)
                 at = self.rows_at(n, np.arange(length - count, length))
@@ -194,10 +232,10 @@ class AttentionCase(Arrays):
             self.plain("cu_seqlens_q", self.starts, "i32")
             self.max_q_len = dice.choice((0, max(self.q_lens)))
             self.packed_names = ("q", *self.outputs)
-        self.matrix("q", {"q": kernel["head-dim"]}, (batches, rows, self.q_heads))
+        self.matrix("q", {"q": kernel["head-dim"]}, (batches, rows, self.q_heads), dtype=self.q_type)
         for n, length in enumerate(self.q_lens):
             own, batch = self.rows_of(n)
-            self.view("q")[batch, own] = self.noise(length, self.q_heads, kernel["head-dim"])
+            self.view("q")[batch, own] = self.noise(length, self.q_heads, kernel["head-dim"], dtype=self.q_type)
         self.matrix("o", {"o": kernel["head-dim-v"]}, (batches, rows, self.q_heads), dtype=kernel.get("out-dtype"))
         for name in self.outputs[1:]:
             self.plain(name, np.full((batches, self.q_heads, rows), 2**32 - 1, np.uint32), "f32")
@@ -212,8 +250,10 @@ class AttentionCase(Arrays):
     def reference(self, torch, n):
         rows, batch = self.rows_of(n)
         at = self.rows_at(n, np.arange(self.kv_lens[n]))
-        keys, values = (self.view(name, self.full or None)[at] for name in "kv")
-        q, k, v = (to_float64(torch, bits, self.dtype) for bits in (self.view("q")[batch, rows], keys, values))
+        bits = self.view("q")[batch, rows], *(self.view(name, self.full or None)[at] for name in "kv")
+        q, k, v = (to_float64(torch, part, dtype) for part, dtype in zip(bits, (self.q_type, self.kv_type, self.kv_type)))
+        k, v = (part * torch.from_numpy(self.scale_of(name, at[0])).to(part.device) for name, part in (("k", k), ("v", v)))
+        q = q * self.scale_of("q", None).item()
         sink = to_float64(torch, self.view("sink"), "f32") if "sink" in self.kernel else None
         return random_kernels.attend(torch, self.kernel, self.scale, q, k, v, sink=sink)
 
