@@ -4,13 +4,15 @@ import pathlib
 import re
 
 import fmha
+import ml_dtypes
 import numpy as np
 import pytest
 from conftest import assert_close, reference
 
 ROOT = pathlib.Path(__file__).parents[2]
-# The pages with Python, and what each of them leaves in these names.
-PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse", "decoded"}}
+SERVING = "docs/serving.md"
+# The other pages with Python, and what each of them leaves in these names.
+PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse", "decoded", "decoded8"}}
 
 
 def blocks(page):
@@ -19,7 +21,17 @@ def blocks(page):
 
 def test_no_page_is_left_out():
     pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
-    assert {page.relative_to(ROOT).as_posix() for page in pages if "```python" in page.read_text()} == set(PAGES)
+    assert {page.relative_to(ROOT).as_posix() for page in pages if "```python" in page.read_text()} == {*PAGES, SERVING}
+
+
+def paged(draw):
+    """Queries of two sequences, their caches and new tokens."""
+    cached = {"query": draw((2, 1, 2, 64)).astype(np.float16), "cache": draw((3, 2, 16, 1, 64)).astype(np.float16)}
+    cached |= {"tables": np.int32([[2, 0], [1, -1]]), "lens": np.int32([20, 7])}
+    angle = np.random.default_rng(2).uniform(-4, 4, (32, 32))
+    tokens = {"new_k": draw((2, 1, 1, 64)).astype(np.float16), "new_v": draw((2, 1, 1, 64)).astype(np.float16)}
+    tokens |= {"cos": np.cos(angle).astype(np.float32), "sin": np.sin(angle).astype(np.float32)}
+    return cached, tokens
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -27,15 +39,13 @@ def test_example(page):
     draw = np.random.default_rng(1).standard_normal
     given = {name: draw((1, 5, heads, 64)).astype(np.float16) for name, heads in (("q", 2), ("k", 1), ("v", 1))}
     given["slopes"] = np.float32([0.5, 0.25])
-    cached = {"query": draw((2, 1, 2, 64)).astype(np.float16), "cache": draw((3, 2, 16, 1, 64)).astype(np.float16)}
-    cached |= {"tables": np.int32([[2, 0], [1, -1]]), "lens": np.int32([20, 7])}
-    angle = np.random.default_rng(2).uniform(-4, 4, (32, 32))
-    tokens = {"new_k": draw((2, 1, 1, 64)).astype(np.float16), "new_v": draw((2, 1, 1, 64)).astype(np.float16)}
-    tokens |= {"cos": np.cos(angle).astype(np.float32), "sin": np.sin(angle).astype(np.float32)}
-    names = given | cached | tokens
+    cached, tokens = paged(draw)
+    narrow = {"cache8": draw(cached["cache"].shape).astype(ml_dtypes.float8_e4m3fn)}
+    narrow |= {"k_scale": np.float32([0.5, 1.5, 2]), "v_scale": np.float32([1, 0.25, 3])}
+    names = given | cached | tokens | narrow
     for example in blocks(page):
         exec(example, names)  # noqa: S102
-    assert PAGES[page] == {"kernel", "out", "lse", "decoded"} & names.keys()
+    assert PAGES[page] == {"kernel", "out", "lse", "decoded", "decoded8"} & names.keys()
     options = {"causal": True}
     if "kernel" in names:
         assert names["kernel"].manifest["mask"] == "causal" and names["lse"].shape == (1, 2, 5)
@@ -46,6 +56,17 @@ def test_example(page):
         assert not np.array_equal(names["rotated"], cached["query"])
         assert np.array_equal(cached["cache"][1, 1, 6], tokens["new_v"][1, 0])
         check_decoded(names["decoded"], **cached | {"query": names["rotated"]})
+        scales = np.stack([narrow["k_scale"], narrow["v_scale"]], 1)[:, :, None, None, None]
+        check_decoded(names["decoded8"], **cached | {"cache": narrow["cache8"].astype(np.float32) * scales})
+
+
+def test_example_of_serving():
+    cached, tokens = paged(np.random.default_rng(1).standard_normal)
+    names = cached | tokens | {"q": cached["query"], "k": tokens["new_k"], "v": tokens["new_v"]}
+    for example in blocks(SERVING):
+        exec(example, names)  # noqa: S102
+    assert not np.array_equal(names["rotated"], cached["query"])
+    check_decoded(names["out"], **cached | {"query": names["rotated"]})
 
 
 def check_decoded(out, query, cache, tables, lens):
