@@ -49,6 +49,8 @@ public:
 
   /// Returns whether a kernel of its own appends, before that of attention.
   bool isApart() const { return !inKernel; }
+  /// Returns the new keys of a sequence.
+  int64_t tokens() const { return keyNew.view.dims[1]; }
 
   /// Restores the caches and queries of `problem`, and runs the kernel on them,
   /// or sets the new keys of `problem` for that of attention.

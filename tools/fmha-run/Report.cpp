@@ -225,6 +225,11 @@ void printText(llvm::raw_ostream &stream, const Outcome &outcome) {
     stream << "problem   batch " << shape.batch << ", " << shape.qHeads
            << " query heads over " << shape.kvHeads << " KV heads, "
            << shape.qLen << " queries, " << shape.kvLen << " keys";
+    if (outcome.newKeys)
+      stream << ", " << outcome.newKeys << " of them appended by "
+             << (outcome.manifest && outcome.manifest->keyNew
+                     ? "the kernel of attention"
+                     : "a kernel before");
     if (outcome.manifest && outcome.manifest->source2)
       stream << " and " << shape.kvLen2 << " of a second KV segment";
     stream << "\n";

@@ -24,6 +24,8 @@ struct Outcome {
   /// The reason why it could not run; only with Status::Error.
   std::string error;
   std::optional<Shape> shape;
+  /// Keys that the run appends to the cache of each sequence.
+  int64_t newKeys = 0;
   std::optional<runtime::Manifest> manifest;
   std::optional<reference::Comparison> accuracy;
   AssembleResult assembled;

@@ -269,6 +269,7 @@ llvm::Error makeAppend(Session &session, const AppendFiles &files,
   if (!made)
     return made.takeError();
   session.append = std::move(*made);
+  session.outcome.newKeys = session.append->tokens();
   return llvm::Error::success();
 }
 

@@ -111,7 +111,8 @@ std::string fmha::schedule::drawSmem(const MemoryMap &map,
 }
 
 std::string fmha::schedule::tabulateRoles(const Schedule &schedule) {
-  std::string text = "roles: registers per thread, set by setmaxnreg\n";
+  std::string text = "roles: registers per thread, ";
+  text += schedule.roles.size() > 1 ? "set by setmaxnreg\n" : "at most\n";
   text += "  role         warps   registers\n";
   unsigned total = 0;
   for (const Role &role : schedule.roles) {
