@@ -23,12 +23,4 @@ void ProblemFlags::addAppend(FlagTable &table) {
       [this](std::string text) { valueNew = std::move(text); });
 }
 
-bool ProblemFlags::appendsInKernel() const {
-  using enum schedule::DataType;
-  bool isOther = dtype == F32 || dtype == E4M3 || kvDtype == E4M3;
-  std::optional<unsigned> family = overrides[schedule::Choice::Family];
-  bool isFma = family && *family == unsigned(schedule::FamilyKind::Fma);
-  return keyNew && (isOther || hasKeyVectors() || isFma);
-}
-
 } // namespace fmha::tools

@@ -68,11 +68,12 @@ static llvm::Error checkPages(const ProblemFlags &flags) {
 
 /// Checks that new keys and values come together, and, where no other kernel
 /// can append them (`needsFiles` is not set), that the kernel does.
-static llvm::Error checkAppend(const ProblemFlags &flags) {
+static llvm::Error checkAppend(const ProblemFlags &flags,
+                               const schedule::Problem &problem) {
   if (flags.keyNew.has_value() != flags.valueNew.has_value())
     return failure("--key-new and --value-new: expected both, or neither, got "
                    "one; keys and values are appended together");
-  if (!flags.keyNew || flags.needsFiles || flags.appendsInKernel())
+  if (!flags.keyNew || flags.needsFiles || problem.keyNew)
     return llvm::Error::success();
   return failure("--key-new: expected a kernel of plain threads, which "
                  "appends, got one of tensor cores; add --family=fma, or "
@@ -162,7 +163,7 @@ llvm::Error checkTogether(const ProblemFlags &flags,
     return error;
   if (llvm::Error error = checkSoftcap(flags))
     return error;
-  if (llvm::Error error = checkAppend(flags))
+  if (llvm::Error error = checkAppend(flags, problem))
     return error;
   if (llvm::Error error = checkTypes(flags, problem))
     return error;

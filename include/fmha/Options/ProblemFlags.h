@@ -51,9 +51,6 @@ struct ProblemFlags {
   bool hasSource2() const { return source2K || source2V || source2Len; }
   /// New keys and values that are appended to the caches, with files as above.
   std::optional<std::string> keyNew, valueNew;
-  /// Whether the kernel of attention appends them; else fmha.append does, which
-  /// takes f16 and bf16 with a whole head dim.
-  bool appendsInKernel() const;
   /// Modifications of scores, with files as above.
   std::optional<double> softcap;
   bool softcapApprox = false;

@@ -12,6 +12,7 @@
 #include "Model/Footprint.h"
 
 #include "fmha/Schedule/Model/Resources.h"
+#include "fmha/Schedule/Plan/Families.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -30,9 +31,7 @@ public:
       : problem(problem), overrides(overrides), gpu(target::findTarget(target)),
         tree(problem, overrides, gpu) {
     start.target = target;
-    start.family = usualFamily(gpu, problem);
-    if (std::optional<unsigned> wanted = overrides[Choice::Family])
-      start.family = FamilyKind(*wanted);
+    start.family = chooseFamily(problem, target, overrides);
     const FamilyCandidates &family = familyOf(start).candidates;
     start.kvStages = family.leastStages;
     start.qTileRows = family.qTileRows;

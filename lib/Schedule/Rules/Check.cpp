@@ -43,35 +43,37 @@ static std::string typesOf(const Family &family) {
   return anyOf(names);
 }
 
+/// A feature that not every family has.
+struct RareFeature {
+  bool Problem::*has;
+  std::string_view expected, got;
+};
+
+constexpr RareFeature rareFeatures[] = {
+    {&Problem::keyNew, "no key_new",
+     "one; take family = fma, or append by fmha.append"},
+    {&Problem::keyVectors, "keys with a whole head dim",
+     "keys in vectors of 16 bytes; take family = fma"},
+    {&Problem::kvE4M3, "k and v of the type of q",
+     "e4m3; take family = fma"}};
+
 Violation fmha::schedule::checkDtype(const Case &c) {
   if (c.family.takes(c.problem))
     return std::nullopt;
-  if (Problem apart = c.problem; apart.keyNew) {
-    apart.keyNew = false;
-    if (c.family.takes(apart))
-      return "expected no key_new with family = " +
-             std::string(stringify(c.schedule.family)) +
-             ", got one; take family = fma, or append by fmha.append";
+  auto message = [&](std::string_view expected, std::string_view got) {
+    return "expected " + std::string(expected) + " with family = " +
+           std::string(stringify(c.schedule.family)) + ", got " +
+           std::string(got);
+  };
+  for (const RareFeature &feature : rareFeatures) {
+    Problem without = c.problem;
+    without.*feature.has = false;
+    if (c.family.takes(without))
+      return message(feature.expected, feature.got);
   }
-  if (Problem whole = c.problem; whole.keyVectors) {
-    whole.keyVectors = false;
-    if (c.family.takes(whole))
-      return "expected keys with a whole head dim with family = " +
-             std::string(stringify(c.schedule.family)) +
-             ", got keys in vectors of 16 bytes; take family = fma";
-  }
-  if (Problem wider = c.problem; wider.kvE4M3) {
-    wider.kvE4M3 = false;
-    if (c.family.takes(wider))
-      return "expected k and v of the type of q, " +
-             std::string(stringify(wider.dtype)) +
-             ", with family = " + std::string(stringify(c.schedule.family)) +
-             ", got e4m3; take family = fma";
-  }
-  return "expected q, k and v of " + typesOf(c.family) +
-         " with family = " + std::string(stringify(c.schedule.family)) +
-         ", got " + std::string(stringify(c.problem.dtype)) +
-         "; take family = fma";
+  return message("q, k and v of " + typesOf(c.family),
+                 std::string(stringify(c.problem.dtype)) +
+                     "; take family = fma");
 }
 
 /// Proposes the multiples of 8 on both sides of `dim`: "take 56 or 64".

@@ -1,0 +1,32 @@
+//===- Families.h - The family that a plan takes ----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_PLAN_FAMILIES_H
+#define FMHA_SCHEDULE_PLAN_FAMILIES_H
+
+#include "fmha/Schedule/Model/Schedule.h"
+
+#include <string_view>
+
+namespace fmha::schedule {
+
+class Overrides;
+
+/// Returns the family that `overrides` names, or else the first one that serves
+/// the target and takes the types of the problem.
+FamilyKind chooseFamily(const Problem &problem, std::string_view target,
+                        const Overrides &overrides);
+
+/// Returns whether the family that would be chosen without new keys has kernels
+/// that append them.
+bool appendsNewKeys(const Problem &problem, std::string_view target,
+                    const Overrides &overrides);
+
+} // namespace fmha::schedule
+
+#endif // FMHA_SCHEDULE_PLAN_FAMILIES_H
