@@ -8,6 +8,7 @@
 
 #include "fmha/Options/FlagTable.h"
 #include "fmha/Options/ProblemFlags.h"
+#include "fmha/Schedule/Plan/Families.h"
 
 namespace fmha::tools {
 
@@ -21,6 +22,10 @@ void ProblemFlags::addAppend(FlagTable &table) {
   table.addOptionalText(
       "value-new", "F.npy", "their values",
       [this](std::string text) { valueNew = std::move(text); });
+}
+
+bool ProblemFlags::appendsInKernel(const schedule::Problem &problem) const {
+  return keyNew && schedule::appendsNewKeys(problem, target, overrides);
 }
 
 } // namespace fmha::tools

@@ -9,7 +9,6 @@
 #include "fmha/Options/ProblemFlags.h"
 #include "FlagChecks.h"
 #include "fmha/Runtime/Files.h"
-#include "fmha/Schedule/Plan/Families.h"
 #include "fmha/Version.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -290,9 +289,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
       flags.outDtype.value_or(problem.dtype == E4M3 ? BF16 : problem.dtype));
   problem.source2 = flags.hasSource2();
   problem.keyVectors = flags.hasKeyVectors();
-  // If not, fmha.append appends them.
-  problem.keyNew = flags.keyNew && schedule::appendsNewKeys(
-                                       problem, flags.target, flags.overrides);
+  problem.keyNew = flags.appendsInKernel(problem);
   problem.kvLens |= problem.keyNew;
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
   spec.score = scoreOf(flags);

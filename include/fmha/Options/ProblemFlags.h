@@ -51,6 +51,9 @@ struct ProblemFlags {
   bool hasSource2() const { return source2K || source2V || source2Len; }
   /// New keys and values that are appended to the caches, with files as above.
   std::optional<std::string> keyNew, valueNew;
+  /// Returns whether the kernel of attention appends them; else fmha.append
+  /// does.
+  bool appendsInKernel(const schedule::Problem &problem) const;
   /// Modifications of scores, with files as above.
   std::optional<double> softcap;
   bool softcapApprox = false;

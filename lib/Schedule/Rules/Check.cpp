@@ -54,16 +54,15 @@ constexpr RareFeature rareFeatures[] = {
      "one; take family = fma, or append by fmha.append"},
     {&Problem::keyVectors, "keys with a whole head dim",
      "keys in vectors of 16 bytes; take family = fma"},
-    {&Problem::kvE4M3, "k and v of the type of q",
-     "e4m3; take family = fma"}};
+    {&Problem::kvE4M3, "k and v of the type of q", "e4m3; take family = fma"}};
 
 Violation fmha::schedule::checkDtype(const Case &c) {
   if (c.family.takes(c.problem))
     return std::nullopt;
   auto message = [&](std::string_view expected, std::string_view got) {
-    return "expected " + std::string(expected) + " with family = " +
-           std::string(stringify(c.schedule.family)) + ", got " +
-           std::string(got);
+    return "expected " + std::string(expected) +
+           " with family = " + std::string(stringify(c.schedule.family)) +
+           ", got " + std::string(got);
   };
   for (const RareFeature &feature : rareFeatures) {
     Problem without = c.problem;

@@ -332,12 +332,11 @@ constexpr unsigned mostPOffset = 96;
 ///             no lower than the planner's, and the register file holds all
 ///
 /// Plain threads (family = fma) have rules of the same numbers: any type, also
-/// e4m3 (C1);
-/// head dims of whole vectors of 16 bytes (C2); one query of 1, 2 or 4 heads
-/// and blocks of up to 1024 keys (C3); P in shared memory (C5), which holds all
-/// regions (C6); the true maximum (C7); no field of tiles, no score region, no
-/// second segment and no packed sequences (C8); one role of 2, 4 or 8 warps
-/// (C9) with no fewer registers than the planner's (C11).
+/// e4m3 (C1); head dims of whole vectors of 16 bytes (C2); one query of 1, 2 or
+/// 4 heads and blocks of up to 1024 keys (C3); P in shared memory (C5), which
+/// holds all regions (C6); the true maximum (C7); no field of tiles, no score
+/// region, no second segment and no packed sequences (C8); one role of 2, 4 or
+/// 8 warps (C9) with no fewer registers than the planner's (C11).
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);
 
