@@ -51,7 +51,10 @@ fmha::kernelParameters(const schedule::Problem &problem,
   std::vector<KernelParameter> parameters = kernelOperands(problem);
   std::vector<std::string> addressed;
   for (KernelParameter &operand : parameters) {
-    if (usesAddresses(schedule) && operand.kind == Kind::TensorMap)
+    bool isCopied = operand.kind == Kind::TensorMap;
+    bool isKey = operand.name == "k" || operand.name == "v";
+    if (isCopied &&
+        (usesAddresses(schedule) || (isKey && copiesKeysByThreads(schedule))))
       operand.kind = Kind::Pointer;
     bool isRows = operand.name.size() == 1 || operand.name.ends_with("_new");
     if (isRows && operand.kind == Kind::Pointer)

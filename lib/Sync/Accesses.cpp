@@ -37,6 +37,9 @@ Record Accesses::recordOf(uint32_t agent, uint32_t index) {
     self.now.raise(laneOf(agent, Data), tick);
     record.lane = laneOf(agent, Data);
     break;
+  case Unit::Copies:
+    record.lane = laneOf(agent, Copied);
+    break;
   case Unit::TmemLoad:
     record.lane = laneOf(agent, Loads);
     break;
@@ -71,6 +74,10 @@ Record Accesses::recordOf(uint32_t agent, uint32_t index) {
   return record;
 }
 
+static bool isOfGenericProxy(Unit unit) {
+  return unit == Unit::Threads || unit == Unit::Copies;
+}
+
 /// Returns whether `old` is ordered before `fresh`, for its unit and proxy
 /// (Y1).
 bool Accesses::isOrdered(const Record &old, uint32_t agent,
@@ -88,6 +95,11 @@ bool Accesses::isOrdered(const Record &old, uint32_t agent,
       return run.agents[agent].together >= old.tick;
     // The asynchronous proxy may also overtake reads of threads.
     return seen[laneOf(old.agent, Proxied)] >= old.tick;
+  case Unit::Copies:
+    // The thread that waits for copies of others has to fence them for the
+    // asynchronous proxy.
+    return (isOfGenericProxy(fresh.unit) ? seen : self.fenced)[old.lane] >=
+           old.tick;
   case Unit::TmemLoad:
     return own ? self.waitedLoads >= old.tick : seen[old.lane] >= old.tick;
   case Unit::TmemStore:

@@ -91,6 +91,7 @@ public:
 private:
   bool step(uint32_t agent);
   void fence(uint32_t agent, Action action);
+  void arrive(uint32_t agent, const Event &event);
   bool passSync(uint32_t agent);
   bool standsWith(uint32_t agent, uint32_t other) const;
   uint64_t warpsTogether(uint32_t agent) const;

@@ -14,8 +14,8 @@ using namespace fmha::schedule::sync;
 
 static const char *nameOf(Unit unit) {
   static constexpr const char *names[] = {
-      "threads",    "tmem_load",   "tmem_store", "an MMA",
-      "a TMA load", "a TMA store", "a wgmma"};
+      "threads", "a cp.async", "tmem_load",   "tmem_store",
+      "an MMA",  "a TMA load", "a TMA store", "a wgmma"};
   return names[unsigned(unit)];
 }
 
@@ -63,6 +63,10 @@ std::string Accesses::missingStep(const Record &old, uint32_t agent,
   const Clock &now = run.agents[agent].now;
   bool handedOver = now[laneOf(old.agent, Issue)] >= old.tick;
   switch (old.unit) {
+  case Unit::Copies:
+    return now[old.lane] >= old.tick
+               ? "a fence proxy_async after the wait for the copies"
+               : "arrive_copies after the copies, and a wait for its phase";
   case Unit::TmaLoad:
     return "a wait for the phase that the TMA load signals";
   case Unit::TmaStore:

@@ -37,7 +37,7 @@ RunState::RunState(const Program &program)
   for (BarrierState &state : barriers)
     state.used.resize(program.agents.size());
   for (size_t i = 0; i < program.agents.size(); ++i)
-    agents.push_back({Clock(width), Clock(width)});
+    agents.push_back({Clock(width), Clock(width), Clock(width)});
   for (AgentState &agent : agents)
     agent.arrivals.resize(named.size());
   for (Chain &chain : chains)

@@ -40,13 +40,15 @@ enum AgentLane : uint32_t {
   Loads,
   Stores,
   Bulk,
+  Copied,
   lanesPerAgent
 };
 
 struct AgentState {
   /// The knowledge of the agent, and that of its accesses to tensor memory: its
-  /// knowledge at the last fence tcgen05_after.
-  Clock now, tensor;
+  /// knowledge at the last fence tcgen05_after. `fenced` is its knowledge at
+  /// the last fence proxy_async, for copies of other agents.
+  Clock now, tensor, fenced;
   Tick tick = 0, waitedLoads = 0, waitedStores = 0, bulkTick = 0;
   uint32_t bulk = 0;
   /// Index of the next event in the agent's order.

@@ -30,6 +30,7 @@ void Execution::fence(uint32_t agent, Action action) {
     return;
   case Action::FenceProxy:
     self.now.raise(laneOf(agent, Proxied), self.tick);
+    self.fenced = self.now;
     return;
   case Action::FenceInit:
     self.now.raise(laneOf(agent, InitFenced), self.tick);
@@ -49,6 +50,17 @@ void Execution::fence(uint32_t agent, Action action) {
   default:
     return;
   }
+}
+
+/// Executes an arrival of all threads. That of copies comes after them.
+void Execution::arrive(uint32_t agent, const Event &event) {
+  Clock clock = agents[agent].now;
+  if (event.unit == Unit::Copies) {
+    clock.raise(laneOf(agent, Copied), agents[agent].tick);
+    mbarriers.noteAsync(event);
+  }
+  mbarriers.use(agent, event);
+  mbarriers.arrive(agent, event, program.agents[agent].threads, clock);
 }
 
 /// Executes the agent's next event. Returns whether it is complete.
@@ -72,9 +84,7 @@ bool Execution::step(uint32_t agent) {
     state.barriers[event.barrier].bytes += event.amount;
     [[fallthrough]];
   case Action::Arrive:
-    mbarriers.use(agent, event);
-    mbarriers.arrive(agent, event, program.agents[agent].threads,
-                     agents[agent].now);
+    arrive(agent, event);
     return true;
   case Action::Commit:
     mbarriers.commit(agent, event);

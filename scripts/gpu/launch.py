@@ -228,8 +228,10 @@ class Kernel:
             if name in tensors:
                 batch, head, row = tensors[name].strides
                 values |= {f"{name}_stride_batch": batch, f"{name}_stride_head": head, f"{name}_stride_row": row}
-        batch, row, head, _ = tensors["o"].strides
-        values |= {"o_stride_batch": batch, "o_stride_row": row, "o_stride_head": head}
+        for name in ("k", "v", "o"):
+            if name in tensors:
+                batch, row, head, _ = tensors[name].strides
+                values |= {f"{name}_stride_batch": batch, f"{name}_stride_row": row, f"{name}_stride_head": head}
         if "block_tables" in tensors:
             pages = tensors["block_tables"].shape[1]
             values |= {"max_pages": pages, "pages": k.shape[0], "kv_len": pages * k.shape[1]}

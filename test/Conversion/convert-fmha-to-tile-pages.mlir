@@ -12,3 +12,11 @@ func.func @pages(%q: memref<3x1x4x64xf16>, %k: memref<?x16x4x64xf16>, %lens: mem
       block_tables(%table : memref<3x?xi32>) outs(%o : memref<3x1x4x64xf16>)
   return
 }
+
+// Threads copy keys and values by their addresses, in the role `gather`.
+
+// RUN: fmha-opt %s --fmha-plan-schedule='target=sm_90a kv-copy=cp_async' --convert-fmha-to-tile | FileCheck %s --check-prefix=THREADS
+// THREADS-LABEL: gpu.func @fmha_fwd
+// THREADS-SAME: memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>, %[[K:[^:]*]]: memref<?x16x?x64xf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
+// THREADS: %[[KEYS:.*]] = tile.view %[[K]] pages
+// THREADS: tile.load %[[KEYS]][%{{.*}}] {tile.partition = #tile.partition<role = "gather">

@@ -225,6 +225,54 @@ TEST(Synchronization, GenericReadsAreFencedForTma) {
             "the reading threads before they signal");
 }
 
+/// Returns the first violation of a kernel in which 64 threads copy a tile and
+/// signal as `arrival`, and another agent waits and reads the tile as `reader`.
+std::string copied(Unit arrival, bool fenced, Unit reader) {
+  Program program;
+  program.barriers = {{"full", 64}};
+  program.agents = {{"gather", 64, 0xC, allRows, {}}, {"store", 1, 1, 1, {}}};
+  auto add = [&](std::vector<unsigned> agents, Event event) {
+    event.source = program.events.size();
+    program.events.push_back(event);
+    for (unsigned agent : agents)
+      program.agents[agent].order.push_back(event.source);
+  };
+  auto access = [](Unit unit, bool write) {
+    Event event{Action::Access, unit, Memory::Shared, write};
+    event.stop = tileEnd;
+    return event;
+  };
+  Event init{Action::Init};
+  init.amount = 64;
+  add({1}, init);
+  add({1}, {Action::FenceInit});
+  add({0, 1}, {Action::SyncCta});
+  add({0}, access(Unit::Copies, true));
+  add({0}, {Action::Arrive, arrival});
+  add({1}, {Action::WaitParity});
+  if (fenced)
+    add({1}, {Action::FenceProxy});
+  add({1}, access(reader, false));
+  add({1}, {Action::WaitBulk});
+  add({0, 1}, {Action::SyncCta});
+  auto violations = verify(program);
+  return violations.empty() ? "sound" : violations.front().text;
+}
+
+TEST(Synchronization, CopiesAreWaitedForAndFencedByWhoReadsThem) {
+  EXPECT_EQ(copied(Unit::Copies, true, Unit::TmaStore), "sound");
+  EXPECT_EQ(copied(Unit::Copies, false, Unit::Threads), "sound");
+  EXPECT_EQ(copied(Unit::Copies, false, Unit::TmaStore),
+            "Y1: a TMA store of store reads bytes [0, 1024) of shared memory, "
+            "which a cp.async of gather writes: expected a fence proxy_async "
+            "after the wait for the copies");
+  EXPECT_EQ(
+      copied(Unit::Threads, true, Unit::Threads),
+      "Y1: threads of store reads bytes [0, 1024) of shared memory, which "
+      "a cp.async of gather writes: expected arrive_copies after the "
+      "copies, and a wait for its phase");
+}
+
 /// What the verifier says of writes of these strips that no fence follows, and
 /// a store that reads those.
 std::string inStrips(Strips written, Strips read) {

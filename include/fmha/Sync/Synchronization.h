@@ -40,9 +40,11 @@ enum class Memory : uint8_t { Shared, Tensor, Registers };
 
 /// The unit that accesses memory. All but Threads are asynchronous: their
 /// accesses are complete after TmemWait, BulkWait or WgmmaWait, or in the phase
-/// that a commit or a transaction completes.
+/// that a commit, a transaction or an arrival of Copies completes. Copies are
+/// cp.async, of the generic proxy.
 enum class Unit : uint8_t {
   Threads,
+  Copies,
   TmemLoad,
   TmemStore,
   Mma,
@@ -62,7 +64,8 @@ enum class Action : uint8_t {
   WaitParity,
   /// Waits until `amount` phases are complete.
   WaitCount,
-  /// One arrival by each thread of the agent.
+  /// One arrival by each thread of the agent; of the unit Copies, once all
+  /// earlier copies of the thread are complete.
   Arrive,
   /// One arrival by each thread, which also expects `amount` more bytes.
   ArriveExpect,

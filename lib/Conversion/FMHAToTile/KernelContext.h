@@ -104,11 +104,14 @@ struct KernelContext {
   /// Gives `made` to a consumer that has no rows of its own, if it has number
   /// `consumer`, above 0; the passes find the roles of all other ops.
   template <typename OpTy> OpTy inConsumer(OpTy made, unsigned consumer) {
-    if (consumer)
-      made->setAttr("tile.partition",
-                    tile::PartitionAttr::get(
-                        b.getContext(), "consumer" + std::to_string(consumer),
-                        /*stage=*/0, /*order=*/0));
+    return consumer ? inRole(made, "consumer" + std::to_string(consumer))
+                    : made;
+  }
+  /// Gives `made` to a role that the passes would not find.
+  template <typename OpTy> OpTy inRole(OpTy made, const std::string &role) {
+    made->setAttr("tile.partition",
+                  tile::PartitionAttr::get(b.getContext(), role, /*stage=*/0,
+                                           /*order=*/0));
     return made;
   }
 

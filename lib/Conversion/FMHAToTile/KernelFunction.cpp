@@ -24,20 +24,27 @@ using namespace fmha;
 
 /// Returns an operand type with run-time extents and strides.
 static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
-                                Type element, bool contiguous) {
+                                Type element, bool contiguous,
+                                Attribute space = {}) {
   SmallVector<int64_t> strides(shape.size(), ShapedType::kDynamic);
   if (contiguous)
     strides.back() = 1;
   return MemRefType::get(shape, element,
-                         StridedLayoutAttr::get(ctx, /*offset=*/0, strides));
+                         StridedLayoutAttr::get(ctx, /*offset=*/0, strides),
+                         space);
 }
 
-/// Returns the type of a captured tensor. The global address space
-/// distinguishes it from tensors that TMA copies. Kernels read an i1 as an i8.
+/// Returns the address space of tensors that threads access by their addresses.
+/// Those that TMA copies have none.
+static Attribute addressedSpace(MLIRContext *ctx) {
+  return gpu::AddressSpaceAttr::get(ctx, gpu::AddressSpace::Global);
+}
+
+/// Returns the type of a captured tensor. Kernels read an i1 as an i8.
 static MemRefType captureType(Value source) {
   auto type = cast<ShapedType>(source.getType());
   MLIRContext *ctx = source.getContext();
-  auto space = gpu::AddressSpaceAttr::get(ctx, gpu::AddressSpace::Global);
+  Attribute space = addressedSpace(ctx);
   Type element = type.getElementType();
   if (element.isInteger(1))
     element = IntegerType::get(ctx, 8);
@@ -74,13 +81,17 @@ static FunctionType kernelType(AttentionOp op) {
         problem.pageSize && (operand.name == "k" || operand.name == "v");
     bool isValue =
         operand.name == "v" || operand.name == "o" || operand.name == "v2";
+    bool isCopiedByThreads =
+        (operand.name == "k" || operand.name == "v") &&
+        schedule::copiesKeysByThreads(op.getScheduleAttr().getValue());
     return dynamicMemref(ctx,
                          {dyn, isCache ? int64_t(problem.pageSize) : dyn, dyn,
                           isValue ? op.getHeadDimV() : op.getHeadDim()},
                          operand.name == "o" && problem.outF32
                              ? Float32Type::get(ctx)
                              : op.getElementType(),
-                         /*contiguous=*/true);
+                         /*contiguous=*/true,
+                         isCopiedByThreads ? addressedSpace(ctx) : Attribute());
   };
   SmallVector<Type> inputs;
   for (const KernelParameter &operand : kernelOperands(problem))

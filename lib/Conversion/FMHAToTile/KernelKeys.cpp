@@ -116,6 +116,8 @@ Value KeyBlocks::loadTile(StringRef ring, Value view, int64_t rows,
   TileType type = TileType::get(k.b.getContext(), {rows, columns},
                                 k.op.getElementType(), Attribute());
   auto made = tile::LoadOp::create(k.b, type, row, view, Value());
+  if (schedule::copiesKeysByThreads(k.plan))
+    k.inRole(made, "gather");
   return k.inRegion(made, ring).getResult();
 }
 

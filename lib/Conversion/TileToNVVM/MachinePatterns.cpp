@@ -177,6 +177,13 @@ MACHINE_PATTERN(ArriveOp) {
   return {};
 }
 
+MACHINE_PATTERN(ArriveCopiesOp) {
+  NVVM::CpAsyncMBarrierArriveOp::create(
+      b, stageAddress(b, adaptor.getBarrier(), op.getStage()),
+      /*noinc=*/true);
+  return {};
+}
+
 MACHINE_PATTERN(ArriveExpectTxOp) {
   NVVM::MBarrierArriveExpectTxOp::create(
       b, Type(), stageAddress(b, adaptor.getBarrier(), op.getStage()),
@@ -481,9 +488,9 @@ void fmha::populateMachinePatterns(RewritePatternSet &patterns,
                                    const TypeConverter &converter) {
   patterns.add<
       LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
-      LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp, LowerSmemAddressOp,
-      LowerTmemAddressOp, LowerDescriptorOp, LowerTmaLoadOp, LowerTmaStoreOp,
-      LowerTmaStoreWaitOp, LowerTmemAllocOp, LowerTmemBaseOp,
+      LowerArriveCopiesOp, LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp,
+      LowerSmemAddressOp, LowerTmemAddressOp, LowerDescriptorOp, LowerTmaLoadOp,
+      LowerTmaStoreOp, LowerTmaStoreWaitOp, LowerTmemAllocOp, LowerTmemBaseOp,
       LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
       LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
       LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,

@@ -31,6 +31,8 @@ mlir::Value parameterOf(mlir::Operation *op, const std::string &name);
 ///   -> %own = asm "" (%a); %d = wgmma %own, ...; wgmma_wait of %d, %own
 void separateRegistersOfA(mlir::Operation *root);
 
+void populateCopyPatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter);
 void populateScorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
 void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,

@@ -105,6 +105,10 @@ bool fmha::schedule::usesAddresses(const Schedule &schedule) {
   return familyOf(schedule).kernel.usesAddresses;
 }
 
+bool fmha::schedule::copiesKeysByThreads(const Schedule &schedule) {
+  return schedule.kvCopy == KvCopy::CpAsync;
+}
+
 Schedule fmha::schedule::withRoles(Schedule schedule) {
   if (schedule.roles.empty())
     schedule.roles = familyOf(schedule).kernel.roles(schedule);
@@ -175,6 +179,9 @@ std::string_view fmha::schedule::stringify(FamilyKind kind) {
 }
 std::string_view fmha::schedule::stringify(Scheduler scheduler) {
   return schedulerNames[unsigned(scheduler)];
+}
+std::string_view fmha::schedule::stringify(KvCopy copy) {
+  return kvCopyNames[unsigned(copy)];
 }
 std::string_view fmha::schedule::stringify(PPlacement placement) {
   return placementNames[unsigned(placement)];

@@ -105,6 +105,14 @@ Violation fmha::schedule::checkCtaGroup(const Case &c) {
          ": no pass pairs CTAs";
 }
 
+Violation fmha::schedule::checkKvCopy(const Case &c) {
+  if (!copiesKeysByThreads(c.schedule))
+    return std::nullopt;
+  return "expected kv_copy to be tma on " + c.schedule.target + ", got " +
+         std::string(stringify(c.schedule.kvCopy)) +
+         ": only kernels for sm_90a have warps that copy keys";
+}
+
 /// Returns the fewest stages: in a shared ring MMA holds V and waits for K.
 static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
 

@@ -31,6 +31,11 @@ const KnownRole *findKnown(const Case &c, std::string_view name) {
   return nullptr;
 }
 
+bool isRequired(const KnownRole &role, const Schedule &schedule) {
+  return role.tile < schedule.qTiles &&
+         (!role.isNeeded || role.isNeeded(schedule));
+}
+
 /// Returns "softmax0, softmax1, correction, load, mma, store, spare".
 std::string namesOfRoles(const Case &c) {
   std::string names;
@@ -68,7 +73,7 @@ Violation fmha::schedule::checkRoles(const Case &c) {
       return "expected each role once, got \"" + role.name + "\" twice";
   }
   for (const KnownRole &known : c.family.rules.roles)
-    if (known.tile < c.schedule.qTiles && !c.schedule.findRole(known.name))
+    if (isRequired(known, c.schedule) && !c.schedule.findRole(known.name))
       return "expected a role \"" + std::string(known.name) + "\" for " +
              tiles(c.schedule) + ", got none";
   return std::nullopt;

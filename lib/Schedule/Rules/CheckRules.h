@@ -64,11 +64,13 @@ struct Entry {
   Violation (*violation)(const Case &);
 };
 
-/// A role that passes know, required if the schedule has query tile `tile`.
+/// A role that passes know, required if the schedule has query tile `tile` and,
+/// if there is such a condition, `isNeeded`.
 struct KnownRole {
   std::string_view name;
   unsigned warps;
   unsigned tile;
+  bool (*isNeeded)(const Schedule &schedule) = nullptr;
 };
 
 /// What the rules ask of a kernel family.
@@ -95,6 +97,8 @@ Violation checkChunks(const Case &c);
 Violation checkSlices(const Case &c);
 Violation checkSharing(const Case &c);
 Violation checkCtaGroup(const Case &c);
+/// Checks that TMA copies K and V.
+Violation checkKvCopy(const Case &c);
 Violation checkSmem(const Case &c);
 Violation checkFeatures(const Case &c);
 Violation checkThreshold(const Case &c);

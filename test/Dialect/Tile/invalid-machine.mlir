@@ -440,3 +440,51 @@ func.func @gather_flag(%flags: memref<?xi1>, %i: index) {
   %0 = tile.gather %flags[%i] : memref<?xi1>, index -> i1
   return
 }
+
+// -----
+
+func.func @copy_rows_both(%k: memref<?x16x?x64xbf16>, %l: memref<?xi32>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected either a batch, or a list of pages and its entry, got more than one}}
+  tile.copy_rows 64 x 64 of %k pages %l[%i] batch %i head %i from %i before %i to %p warps 2 from 2 : memref<?x16x?x64xbf16>, !llvm.ptr<3>, memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @copy_rows_neither(%k: memref<?x16x?x64xbf16>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected either a batch, or a list of pages and its entry, got none}}
+  tile.copy_rows 64 x 64 of %k head %i from %i before %i to %p warps 2 from 2 : memref<?x16x?x64xbf16>, !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @copy_rows_type(%k: memref<?x16x?x64xf32>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected a tensor of four dimensions with elements of 16 bits and a static head dim, got 'memref<?x16x?x64xf32>'}}
+  tile.copy_rows 64 x 64 of %k batch %i head %i from %i before %i to %p warps 2 from 2 : memref<?x16x?x64xf32>, !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @copy_rows_pages(%k: memref<?x?x?x64xbf16>, %l: memref<?xi32>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected a static number of rows per page and no first row of a sequence, got 'memref<?x?x?x64xbf16>'}}
+  tile.copy_rows 64 x 64 of %k pages %l[%i] head %i from %i before %i to %p warps 2 from 2 : memref<?x?x?x64xbf16>, !llvm.ptr<3>, memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @copy_rows_warps(%k: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected 2 or 4 warps and a multiple of 4 rows per warp, got 64 rows and 3 warps}}
+  tile.copy_rows 64 x 64 of %k batch %i head %i from %i before %i to %p warps 3 from 1 : memref<?x?x?x64xbf16>, !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @copy_rows_count(%k: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected 2 or 4 warps and a multiple of 4 rows per warp, got 20 rows and 2 warps}}
+  tile.copy_rows 20 x 64 of %k batch %i head %i from %i before %i to %p warps 2 from 2 : memref<?x?x?x64xbf16>, !llvm.ptr<3>
+  return
+}

@@ -17,6 +17,8 @@ func.func @barriers(%stage: index, %parity: index) {
   tile.wait %b[%stage] parity %parity : !tile.barrier<3>
   // CHECK-NEXT: tile.arrive %[[B]][%{{.*}}] : <3>
   tile.arrive %b[%stage] : !tile.barrier<3>
+  // CHECK-NEXT: tile.arrive_copies %[[B]][%{{.*}}] : <3>
+  tile.arrive_copies %b[%stage] : !tile.barrier<3>
   // CHECK-NEXT: tile.arrive_expect_tx %[[B]][%{{.*}}] bytes 16384 : <3>
   tile.arrive_expect_tx %b[%stage] bytes 16384 : !tile.barrier<3>
   // CHECK-NEXT: tile.commit %[[B]][%{{.*}}] : <3>
@@ -29,6 +31,18 @@ func.func @barriers(%stage: index, %parity: index) {
   tile.fence proxy_async
   // CHECK-NEXT: tile.fence mbarrier_init
   tile.fence mbarrier_init
+  return
+}
+
+// CHECK-LABEL: func.func @copies_of_threads
+func.func @copies_of_threads(%paged: memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, %table: memref<?xi32>,
+    %dense: memref<?x?x?x72xf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, %p: !llvm.ptr<3>, %i: index) {
+  // CHECK: tile.copy_rows 128 x 64 of %{{.*}} pages %{{.*}}[%{{.*}}] head %{{.*}} from %{{.*}} before %{{.*}} to %{{.*}} warps 2 from 2 : memref<?x16x?x64xbf16, {{.*}}>, <3>, memref<?xi32>
+  tile.copy_rows 128 x 64 of %paged pages %table[%i] head %i from %i before %i to %p warps 2 from 2
+      : memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>, memref<?xi32>
+  // CHECK: tile.copy_rows 48 x 80 of %{{.*}} batch %{{.*}} head %{{.*}} from %{{.*}} before %{{.*}} start %{{.*}} column %{{.*}} to %{{.*}} warps 4 from 0 : memref<?x?x?x72xf16, {{.*}}>, <3>
+  tile.copy_rows 48 x 80 of %dense batch %i head %i from %i before %i start %i column %i to %p warps 4 from 0
+      : memref<?x?x?x72xf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>
   return
 }
 

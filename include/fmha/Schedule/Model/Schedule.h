@@ -39,6 +39,9 @@ enum class PPlacement { Auto, Tmem, Smem, Registers };
 /// Dynamic: a CTA that has finished takes over the tile of one that has not
 /// started.
 enum class Scheduler { Single, Static, Dynamic };
+/// What copies K and V to shared memory. Tma: one thread, a message for each
+/// tile or page. CpAsync: several warps, 16 bytes of any address per thread.
+enum class KvCopy { Tma, CpAsync };
 
 /// The names of the values of each of these enumerations, in order.
 inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16", "f32",
@@ -48,6 +51,7 @@ inline constexpr std::string_view placementNames[] = {"auto", "tmem", "smem",
                                                       "registers"};
 inline constexpr std::string_view schedulerNames[] = {"single", "static",
                                                       "dynamic"};
+inline constexpr std::string_view kvCopyNames[] = {"tma", "cp_async"};
 inline constexpr std::string_view switchNames[] = {"false", "true"};
 
 /// The compile-time properties of a kernel: lengths, batch and head counts are
@@ -260,6 +264,9 @@ bool boundsCtas(const Schedule &schedule);
 /// otherwise passes on tiles make the kernel, and TMA copies.
 bool usesAddresses(const Schedule &schedule);
 
+/// Returns whether threads copy K and V by their addresses; otherwise TMA does.
+bool copiesKeysByThreads(const Schedule &schedule);
+
 /// Returns `schedule`, with the planner's roles if it has none.
 Schedule withRoles(Schedule schedule);
 
@@ -386,6 +393,7 @@ unsigned bytesOf(DataType type);
 std::string_view stringify(FamilyKind kind);
 std::string_view stringify(PPlacement placement);
 std::string_view stringify(Scheduler scheduler);
+std::string_view stringify(KvCopy copy);
 
 } // namespace fmha::schedule
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -58,6 +59,11 @@ void ArriveOp::getSyncEffects(Effects &effects) {
   effects.push_back(onBarrier(Action::Arrive, getBarrier(), getStage()));
 }
 
+void ArriveCopiesOp::getSyncEffects(Effects &effects) {
+  effects.push_back(onBarrier(Action::Arrive, getBarrier(), getStage()));
+  effects.back().unit = Unit::Copies;
+}
+
 void ArriveExpectTxOp::getSyncEffects(Effects &effects) {
   effects.push_back(onBarrier(Action::ArriveExpect, getBarrier(), getStage()));
   effects.back().amount = getBytes();
@@ -100,6 +106,12 @@ void TmaLoadOp::getSyncEffects(Effects &effects) {
   effects.back().tensor = getSrc();
   effects.back().barrier = getBarrier();
   effects.back().stage = getStage();
+}
+
+void CopyRowsOp::getSyncEffects(Effects &effects) {
+  effects.push_back(
+      access(Unit::Copies, Memory::Shared, true, getDest(), 0,
+             fmha::layout::PanelTile{getCount(), getColumns()}.bytes()));
 }
 
 void TmaStoreOp::getSyncEffects(Effects &effects) {

@@ -53,6 +53,33 @@ LogicalResult TmaLoadOp::verify() {
   return verifyOther(*this, getSrc(), getOther(), getSecond());
 }
 
+LogicalResult CopyRowsOp::verify() {
+  auto type = cast<MemRefType>(getSrc().getType());
+  if (type.getRank() != 4 || type.getElementTypeBitWidth() != 16 ||
+      type.isDynamicDim(3))
+    return emitOpError()
+           << "expected a tensor of four dimensions with elements "
+              "of 16 bits and a static head dim, got "
+           << type;
+  if (bool(getPages()) == bool(getBatch()) ||
+      bool(getPages()) != bool(getEntry()))
+    return emitOpError()
+           << "expected either a batch, or a list of pages and its entry, got "
+           << (getPages() ? "more than one" : "none");
+  if (getPages() && (type.isDynamicDim(1) || getStart()))
+    return emitOpError() << "expected a static number of rows per page and no "
+                            "first row of a sequence, got "
+                         << type << (getStart() ? " and a first row" : "");
+  uint32_t step = 4 * getWarps();
+  if ((getWarps() != 2 && getWarps() != 4) || getCount() == 0 ||
+      getCount() % step)
+    return emitOpError()
+           << "expected 2 or 4 warps and a multiple of 4 rows per "
+              "warp, got "
+           << getCount() << " rows and " << getWarps() << " warps";
+  return success();
+}
+
 /// Checks that `op` has the operands that the rank of its source requires, and
 /// none that this rank does not allow.
 static LogicalResult verifyOperandsOfRank(ViewOp op) {

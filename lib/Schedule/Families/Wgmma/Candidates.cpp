@@ -113,6 +113,18 @@ static Values partsOfValues(unsigned columns) {
   return values;
 }
 
+/// Returns what copies K and V. A message of TMA has at most the keys of a page
+/// and 64 columns; with few keys per page, or many columns, threads copy faster
+/// (measured on an H100: results/h100-page-copies-2026-11-26.md).
+static Values copiesOfKeys(const Problem &problem) {
+  constexpr unsigned fewKeys = 16, manyColumns = 256;
+  bool wide = std::max(problem.headDim, problem.headDimV) >= manyColumns;
+  bool small =
+      problem.pageSize < fewKeys || (wide && problem.pageSize == fewKeys);
+  bool byThreads = problem.pageSize && small && !problem.source2;
+  return {unsigned(byThreads ? KvCopy::CpAsync : KvCopy::Tma)};
+}
+
 /// Adds the levels of the tree. Query tiles are warpgroups; larger blocks have
 /// fewer waits, up to the limit of registers or of rings of two stages each.
 static void addAxes(Axes &axes) {
@@ -126,6 +138,7 @@ static void addAxes(Axes &axes) {
                                          : Values{0},
            0);
   axes.add("scheduler", schedulersFor(problem), 0);
+  axes.add("kv_copy", copiesOfKeys(problem), 0);
   axes.add("ctas_per_sm", ctasPerSm(problem, axes.gpu->sms), rule(3));
   axes.add("kv_block", keyBlocks(problem), rule(3));
   axes.addPlacement({PPlacement::Registers, PPlacement::Smem},

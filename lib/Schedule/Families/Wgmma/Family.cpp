@@ -55,9 +55,10 @@ unsigned fmha::schedule::consumerRegisters(const Schedule &s) {
 static std::vector<Role> rolesOf(const Schedule &s) {
   unsigned consumers = consumersOf(s);
   auto [consumer, producer] = shareOf(consumers, s.ctasPerSm);
-  std::vector<Role> roles = {{"load", 0, 1, producer},
-                             {"store", 1, 1, producer},
-                             {"spare", 2, 2, producer}};
+  std::vector<Role> roles = {
+      {"load", 0, 1, producer},
+      {"store", 1, 1, producer},
+      {copiesKeysByThreads(s) ? "gather" : "spare", 2, 2, producer}};
   for (unsigned n = 0; n < consumers; ++n)
     roles.push_back({"consumer" + str(n), 4 + 4 * n, 4, consumer});
   return roles;

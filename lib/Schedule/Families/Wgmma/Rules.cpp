@@ -112,6 +112,14 @@ static Violation checkConsumers(const Case &c) {
   return std::nullopt;
 }
 
+/// Checks a CTA in which threads copy K and V.
+static Violation checkKvCopies(const Case &c) {
+  if (!copiesKeysByThreads(c.schedule) || !c.problem.source2)
+    return std::nullopt;
+  return "expected one KV segment with kv_copy = cp_async, got two; take "
+         "kv_copy = tma";
+}
+
 static Violation checkPlacement(const Case &c) {
   const Schedule &s = c.schedule;
   switch (s.pPlacement) {
@@ -136,19 +144,18 @@ static Violation checkPlacement(const Case &c) {
 
 /// As with tensor memory, with registers in its place.
 static constexpr Entry entries[] = {
-    {1, checkTarget},       {1, checkDtype},      {3, checkTiles},
-    {2, checkHeadDims},     {8, checkUnbuilt},    {8, checkDemand},
-    {8, checkChunks},       {8, checkConsumers},  {8, checkSharing},
-    {2, checkAccumulators}, {8, checkLoopDemand}, {4, checkCtaGroup},
-    {5, checkPlacement},    {6, checkSmem},       {8, checkFeatures},
-    {7, checkThreshold},    {9, checkRoles},      {10, checkWarps},
-    {11, checkRegisters}};
+    {1, checkTarget},   {1, checkDtype},        {3, checkTiles},
+    {2, checkHeadDims}, {8, checkUnbuilt},      {8, checkDemand},
+    {8, checkKvCopies}, {8, checkChunks},       {8, checkConsumers},
+    {8, checkSharing},  {2, checkAccumulators}, {8, checkLoopDemand},
+    {4, checkCtaGroup}, {5, checkPlacement},    {6, checkSmem},
+    {8, checkFeatures}, {7, checkThreshold},    {9, checkRoles},
+    {10, checkWarps},   {11, checkRegisters}};
 
-static constexpr KnownRole roles[] = {{"load", 1, 0},
-                                      {"store", 1, 0},
-                                      {"consumer0", 4, 0},
-                                      {"consumer1", 4, 1},
-                                      {"consumer2", 4, 2}};
+static constexpr KnownRole roles[] = {
+    {"load", 1, 0},      {"gather", 2, 0, copiesKeysByThreads},
+    {"store", 1, 0},     {"consumer0", 4, 0},
+    {"consumer1", 4, 1}, {"consumer2", 4, 2}};
 
 constinit const FamilyRules fmha::schedule::wgmmaRules = {
     .entries = entries,

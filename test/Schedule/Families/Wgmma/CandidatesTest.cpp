@@ -74,6 +74,25 @@ TEST(CandidatesWgmma, DrawsTheTilesOfPackedQueries) {
   }
 }
 
+/// Threads copy keys of small pages, and of pages of 16 if rows are long
+/// (results/h100-page-copies-2026-11-26.md).
+TEST(CandidatesWgmma, CopiesSmallPagesByThreads) {
+  auto copy = [](unsigned dim, unsigned pageSize) {
+    Problem problem = problemOf(dim);
+    problem.pageSize = pageSize;
+    problem.blockTables = problem.kvLens = pageSize != 0;
+    Schedule s = mustPlan(problem, "sm_90a").schedule;
+    EXPECT_EQ(s.findRole("gather") != nullptr, s.kvCopy == KvCopy::CpAsync);
+    return s.kvCopy;
+  };
+  for (unsigned size : {1u, 2u, 8u})
+    EXPECT_EQ(copy(128, size), KvCopy::CpAsync) << size;
+  EXPECT_EQ(copy(256, 16), KvCopy::CpAsync);
+  EXPECT_EQ(copy(128, 16), KvCopy::Tma);
+  for (unsigned size : {0u, 32u, 256u})
+    EXPECT_EQ(copy(256, size), KvCopy::Tma) << size;
+}
+
 /// Decoding reads each key once: two small CTAs per SM with few bytes under way
 /// were fastest on an H200 (results/h200-decode-2026-11-26.md).
 TEST(CandidatesWgmma, StreamsTheKeysOfDecoding) {

@@ -404,6 +404,17 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
       }),
       StartsWith("plan.C8: expected p_placement = registers on sm_90a with "
                  "exp2_emulated, where a consumer needs"));
+  EXPECT_THAT(violation([](Problem &p, Schedule &s) {
+                p.source2 = true;
+                s.kvCopy = KvCopy::CpAsync;
+              }),
+              StartsWith("plan.C8: expected one KV segment with kv_copy = "
+                         "cp_async, got two; take kv_copy = tma"));
+  EXPECT_THAT(violation([](auto &, Schedule &s) {
+                s.kvCopy = KvCopy::CpAsync;
+                s.roles[2].name = "spare";
+              }),
+              StartsWith("plan.C9: expected a role \"gather\" for"));
   EXPECT_THAT(
       violation([](auto &, Schedule &s) { s.valueChunk = 64; }),
       StartsWith("plan.C8: expected key_chunk and value_chunk to be 0"));
@@ -492,8 +503,8 @@ TEST(Wgmma, C8AnySchedulerIsFine) {
 TEST(Wgmma, C9RolesAreConsumers) {
   EXPECT_THAT(
       violation([](auto &, Schedule &s) { s.roles[0].name = "mma"; }),
-      StartsWith("plan.C9: expected a role that passes know (load, store, "
-                 "consumer0, consumer1, consumer2, spare), got"));
+      StartsWith("plan.C9: expected a role that passes know (load, gather, "
+                 "store, consumer0, consumer1, consumer2, spare), got"));
   EXPECT_THAT(violation([](auto &, Schedule &s) { s.roles.pop_back(); }),
               StartsWith("plan.C9: expected a role \"consumer1\""));
 }

@@ -74,6 +74,15 @@ def Tile_ArriveOp : Tile_BarrierStageOp<"arrive"> {
   let assemblyFormat = "$barrier `[` $stage `]` attr-dict `:` type($barrier)";
 }
 
+def Tile_ArriveCopiesOp : Tile_BarrierStageOp<"arrive_copies"> {
+  let summary = "cp.async.mbarrier.arrive.noinc: arrives once all earlier cp.async of this thread are complete";
+  let description = [{
+    The copies are writes of the generic proxy: threads that wait for the phase need a fence `proxy_async` before a product
+    reads them. `tile.arrive_copies %full[%stage] : !tile.barrier<3>`
+  }];
+  let assemblyFormat = "$barrier `[` $stage `]` attr-dict `:` type($barrier)";
+}
+
 def Tile_ArriveExpectTxOp : Tile_BarrierStageOp<"arrive_expect_tx", (ins Tile_TransactionAttr:$bytes)> {
   let summary = "mbarrier.arrive.expect_tx: one arrival, and `bytes` more that TMA will write";
   let description = [{ `tile.arrive_expect_tx %full[%stage] bytes 32768 : !tile.barrier<3>` }];
@@ -162,6 +171,37 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
     $src (`or` $other^ `:` type($other) `if` $second)? `[` $batch `,` $row `,` $head `]` (`from` $member^)?
     `column` $column (`behind` $first^)? (`before` $end^)? `to` $dest
     `signals` $barrier `[` $stage `]` attr-dict `:` type($src) `,` type($dest) `,` type($barrier)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_CopyRowsOp : Tile_MachineOp<"copy_rows", [AttrSizedOperandSegments]> {
+  let summary = "cp.async of the rows of a tile, by some warps";
+  let description = [{
+    Copies rows [`row`, `row` + `count`) of a view to panels of 64 columns at `dest`, with the 128-byte swizzle. The operands
+    have the meaning that they have in `tile.view`: the rows lie in the batch, from row `start` on if there is one, or in
+    the pages that the list names. Rows from `length` on, and columns that the tensor does not have, are written as
+    zeros. `warps` consecutive warps, of which `first_warp` is the first, execute the op; each thread copies 16 bytes at a
+    time. `tile.arrive_copies` signals that they have arrived.
+
+    ```mlir
+    tile.copy_rows 128 x 128 of %K pages %table[%entry] head %h from %row before %length to %dest warps 2 from 2
+        : memref<?x16x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>, memref<?xi32>
+    tile.copy_rows 128 x 128 of %K batch %b head %h from %row before %length to %dest warps 2 from 2
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>
+    ```
+
+    Constraints: the tensor has elements of 16 bits; there is either a batch or a list of pages; `warps` is 2 or 4, and
+    `count` is a multiple of 4 · `warps`.
+  }];
+  let arguments = (ins AnyMemRef:$src, Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry,
+                       Optional<Index>:$batch, Index:$head, Index:$row, Index:$length, Optional<Index>:$start,
+                       Optional<Index>:$column, LLVM_PointerInAddressSpace<3>:$dest, I32Attr:$count, I32Attr:$columns,
+                       I32Attr:$warps, I32Attr:$first_warp);
+  let assemblyFormat = [{
+    $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`batch` $batch^)? `head` $head `from` $row `before` $length
+    (`start` $start^)? (`column` $column^)? `to` $dest `warps` $warps `from` $first_warp attr-dict
+    `:` type($src) `,` type($dest) (`,` type($pages)^)?
   }];
   let hasVerifier = 1;
 }

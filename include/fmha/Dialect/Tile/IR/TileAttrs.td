@@ -161,7 +161,8 @@ class Tile_Enum<string name, string what, list<I32EnumAttrCase> cases>
 def Tile_Agent : Tile_Enum<"Agent", "who signals that a slot is full or free", [
     I32EnumAttrCase<"Tma", 0, "tma">,
     I32EnumAttrCase<"Mma", 1, "mma">,
-    I32EnumAttrCase<"Threads", 2, "threads">]>;
+    I32EnumAttrCase<"Threads", 2, "threads">,
+    I32EnumAttrCase<"CpAsync", 3, "cp_async">]>;
 def Tile_AgentAttr : EnumAttr<Tile_Dialect, Tile_Agent, "agent">;
 
 def Tile_FenceKind : Tile_Enum<"FenceKind", "what a fence orders", [

@@ -8,6 +8,7 @@
 
 #include "CopyLowering.h"
 #include "DrawnTiles.h"
+#include "fmha/Dialect/Tile/Transforms/RolledLoops.h"
 #include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -163,17 +164,6 @@ void CopyLowering::copyBox(LoadOp op, Barriers own, Value rowInTile,
   }
 }
 
-/// Keeps the loop from being unrolled: the role has too few registers for
-/// several iterations at once.
-static void keepRolled(scf::ForOp loop) {
-  Builder b(loop.getContext());
-  auto never = LLVM::LoopUnrollAttr::get(
-      b.getContext(), /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
-  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
-                                       b.getContext(), {}, {}, {}, never, {},
-                                       {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
-}
-
 /// Copies `count` boxes of `rows` rows, from row `first` of the tile on. The
 /// entries of all pages are read first, so that their latencies overlap.
 void CopyLowering::copyBoxes(LoadOp op, Barriers own, Value first, int64_t rows,
@@ -219,12 +209,29 @@ void CopyLowering::copyPages(LoadOp op, Barriers own) {
     copyBoxes(op, own, index(b, rolled), boxRows, (rows - rolled) / boxRows);
 }
 
+/// Emits the copies of a tile by the warps of the role:
+///   %t = tile.load %k[%row] into %slot -> tile.copy_rows ... to %p0
+void CopyLowering::copyByThreads(LoadOp op, Barriers own) {
+  TileType tile = op.getType();
+  ViewOp view = op.getViewOp();
+  auto role = op->getParentOfType<RoleOp>();
+  uint32_t warps = role.getLastWarp() - role.getFirstWarp();
+  CopyRowsOp::create(
+      b, view.getSource(), view.getPages(), view.getEntry(), view.getBatch(),
+      view.getHead(), op.getRow(), view.getLength(), view.getStart(),
+      view.getColumn(), panelAddress(tile, slotOf(op, own), /*panel=*/0),
+      tile.getRows(), tile.getColumns(), warps, role.getFirstWarp());
+  op.erase();
+}
+
 /// %t = tile.load %k[%row] into %slot ->
 ///   tile.arrive_expect_tx %full[%stage] bytes 32768
 ///   tile.tma_load %K[...] column 0 to %p0 signals %full[%stage]
 ///   tile.tma_load %K[...] column 64 to %p1 signals %full[%stage]
 /// If the tensor ends inside a box, the bytes of the whole box count.
 void CopyLowering::lower(LoadOp op, Barriers own) {
+  if (own.channel.getProducer() == Agent::CpAsync)
+    return copyByThreads(op, own);
   TileType tile = op.getType();
   ViewOp view = op.getViewOp();
   Value stage = slotOf(op, own);

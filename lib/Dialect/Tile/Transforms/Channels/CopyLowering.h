@@ -60,6 +60,7 @@ private:
   void copyBoxes(LoadOp op, Barriers own, mlir::Value first, int64_t rows,
                  int64_t count);
   void copyPages(LoadOp op, Barriers own);
+  void copyByThreads(LoadOp op, Barriers own);
 
   mlir::ImplicitLocOpBuilder &b;
 };

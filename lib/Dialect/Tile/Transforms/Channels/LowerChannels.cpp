@@ -252,6 +252,10 @@ void EndLowering::lower(ReceiveOp op) {
       op.getType().getTmem() || own.channel.getConsumer() == Agent::Mma;
   if (tcgen05)
     FenceOp::create(b, FenceKind::Tcgen05After);
+  // Copies are writes of the generic proxy that no thread has fenced.
+  if (own.channel.getProducer() == Agent::CpAsync &&
+      passesToAsyncProxy(own.channel))
+    FenceOp::create(b, FenceKind::ProxyAsync);
   slot(op, depth, op.getMessage());
 }
 
@@ -275,6 +279,9 @@ void EndLowering::lower(PublishOp op) {
     break;
   case Agent::Mma:
     CommitOp::create(b, own.full, stage);
+    break;
+  case Agent::CpAsync:
+    ArriveCopiesOp::create(b, own.full, stage);
     break;
   case Agent::Threads:
     if (channel.getType().getTile().getTmem())
@@ -348,7 +355,7 @@ LogicalResult checkLoad(LoadOp load) {
            << "has no acquired slot; run tile-warp-specialize first";
   if (!load.getType().getSmem())
     return load.emitOpError()
-           << "expected a tile in shared memory, which TMA copies to, got "
+           << "expected a tile in shared memory to copy to, got "
            << load.getType();
   return success();
 }

@@ -242,13 +242,19 @@ void WarpSwitch::buildGroups(unsigned group) {
       [&] { buildGroups(group + 1); });
 }
 
+/// Returns whether `role` holds no ops of whole warpgroups, but copies of rows.
+static bool copiesOnly(RoleOp role) {
+  return role.walk([](CopyRowsOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 LogicalResult WarpSwitch::readRoles() {
   bool hasKeeper = false;
   for (RoleOp role : op.getBody().front().getOps<RoleOp>()) {
     unsigned count = role.getLastWarp() - role.getFirstWarp();
     bool whole = count == warpsPerGroup && role.getFirstWarp() % count == 0;
     bool idle = role.getBody().front().empty();
-    if (count != 1 && !whole && !idle)
+    if (count != 1 && !whole && !idle && !copiesOnly(role))
       return role.emitOpError()
              << "expected one warp or the four of a warpgroup, got warps "
              << role.getFirstWarp() << " to " << role.getLastWarp();

@@ -10,6 +10,7 @@
 #include "Loops.h"
 #include "MessageNumbers.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -45,9 +46,9 @@ class Inserter {
 public:
   Inserter(gpu::GPUFuncOp func, const ChannelPlan &plan,
            const ProductChains &chains, const PartitionFamily &family,
-           bool isProgram)
-      : func(func), plan(plan), chains(chains), family(family),
-        b(func.getLoc(), func.getContext()), counter(b, func, isProgram) {}
+           const KernelInfo &info)
+      : func(func), plan(plan), chains(chains), family(family), info(info),
+        b(func.getLoc(), func.getContext()), counter(b, func, info.isProgram) {}
   void run();
 
 private:
@@ -81,6 +82,7 @@ private:
   const ChannelPlan &plan;
   const ProductChains &chains;
   const PartitionFamily &family;
+  const KernelInfo &info;
   ImplicitLocOpBuilder b;
   MessageCounter counter;
   llvm::DenseMap<const PlannedChannel *, Value> channels;
@@ -99,10 +101,12 @@ private:
 // Declarations
 //===----------------------------------------------------------------------===//
 
-/// Returns the number of threads that signal: all of a warpgroup, or one for
+/// Returns the number of threads of a role that signal: all of them, or one for
 /// TMA and MMA.
-static unsigned arrivals(Agent agent) {
-  constexpr unsigned groupThreads = 128;
+static unsigned arrivals(Agent agent, const schedule::Role *role) {
+  constexpr unsigned groupThreads = target::warpgroupThreads;
+  if (agent == Agent::CpAsync && role)
+    return role->warps * target::warpThreads;
   return agent == Agent::Threads ? groupThreads : 1;
 }
 
@@ -122,11 +126,12 @@ void Inserter::declare() {
     for (StringRef role : consumers)
       taken += channel.hasReleases() && agentOf(role) == Agent::Threads
                    ? family.releaseArrivals
-                   : arrivals(agentOf(role));
+                   : arrivals(agentOf(role), info.schedule.findRole(role));
     channels[&channel] = ChannelOp::create(
         b, ChannelType::get(b.getContext(), channel.type),
         b.getStringAttr(channel.name), from, agentOf(consumers.front()),
-        arrivals(from), taken, channel.unreleased,
+        arrivals(from, info.schedule.findRole(channel.producer)), taken,
+        channel.unreleased,
         channel.releasedBy ? b.getStringAttr(channel.releasedBy->name)
                            : StringAttr());
   }
@@ -543,7 +548,7 @@ struct TileInsertChannelsPass
         planChannels(getOperation(), *info, family, chains);
     if (failed(plan))
       return signalPassFailure();
-    Inserter(getOperation(), *plan, chains, family, info->isProgram).run();
+    Inserter(getOperation(), *plan, chains, family, *info).run();
   }
 };
 

@@ -162,12 +162,13 @@ LogicalResult TileReader::readLoad(LoadOp op, Steps &steps) {
   const ChannelBarriers &own = barriers.ofChannel(acquired.getChannel());
   TileType type = op.getType();
   if (!type.getSmem())
-    return op.emitOpError() << "expected a tile in shared memory, which TMA "
-                               "copies to, got "
-                            << type;
+    return op.emitOpError()
+           << "expected a tile in shared memory to copy to, got " << type;
   TracedEffect effect;
   effect.event.action = Action::Access;
-  effect.event.unit = Unit::TmaLoad;
+  // With all fences, copies by threads are like their stores.
+  bool byThreads = ChannelOp(own.op).getProducer() == Agent::CpAsync;
+  effect.event.unit = byThreads ? Unit::Threads : Unit::TmaLoad;
   effect.event.write = true;
   effect.event.barrier = own.full;
   effect.offset = type.getSmem().getOffset();

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 //   load          TMA loads
+//   gather        loads of keys and values that threads copy; the program
+//                 gives them this role
 //   consumer<n>   products and all arithmetic on a set of rows, a warpgroup
 //                 for each set; or, of one set, the products with some columns
 //                 of O (KernelTraits::columnsOfConsumer)
@@ -23,12 +25,14 @@ using namespace fmha::tile;
 static constexpr RoleRule roles[] = {
     {"load", Agent::Tma, true, false,
      [](Operation *op) { return isa<LoadOp>(op); }},
+    {"gather", Agent::CpAsync, false, false, [](Operation *) { return false; }},
     {"store", Agent::Tma, true, false,
      [](Operation *op) { return isa<StoreOp>(op); }},
     {"consumer", Agent::Threads, false, true,
      [](Operation *) { return true; }}};
 
 static constexpr ChannelRule channels[] = {{"KV", "load", "kv"},
+                                           {"KV", "gather", "kv"},
                                            {"Q", "load", "q"},
                                            {"P", "consumer", "p"},
                                            {"stats", "consumer", "stats"},

@@ -146,7 +146,7 @@ gpu.module @no_shared_memory {
     %c0 = arith.constant 0 : index
     %slot = tile.acquire %ch[%c0] : !tile.channel<!q> -> !q
     %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
-    // expected-error@+1 {{expected a tile in shared memory, which TMA copies to, got '!tile.tile<128x64xbf16, #tile.tmem<column = 0>>'}}
+    // expected-error@+1 {{expected a tile in shared memory to copy to, got '!tile.tile<128x64xbf16, #tile.tmem<column = 0>>'}}
     %0 = tile.load %queries[%c0] into %slot as !q : !tile.view<?x64xbf16> -> !q
     gpu.return
   }

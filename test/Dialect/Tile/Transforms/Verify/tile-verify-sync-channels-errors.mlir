@@ -61,7 +61,7 @@ gpu.module @no_shared_memory {
     tile.warp_specialize {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
         %slot = tile.acquire %ch[%c0] : !tile.channel<!q> -> !q
-        // expected-error@+1 {{expected a tile in shared memory, which TMA copies to, got '!tile.tile<128x64xbf16, #tile.tmem<column = 0>>'}}
+        // expected-error@+1 {{expected a tile in shared memory to copy to, got '!tile.tile<128x64xbf16, #tile.tmem<column = 0>>'}}
         %0 = tile.load %queries[%c0] into %slot as !q : !tile.view<?x64xbf16> -> !q
       }
     }
