@@ -5,7 +5,8 @@
     benchmark/decode.py run FOLDER -o R.md        on the GPU host, with torch and fa3-fwd
 
 Inputs are bf16 N(0, 1). Kernels: the one that the planner chooses for dense K and V ("dense"), and for caches of pages in
-random order ("pages of 16"); with --sweep also other schedules and splits of the dense one. Peers: cuDNN through torch's
+random order ("pages of 16"); with --sweep also other schedules and splits of the dense one, with --copies kernels in which
+TMA or threads copy the pages. Peers: cuDNN through torch's
 scaled_dot_product_attention, and FlashAttention-3 with its own choice of splits. L2 is flushed before each launch, and the
 host is ahead of the device; kernels
 take random turns, and medians are compared. Every output is compared with float32 attention of torch."""
@@ -25,6 +26,8 @@ LENGTHS = ((64, 1024), (64, 4096), (32, 8192), (8, 32768), (1, 131072), (1, 8192
 HEADS = ((128, 32, 8), (128, 64, 8), (64, 64, 8), (128, 32, 32))
 CELLS = [(*heads, *lengths) for heads in HEADS for lengths in LENGTHS]
 PAGES = (1, 16, 64)
+# Of the paged kernels, with --copies.
+COPIES = ("tma", "cp_async")
 SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 # kv_block, kv_stages and ctas_per_sm by head dim.
 SCHEDULES = {
@@ -58,7 +61,10 @@ def compile_half(flags):
         words = [f"--head-dim={dim}", f"--q-heads={heads}", f"--kv-heads={kv_heads}", f"--batch={batch}", "--q-len=1", f"--kv-len={length}"]
         make(flags, words, folder / name_of(cell, "dense"))
         for size in PAGES:
-            make(flags, [*words, "--kv-lens", "--block-tables", f"--page-size={size}"], folder / name_of(cell, f"pages of {size}"))
+            paged = [*words, "--kv-lens", "--block-tables", f"--page-size={size}"]
+            make(flags, paged, folder / name_of(cell, f"pages of {size}"))
+            for copy in COPIES if flags.copies else ():
+                make(flags, [*paged, f"--kv-copy={copy}"], folder / name_of(cell, f"pages of {size}, {copy}"))
     if not flags.sweep:
         return
     for dim, heads, kv_heads in HEADS:
@@ -66,6 +72,12 @@ def compile_half(flags):
             words = [f"--head-dim={dim}", f"--pack-heads={heads // kv_heads}", "--q-tiles=1", f"--kv-block={block}", f"--kv-stages={stages}",
                      f"--ctas-per-sm={ctas}", f"--splits={splits}"]
             make(flags, words, folder / f"sweep-{dim}-{heads}-{kv_heads}-{block}x{stages}x{ctas}_splits_{splits}")
+
+
+def paged_kinds(flags):
+    """The names of the paged kernels, with their page sizes."""
+    copies = [f", {copy}" for copy in COPIES] if flags.copies else []
+    return [(f"pages of {size}{copy}", size) for size in PAGES for copy in ("", *copies)]
 
 
 class Cell:
@@ -136,10 +148,10 @@ class Cell:
 
     def runs(self, flags):
         found = {"dense": self.ours(self.folder / name_of(self.cell, "dense"))}
-        for size in PAGES:
-            files = self.folder / name_of(self.cell, f"pages of {size}")
-            if files.with_suffix(".ptx").exists():
-                found[f"pages of {size}"] = self.ours(files, size)
+        for name, size in paged_kinds(flags):
+            files = self.folder / name_of(self.cell, name)
+            if files.with_name(f"{files.name}.ptx").exists():
+                found[name] = self.ours(files, size)
         if flags.sweep:
             pattern = "sweep-{}-{}-{}-*.manifest".format(*self.cell[:3])
             for path in sorted(self.folder.glob(pattern)):
@@ -158,7 +170,7 @@ def measured(flags, cell):
 def run_half(flags):
     import torch
     torch.manual_seed(5)
-    names = ["dense", *(f"pages of {size}" for size in PAGES), "cuDNN", "FA3"]
+    names = ["dense", *(name for name, _ in paged_kinds(flags)), "cuDNN", "FA3"]
     lines = ["| shape | " + " | ".join(f"{name}, GB/s" for name in names) + " | dense / best peer | pages of 16 / dense | largest error of a row |",
              "| --- |" + " ---: |" * (len(names) + 3)]
     everything = {}
@@ -178,6 +190,7 @@ def run_half(flags):
 
 def add_flags(parser):
     parser.add_argument("--sweep", action="store_true", help="also other schedules of the dense kernel")
+    parser.add_argument("--copies", action="store_true", help="also paged kernels with each kv_copy")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ class Keywords(TypedDict, total=False):
     v_stages: int | Literal["auto"]
     key_chunk: int | Literal["auto"]
     value_chunk: int | Literal["auto"]
+    kv_copy: int | Literal["auto"]
     share_kv: bool | Literal["auto"]
     o_columns: int | Literal["auto"]
     p_slices: int | Literal["auto"]
@@ -53,6 +54,7 @@ FIELDS = (
     "v_stages",
     "key_chunk",
     "value_chunk",
+    "kv_copy",
     "share_kv",
     "o_columns",
     "p_slices",

@@ -26,7 +26,7 @@ from serving_cases import AppendCase, AttentionCase
 DIMS = ((64, 64), (128, 128), (256, 256), (96, 96), (192, 128), (576, 512))
 PAGE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 # What a schedule that cannot be had gives up.
-DROPPED = ("kv-block", "q-tiles", "p-placement", "ctas-per-sm", "pack-heads", "scheduler", "splits", "cu-seqlens-q")
+DROPPED = ("kv-copy", "kv-block", "q-tiles", "p-placement", "ctas-per-sm", "pack-heads", "scheduler", "splits", "cu-seqlens-q")
 # What fmha-compile has to know to plan splits and all else itself.
 DECODING = {"splits": "auto", "batch": 2, "q-len": 1, "kv-len": 4096, "q-heads": 8, "kv-heads": 2}
 LIBRARY = "libfmha_rt.so"
@@ -86,6 +86,7 @@ def random_schedule(dice, is_plain):
     if not is_plain:
         fields += [("scheduler", ("single", "static", "dynamic", None)), ("q-tiles", (1, 1, 2, None))]
         fields += [("p-placement", ("registers", "smem", None)), ("ctas-per-sm", (1, 2, None, None))]
+        fields += [("kv-copy", ("cp_async", "tma", None, None))]
     chosen = {name: dice.choice(values) for name, values in fields}
     return {name: value for name, value in chosen.items() if value is not None}
 
