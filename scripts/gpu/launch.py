@@ -228,7 +228,7 @@ class Kernel:
             if name in tensors:
                 batch, head, row = tensors[name].strides
                 values |= {f"{name}_stride_batch": batch, f"{name}_stride_head": head, f"{name}_stride_row": row}
-        for name in ("k", "v", "o"):
+        for name in ("q", "k", "v", "o"):
             if name in tensors:
                 batch, row, head, _ = tensors[name].strides
                 values |= {f"{name}_stride_batch": batch, f"{name}_stride_row": row, f"{name}_stride_head": head}

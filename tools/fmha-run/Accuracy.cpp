@@ -129,14 +129,16 @@ reference::Result referenceOf(const HostProblem &problem,
 
 reference::Comparison compareWith(const reference::Result &expected,
                                   const HostProblem &problem,
-                                  const KernelSpec &spec) {
+                                  const KernelSpec &spec, bool byTensorCores) {
   Widened o(problem.o);
   constexpr reference::Element types[] = {reference::Element::F16,
                                           reference::Element::BF16,
                                           reference::Element::F32};
-  // P is rounded to the type that products have, that of the output with e4m3.
+  // Tensor cores take P in the type of q. Plain threads do not round it if the
+  // caches are of e4m3.
   const schedule::Problem &made = spec.problem;
-  schedule::DataType product = made.kvE4M3 ? made.outDtype() : made.dtype;
+  bool roundsP = !made.kvE4M3 || byTensorCores;
+  schedule::DataType product = roundsP ? made.dtype : made.outDtype();
   reference::Element type = types[size_t(product)];
   // Empty rows are also compared, and have no address.
   const float nothing = 0;

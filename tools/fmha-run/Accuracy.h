@@ -17,10 +17,11 @@ namespace fmha::tools {
 reference::Result referenceOf(const HostProblem &problem,
                               const KernelSpec &spec);
 
-/// Compares the outputs of `problem` with `expected`.
+/// Compares the outputs of `problem` with `expected`. Products are made by
+/// tensor cores, or in f32 by plain threads.
 reference::Comparison compareWith(const reference::Result &expected,
                                   const HostProblem &problem,
-                                  const KernelSpec &spec);
+                                  const KernelSpec &spec, bool byTensorCores);
 
 /// Returns a sentence on what is out of tolerance; empty if nothing is.
 std::string explainFailure(const reference::Comparison &comparison);

@@ -245,6 +245,15 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
   return llvm::Error::success();
 }
 
+/// Returns whether the kernel multiplies by tensor cores: TMA copies q for
+/// them, plain threads read it by its address.
+bool usesTensorCores(const runtime::Manifest &manifest) {
+  return llvm::any_of(manifest.parameters, [](const auto &parameter) {
+    return parameter.name == "q" &&
+           parameter.kind == launch::ParameterKind::TensorMap;
+  });
+}
+
 /// Compares the outputs with the reference, except after a deadlock, which
 /// leaves partial outputs.
 void judge(Session &session, HostProblem &problem) {
@@ -255,7 +264,8 @@ void judge(Session &session, HostProblem &problem) {
   if (session.append)
     session.append->setExpected(problem);
   outcome.accuracy =
-      compareWith(referenceOf(problem, session.spec), problem, session.spec);
+      compareWith(referenceOf(problem, session.spec), problem, session.spec,
+                  usesTensorCores(*outcome.manifest));
   if (!outcome.accuracy->ok && outcome.status == Outcome::Status::Ok)
     outcome.status = Outcome::Status::Inaccurate;
 }

@@ -106,8 +106,10 @@ static void buildRowOutputs(KernelContext &k, const OutputViews &views,
     store(views.rowSum, state.sum);
 }
 
-static void buildTileEpilogue(KernelContext &k, const OutputViews &views,
-                              Value row, unsigned tile, State state) {
+static void buildTileEpilogue(KernelContext &k, const Coordinates &at,
+                              const OutputViews &views, unsigned tile,
+                              State state) {
+  Value row = at.rows[tile];
   state.sum = tile::RowTotalOp::create(k.b, k.rowType(), state.sum);
   Value total = state.sum, sink;
   // Sinks are converted to log2 units.
@@ -120,7 +122,8 @@ static void buildTileEpilogue(KernelContext &k, const OutputViews &views,
     total = tile::AddSinkOp::create(k.b, k.rowType(), state.max, state.sum,
                                     sink, softmaxScale(k));
   for (auto [consumer, acc] : llvm::enumerate(state.accs))
-    buildOutput(k, views.outputs[consumer], row, tile, acc, total, consumer);
+    buildOutput(k, views.outputs[consumer], row, tile,
+                k.scaled(acc, "v_scale", at.kvHead), total, consumer);
   buildRowOutputs(k, views, row, state, sink);
 }
 
@@ -130,7 +133,7 @@ void fmha::buildEpilogue(KernelContext &k, const Coordinates &at,
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile) {
     State state = State::of(results, tile, k.plan.qTiles);
     queries.ifActive(tile, {}, [&] {
-      buildTileEpilogue(k, views, at.rows[tile], tile, state);
+      buildTileEpilogue(k, at, views, tile, state);
       return SmallVector<Value>();
     });
   }

@@ -84,12 +84,15 @@ static FunctionType kernelType(AttentionOp op) {
     bool isCopiedByThreads =
         (operand.name == "k" || operand.name == "v") &&
         schedule::copiesKeysByThreads(op.getScheduleAttr().getValue());
+    Type element = op.getElementType();
+    if (operand.name == "k" || operand.name == "v")
+      element = op.getKey().getType().getElementType();
+    if (operand.name == "o" && problem.outF32)
+      element = Float32Type::get(ctx);
     return dynamicMemref(ctx,
                          {dyn, isCache ? int64_t(problem.pageSize) : dyn, dyn,
                           isValue ? op.getHeadDimV() : op.getHeadDim()},
-                         operand.name == "o" && problem.outF32
-                             ? Float32Type::get(ctx)
-                             : op.getElementType(),
+                         element,
                          /*contiguous=*/true,
                          isCopiedByThreads ? addressedSpace(ctx) : Attribute());
   };

@@ -117,7 +117,7 @@ Value KeyBlocks::loadTile(StringRef ring, Value view, int64_t rows,
                                 k.op.getElementType(), Attribute());
   auto made = tile::LoadOp::create(k.b, type, row, view, Value());
   if (schedule::copiesKeysByThreads(k.plan))
-    k.inRole(made, "gather");
+    k.inRole(made, k.problem.kvE4M3 ? "convert" : "gather");
   return k.inRegion(made, ring).getResult();
 }
 

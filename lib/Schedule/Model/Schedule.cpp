@@ -106,7 +106,7 @@ bool fmha::schedule::usesAddresses(const Schedule &schedule) {
 }
 
 bool fmha::schedule::copiesKeysByThreads(const Schedule &schedule) {
-  return schedule.kvCopy == KvCopy::CpAsync;
+  return schedule.kvCopy != KvCopy::Tma;
 }
 
 Schedule fmha::schedule::withRoles(Schedule schedule) {
@@ -181,7 +181,9 @@ std::string_view fmha::schedule::stringify(Scheduler scheduler) {
   return schedulerNames[unsigned(scheduler)];
 }
 std::string_view fmha::schedule::stringify(KvCopy copy) {
-  return kvCopyNames[unsigned(copy)];
+  // A rule reports a value without a name.
+  return unsigned(copy) < std::size(kvCopyNames) ? kvCopyNames[unsigned(copy)]
+                                                 : "unknown";
 }
 std::string_view fmha::schedule::stringify(PPlacement placement) {
   return placementNames[unsigned(placement)];

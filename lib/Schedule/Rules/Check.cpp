@@ -54,6 +54,8 @@ constexpr RareFeature rareFeatures[] = {
      "one; take family = fma, or append by fmha.append"},
     {&Problem::keyVectors, "keys with a whole head dim",
      "keys in vectors of 16 bytes; take family = fma"},
+    {&Problem::scalePerPage, "one scale, or one per KV head",
+     "one per page; take family = fma"},
     {&Problem::kvE4M3, "k and v of the type of q", "e4m3; take family = fma"}};
 
 Violation fmha::schedule::checkDtype(const Case &c) {
@@ -110,7 +112,8 @@ Violation fmha::schedule::checkKvCopy(const Case &c) {
     return std::nullopt;
   return "expected kv_copy to be tma on " + c.schedule.target + ", got " +
          std::string(stringify(c.schedule.kvCopy)) +
-         ": only kernels for sm_90a have warps that copy keys";
+         ": only kernels for sm_90a have warps that copy keys; take kv_copy = "
+         "tma";
 }
 
 /// Returns the fewest stages: in a shared ring MMA holds V and waits for K.
@@ -303,6 +306,8 @@ Violation fmha::schedule::checkFeatures(const Case &c) {
   if (s.scheduler > Scheduler::Dynamic)
     return only("scheduler", "single, static or dynamic",
                 str(unsigned(s.scheduler)));
+  if (s.kvCopy > KvCopy::Convert)
+    return only("kv_copy", "tma, cp_async or convert", str(unsigned(s.kvCopy)));
   if (s.splits == 0 || s.splits > mostSplits)
     return "expected splits to be from 1 to " + str(mostSplits) +
            ", since the parts of a row have to be combined; got " +

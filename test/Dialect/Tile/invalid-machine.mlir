@@ -488,3 +488,27 @@ func.func @copy_rows_count(%k: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %i: inde
   tile.copy_rows 20 x 64 of %k batch %i head %i from %i before %i to %p warps 2 from 2 : memref<?x?x?x64xbf16>, !llvm.ptr<3>
   return
 }
+
+// -----
+
+func.func @convert_rows_type(%k: memref<?x16x?x64xi8>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected elements of f8E4M3FN, got 'memref<?x16x?x64xi8>'}}
+  tile.convert_rows 64 x 64 of %k batch %i head %i from %i before %i to %p as bf16 prefetched 0 warps 4 from 4 : memref<?x16x?x64xi8>, !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @convert_rows_element(%k: memref<?x16x?x64xf8E4M3FN>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected to convert to f16 or bf16, got 'f32'}}
+  tile.convert_rows 64 x 64 of %k batch %i head %i from %i before %i to %p as f32 prefetched 0 warps 4 from 4 : memref<?x16x?x64xf8E4M3FN>, !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @convert_rows_count(%k: memref<?x16x?x64xf8E4M3FN>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected 2 or 4 warps and a multiple of 8 rows per warp, got 48 rows and 4 warps}}
+  tile.convert_rows 48 x 64 of %k batch %i head %i from %i before %i to %p as bf16 prefetched 0 warps 4 from 4 : memref<?x16x?x64xf8E4M3FN>, !llvm.ptr<3>
+  return
+}

@@ -12,7 +12,7 @@ func.func @type_rows(%v: !tile.view<128x64xf16>) { return }
 
 // -----
 
-// expected-error@+1 {{a view holds f16, bf16 or f32, got 'i8'}}
+// expected-error@+1 {{a view holds f16, bf16, f32 or f8E4M3FN, got 'i8'}}
 func.func @type_element(%v: !tile.view<?x64xi8>) { return }
 
 // -----

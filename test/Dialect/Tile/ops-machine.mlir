@@ -46,6 +46,18 @@ func.func @copies_of_threads(%paged: memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]
   return
 }
 
+// CHECK-LABEL: func.func @conversions
+func.func @conversions(%k: memref<?x16x?x64xf8E4M3FN, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, %table: memref<?xi32>, %p: !llvm.ptr<3>,
+    %i: index) {
+  // CHECK: tile.convert_rows 128 x 64 of %{{.*}} pages %{{.*}}[%{{.*}}] head %{{.*}} from %{{.*}} before %{{.*}} to %{{.*}} as bf16 prefetched 256 warps 4 from 4 : memref<?x16x?x64xf8E4M3FN, {{.*}}>, <3>, memref<?xi32>
+  tile.convert_rows 128 x 64 of %k pages %table[%i] head %i from %i before %i to %p as bf16 prefetched 256 warps 4 from 4
+      : memref<?x16x?x64xf8E4M3FN, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>, memref<?xi32>
+  // CHECK: tile.convert_rows 64 x 64 of %{{.*}} batch %{{.*}} head %{{.*}} from %{{.*}} before %{{.*}} column %{{.*}} to %{{.*}} as f16 prefetched 0 warps 4 from 4
+  tile.convert_rows 64 x 64 of %k batch %i head %i from %i before %i column %i to %p as f16 prefetched 0 warps 4 from 4
+      : memref<?x16x?x64xf8E4M3FN, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>
+  return
+}
+
 // CHECK-LABEL: func.func @copies
 func.func @copies(%t: !tensor, %b: !tile.barrier<3>, %i: index) {
   // CHECK: tile.slot %{{.*}} : <128x64xbf16, #tile.smem<offset = 0, stages = 3>>

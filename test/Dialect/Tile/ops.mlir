@@ -32,6 +32,10 @@ func.func @written(%out: memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>, %i: index,
   %n = tile.normalize %o, %row undivided : !o, !row to !q
   // CHECK: tile.scale %{{.*}} by 1.250000e-01 : <128xf32>
   %s = tile.scale %row by 0.125 : !row
+  // CHECK: %[[FACTOR:.*]] = arith.constant 2.500000e-01 : f32
+  // CHECK: tile.scale_by %{{.*}}, %[[FACTOR]] : <128xf32>
+  %factor = arith.constant 0.25 : f32
+  %by = tile.scale_by %row, %factor : !row
   return %n, %s : !q, !row
 }
 

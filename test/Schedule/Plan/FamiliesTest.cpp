@@ -36,6 +36,24 @@ TEST(FamiliesTest, NewKeysDoNotChooseTheFamily) {
   EXPECT_TRUE(appendsNewKeys(problem, "sm_90a", {}));
 }
 
+TEST(FamiliesTest, CachesOf8Bits) {
+  Problem problem;
+  problem.kvE4M3 = true;
+  EXPECT_EQ(chooseFamily(problem, "sm_90a", {}), FamilyKind::Mma);
+  EXPECT_EQ(chooseFamily(problem, "sm_100a", {}), FamilyKind::Fma);
+  // No other kernel appends to such caches.
+  EXPECT_TRUE(appendsNewKeys(problem, "sm_90a", {}));
+  Problem decoding = withHints(problem, {64, 32, 32, 1, 1024});
+  EXPECT_EQ(chooseFamily(decoding, "sm_90a", {}), FamilyKind::Fma);
+  decoding = withHints(problem, {64, 32, 8, 1, 1024});
+  EXPECT_EQ(chooseFamily(decoding, "sm_90a", {}), FamilyKind::Mma);
+  Problem pages = problem, half = problem;
+  pages.scalePerPage = true;
+  half.outF16 = true;
+  for (const Problem &other : {pages, half})
+    EXPECT_EQ(chooseFamily(other, "sm_90a", {}), FamilyKind::Fma);
+}
+
 TEST(FamiliesTest, OverridesDecide) {
   Problem problem;
   Overrides plain, cores;

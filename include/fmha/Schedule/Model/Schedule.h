@@ -41,7 +41,8 @@ enum class PPlacement { Auto, Tmem, Smem, Registers };
 enum class Scheduler { Single, Static, Dynamic };
 /// What copies K and V to shared memory. Tma: one thread, a message for each
 /// tile or page. CpAsync: several warps, 16 bytes of any address per thread.
-enum class KvCopy { Tma, CpAsync };
+/// Convert: a warpgroup loads e4m3 to registers, and stores it as f16 or bf16.
+enum class KvCopy { Tma, CpAsync, Convert };
 
 /// The names of the values of each of these enumerations, in order.
 inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16", "f32",
@@ -51,7 +52,8 @@ inline constexpr std::string_view placementNames[] = {"auto", "tmem", "smem",
                                                       "registers"};
 inline constexpr std::string_view schedulerNames[] = {"single", "static",
                                                       "dynamic"};
-inline constexpr std::string_view kvCopyNames[] = {"tma", "cp_async"};
+inline constexpr std::string_view kvCopyNames[] = {"tma", "cp_async",
+                                                   "convert"};
 inline constexpr std::string_view switchNames[] = {"false", "true"};
 
 /// The compile-time properties of a kernel: lengths, batch and head counts are

@@ -18,12 +18,14 @@ namespace fmha::schedule {
 class Overrides;
 
 /// Returns the family that `overrides` names, or else the first one that serves
-/// the target and takes the types of the problem.
+/// the target and takes the types of the problem; plain threads if they are
+/// faster for its launch.
 FamilyKind chooseFamily(const Problem &problem, std::string_view target,
                         const Overrides &overrides);
 
 /// Returns whether the family that would be chosen without new keys has kernels
-/// that append them.
+/// that append them; with caches of 8 bits, which nothing else appends to,
+/// whether any has.
 bool appendsNewKeys(const Problem &problem, std::string_view target,
                     const Overrides &overrides);
 

@@ -114,6 +114,12 @@ void CopyRowsOp::getSyncEffects(Effects &effects) {
              fmha::layout::PanelTile{getCount(), getColumns()}.bytes()));
 }
 
+void ConvertRowsOp::getSyncEffects(Effects &effects) {
+  effects.push_back(
+      access(Unit::Threads, Memory::Shared, true, getDest(), 0,
+             fmha::layout::PanelTile{getCount(), getColumns()}.bytes()));
+}
+
 void TmaStoreOp::getSyncEffects(Effects &effects) {
   effects.push_back(
       access(Unit::TmaStore, Memory::Shared, false, getSrc(), 0, 0));

@@ -62,6 +62,12 @@ static bool isElement(Type type) {
   return type.isF16() || type.isBF16() || type.isF32();
 }
 
+/// Returns whether views have elements of that type: tiles do not have those of
+/// 8 bits, which are converted when they are loaded.
+static bool isElementOfView(Type type) {
+  return isElement(type) || isa<Float8E4M3FNType>(type);
+}
+
 using EmitError = function_ref<InFlightDiagnostic()>;
 
 /// Columns of one 128-byte swizzle panel of 16-bit elements.
@@ -305,8 +311,9 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!shape.empty() && !ShapedType::isDynamic(shape.front()))
     return emitError() << "expected ? rows, which are numbers of the run, got "
                        << shape.front();
-  if (!isElement(elementType))
-    return emitError() << "a view holds f16, bf16 or f32, got " << elementType;
+  if (!isElementOfView(elementType))
+    return emitError() << "a view holds f16, bf16, f32 or f8E4M3FN, got "
+                       << elementType;
   if (!llvm::isPowerOf2_32(heads))
     return emitError() << "expected a power of two as the number of packed "
                           "heads, got "
@@ -316,7 +323,7 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 ViewType ViewType::of(MemRefType memref, uint32_t heads) {
   constexpr int64_t rows = ShapedType::kDynamic;
-  if (!isElement(memref.getElementType()))
+  if (!isElementOfView(memref.getElementType()))
     return {};
   SmallVector<int64_t> shape;
   switch (memref.getRank()) {

@@ -53,30 +53,50 @@ LogicalResult TmaLoadOp::verify() {
   return verifyOther(*this, getSrc(), getOther(), getSecond());
 }
 
-LogicalResult CopyRowsOp::verify() {
-  auto type = cast<MemRefType>(getSrc().getType());
-  if (type.getRank() != 4 || type.getElementTypeBitWidth() != 16 ||
+/// Checks the rows that threads copy: their elements have `bits` bits, and each
+/// step of the warps copies `rowsOfWarp` rows per warp.
+template <typename OpTy>
+static LogicalResult verifyRowsOfThreads(OpTy op, unsigned bits,
+                                         uint32_t rowsOfWarp) {
+  auto type = cast<MemRefType>(op.getSrc().getType());
+  if (type.getRank() != 4 || type.getElementTypeBitWidth() != bits ||
       type.isDynamicDim(3))
-    return emitOpError()
-           << "expected a tensor of four dimensions with elements "
-              "of 16 bits and a static head dim, got "
-           << type;
-  if (bool(getPages()) == bool(getBatch()) ||
-      bool(getPages()) != bool(getEntry()))
-    return emitOpError()
+    return op.emitOpError()
+           << "expected a tensor of four dimensions with "
+              "elements of "
+           << bits << " bits and a static head dim, got " << type;
+  if (bool(op.getPages()) == bool(op.getBatch()) ||
+      bool(op.getPages()) != bool(op.getEntry()))
+    return op.emitOpError()
            << "expected either a batch, or a list of pages and its entry, got "
-           << (getPages() ? "more than one" : "none");
-  if (getPages() && (type.isDynamicDim(1) || getStart()))
-    return emitOpError() << "expected a static number of rows per page and no "
-                            "first row of a sequence, got "
-                         << type << (getStart() ? " and a first row" : "");
-  uint32_t step = 4 * getWarps();
-  if ((getWarps() != 2 && getWarps() != 4) || getCount() == 0 ||
-      getCount() % step)
-    return emitOpError()
-           << "expected 2 or 4 warps and a multiple of 4 rows per "
-              "warp, got "
-           << getCount() << " rows and " << getWarps() << " warps";
+           << (op.getPages() ? "more than one" : "none");
+  if (op.getPages() && (type.isDynamicDim(1) || op.getStart()))
+    return op.emitOpError()
+           << "expected a static number of rows per page and no first row of a "
+              "sequence, got "
+           << type << (op.getStart() ? " and a first row" : "");
+  uint32_t warps = op.getWarps();
+  if ((warps != 2 && warps != 4) || op.getCount() == 0 ||
+      op.getCount() % (rowsOfWarp * warps))
+    return op.emitOpError()
+           << "expected 2 or 4 warps and a multiple of " << rowsOfWarp
+           << " rows per warp, got " << op.getCount() << " rows and " << warps
+           << " warps";
+  return success();
+}
+
+LogicalResult CopyRowsOp::verify() { return verifyRowsOfThreads(*this, 16, 4); }
+
+LogicalResult ConvertRowsOp::verify() {
+  if (failed(verifyRowsOfThreads(*this, 8, 8)))
+    return failure();
+  if (!isa<Float8E4M3FNType>(
+          cast<MemRefType>(getSrc().getType()).getElementType()))
+    return emitOpError() << "expected elements of f8E4M3FN, got "
+                         << getSrc().getType();
+  if (!getElement().isF16() && !getElement().isBF16())
+    return emitOpError() << "expected to convert to f16 or bf16, got "
+                         << getElement();
   return success();
 }
 
@@ -200,7 +220,12 @@ static LogicalResult verifyTileOfView(Operation *op, TileType tile,
   ViewType type = view.getType();
   if (failed(verifyView(op, view, rank)) || failed(verifyHeads(op, tile, type)))
     return failure();
-  if (type.getElementType() != tile.getElementType())
+  bool converts =
+      isa<LoadOp>(op) && isa<Float8E4M3FNType>(type.getElementType());
+  if (converts && tile.getElementType().isF32())
+    return op->emitOpError()
+           << "expected a tile of f16 or bf16, got " << tile.getElementType();
+  if (!converts && type.getElementType() != tile.getElementType())
     return op->emitOpError() << "expected a tile of " << type.getElementType()
                              << ", got " << tile.getElementType();
   if (rank != 2 || ShapedType::isDynamic(type.getShape().back()))

@@ -54,7 +54,7 @@ static bool streamsKeys(const Problem &problem) {
   std::optional<Workload> launch = workloadOf(problem);
   uint64_t least = std::min(problem.headDim, problem.headDimV);
   uint64_t most = std::max(problem.headDim, problem.headDimV);
-  if (!launch || !launch->kvHeads)
+  if (!launch || !launch->kvHeads || problem.kvE4M3)
     return false;
   uint64_t bytes =
       2 * launch->batch * launch->kvHeads * launch->kvLen * (least + most);
@@ -84,6 +84,8 @@ static Values ctasPerSm(const Problem &problem, unsigned sms) {
     return {1};
   if (streamsKeys(problem))
     return {2};
+  if (problem.kvE4M3)
+    return {1};
   uint64_t tiles =
       launch->batch * launch->qHeads * ((launch->qLen + rows - 1) / rows);
   return tiles < rounds * sms ? Values{1} : Values{1, 2, 3};
@@ -97,6 +99,8 @@ static Values keyBlocks(const Problem &problem) {
     unsigned dim = std::max(problem.headDim, problem.headDimV);
     return {unsigned(streamedBlock / (2 * dim) / 16 * 16)};
   }
+  if (problem.kvE4M3)
+    return {128, 96, 64, 32};
   Values blocks = {128, 112, 96, 80, 64, 48, 32, 16};
   bool counted = workloadOf(problem) && !problem.mask.left;
   if ((problem.mask.isFull() || counted) && !problem.source2)
@@ -117,6 +121,8 @@ static Values partsOfValues(unsigned columns) {
 /// and 64 columns; with few keys per page, or many columns, threads copy faster
 /// (measured on an H100: results/h100-page-copies-2026-11-26.md).
 static Values copiesOfKeys(const Problem &problem) {
+  if (problem.kvE4M3)
+    return {unsigned(KvCopy::Convert)};
   constexpr unsigned fewKeys = 16, manyColumns = 256;
   bool wide = std::max(problem.headDim, problem.headDimV) >= manyColumns;
   bool small =
@@ -129,8 +135,12 @@ static Values copiesOfKeys(const Problem &problem) {
 /// fewer waits, up to the limit of registers or of rings of two stages each.
 static void addAxes(Axes &axes) {
   const Problem &problem = axes.problem;
-  axes.add("q_tiles", streamsKeys(problem) ? Values{1} : Values{2, 3, 1},
-           rule(1));
+  Values tiles = {2, 3, 1};
+  if (streamsKeys(problem))
+    tiles = {1};
+  else if (problem.kvE4M3)
+    tiles = {2, 1};
+  axes.add("q_tiles", tiles, rule(1));
   axes.add("q_tile_rows", {64}, rule(3));
   axes.addPacking();
   axes.add("o_columns",
@@ -143,7 +153,8 @@ static void addAxes(Axes &axes) {
   axes.add("kv_block", keyBlocks(problem), rule(3));
   axes.addPlacement({PPlacement::Registers, PPlacement::Smem},
                     rule(5) | rule(2));
-  axes.add("share_kv", problem.vInK ? Values{1, 0} : Values{0}, rule(8));
+  bool shares = problem.vInK && !problem.kvE4M3;
+  axes.add("share_kv", shares ? Values{1, 0} : Values{0}, rule(8));
   for (std::string_view name : {"key_chunk", "value_chunk", "v_stages"})
     axes.add(name, {0}, rule(8));
   axes.addSlices({1});

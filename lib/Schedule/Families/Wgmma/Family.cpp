@@ -33,7 +33,11 @@ struct Share {
 /// two, 240 would leave 24, where ptxas 13.0 spills the varlen metadata of the
 /// producer (4 to 12 bytes); 232 cost 0.2 % of the time on an H200. With one
 /// consumer the registers suffice for all, unless the SM has other CTAs.
-static Share shareOf(unsigned consumers, unsigned ctasPerSm) {
+static Share shareOf(const Schedule &s) {
+  unsigned consumers = consumersOf(s), ctasPerSm = s.ctasPerSm;
+  // The warpgroup that converts gets the rest.
+  if (s.kvCopy == KvCopy::Convert)
+    return consumers == 1 ? Share{248, 40} : Share{184, 32};
   constexpr Share shares[] = {{248, 248}, {232, 40}, {160, 32}};
   // check() rejects other counts.
   if (ctasPerSm <= 1)
@@ -49,18 +53,25 @@ unsigned fmha::schedule::consumersOf(const Schedule &s) {
 }
 
 unsigned fmha::schedule::consumerRegisters(const Schedule &s) {
-  return shareOf(consumersOf(s), s.ctasPerSm).consumer;
+  return shareOf(s).consumer;
 }
 
 static std::vector<Role> rolesOf(const Schedule &s) {
-  unsigned consumers = consumersOf(s);
-  auto [consumer, producer] = shareOf(consumers, s.ctasPerSm);
-  std::vector<Role> roles = {
-      {"load", 0, 1, producer},
-      {"store", 1, 1, producer},
-      {copiesKeysByThreads(s) ? "gather" : "spare", 2, 2, producer}};
+  unsigned consumers = consumersOf(s), first = 4;
+  auto [consumer, producer] = shareOf(s);
+  bool gathers = s.kvCopy == KvCopy::CpAsync;
+  std::vector<Role> roles = {{"load", 0, 1, producer},
+                             {"store", 1, 1, producer},
+                             {gathers ? "gather" : "spare", 2, 2, producer}};
+  if (s.kvCopy == KvCopy::Convert) {
+    unsigned groups = 2 + consumers;
+    unsigned all = groups * registersAtLaunch(groups * 128);
+    unsigned rest = all - producer - consumers * consumer;
+    roles.push_back({"convert", first, 4, std::min(rest, 248u)});
+    first += 4;
+  }
   for (unsigned n = 0; n < consumers; ++n)
-    roles.push_back({"consumer" + str(n), 4 + 4 * n, 4, consumer});
+    roles.push_back({"consumer" + str(n), first + 4 * n, 4, consumer});
   return roles;
 }
 
@@ -77,8 +88,10 @@ constinit const Family fmha::schedule::wgmmaFamily = {
     .serves = [](const target::Target &gpu) { return gpu.hasWgmma; },
     .takes =
         [](const Problem &problem) {
-          return bytesOf(problem.dtype) == 2 && !problem.kvE4M3 &&
-                 !problem.keyVectors && !problem.keyNew;
+          bool isOut = problem.outF32 || problem.outDtype() == problem.dtype;
+          return bytesOf(problem.dtype) == 2 && isOut &&
+                 !problem.scalePerPage && !problem.keyVectors &&
+                 !problem.keyNew;
         },
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,

@@ -112,12 +112,43 @@ static Violation checkConsumers(const Case &c) {
   return std::nullopt;
 }
 
+/// Checks a CTA in which threads convert K and V of e4m3.
+static Violation checkConversion(const Case &c) {
+  const Schedule &s = c.schedule;
+  auto must = [&](const char *what, const std::string &got) {
+    return "expected " + std::string(what) + " with kv_copy = convert, got " +
+           got;
+  };
+  if (c.problem.headDim % 16 || c.problem.headDimV % 16)
+    return must("head dims that are multiples of 16, the e4m3 of 16 bytes",
+                str(c.problem.headDim) + " and " + str(c.problem.headDimV));
+  if (s.kvBlock % 32)
+    return must("kv_block to be a multiple of 32", str(s.kvBlock));
+  if (s.ctasPerSm != 1)
+    return must("ctas_per_sm = 1", str(s.ctasPerSm));
+  if (consumersOf(s) > 2)
+    return must("at most two consumers", str(consumersOf(s)));
+  if (s.shareKv)
+    return must("share_kv = false, since K and V have different scales",
+                "true");
+  return std::nullopt;
+}
+
 /// Checks a CTA in which threads copy K and V.
 static Violation checkKvCopies(const Case &c) {
-  if (!copiesKeysByThreads(c.schedule) || !c.problem.source2)
-    return std::nullopt;
-  return "expected one KV segment with kv_copy = cp_async, got two; take "
-         "kv_copy = tma";
+  bool converts = c.schedule.kvCopy == KvCopy::Convert;
+  if (converts != c.problem.kvE4M3)
+    return "expected kv_copy = convert if K and V are of e4m3, and only then; "
+           "got " +
+           std::string(stringify(c.schedule.kvCopy)) + " and K of " +
+           std::string(stringify(c.problem.kvDtype()));
+  if (copiesKeysByThreads(c.schedule) && c.problem.source2)
+    return "expected one KV segment with kv_copy = " +
+           std::string(stringify(c.schedule.kvCopy)) + ", got two; " +
+           (converts ? "compute each with row_max and row_sum and combine them "
+                       "by fmha.merge"
+                     : "take kv_copy = tma");
+  return converts ? checkConversion(c) : std::nullopt;
 }
 
 static Violation checkPlacement(const Case &c) {
@@ -152,10 +183,20 @@ static constexpr Entry entries[] = {
     {8, checkFeatures}, {7, checkThreshold},    {9, checkRoles},
     {10, checkWarps},   {11, checkRegisters}};
 
-static constexpr KnownRole roles[] = {
-    {"load", 1, 0},      {"gather", 2, 0, copiesKeysByThreads},
-    {"store", 1, 0},     {"consumer0", 4, 0},
-    {"consumer1", 4, 1}, {"consumer2", 4, 2}};
+static bool gathersKeys(const Schedule &s) {
+  return s.kvCopy == KvCopy::CpAsync;
+}
+static bool convertsKeys(const Schedule &s) {
+  return s.kvCopy == KvCopy::Convert;
+}
+
+static constexpr KnownRole roles[] = {{"load", 1, 0},
+                                      {"gather", 2, 0, gathersKeys},
+                                      {"convert", 4, 0, convertsKeys},
+                                      {"store", 1, 0},
+                                      {"consumer0", 4, 0},
+                                      {"consumer1", 4, 1},
+                                      {"consumer2", 4, 2}};
 
 constinit const FamilyRules fmha::schedule::wgmmaRules = {
     .entries = entries,

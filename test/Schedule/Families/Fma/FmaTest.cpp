@@ -89,7 +89,7 @@ TEST(Fma, ServesCachesOfE4M3OnEachTarget) {
       for (unsigned dim : {16, 32, 48, 64, 80, 96, 128, 160, 192, 256}) {
         Problem problem = problemOf(type, dim);
         problem.kvE4M3 = problem.kScale = problem.vScale = true;
-        Plan plan = mustPlan(problem, target);
+        Plan plan = mustPlan(problem, target, onThreads());
         EXPECT_EQ(plan.schedule.family, FamilyKind::Fma)
             << target << ' ' << dim;
         EXPECT_EQ(verify(problem, plan.schedule, plan.map), std::nullopt);
@@ -104,7 +104,7 @@ TEST(Fma, ServesCachesOfE4M3OnEachTarget) {
 TEST(Fma, CachesOfE4M3HaveWholeVectors) {
   Problem problem = problemOf(DataType::BF16, 64);
   problem.kvE4M3 = true;
-  Schedule schedule = mustPlan(problem, "sm_90a").schedule;
+  Schedule schedule = mustPlan(problem, "sm_90a", onThreads()).schedule;
   problem.headDimV = 72;
   EXPECT_TRUE(contains(check(problem, schedule).value_or(""),
                        "plan.C2: expected head_dim_v to be a multiple of 16, "
@@ -118,7 +118,7 @@ TEST(Fma, PacksTwoHeadsWithCachesOfE4M3) {
   problem.kvE4M3 = true;
   problem.qHeadsHint = 8;
   problem.kvHeadsHint = 2;
-  Schedule schedule = mustPlan(problem, "sm_90a").schedule;
+  Schedule schedule = mustPlan(problem, "sm_90a", onThreads()).schedule;
   EXPECT_EQ(schedule.packHeads, 2u);
   schedule.packHeads = schedule.qTileRows = 4;
   EXPECT_TRUE(contains(check(problem, schedule).value_or(""),
@@ -130,15 +130,20 @@ TEST(Fma, PacksTwoHeadsWithCachesOfE4M3) {
 TEST(Fma, TensorCoresDoNotTakeE4M3) {
   Overrides onCores =
       Overrides().fix(Choice::Family, unsigned(FamilyKind::Mma));
+  Problem problem = problemOf(DataType::F16, 64);
+  problem.kvE4M3 = true;
+  std::string error = mustFail(problem, "sm_100a", onCores);
+  EXPECT_TRUE(contains(error, "plan.C1: expected k and v of the type of q with "
+                              "family = mma, got e4m3; "))
+      << error;
+  EXPECT_TRUE(contains(error, "family = fma")) << error;
+  problem.scalePerPage = true;
+  error = mustFail(problem, "sm_90a", onCores);
+  EXPECT_TRUE(contains(error, "plan.C1: expected one scale, or one per KV head "
+                              "with family = mma, got one per page; "))
+      << error;
   for (const char *target : {"sm_90a", "sm_100a"}) {
-    Problem problem = problemOf(DataType::F16, 64);
-    problem.kvE4M3 = true;
-    std::string error = mustFail(problem, target, onCores);
-    EXPECT_TRUE(contains(error, "plan.C1: expected k and v of the type of q "
-                                "with family = mma, got e4m3; "))
-        << error;
-    EXPECT_TRUE(contains(error, "family = fma")) << error;
-    problem.dtype = DataType::E4M3;
+    problem = problemOf(DataType::E4M3, 64);
     error = mustFail(problem, target, onCores);
     EXPECT_TRUE(contains(error, "plan.C1: expected q, k and v of f16 or bf16 "
                                 "with family = mma, got e4m3"))

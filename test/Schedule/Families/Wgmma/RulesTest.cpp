@@ -410,6 +410,36 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
               }),
               StartsWith("plan.C8: expected one KV segment with kv_copy = "
                          "cp_async, got two; take kv_copy = tma"));
+  EXPECT_THAT(
+      violation([](Problem &p, auto &) { p.kvE4M3 = true; }),
+      StartsWith("plan.C8: expected kv_copy = convert if K and V are of e4m3, "
+                 "and only then; got tma and K of e4m3"));
+  EXPECT_THAT(
+      violation([](auto &, Schedule &s) { s.kvCopy = KvCopy::Convert; }),
+      StartsWith("plan.C8: expected kv_copy = convert if K and V are of e4m3, "
+                 "and only then; got convert and K of bf16"));
+  auto converted = [](auto change) {
+    return violation([&](Problem &p, Schedule &s) {
+      p.kvE4M3 = true;
+      s.kvCopy = KvCopy::Convert;
+      s.kvBlock = 64;
+      change(p, s);
+    });
+  };
+  EXPECT_THAT(converted([](auto &, Schedule &s) { s.kvBlock = 48; }),
+              StartsWith("plan.C8: expected kv_block to be a multiple of 32"));
+  EXPECT_THAT(converted([](Problem &p, auto &) { p.headDim = 72; }),
+              StartsWith("plan.C8: expected head dims that are multiples"));
+  EXPECT_THAT(converted([](auto &, Schedule &s) { s.qTiles = 3; }),
+              StartsWith("plan.C8: expected at most two consumers"));
+  EXPECT_THAT(converted([](auto &, Schedule &s) {
+                s.qTiles = 1;
+                s.ctasPerSm = 2;
+              }),
+              StartsWith("plan.C8: expected ctas_per_sm = 1"));
+  EXPECT_THAT(converted([](Problem &p, auto &) { p.source2 = true; }),
+              StartsWith("plan.C8: expected one KV segment with kv_copy = "
+                         "convert, got two; compute each"));
   EXPECT_THAT(violation([](auto &, Schedule &s) {
                 s.kvCopy = KvCopy::CpAsync;
                 s.roles[2].name = "spare";
@@ -503,8 +533,9 @@ TEST(Wgmma, C8AnySchedulerIsFine) {
 TEST(Wgmma, C9RolesAreConsumers) {
   EXPECT_THAT(
       violation([](auto &, Schedule &s) { s.roles[0].name = "mma"; }),
-      StartsWith("plan.C9: expected a role that passes know (load, gather, "
-                 "store, consumer0, consumer1, consumer2, spare), got"));
+      StartsWith(
+          "plan.C9: expected a role that passes know (load, gather, convert, "
+          "store, consumer0, consumer1, consumer2, spare), got"));
   EXPECT_THAT(violation([](auto &, Schedule &s) { s.roles.pop_back(); }),
               StartsWith("plan.C9: expected a role \"consumer1\""));
 }

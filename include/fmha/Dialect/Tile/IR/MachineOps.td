@@ -206,6 +206,31 @@ def Tile_CopyRowsOp : Tile_MachineOp<"copy_rows", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Tile_ConvertRowsOp : Tile_MachineOp<"convert_rows", [AttrSizedOperandSegments]> {
+  let summary = "Loads the rows of a tile in e4m3 and stores them as f16 or bf16, by some warps";
+  let description = [{
+    The operands are those of `tile.copy_rows`. Each thread loads 16 elements at a time to registers and converts them to
+    `element`, exactly. Rows from `prefetched` rows after the first one on, as many as the tile has, are prefetched to L2.
+
+    ```mlir
+    tile.convert_rows 128 x 128 of %K pages %table[%entry] head %h from %row before %length to %dest as bf16 prefetched 256
+        warps 4 from 4 : memref<?x16x?x128xf8E4M3FN, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>, memref<?xi32>
+    ```
+
+    Constraints: those of `tile.copy_rows`, with elements of f8E4M3FN, and a `count` that is a multiple of 8 · `warps`.
+  }];
+  let arguments = (ins AnyMemRef:$src, Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry,
+                       Optional<Index>:$batch, Index:$head, Index:$row, Index:$length, Optional<Index>:$start,
+                       Optional<Index>:$column, LLVM_PointerInAddressSpace<3>:$dest, TypeAttrOf<AnyFloat>:$element,
+                       I32Attr:$count, I32Attr:$columns, I32Attr:$prefetched, I32Attr:$warps, I32Attr:$first_warp);
+  let assemblyFormat = [{
+    $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`batch` $batch^)? `head` $head `from` $row `before` $length
+    (`start` $start^)? (`column` $column^)? `to` $dest `as` $element `prefetched` $prefetched
+    `warps` $warps `from` $first_warp attr-dict `:` type($src) `,` type($dest) (`,` type($pages)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_TmaStoreOp : Tile_MachineOp<"tma_store", [AttrSizedOperandSegments]> {
   let summary = "cp.async.bulk.tensor of one box to global memory, clipped at the tensor's end";
   let description = [{

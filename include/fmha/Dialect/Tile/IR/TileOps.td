@@ -121,7 +121,7 @@ def Tile_LoadOp : Tile_RowsOp<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
     not have, and heads that its group does not have, read as zero and access no memory. The exception is a box (all rows
     of the tile, or those in one page) that lies entirely after the last row of a view with `from` or `pages`. TMA cannot
     copy such a box, so it gets rows of the view, or a row of `source` if the view has none. The program must mask these
-    rows or multiply them by zeros. `into` is the slot for the tile, from the specialised level on.
+    rows or multiply them by zeros. Stored numbers of f8E4M3FN are converted to the type of the tile, f16 or bf16, exactly. `into` is the slot for the tile, from the specialised level on.
 
     ```mlir
     %t = tile.load %k[%row] : !tile.view<?x128xbf16> -> !tile.tile<128x128xbf16>
@@ -303,6 +303,14 @@ def Tile_ScaleOp : Tile_SameTypeOp<"scale"> {
   let arguments = (ins Tile_F32Tile:$input, F32Attr:$factor);
   let results = (outs Tile_F32Tile:$result);
   let assemblyFormat = "$input `by` $factor attr-dict `:` type($input)";
+}
+
+def Tile_ScaleByOp : Tile_SameTypeOp<"scale_by"> {
+  let summary = "Multiplies every element by a number of the kernel";
+  let description = [{ `%t = tile.scale_by %s, %factor : !tile.tile<128x128xf32>` }];
+  let arguments = (ins Tile_F32Tile:$input, F32:$factor);
+  let results = (outs Tile_F32Tile:$result);
+  let assemblyFormat = "$input `,` $factor attr-dict `:` type($input)";
 }
 
 def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {

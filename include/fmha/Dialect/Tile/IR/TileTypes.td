@@ -92,7 +92,7 @@ def Tile_ViewType : Tile_TypeDef<"View", "view"> {
     With `heads` p, as in `!tile.view<?x128xbf16, heads = 16>`, rows of p query heads are packed (pack_gqa): row r of a
     tile is row r / p of head r mod p.
 
-    Constraints: rank 0 to 2, with a dynamic number of rows; element type f16, bf16 or f32; `heads` is a power of two.
+    Constraints: rank 0 to 2, with a dynamic number of rows; element type f16, bf16, f32 or, of rank 2, f8E4M3FN; `heads` is a power of two.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
                         DefaultValuedParameter<"uint32_t", "1">:$heads);

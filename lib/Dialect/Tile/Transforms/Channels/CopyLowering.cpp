@@ -209,13 +209,29 @@ void CopyLowering::copyPages(LoadOp op, Barriers own) {
     copyBoxes(op, own, index(b, rolled), boxRows, (rows - rolled) / boxRows);
 }
 
+/// How many tiles after a tile that threads convert, the next one is prefetched
+/// to L2. Threads have only the loads of one tile in flight.
+static constexpr int64_t prefetchedTiles = 2;
+
 /// Emits the copies of a tile by the warps of the role:
 ///   %t = tile.load %k[%row] into %slot -> tile.copy_rows ... to %p0
+/// or tile.convert_rows if the view has stored numbers of f8E4M3FN.
 void CopyLowering::copyByThreads(LoadOp op, Barriers own) {
   TileType tile = op.getType();
   ViewOp view = op.getViewOp();
   auto role = op->getParentOfType<RoleOp>();
   uint32_t warps = role.getLastWarp() - role.getFirstWarp();
+  if (isa<Float8E4M3FNType>(view.getType().getElementType())) {
+    auto number = [&](int64_t n) { return b.getI32IntegerAttr(int32_t(n)); };
+    ConvertRowsOp::create(
+        b, view.getSource(), view.getPages(), view.getEntry(), view.getBatch(),
+        view.getHead(), op.getRow(), view.getLength(), view.getStart(),
+        view.getColumn(), panelAddress(tile, slotOf(op, own), /*panel=*/0),
+        TypeAttr::get(tile.getElementType()), number(tile.getRows()),
+        number(tile.getColumns()), number(prefetchedTiles * tile.getRows()),
+        number(warps), role.getFirstWarpAttr());
+    return op.erase();
+  }
   CopyRowsOp::create(
       b, view.getSource(), view.getPages(), view.getEntry(), view.getBatch(),
       view.getHead(), op.getRow(), view.getLength(), view.getStart(),
@@ -230,7 +246,7 @@ void CopyLowering::copyByThreads(LoadOp op, Barriers own) {
 ///   tile.tma_load %K[...] column 64 to %p1 signals %full[%stage]
 /// If the tensor ends inside a box, the bytes of the whole box count.
 void CopyLowering::lower(LoadOp op, Barriers own) {
-  if (own.channel.getProducer() == Agent::CpAsync)
+  if (own.channel.getProducer() != Agent::Tma)
     return copyByThreads(op, own);
   TileType tile = op.getType();
   ViewOp view = op.getViewOp();

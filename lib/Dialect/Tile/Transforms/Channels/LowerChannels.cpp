@@ -357,6 +357,12 @@ LogicalResult checkLoad(LoadOp load) {
     return load.emitOpError()
            << "expected a tile in shared memory to copy to, got "
            << load.getType();
+  auto slot = load.getInto().getDefiningOp<AcquireOp>();
+  auto channel = slot.getChannel().getDefiningOp<ChannelOp>();
+  if (channel && channel.getProducer() != Agent::Tma &&
+      !load->getParentOfType<RoleOp>())
+    return load.emitOpError()
+           << "expected a role, whose threads copy the tile, around it";
   return success();
 }
 

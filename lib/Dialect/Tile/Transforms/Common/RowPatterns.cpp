@@ -62,6 +62,19 @@ struct ScaleRows : public RowPattern<ScaleOp> {
   }
 };
 
+struct ScaleByRows : public RowPattern<ScaleByOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(ScaleByOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput();
+    Value factor = vector::BroadcastOp::create(b, x.getType(), op.getFactor());
+    rewriter.replaceOp(op, arith::MulFOp::create(b, x, factor));
+    return success();
+  }
+};
+
 struct RowMaxRows : public RowPattern<RowMaxOp> {
   using RowPattern::RowPattern;
   LogicalResult
@@ -243,8 +256,8 @@ void fmha::tile::populateRowPatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      const KernelInfo &info,
                                      const RowLayout &layout) {
-  patterns.add<FillRows, JoinRows, ScaleRows, RowMaxRows, Exp2Rows, RowSumRows,
-               RowTotalRows, CastRows, NormalizeRows, RescaleRows, LoadRowsRows,
-               AddSinkRows, LseRows>(converter, info, layout,
-                                     patterns.getContext());
+  patterns.add<FillRows, JoinRows, ScaleRows, ScaleByRows, RowMaxRows, Exp2Rows,
+               RowSumRows, RowTotalRows, CastRows, NormalizeRows, RescaleRows,
+               LoadRowsRows, AddSinkRows, LseRows>(converter, info, layout,
+                                                   patterns.getContext());
 }

@@ -471,7 +471,7 @@ LogicalResult Assigner::assign(Operation *op) {
         setPlace(join.getResult(), wholeRegisters(join.getType()));
         return success();
       })
-      .Case<ScaleOp, ModifyOp, MaskOp, Exp2Op>([&](auto one) {
+      .Case<ScaleOp, ScaleByOp, ModifyOp, MaskOp, Exp2Op>([&](auto one) {
         setPlace(one.getResult(), one.getInput().getType().getPlace());
         return success();
       })

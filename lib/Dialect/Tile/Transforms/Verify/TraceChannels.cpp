@@ -167,7 +167,7 @@ LogicalResult TileReader::readLoad(LoadOp op, Steps &steps) {
   TracedEffect effect;
   effect.event.action = Action::Access;
   // With all fences, copies by threads are like their stores.
-  bool byThreads = ChannelOp(own.op).getProducer() == Agent::CpAsync;
+  bool byThreads = ChannelOp(own.op).getProducer() != Agent::Tma;
   effect.event.unit = byThreads ? Unit::Threads : Unit::TmaLoad;
   effect.event.write = true;
   effect.event.barrier = own.full;

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 //   load          TMA loads
-//   gather        loads of keys and values that threads copy; the program
-//                 gives them this role
+//   gather        loads of keys and values that threads copy
+//   convert       loads of keys and values that threads convert; the program
+//                 gives loads to this role and the previous one
 //   consumer<n>   products and all arithmetic on a set of rows, a warpgroup
 //                 for each set; or, of one set, the products with some columns
 //                 of O (KernelTraits::columnsOfConsumer)
@@ -26,17 +27,18 @@ static constexpr RoleRule roles[] = {
     {"load", Agent::Tma, true, false,
      [](Operation *op) { return isa<LoadOp>(op); }},
     {"gather", Agent::CpAsync, false, false, [](Operation *) { return false; }},
+    {"convert", Agent::Threads, false, false,
+     [](Operation *) { return false; }},
     {"store", Agent::Tma, true, false,
      [](Operation *op) { return isa<StoreOp>(op); }},
     {"consumer", Agent::Threads, false, true,
      [](Operation *) { return true; }}};
 
-static constexpr ChannelRule channels[] = {{"KV", "load", "kv"},
-                                           {"KV", "gather", "kv"},
-                                           {"Q", "load", "q"},
-                                           {"P", "consumer", "p"},
-                                           {"stats", "consumer", "stats"},
-                                           {"out", "consumer", "out"}};
+static constexpr ChannelRule channels[] = {
+    {"KV", "load", "kv"},      {"KV", "gather", "kv"},
+    {"KV", "convert", "kv"},   {"Q", "load", "q"},
+    {"P", "consumer", "p"},    {"stats", "consumer", "stats"},
+    {"out", "consumer", "out"}};
 
 const PartitionFamily &tile::wgmmaPartition() {
   static const PartitionFamily family = {roles,
