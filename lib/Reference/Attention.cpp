@@ -55,6 +55,20 @@ static std::optional<std::string> checkSecond(const Problem &problem) {
   return std::nullopt;
 }
 
+/// Checks that there are counts for all sequences, rows and keys.
+static std::optional<std::string> checkListed(const Problem &problem,
+                                              int64_t count) {
+  const Dims &dims = problem.listed.dims;
+  if (dims[0] >= count && dims[1] == 1 && dims[2] >= problem.qLen &&
+      dims[3] >= problem.kvLen)
+    return std::nullopt;
+  return "expected counts of " + std::to_string(count) + " sequences, " +
+         std::to_string(problem.qLen) + " rows and " +
+         std::to_string(problem.kvLen) + " keys, got " +
+         std::to_string(dims[0]) + ", " + std::to_string(dims[2]) + " and " +
+         std::to_string(dims[3]);
+}
+
 std::optional<std::string> Problem::check() const {
   auto got = [](int64_t value) { return ", got " + std::to_string(value); };
   if (batch < 0 || qLen < 0 || kvLen < 0)
@@ -97,6 +111,9 @@ std::optional<std::string> Problem::check() const {
         return "expected a bias and a mask of " + std::to_string(count) +
                " sequences and " + std::to_string(qHeads) + " heads" +
                got(extent);
+  if (listed.data)
+    if (std::optional<std::string> wrong = checkListed(*this, count))
+      return wrong;
   for (const auto &map : {keyScales, valueScales})
     for (auto [extent, least] :
          {std::pair(map.dims[0], count), std::pair(map.dims[1], kvHeads),
@@ -153,9 +170,9 @@ private:
   /// Scales scores of one row, and applies what the problem makes of them.
   void modify(double *row, int64_t batch, int64_t head, int64_t number,
               const Seen &seen) const;
-  /// Turns scores of one row into its weights; writes what the row has at
-  /// `place`.
-  void normalize(double *row, const Seen &seen, double sink, int64_t place);
+  /// Turns scores of row `number` into its weights, and writes its results.
+  void normalize(double *row, const Seen &seen, double sink, int64_t batch,
+                 int64_t head, int64_t number);
   Seen keysOf(int64_t first, int64_t rows) const;
   void accumulate(int64_t batch, int64_t head, int64_t first, int64_t rows);
 
@@ -231,6 +248,10 @@ void Head::modify(double *row, int64_t batch, int64_t head, int64_t number,
   const Score &score = p.score;
   seen.each([&](int64_t j) {
     double &s = row[j] *= p.scale;
+    if (j < p.kvLen && !p.timesOf(batch, number, j)) {
+      s = -infinity;
+      return;
+    }
     Dims at = {p.firstSequence + batch, head, number, j};
     if (score.softcap)
       s = *score.softcap * std::tanh(s / *score.softcap);
@@ -245,13 +266,17 @@ void Head::modify(double *row, int64_t batch, int64_t head, int64_t number,
   });
 }
 
-void Head::normalize(double *row, const Seen &seen, double sink,
-                     int64_t place) {
+void Head::normalize(double *row, const Seen &seen, double sink, int64_t batch,
+                     int64_t head, int64_t number) {
+  int64_t place = (batch * p.qHeads + head) * p.qLen + number;
   double max = -infinity, sum = 0;
   seen.each([&](int64_t j) { max = std::max(max, row[j]); });
   // A mask makes all scores of a row without keys -inf.
   double shift = max == -infinity ? 0 : max;
-  seen.each([&](int64_t j) { sum += row[j] = std::exp(row[j] - shift); });
+  seen.each([&](int64_t j) {
+    int32_t times = j < p.kvLen ? p.timesOf(batch, number, j) : 1;
+    sum += row[j] = times ? times * std::exp(row[j] - shift) : 0;
+  });
   result.rowMax[place] = max;
   result.rowSum[place] = sum;
   // With the sink, the shift is the larger of both maxima.
@@ -277,7 +302,8 @@ void Head::accumulate(int64_t batch, int64_t head, int64_t first,
     const double *value = values.data() + j * p.headDimV;
     const double *magnitude = magnitudes.data() + j * p.headDimV;
     for (int64_t r = 0; r < rows; ++r) {
-      if (!seenBy(first + r).has(j))
+      bool isListed = j >= p.kvLen || p.timesOf(batch, first + r, j);
+      if (!isListed || !seenBy(first + r).has(j))
         continue;
       double weight = scores[r * count + j];
       double *o = outputRow(result.o, r), *a = outputRow(result.a, r);
@@ -299,8 +325,7 @@ void Head::run(int64_t batch, int64_t head) {
       double *row = scores.data() + r * count;
       Seen seen = seenBy(first + r);
       modify(row, batch, head, first + r, seen);
-      normalize(row, seen, sink,
-                (batch * p.qHeads + head) * p.qLen + first + r);
+      normalize(row, seen, sink, batch, head, first + r);
     }
     accumulate(batch, head, first, rows);
   }

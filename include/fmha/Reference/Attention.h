@@ -119,6 +119,10 @@ struct Problem {
   /// Factors of stored keys and values, [sequences, kvHeads, keys, 1] as the
   /// maps of `score`; 1 without data.
   Score::Map<float> keyScales, valueScales;
+  /// How often the list of each query names each key, [sequences, 1, qLen,
+  /// kvLen], as the maps of `score`: a key counts that often, and one that is
+  /// not listed is not read. Without data all keys count once.
+  Score::Map<int32_t> listed;
   /// The index of batch 0 in the maps of `score`.
   int64_t firstSequence = 0;
 
@@ -133,6 +137,10 @@ struct Problem {
   Keys visibleKeys(int64_t row) const;
   /// Returns the same for the second segment; empty without one.
   Keys visibleKeys2(int64_t row) const;
+  /// Returns how often row `row` of batch `batch` counts `key`.
+  int32_t timesOf(int64_t batch, int64_t row, int64_t key) const {
+    return listed.data ? listed.at({firstSequence + batch, 0, row, key}) : 1;
+  }
   /// Returns the key position of row `row`.
   int64_t positionOf(int64_t row) const {
     return topLeft ? row : row + kvLen - qLen;
