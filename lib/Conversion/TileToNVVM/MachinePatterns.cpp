@@ -454,6 +454,43 @@ MACHINE_PATTERN(UniformOp) {
   return arith::IndexCastOp::create(b, b.getIndexType(), number);
 }
 
+/// Lane l reads entries l, l + 32, ...; entries after the last one stand for
+/// that one. The least number of a negative entry is the length:
+///   found = most
+///   for at = 0 to most step 32:
+///     n = min(at + lane, most - 1); found = min(found, list[n] < 0 ? n : most)
+///   redux.sync.min found
+MACHINE_PATTERN(ListLengthOp) {
+  Type i32Type = b.getI32Type();
+  Value most = toI32(b, adaptor.getMost());
+  Value lane = NVVM::LaneIdOp::create(b, i32Type);
+  Value last = arith::SubIOp::create(b, most, i32(b, 1));
+  auto loop = scf::ForOp::create(b, i32(b, 0), most, i32(b, 32), most);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value number = arith::MinSIOp::create(
+        b, arith::AddIOp::create(b, loop.getInductionVar(), lane), last);
+    Value place =
+        arith::AddIOp::create(b, toI32(b, adaptor.getFirst()), number);
+    Value wide = arith::ExtSIOp::create(b, b.getI64Type(), place);
+    Value address =
+        LLVM::GEPOp::create(b, adaptor.getList().getType(), i32Type,
+                            adaptor.getList(), ArrayRef<LLVM::GEPArg>{wide});
+    auto entry = LLVM::LoadOp::create(b, i32Type, address);
+    entry.setInvariant(true);
+    Value ends =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, entry, i32(b, 0));
+    Value found = arith::SelectOp::create(b, ends, number, most);
+    scf::YieldOp::create(
+        b, Value(arith::MinSIOp::create(b, loop.getRegionIterArg(0), found)));
+  }
+  Value length = NVVM::ReduxOp::create(b, i32Type, loop.getResult(0),
+                                       NVVM::ReduxKind::MIN, i32(b, -1),
+                                       /*abs=*/false, /*nan=*/false);
+  return arith::IndexCastOp::create(b, b.getIndexType(), length);
+}
+
 MACHINE_PATTERN(RereadOp) {
   auto made = LLVM::InlineAsmOp::create(
       b, b.getI32Type(), toI32(b, adaptor.getNumber()), "mov.b32 $0, $1;",
@@ -494,7 +531,7 @@ void fmha::populateMachinePatterns(RewritePatternSet &patterns,
       LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
       LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
       LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
-      LowerAnyInWarpOp, LowerUniformOp, LowerRereadOp, LowerSyncWarpOp,
+      LowerAnyInWarpOp, LowerListLengthOp, LowerUniformOp, LowerRereadOp, LowerSyncWarpOp,
       LowerSyncCtaOp, LowerAwaitGridsOp, LowerLaunchDependentsOp>(
       converter, patterns.getContext());
 }

@@ -42,7 +42,7 @@ static Type i64Like(Builder &b, Type type) {
 namespace {
 
 /// Computes addresses of elements: 64 bits from the base on, since tensors are
-/// large.
+/// large. Indices of a list without a parameter for its extent are inside.
 ///   i_d = min(index_d, size_d - 1), as unsigned numbers
 ///   [base + i_0·stride_0 + ... + i_last]
 class Gather {
@@ -70,12 +70,17 @@ private:
   Value parameter(const char *kind, unsigned dimension) {
     return parameterOf(op, name + kind + std::to_string(dimension));
   }
+  bool hasExtents() {
+    return parameterIndex(parametersOf(op), name + "_size0").has_value();
+  }
   Value lastOf(unsigned dimension) {
     Value size = arith::IndexCastUIOp::create(b, b.getIndexType(),
                                               parameter("_size", dimension));
     return arith::SubIOp::create(b, size, arith::ConstantIndexOp::create(b, 1));
   }
   Value inside(Value index, unsigned dimension) {
+    if (!hasExtents())
+      return index;
     return arith::MinUIOp::create(
         b, index, spread(b, lastOf(dimension), index.getType()));
   }
@@ -115,12 +120,14 @@ private:
 
   /// Emits reads of elements at separate offsets.
   Value buildScattered(int64_t count) {
-    Value some = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::ne,
-        arith::IndexCastUIOp::create(b, b.getIndexType(),
-                                     parameter("_size", last)),
-        constantIndex(0));
     Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    Value some = hasExtents()
+                     ? Value(arith::CmpIOp::create(
+                           b, arith::CmpIPredicate::ne,
+                           arith::IndexCastUIOp::create(
+                               b, b.getIndexType(), parameter("_size", last)),
+                           constantIndex(0)))
+                     : always;
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element()));
     return inBlock(some, zero, count, [&](int64_t n) {
       Value own = vector::ExtractOp::create(b, offset, n);

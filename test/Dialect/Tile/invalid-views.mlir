@@ -105,7 +105,7 @@ func.func @other(%t: memref<?x?x?x64xf16>, %u: memref<?x?x?x72xf16>, %i: index, 
 
 func.func @condition_alone(%t: memref<?x?x?x64xf16>, %i: index, %c: i1) {
   // expected-error@+1 {{expected another tensor and the condition that takes it, or neither, got the condition that takes it alone}}
-  %0 = "tile.view"(%t, %c, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1>}
+  %0 = "tile.view"(%t, %c, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1>}
       : (memref<?x?x?x64xf16>, i1, index, index, index) -> !tile.view<?x64xf16>
   return
 }
@@ -130,7 +130,7 @@ func.func @count_alone(%t: memref<?xf32>, %i: index) {
 
 func.func @member_alone(%t: memref<?x?x?x64xf16>, %i: index) {
   // expected-error@+1 {{expected a KV head and a member of its group, or neither, got a member of its group alone}}
-  %0 = "tile.view"(%t, %i, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1>}
+  %0 = "tile.view"(%t, %i, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1>}
       : (memref<?x?x?x64xf16>, index, index, index, index, index) -> !tile.view<?x64xf16, heads = 2>
   return
 }
@@ -346,6 +346,64 @@ func.func @pages_with_gaps(%k: memref<?x64x?x128xbf16>, %t: memref<?xi32, stride
 func.func @store_to_pages(%k: memref<?x64x?x128xbf16>, %t: memref<?xi32>, %i: index, %x: !tile.tile<128x128xbf16>) {
   %v = tile.view %k pages %t[%i] head %i rows %i : memref<?x64x?x128xbf16>, memref<?xi32> -> !tile.view<?x128xbf16>
   // expected-error@+1 {{expected a view of one tensor, got one of pages, which kernels only read}}
+  tile.store %x, %v[%i] : !tile.tile<128x128xbf16>, !tile.view<?x128xbf16>
+  return
+}
+
+// -----
+
+func.func @list_of_packed_heads(%k: memref<?x?x?x128xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected no packed heads in a view of a list, got one}}
+  %v = tile.view %k list %t[%i] below %i : memref<?xi32> batch %i head %i of %i group %i, %i rows %i : memref<?x?x?x128xbf16> -> !tile.view<?x128xbf16, heads = 4>
+  return
+}
+
+// -----
+
+func.func @list_from_a_row(%k: memref<?x?x?x128xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected no first row in a view of a list, got one}}
+  %v = tile.view %k list %t[%i] below %i : memref<?xi32> batch %i head %i rows %i from %i : memref<?x?x?x128xbf16> -> !tile.view<?x128xbf16>
+  return
+}
+
+// -----
+
+func.func @list_of_two_tensors(%k: memref<?x?x?x128xbf16>, %t: memref<?xi32>, %i: index, %c: i1) {
+  // expected-error@+1 {{expected no other tensor in a view of a list, got one}}
+  %v = tile.view %k or %k : memref<?x?x?x128xbf16> if %c list %t[%i] below %i : memref<?xi32> batch %i head %i rows %i : memref<?x?x?x128xbf16> -> !tile.view<?x128xbf16>
+  return
+}
+
+// -----
+
+func.func @list_of_numbers(%l: memref<?x?x?xf32>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected rows of several columns that a list names, got '!tile.view<?xf32>'}}
+  %v = tile.view %l list %t[%i] below %i : memref<?xi32> batch %i head %i rows %i : memref<?x?x?xf32> -> !tile.view<?xf32>
+  return
+}
+
+// -----
+
+func.func @list_with_gaps(%k: memref<?x?x?x128xbf16>, %t: memref<?xi32, strided<[2]>>, %i: index) {
+  // expected-error@+1 {{expected a contiguous list of rows, got 'memref<?xi32, strided<[2]>>'}}
+  %v = tile.view %k list %t[%i] below %i : memref<?xi32, strided<[2]>> batch %i head %i rows %i : memref<?x?x?x128xbf16> -> !tile.view<?x128xbf16>
+  return
+}
+
+// -----
+
+func.func @list_without_a_bound(%k: memref<?x?x?x128xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected a list and a bound of the entries, or neither, got a list alone}}
+  %v = "tile.view"(%k, %t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0, 1>}
+      : (memref<?x?x?x128xbf16>, memref<?xi32>, index, index, index, index) -> !tile.view<?x128xbf16>
+  return
+}
+
+// -----
+
+func.func @store_to_a_list(%k: memref<?x?x?x128xbf16>, %t: memref<?xi32>, %i: index, %x: !tile.tile<128x128xbf16>) {
+  %v = tile.view %k list %t[%i] below %i : memref<?xi32> batch %i head %i rows %i : memref<?x?x?x128xbf16> -> !tile.view<?x128xbf16>
+  // expected-error@+1 {{expected a view of one tensor, got one of a list, which kernels only read}}
   tile.store %x, %v[%i] : !tile.tile<128x128xbf16>, !tile.view<?x128xbf16>
   return
 }

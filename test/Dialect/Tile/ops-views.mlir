@@ -36,6 +36,20 @@ func.func @pages(%t: memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]>>, %list: memre
   return
 }
 
+// Rows that a list names, of a batch and in pages.
+// CHECK-LABEL: func.func @lists
+// CHECK-SAME: %[[T:[^:]*]]: memref<{{[^%]*}}, %[[P:[^:]*]]: memref<{{[^%]*}}, %[[L:[^:]*]]: memref<?xi32>, %[[E:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index
+func.func @lists(%t: memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>, %p: memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]>>, %list: memref<?xi32>,
+                 %e: index, %h: index, %n: index) {
+  // CHECK: %[[R:.*]] = tile.list_length %[[L]][%[[E]]] to %[[N]] : memref<?xi32>
+  %r = tile.list_length %list[%e] to %n : memref<?xi32>
+  // CHECK: tile.view %[[T]] list %[[L]][%[[E]]] below %[[N]] : memref<?xi32> batch %[[H]] head %[[H]] rows %[[R]] : memref<?x?x?x64xbf16, {{.*}}> -> <?x64xbf16>
+  %0 = tile.view %t list %list[%e] below %n : memref<?xi32> batch %h head %h rows %r : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x64xbf16>
+  // CHECK: tile.view %[[P]] pages %[[L]][%[[N]]] list %[[L]][%[[E]]] below %[[N]] : memref<?xi32> head %[[H]] rows %[[R]] : memref<?x16x?x64xbf16, {{.*}}>, memref<?xi32> -> <?x64xbf16>
+  %1 = tile.view %p pages %list[%n] list %list[%e] below %n : memref<?xi32> head %h rows %r : memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]>>, memref<?xi32> -> !tile.view<?x64xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @numbers
 func.func @numbers(%l: !lse, %sinks: memref<?xf32>, %b: index, %h: index, %n: index, %s: index) {
   // CHECK: tile.view %{{.*}} batch %{{.*}} head %{{.*}} rows %{{.*}} from %{{.*}} : memref<?x?x?xf32, {{.*}}> -> <?xf32>

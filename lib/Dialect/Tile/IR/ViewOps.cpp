@@ -22,8 +22,8 @@ void ViewOp::build(OpBuilder &b, OperationState &state, Value source,
                    const ViewPlace &at, uint32_t heads) {
   auto type = ViewType::of(cast<MemRefType>(source.getType()), heads);
   build(b, state, type, source, at.other, at.second, at.pages, at.entry,
-        at.batch, at.head, at.count, at.kvHead, at.member, at.column, at.start,
-        at.length);
+        at.list, at.first, at.bound, at.batch, at.head, at.count, at.kvHead,
+        at.member, at.column, at.start, at.length);
 }
 
 /// Checks that both of two operands are given, or none.
@@ -159,6 +159,33 @@ static LogicalResult verifyPages(ViewOp op) {
   return success();
 }
 
+/// Checks a view of listed rows: no operand packs heads or selects rows in
+/// another way.
+static LogicalResult verifyList(ViewOp op) {
+  for (auto [name, value] : {std::pair("the first entry", op.getFirst()),
+                             {"a bound of the entries", op.getBound()}})
+    if (failed(verifyBoth(op, op.getList(), "a list", value, name)))
+      return failure();
+  if (!op.getList())
+    return success();
+  const std::pair<StringRef, Value> excluded[] = {
+      {"first row", op.getStart()},
+      {"other tensor", op.getOther()},
+      {"packed heads", op.getCount()}};
+  for (const auto &[name, value] : excluded)
+    if (value)
+      return op.emitOpError()
+             << "expected no " << name << " in a view of a list, got one";
+  if (op.getType().getShape().size() != 2)
+    return op.emitOpError() << "expected rows of several columns that a list "
+                               "names, got "
+                            << op.getType();
+  if (!op.getList().getType().getLayout().isIdentity())
+    return op.emitOpError() << "expected a contiguous list of rows, got "
+                            << op.getList().getType();
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   auto memref = cast<MemRefType>(getSource().getType());
   ViewType expected = ViewType::of(memref, getType().getHeads());
@@ -171,6 +198,7 @@ LogicalResult ViewOp::verify() {
     return emitOpError() << "expected " << expected << ", the rows of "
                          << memref << ", got " << getType();
   if (failed(verifyOperandsOfRank(*this)) || failed(verifyPages(*this)) ||
+      failed(verifyList(*this)) ||
       failed(verifyOther(*this, getSource(), getOther(), getSecond())) ||
       failed(verifyBoth(*this, getKvHead(), "a KV head", getMember(),
                         "a member of its group")))
@@ -259,9 +287,11 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
-  if (auto view = getView().getDefiningOp<ViewOp>(); view && view.getPages())
-    return emitOpError() << "expected a view of one tensor, got one of pages, "
-                            "which kernels only read";
+  auto view = getView().getDefiningOp<ViewOp>();
+  if (view && (view.getPages() || view.getList()))
+    return emitOpError() << "expected a view of one tensor, got one of "
+                         << (view.getPages() ? "pages" : "a list")
+                         << ", which kernels only read";
   return verifyCopy(*this, getValue().getType(), getView());
 }
 

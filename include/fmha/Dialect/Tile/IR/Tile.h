@@ -29,6 +29,7 @@ struct ViewPlace {
   mlir::Value batch, head, count, kvHead, member, column, start, length;
   mlir::Value other, second;
   mlir::Value pages, entry;
+  mlir::Value list, first, bound;
 };
 } // namespace fmha::tile
 

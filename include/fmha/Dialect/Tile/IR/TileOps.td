@@ -57,6 +57,11 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     of which lies in one page, so the first row of a loaded tile must be a multiple of that number, which is n if a tile consists of
     whole pages. Tiles with different numbers of rows may be loaded from one operand if their boxes have the same number of rows.
 
+    With `list` the rows of the view are those that a list names: row r is the row that entry `first` + r of the list names,
+    of the batch, or of the rows in pages. An entry names a row from 0 on `below` a bound; a number outside stands for the
+    nearest one, and the bound is positive if the view has rows. Entries after that of the last row of the view are not
+    read. TMA copies one row at a time.
+
     ```mlir
     %k = tile.view %K batch %batch head %head rows %n
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16>
@@ -68,6 +73,8 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16>
     %p = tile.view %K pages %table[%first] head %head rows %n
         : memref<?x64x?x128xbf16, strided<[?, ?, ?, 1]>>, memref<?xi32> -> !tile.view<?x128xbf16>
+    %t = tile.view %K list %topk[%first] below %keys : memref<?xi32> batch %batch head %head rows %n
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16>
     %q = tile.view %Q batch %batch head %first of %count group %kv_head, %member rows %q_len
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16, heads = 16>
     %l = tile.view %L batch %batch head %head rows %q_len
@@ -76,17 +83,21 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     ```
 
     Constraints: the type is that of the source's rows; a list has no batch and no rows, others have both, except that rows
-    in pages have no batch and no `from`, and one tensor; only rows
+    in pages have no batch and no `from`, and one tensor; listed rows have no `from` and one tensor, and heads are not
+    packed; only rows
     of several columns may have a first column, a group or another tensor; `of` is given if and only if heads are packed,
     and `group` only if they are; the other tensor has the type of `source`.
   }];
   let arguments = (ins AnyMemRef:$source, Optional<AnyMemRef>:$other, Optional<I1>:$second,
-                       Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry, Optional<Index>:$batch,
+                       Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry,
+                       Optional<MemRefRankOf<[I32], [1]>>:$list, Optional<Index>:$first, Optional<Index>:$bound,
+                       Optional<Index>:$batch,
                        Index:$head, Optional<Index>:$count, Optional<Index>:$kv_head, Optional<Index>:$member,
                        Optional<Index>:$column, Optional<Index>:$start, Optional<Index>:$length);
   let results = (outs Tile_ViewType:$result);
   let assemblyFormat = [{
-    $source (`or` $other^ `:` type($other) `if` $second)? (`pages` $pages^ `[` $entry `]`)? (`batch` $batch^)? `head` $head (`of` $count^)?
+    $source (`or` $other^ `:` type($other) `if` $second)? (`pages` $pages^ `[` $entry `]`)?
+    (`list` $list^ `[` $first `]` `below` $bound `:` type($list))? (`batch` $batch^)? `head` $head (`of` $count^)?
     (`group` $kv_head^ `,` $member)? (`rows` $length^)? (`from` $start^)? (`column` $column^)?
     attr-dict `:` type($source) (`,` type($pages)^)? `->` type($result)
   }];
@@ -114,12 +125,27 @@ class Tile_RowsOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, 
   }];
 }
 
+def Tile_ListLengthOp : Tile_Op<"list_length", [MemoryEffects<[MemRead]>]> {
+  let summary = "The number of entries of a list before the first negative one";
+  let description = [{
+    The list has entries `first` to `first` + `most` - 1; without a negative one the result is `most`. All threads of a warp
+    run the op together, and share the reading.
+
+    ```mlir
+    %n = tile.list_length %topk[%first] to %most : memref<?xi32>
+    ```
+  }];
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$list, Index:$first, Index:$most);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$list `[` $first `]` `to` $most attr-dict `:` type($list)";
+}
+
 def Tile_LoadOp : Tile_RowsOp<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Loads a tile of rows of a view, with zeros outside of the view";
   let description = [{
     The tile has rows [`row`, `row` + n) of the view, where n is its number of rows. Rows and columns that the view does
     not have, and heads that its group does not have, read as zero and access no memory. The exception is a box (all rows
-    of the tile, or those in one page) that lies entirely after the last row of a view with `from` or `pages`. TMA cannot
+    of the tile, or those in one page, or a listed one) that lies entirely after the last row of a view with `from`, `pages` or `list`. TMA cannot
     copy such a box, so it gets rows of the view, or a row of `source` if the view has none. The program must mask these
     rows or multiply them by zeros. Stored numbers of f8E4M3FN are converted to the type of the tile, f16 or bf16, exactly. `into` is the slot for the tile, from the specialised level on.
 

@@ -9,6 +9,7 @@
 #include "CopyLowering.h"
 #include "DrawnTiles.h"
 #include "fmha/Dialect/Tile/Transforms/RolledLoops.h"
+#include "RowPlaces.h"
 #include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -98,7 +99,7 @@ std::pair<int32_t, Value> CopyLowering::panelColumn(LoadOp op, int64_t panel) {
   ViewOp view = op.getViewOp();
   int64_t first = panel * panelColumns, width = op.getType().getColumns();
   int64_t last = view.getType().getShape().back() - 1;
-  bool endsBySequence = view.getStart() || view.getPages();
+  bool endsBySequence = view.getStart() || view.getPages() || view.getList();
   if (!endsBySequence || !view.getColumn() ||
       last / width * width + first <= last)
     return {int32_t(first), view.getColumn()};
@@ -134,12 +135,7 @@ PagePlace CopyLowering::pagePlace(LoadOp op, Value key, Value entry) {
   Value row = arith::SubIOp::create(b, size, left);
   if (op.getType().getRows() % view.getPageSize())
     row = arith::AddIOp::create(b, row, arith::RemUIOp::create(b, key, size));
-  Value page = arith::IndexCastOp::create(b, b.getIndexType(), entry);
-  Value lastPage = arith::SubIOp::create(
-      b, memref::DimOp::create(b, view.getSource(), 0), one);
-  page = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, page, lastPage),
-                                index(b, 0));
-  return {page,
+  return {RowPlaces(b, view).existingPage(entry),
           arith::MinSIOp::create(b, row, arith::SubIOp::create(b, size, one)),
           arith::MaxSIOp::create(b, left, one)};
 }
@@ -240,6 +236,34 @@ void CopyLowering::copyByThreads(LoadOp op, Barriers own) {
   op.erase();
 }
 
+/// Copies `count` rows, from row `first` of the tile on. The lists of all rows
+/// are read first, then their pages, so that the latencies overlap.
+void CopyLowering::copyListedRows(LoadOp op, Barriers own, Value first,
+                                  int64_t count) {
+  RowPlaces places(b, op.getViewOp());
+  SmallVector<Value> inTile, keys, pages;
+  for (int64_t n = 0; n < count; ++n) {
+    inTile.push_back(arith::AddIOp::create(b, first, index(b, n)));
+    keys.push_back(
+        places.keyOf(arith::AddIOp::create(b, op.getRow(), inTile.back())));
+  }
+  for (Value key : keys)
+    pages.push_back(places.pageOf(key));
+  for (auto [row, key, page] : llvm::zip_equal(inTile, keys, pages))
+    copyBox(op, own, row, {page, places.rowInPage(key), Value()});
+}
+
+/// Copies a tile of listed rows one by one, in a loop.
+void CopyLowering::copyListed(LoadOp op, Barriers own) {
+  constexpr int64_t step = 4;
+  auto loop = scf::ForOp::create(
+      b, index(b, 0), index(b, op.getType().getRows()), index(b, step));
+  keepRolled(loop);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  copyListedRows(op, own, loop.getInductionVar(), step);
+}
+
 /// %t = tile.load %k[%row] into %slot ->
 ///   tile.arrive_expect_tx %full[%stage] bytes 32768
 ///   tile.tma_load %K[...] column 0 to %p0 signals %full[%stage]
@@ -252,8 +276,8 @@ void CopyLowering::lower(LoadOp op, Barriers own) {
   ViewOp view = op.getViewOp();
   Value stage = slotOf(op, own);
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
-  if (view.getPages()) {
-    copyPages(op, own);
+  if (view.getList() || view.getPages()) {
+    view.getList() ? copyListed(op, own) : copyPages(op, own);
     return op.erase();
   }
   auto [row, end] = loadRow(op);

@@ -30,7 +30,7 @@ struct Barriers {
 
 /// The position of a box in a paged cache: its page, and the `row` and `end`
 /// operands of tile.tma_load. Rows of the page after the end of the sequence
-/// are read as zeros.
+/// are read as zeros. A listed row has no end.
 struct PagePlace {
   mlir::Value page, row, end;
 };
@@ -61,6 +61,9 @@ private:
                  int64_t count);
   void copyPages(LoadOp op, Barriers own);
   void copyByThreads(LoadOp op, Barriers own);
+  void copyListed(LoadOp op, Barriers own);
+  void copyListedRows(LoadOp op, Barriers own, mlir::Value first,
+                      int64_t count);
 
   mlir::ImplicitLocOpBuilder &b;
 };

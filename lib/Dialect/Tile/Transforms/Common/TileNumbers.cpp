@@ -17,6 +17,12 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
+/// Returns whether a copy ends with the rows of the view, and not with those of
+/// the tensor.
+static bool endsByView(ViewOp view) {
+  return view.getStart() || view.getPages() || view.getList();
+}
+
 /// Returns the values that `op` reads: its operands, and in place of a view the
 /// operands of the view that `op` uses.
 static SmallVector<Value> readBy(Operation *op) {
@@ -29,8 +35,8 @@ static SmallVector<Value> readBy(Operation *op) {
       .Case<LoadOp, StoreOp>([&](auto copy) {
         ViewOp at = copy.getViewOp();
         add({at.getBatch(), copy.getRow(), at.getCopyHead(), at.getMember(),
-             at.getColumn(), at.getStart(), at.getEntry(),
-             at.getStart() || at.getEntry() ? at.getLength() : Value()});
+             at.getColumn(), at.getStart(), at.getEntry(), at.getFirst(),
+             at.getBound(), endsByView(at) ? at.getLength() : Value()});
       })
       .Case([&](WriteOp write) {
         ViewOp at = write.getViewOp();

@@ -253,8 +253,16 @@ struct OperandUse {
 };
 } // namespace
 
-/// Returns the rows of a box: all of `tile`, or as many as lie in one page.
+/// Returns whether the tensor map ends with the rows of a view.
+static bool endsByView(ViewOp view) {
+  return (view.getPages() || view.getStart()) && !view.getList();
+}
+
+/// Returns the rows of a box: all of `tile`, as many as lie in one page, or a
+/// listed one.
 static int64_t boxRowsOf(ViewOp view, TileType tile) {
+  if (view.getList())
+    return 1;
   return view.getPages() ? std::gcd(tile.getRows(), view.getPageSize())
                          : tile.getRows();
 }
@@ -281,12 +289,12 @@ static LogicalResult checkBox(Operation *op, ViewOp view, unsigned number,
            << "expected tiles of " << use.rows
            << " rows, as another op on operand " << number << " has, got "
            << rows << "; pass the tensor as two operands";
-  bool endsByView = view.getPages() || view.getStart();
-  if (use.rows && use.endsByView != endsByView)
+  bool ends = endsByView(view);
+  if (use.rows && use.endsByView != ends)
     return op->emitOpError()
            << "expected a view " << (use.endsByView ? "with" : "without")
            << " from or pages, as another op on operand " << number
-           << " has, got one " << (endsByView ? "with" : "without")
+           << " has, got one " << (ends ? "with" : "without")
            << "; pass the tensor as two operands";
   return success();
 }
@@ -387,7 +395,7 @@ static LogicalResult addUse(Operation *op, ViewOp view, BlockArgument source,
   if (failed(checkBox(op, view, source.getArgNumber(), rows, use)))
     return failure();
   use.rows = rows;
-  use.endsByView = view.getPages() || view.getStart();
+  use.endsByView = endsByView(view);
   use.isLoaded |= isa<LoadOp>(op);
   use.isStored |= isa<StoreOp>(op);
   if (use.isLoaded && use.isStored)
@@ -412,7 +420,7 @@ static FailureOr<SmallVector<OperandUse>> boxesOf(gpu::GPUFuncOp func) {
       if (failed(addUse(op, view, operand, tile, uses[operand.getArgNumber()])))
         return failure();
     }
-    return view.getPages()
+    return view.getPages() && !view.getList()
                ? checkFirstRow(op, op.getRow(), boxRowsOf(view, tile))
                : success();
   };

@@ -156,8 +156,8 @@ bool IntegerReader::isOperand(Value value) {
 }
 
 /// Reads a scalar operand; those of a kernel made from an attention op are
-/// max_q_len, batch and max_pages. A run has as many pages as keys, so that
-/// they limit no length.
+/// max_q_len, batch, max_pages and topk_len. A run has as many pages as keys,
+/// so that they limit no length, and a list of all keys.
 void IntegerReader::readOperand(BlockArgument operand, uint32_t result,
                                 Steps &steps) {
   // Scalars of a program are taken to be small numbers.
@@ -168,7 +168,7 @@ void IntegerReader::readOperand(BlockArgument operand, uint32_t result,
                  b.constant(info.schedule.kvBlock, steps), steps);
     return;
   }
-  if (nameOf(operand) == "max_pages") {
+  if (nameOf(operand) == "max_pages" || nameOf(operand) == "topk_len") {
     steps.push_back(lengthStep(false, false, result));
     return;
   }
@@ -240,6 +240,12 @@ bool IntegerReader::readLeaf(Operation *op, Steps &steps) {
       .Case<gpu::BlockIdOp>([&](auto) { return add(StepCode::Constant); })
       .Case<gpu::GridDimOp>([&](auto) { return add(StepCode::Constant, 1); })
       .Case<TileCountOp>([&](auto) { return add(StepCode::TileCount); })
+      // All entries of a list name keys.
+      .Case<ListLengthOp>([&](ListLengthOp list) {
+        steps.push_back(
+            valueStep(StepCode::Copy, result, b.id(list.getMost())));
+        return true;
+      })
       .Case<NextTileOp, DrawTileOp, AwaitTileOp>(
           [&](auto) { return add(StepCode::NextTile); })
       .Case<QueryCancelOp>([&](auto) { return add(StepCode::Unknown); })
