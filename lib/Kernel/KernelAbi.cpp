@@ -36,6 +36,8 @@ fmha::kernelOperands(const schedule::Problem &problem) {
     operands.push_back({"max_q_len", Kind::U32});
   if (problem.blockTables)
     operands.push_back({"max_pages", Kind::U32});
+  if (problem.topk)
+    operands.push_back({"topk_len", Kind::U32});
   // Packed queries have one batch.
   if (problem.isPart && !problem.cuSeqlensQ)
     operands.push_back({"batch", Kind::U32});

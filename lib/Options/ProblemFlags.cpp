@@ -30,6 +30,7 @@ static void forEachFlag(Flags &flags, Visit visit) {
 #define FMHA_SWITCH FMHA_FLAG
 #define FMHA_LIST FMHA_FLAG
 #define FMHA_TABLE FMHA_FLAG
+#define FMHA_QUERY_TABLE FMHA_FLAG
 #define FMHA_FLOAT_LIST FMHA_FLAG
 #include "fmha/Schedule/Model/Facts.def"
 #undef FMHA_FLAG
@@ -187,10 +188,10 @@ void ProblemFlags::addFacts(FlagTable &table) {
       table.addSwitch(flag, help, [&fact](bool on) { fact = on; });
     else {
       bool isScale = &fact == &kScale || &fact == &vScale || &fact == &qScale;
+      bool isRandom = isScale || &fact == &blockTables || &fact == &topk;
       table.addOptionalText(
           flag, isScale ? "X|F.npy" : "F.npy", help,
-          [&fact](std::string text) { fact = text; },
-          !needsFiles || isScale || &fact == &blockTables);
+          [&fact](std::string text) { fact = text; }, !needsFiles || isRandom);
     }
   };
   forEachFlag(*this, add);

@@ -58,7 +58,7 @@ FIELDS = ({fields})
 
 # Fields with a flag, an option and a keyword that are not made from the table.
 FLAGGED = ("target", "p_placement")
-LISTS = ("List", "Table", "FloatList")
+LISTS = ("List", "Table", "QueryTable", "FloatList")
 FLAGS = {"Row": "", "Switch": ""} | dict.fromkeys(LISTS, "=F.npy")
 TYPES = {
     "heads()": 'int | Literal["auto", "on", "off"]',
@@ -91,7 +91,7 @@ def value(argument):
 
 
 def facts():
-    kind_of = {"FLOAT_LIST": "FloatList"}
+    kind_of = {"FLOAT_LIST": "FloatList", "QUERY_TABLE": "QueryTable"}
     for macro, (_, name, _, of_merge, text) in entries("Facts.def"):
         yield kind_of.get(macro, macro.title()), name, of_merge == "true", text
 

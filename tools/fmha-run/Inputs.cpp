@@ -8,6 +8,7 @@
 
 #include "Inputs.h"
 #include "Scales.h"
+#include "Topk.h"
 #include "fmha/Runtime/Files.h"
 
 #include <limits>
@@ -166,6 +167,8 @@ AttentionTensors HostProblem::tensors() const {
   }
   tensors.blockTables = lists.blockTables;
   tensors.maxPages = lists.maxPages;
+  tensors.topk = lists.topk;
+  tensors.topkLen = lists.topkLen;
   tensors.keyNew = keyNew;
   tensors.valueNew = valueNew;
   tensors.kScale = lists.kScale;
@@ -451,6 +454,8 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   }
   if (spec.keyNew && !problem.lists.kvLens)
     problem.lists.kvLens.emplace(shape->batch, int32_t(shape->kvLen));
+  if (spec.topk)
+    chooseTopk(problem, flags.seed.value_or(0));
   if (llvm::Error error = checkLists(problem.lists, spec))
     return std::move(error);
   if (llvm::Error error = chooseScales(problem, spec, flags.seed.value_or(0)))
@@ -461,7 +466,7 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   for (auto [numbers, isAsked] : llvm::zip(problem.rows(), asked))
     if (isAsked)
       numbers->emplace(problem.q.view.dims[0] * shape->qHeads * shape->qLen);
-  if (!problem.lists.anyLengths()) {
+  if (!problem.lists.anyLengths() && !problem.lists.topk) {
     if (llvm::Error error = checkScores(problem))
       return std::move(error);
     return problem;
@@ -474,6 +479,8 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   if (llvm::Error error = checkScores(problem))
     return std::move(error);
   fillUnused(problem, spec, files);
+  if (problem.lists.topk)
+    fillUnlisted(problem, files);
   return problem;
 }
 

@@ -16,12 +16,12 @@ namespace fmha::tools {
 
 using namespace runtime;
 
-/// Reads a list into `target`, or with `shape` a matrix and its shape.
+/// Reads a list into `target`, or with `rank` above 1 a tensor and its shape.
 template <typename Number>
-static llvm::Error readList(const std::optional<std::string> &path,
-                            llvm::StringRef flag, NpyType type,
-                            std::optional<std::vector<Number>> &target,
-                            std::vector<int64_t> *shape = nullptr) {
+static llvm::Error
+readList(const std::optional<std::string> &path, llvm::StringRef flag,
+         NpyType type, std::optional<std::vector<Number>> &target,
+         size_t rank = 1, std::vector<int64_t> *shape = nullptr) {
   if (!path)
     return llvm::Error::success();
   if (path->empty())
@@ -29,12 +29,13 @@ static llvm::Error readList(const std::optional<std::string> &path,
   auto array = readNpy(*path);
   if (!array)
     return array.takeError();
-  size_t rank = shape ? 2 : 1;
   if (array->type != type || array->shape.size() != rank)
     return failure("'" + *path + "': expected a " +
-                   (shape ? "matrix" : "list") + " of " + nameOf(type) +
-                   ", got " + nameOf(array->type) + " " +
-                   formatShape(array->shape));
+                   (rank == 1   ? "list"
+                    : rank == 2 ? "matrix"
+                                : "tensor [batch, q_len, n]") +
+                   " of " + nameOf(type) + ", got " + nameOf(array->type) +
+                   " " + formatShape(array->shape));
   std::vector<Number> &list = target.emplace(array->elementCount());
   if (!list.empty())
     std::memcpy(list.data(), array->data.data(), list.size() * sizeof(Number));
@@ -82,13 +83,25 @@ llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
     return std::move(error);
   if (llvm::Error error = readScale(flags.qScale, "q-scale", lists.qScale))
     return std::move(error);
-  if (!flags.blockTables || flags.blockTables->empty())
-    return lists;
+  // Without files there are random tables and lists.
+  auto isGiven = [](const std::optional<std::string> &flag) {
+    return flag && !flag->empty();
+  };
   std::vector<int64_t> shape;
-  if (llvm::Error error = readList(flags.blockTables, "block-tables",
-                                   NpyType::I32, lists.blockTables, &shape))
-    return std::move(error);
-  lists.maxPages = shape[1];
+  if (isGiven(flags.blockTables)) {
+    if (llvm::Error error =
+            readList(flags.blockTables, "block-tables", NpyType::I32,
+                     lists.blockTables, /*rank=*/2, &shape))
+      return std::move(error);
+    lists.maxPages = shape[1];
+  }
+  if (isGiven(flags.topk)) {
+    if (llvm::Error error = readList(flags.topk, "topk", NpyType::I32,
+                                     lists.topk, /*rank=*/3, &shape))
+      return std::move(error);
+    lists.topkShape = {shape[0], shape[1]};
+    lists.topkLen = shape[2];
+  }
   return lists;
 }
 
@@ -111,6 +124,10 @@ void Lists::adoptExtents(ProblemFlags &flags) const {
       most = std::max<int64_t>(most, keys);
     flags.kvLen = uint64_t(most);
   }
+  if (topkShape && !flags.batch)
+    flags.batch = uint64_t(topkShape->first);
+  if (topkShape && !flags.qLen)
+    flags.qLen = uint64_t(topkShape->second);
   for (const auto *lengths : {&kvLens, &source2Lens})
     if (*lengths && !flags.batch)
       flags.batch = (*lengths)->size();
@@ -133,6 +150,7 @@ llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem) {
       {"sink", problem.sink, lists.sink.has_value()},
       {"source2-lens", problem.source2Lens, lists.source2Lens.has_value()},
       {"block-tables", problem.blockTables, lists.blockTables.has_value()},
+      {"topk", problem.topk, lists.topk.has_value()},
       {"k-scale", problem.kScale, lists.kScale.has_value()},
       {"v-scale", problem.vScale, lists.vScale.has_value()},
       {"q-scale", problem.qScale, lists.qScale.has_value()}};

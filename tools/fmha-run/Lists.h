@@ -23,6 +23,11 @@ struct Lists {
   /// One row of `maxPages` entries per sequence.
   std::optional<std::vector<int32_t>> blockTables;
   int64_t maxPages = 0;
+  /// A list of `topkLen` entries per query.
+  std::optional<std::vector<int32_t>> topk;
+  int64_t topkLen = 0;
+  /// The batch and queries that a file has lists for.
+  std::optional<std::pair<int64_t, int64_t>> topkShape;
 
   /// Returns whether sequences have individual lengths.
   bool anyLengths() const {
@@ -35,7 +40,8 @@ struct Lists {
 };
 
 /// Reads the files named by the flags: one-dimensional int32 arrays, a
-/// two-dimensional int32 array for block tables, and float32 for the sink and
+/// two-dimensional one for block tables and a three-dimensional one for topk,
+/// and float32 for the sink and
 /// scales. A scale may be a number in place of a file.
 llvm::Expected<Lists> readLists(const ProblemFlags &flags);
 

@@ -65,6 +65,9 @@ struct CaptureData {
 /// page_size of the page that entry j / page_size names. kvLens is then
 /// required.
 ///
+/// topk has a list of `topkLen` positions for each query, [batch, q_len, n]: it
+/// attends to the keys of its sequence at these positions, up to the first -1.
+///
 /// kScale, vScale and qScale are given if k and v, or q as well, are of e4m3:
 /// the values are those stored times these. qScale has one entry; kScale and
 /// vScale have one, or one per KV head or page of k, as the kernel was
@@ -85,6 +88,8 @@ struct AttentionTensors {
   std::optional<Tensor4> rowMax = std::nullopt, rowSum = std::nullopt;
   std::optional<std::vector<int32_t>> blockTables = std::nullopt;
   int64_t maxPages = 0;
+  std::optional<std::vector<int32_t>> topk = std::nullopt;
+  int64_t topkLen = 0;
   std::optional<std::vector<float>> kScale = std::nullopt,
                                     vScale = std::nullopt,
                                     qScale = std::nullopt;

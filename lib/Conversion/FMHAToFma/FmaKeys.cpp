@@ -19,6 +19,11 @@ Value FmaKeys::pageOf(Value key) {
 
 /// A page is clamped to the cache, since tables may be invalid.
 FmaKeys::KeyPlace FmaKeys::placeOf(Value key) {
+  if (problem.topk) {
+    Value number = loadNumber("topk", plus(firstListed, key));
+    Value last = make<arith::SubIOp>(listable, i32(1));
+    key = make<arith::MaxSIOp>(make<arith::MinSIOp>(number, last), i32(0));
+  }
   if (!problem.blockTables)
     return {key, batch, key};
   Value last = make<arith::SubIOp>(parameter("pages"), i32(1));

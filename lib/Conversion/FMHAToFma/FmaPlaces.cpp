@@ -91,8 +91,34 @@ Value FmaPlaces::keysOfSequence() {
 
 /// Emits the keys that the mask lets the query see, or the part of them: whole
 /// blocks, as many for each part but the last.
+/// Returns the number of entries before the first negative one. Each lane reads
+/// every 32nd entry; those after the last stand for that one.
+Value FmaPlaces::keysOfList() {
+  constexpr unsigned lanes = 32;
+  Value most = parameter("topk_len");
+  Value lane = make<arith::RemUIOp>(thread, i32(lanes));
+  Value last = make<arith::SubIOp>(most, i32(1));
+  Value found = loop(i32(0), most, lanes, most, [&](Value at, Value sofar) {
+    Value n = make<arith::MinSIOp>(plus(at, lane), last);
+    Value entry = loadNumber("topk", plus(firstListed, n));
+    Value ends = compare(arith::CmpIPredicate::slt, entry, i32(0));
+    return make<arith::MinSIOp>(sofar, select(ends, n, most));
+  });
+  Value length = NVVM::ReduxOp::create(
+      b, b.getI32Type(), found, NVVM::ReduxKind::MIN,
+      arith::ConstantIntOp::create(b, -1, 32), /*abs=*/false, /*nan=*/false);
+  Value none = compare(arith::CmpIPredicate::eq, listable, i32(0));
+  return select(none, i32(0), length);
+}
+
 void FmaPlaces::decodeKeys(Value part) {
   Value length = keysOfSequence();
+  if (problem.topk) {
+    listable = length;
+    firstListed = times(plus(times(batch, parameter("q_len")), query),
+                        parameter("topk_len"));
+    length = keysOfList();
+  }
   Value position = query;
   if (!problem.mask.isTopLeft())
     position = plus(query, make<arith::SubIOp>(length, parameter("q_len")));

@@ -61,10 +61,14 @@ protected:
   /// The first key that is new, with `append`; negative if there are more new
   /// keys than keys.
   Value firstNew;
+  /// The first entry of the query's list in topk, and the keys that there are
+  /// for it; null without lists. `begin` and `end` then count its entries.
+  Value firstListed, listable;
 
 private:
   void decodeGrid();
   Value keysOfSequence();
+  Value keysOfList();
   void decodeKeys(Value part);
 
   /// The number of query heads of a KV head, and the first one of the CTA.

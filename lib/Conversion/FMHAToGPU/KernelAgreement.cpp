@@ -31,6 +31,7 @@ NamedOperands fmha::operandsOf(AttentionOp op) {
           {TensorName::V2, op.getValue2()},
           {TensorName::Source2Lens, op.getSource2Lens()},
           {TensorName::BlockTables, op.getBlockTables()},
+          {TensorName::Topk, op.getTopk()},
           {TensorName::KScale, op.getKScale()},
           {TensorName::VScale, op.getVScale()},
           {TensorName::QScale, op.getQScale()},

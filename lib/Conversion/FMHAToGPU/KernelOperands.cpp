@@ -25,6 +25,7 @@ static NamedValues namesOf(AttentionOp op) {
           {"'cu_seqlens_k'", op.getCuSeqlensK()},
           {"'source2_lens'", op.getSource2Lens()},
           {"'block_tables'", op.getBlockTables()},
+          {"'topk'", op.getTopk()},
           {"'k_scale'", op.getKScale()},
           {"'v_scale'", op.getVScale()},
           {"'q_scale'", op.getQScale()},

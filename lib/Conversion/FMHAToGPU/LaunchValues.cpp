@@ -65,6 +65,8 @@ Value LaunchValues::compute(RunValue which) {
     return view(TensorName::K).sizes[1];
   case RunValue::MaxPages:
     return view(TensorName::BlockTables).sizes[1];
+  case RunValue::TopkLen:
+    return view(TensorName::Topk).sizes[2];
   case RunValue::Pages:
     return view(TensorName::K).sizes[0];
   case RunValue::KvLen2:

@@ -43,6 +43,11 @@ KeyViews KeyBlocks::view(const Sequence &keys, Value isSecond) {
     place.pages = k.operand("block_tables");
     place.entry = keys.entry;
   }
+  if (keys.first) {
+    place.list = k.operand("topk");
+    place.first = keys.first;
+    place.bound = keys.bound;
+  }
   place.second = isSecond;
   auto viewAt = [&](Argument tensor, const char *other, Value column) {
     place.other = isSecond ? k.operand(other) : Value();

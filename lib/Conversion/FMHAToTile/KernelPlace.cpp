@@ -31,7 +31,9 @@ static Value clamp(KernelContext &k, Value number, Value least, Value most) {
 ///   length = clamp(lengths[b], 0, end - start)
 static Sequence buildSequence(KernelContext &k, Value extent, Value batch,
                               Value starts, Value lengths) {
-  Sequence made{batch, Value(), extent, Value()};
+  Sequence made;
+  made.batch = batch;
+  made.length = extent;
   if (!starts && !lengths)
     return made;
   Value zero = k.index(0);
@@ -76,6 +78,25 @@ static Sequence buildKeys(KernelContext &k, Value extent, Value batch) {
     return buildPages(k, batch);
   return buildSequence(k, extent, batch, k.operand("cu_seqlens_k"),
                        k.operand("kv_lens"));
+}
+
+/// Replaces the keys of a sequence by those that the list of the CTA's query
+/// names:
+///   first = (b * q_len + i) * topk_len
+///   length = bound ? entries before the first negative one : 0
+static void takeListed(KernelContext &k, Coordinates &at) {
+  Value most = arith::IndexCastUIOp::create(k.b, k.b.getIndexType(),
+                                            k.operand("topk_len"));
+  Value query = k.make<arith::AddIOp>(
+      k.make<arith::MulIOp>(at.sequence, at.queries.length), at.rows.front());
+  at.keys.first = k.make<arith::MulIOp>(query, most);
+  at.keys.bound = at.keys.length;
+  at.keys.start = Value();
+  Value isEmpty = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
+                                        at.keys.bound, k.index(0));
+  Value listed =
+      tile::ListLengthOp::create(k.b, k.operand("topk"), at.keys.first, most);
+  at.keys.length = arith::SelectOp::create(k.b, isEmpty, k.index(0), listed);
 }
 
 namespace {
@@ -346,6 +367,8 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
     at.rows.push_back(
         k.make<arith::AddIOp>(first, k.index(int64_t(tile) * k.rowsOfTile())));
+  if (k.problem.topk)
+    takeListed(k, at);
   // One load serves both segments, so both have the same kind of tensor map.
   if (k.op.getKey2() && k.op.getProblem().kvEndsPerSequence() && !at.keys.start)
     at.keys.start = k.index(0);

@@ -19,6 +19,12 @@ struct Sequence {
   mlir::Value batch, start, length;
   /// The first entry of the sequence in block_tables; null without pages.
   mlir::Value entry;
+  /// The first entry of a query's list in topk, and the length of the sequence
+  /// whose rows it lists; null without lists. `length` is that of the list.
+  mlir::Value first, bound;
+
+  /// Returns the length of the sequence.
+  mlir::Value all() const { return bound ? bound : length; }
 };
 
 /// The keys of the second KV segment for a CTA. In the loop its blocks follow

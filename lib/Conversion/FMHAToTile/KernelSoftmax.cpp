@@ -175,9 +175,14 @@ Value OnlineSoftmax::buildScoreCode(unsigned tile, Value s,
   SmallVector<Value> captures;
   for (unsigned n = 0; n < k.op.getCaptures().size(); ++n)
     captures.push_back(k.operand("capture" + std::to_string(n)));
-  ScorePlace place{queryView,        at.sequence, at.head,
-                   at.rows[tile],    keys.column, at.queries.length,
-                   keys.keys.length, Value()};
+  ScorePlace place{queryView,       at.sequence, at.head,
+                   at.rows[tile],   keys.column, at.queries.length,
+                   keys.keys.all(), Value()};
+  if (keys.keys.first) {
+    place.list = k.operand("topk");
+    place.firstEntry = keys.keys.first;
+    place.entries = keys.keys.length;
+  }
   if (keys.second)
     place.source = k.select(keys.second, k.index(1), k.index(0));
   return fmha::buildScoreCode(k.b, k.op, s, place, captures);

@@ -85,6 +85,21 @@ FactoredScore fmha::factorScore(AttentionOp op) {
 }
 
 /// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }
+/// Returns the position of the key in `column`, which a list may name. Columns
+/// after the last entry get its position.
+static Value positionOf(ImplicitLocOpBuilder &b, const ScorePlace &place,
+                        Value column) {
+  if (!place.list)
+    return column;
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value last = arith::SubIOp::create(b, place.entries, one);
+  Value entry = arith::AddIOp::create(b, place.firstEntry,
+                                      arith::MinSIOp::create(b, column, last));
+  return arith::IndexCastOp::create(
+      b, b.getIndexType(),
+      ReadOp::create(b, b.getI32Type(), place.list, ValueRange(entry)));
+}
+
 tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
                                     Value scores, const ScorePlace &place,
                                     ValueRange captures) {
@@ -99,14 +114,13 @@ tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
   Value scale = arith::ConstantOp::create(
       b, b.getF32FloatAttr(float(op.getScaleOrDefault())));
   Value scaled = arith::MulFOp::create(b, body->getArgument(0), scale);
-  SmallVector<Value> arguments = {scaled,
-                                  place.sequence,
-                                  packed ? Value(body->getArgument(3))
-                                         : place.head,
-                                  body->getArgument(1),
-                                  body->getArgument(2),
-                                  place.queries,
-                                  place.keys};
+  SmallVector<Value> arguments = {
+      scaled, place.sequence, packed ? Value(body->getArgument(3)) : place.head,
+      body->getArgument(1)};
+  Value column = body->getArgument(2);
+  bool usesKey = !op.getScore()->getArgument(arguments.size()).use_empty();
+  arguments.append({usesKey ? positionOf(b, place, column) : column,
+                    place.queries, place.keys});
   if (place.source)
     arguments.push_back(place.source);
   IRMapping mapping;

@@ -23,6 +23,9 @@ struct ScorePlace {
   mlir::Value view, sequence, head, row, column, queries, keys;
   /// The index of the KV segment; null if there is one.
   mlir::Value source;
+  /// The list that names the keys, from entry `firstEntry` on, and its length;
+  /// null without one. `column` then counts its entries.
+  mlir::Value list, firstEntry, entries;
 };
 
 /// Creates a tile.modify with the op's region, whose arguments are values of

@@ -78,7 +78,9 @@ listTexts(const schedule::Problem &problem) {
   for (const schedule::ListField &list : schedule::listFields) {
     if (!(problem.*list.there))
       continue;
-    std::string type = list.rank == 2 ? "?x?x" : "?x";
+    std::string type;
+    for (unsigned n = 0; n < list.rank; ++n)
+      type += "?x";
     type += list.isFloat ? "f32" : "i32";
     arguments += llvm::formatv("%{0}: memref<{1}>, ", list.name, type);
     operands +=

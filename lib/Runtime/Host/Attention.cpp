@@ -27,7 +27,7 @@ struct DeviceTensors {
   /// In the order of `attentionRows`.
   std::array<std::optional<DeviceTensor>, std::size(attentionRows)> rows;
   /// Set only for tensors that are given.
-  DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink, blockTables;
+  DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink, blockTables, topk;
   DeviceTensor kScale, vScale, qScale;
   /// For a second KV segment, and for new keys.
   DeviceTensor k2, v2, source2Lens, keyNew, valueNew;
@@ -63,6 +63,8 @@ struct DeviceTensors {
       return valueNew;
     case TensorName::BlockTables:
       return blockTables;
+    case TensorName::Topk:
+      return topk;
     case TensorName::KScale:
       return kScale;
     case TensorName::VScale:
@@ -140,7 +142,8 @@ llvm::Error copyLists(Device &device, const AttentionTensors &tensors,
                  {copies.cuSeqlensQ, tensors.cuSeqlensQ},
                  {copies.cuSeqlensK, tensors.cuSeqlensK},
                  {copies.source2Lens, tensors.source2Lens},
-                 {copies.blockTables, tensors.blockTables}};
+                 {copies.blockTables, tensors.blockTables},
+                 {copies.topk, tensors.topk}};
   for (const auto &[copy, list] : lists)
     if (list)
       if (llvm::Error error = create(copy, listShape(*list)))

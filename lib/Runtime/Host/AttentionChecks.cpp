@@ -254,6 +254,7 @@ RunValues extentsOf(const AttentionTensors &tensors) {
   values[RunValue::MaxQLen] = longestQueries(tensors);
   values[RunValue::KvLen] = tensors.maxKeys();
   values[RunValue::MaxPages] = tensors.maxPages;
+  values[RunValue::TopkLen] = tensors.topkLen;
   values[RunValue::Pages] = k[0];
   values[RunValue::QHeads] = q[2];
   values[RunValue::KvHeads] = k[2];

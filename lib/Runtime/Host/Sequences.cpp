@@ -86,6 +86,39 @@ llvm::Error checkPages(const AttentionTensors &tensors, int64_t count) {
   return llvm::Error::success();
 }
 
+/// Checks the entries of topk before the first -1 of each list.
+llvm::Error checkTopk(const AttentionTensors &tensors) {
+  const std::vector<int32_t> &lists = *tensors.topk;
+  int64_t queries = tensors.q.dims[1], length = tensors.topkLen;
+  int64_t wanted = tensors.q.dims[0] * queries * length;
+  if (int64_t(lists.size()) != wanted)
+    return failure("topk: expected a list of " + llvm::Twine(length) +
+                   " entries for each of " + llvm::Twine(tensors.q.dims[0]) +
+                   " x " + llvm::Twine(queries) + " queries, got " +
+                   llvm::Twine(lists.size()) + " entries");
+  if (wanted > INT32_MAX)
+    return failure("topk: expected less than 2^31 entries, got " +
+                   llvm::Twine(wanted) +
+                   "; launch for fewer queries at a time");
+  for (int64_t query = 0, n = 0; query * length + n < wanted;) {
+    int64_t sequence = query / queries;
+    auto [first, end] = keysOf(tensors, sequence);
+    int64_t position = lists[query * length + n];
+    if (position < -1 || position >= end - first)
+      return failure("topk[" + llvm::Twine(sequence) + ", " +
+                     llvm::Twine(query % queries) + ", " + llvm::Twine(n) +
+                     "]: expected a position from 0 to " +
+                     llvm::Twine(end - first - 1) +
+                     ", that of a key of the sequence, or -1 after the last "
+                     "one, got " +
+                     llvm::Twine(position));
+    bool isLast = position == -1 || n + 1 == length;
+    query += isLast;
+    n = isLast ? 0 : n + 1;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error checkKeyCounts(const NamedList &one, int64_t count,
                            const AttentionTensors &tensors) {
   if (int64_t got = int64_t(one.list->size()); got != count)
@@ -150,6 +183,7 @@ llvm::Error checkLists(const Manifest &manifest,
            tensors.source2Lens.has_value()},
           {"block_tables", "block-tables", manifest.blockTables,
            tensors.blockTables.has_value()},
+          {"topk", "topk", manifest.topk, tensors.topk.has_value()},
           {"k_scale", "k-scale", manifest.kScale, tensors.kScale.has_value()},
           {"v_scale", "v-scale", manifest.vScale, tensors.vScale.has_value()},
           {"q_scale", "q-scale", manifest.qScale, tensors.qScale.has_value()}};
@@ -189,8 +223,9 @@ llvm::Error checkSequences(const AttentionTensors &tensors) {
       if (llvm::Error error = checkKeyCounts(*one, count, tensors))
         return error;
   if (tensors.blockTables)
-    return checkPages(tensors, count);
-  return llvm::Error::success();
+    if (llvm::Error error = checkPages(tensors, count))
+      return error;
+  return tensors.topk ? checkTopk(tensors) : llvm::Error::success();
 }
 
 std::pair<int64_t, int64_t> keys2Of(const AttentionTensors &tensors,

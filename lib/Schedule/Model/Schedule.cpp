@@ -153,6 +153,8 @@ unsigned fmha::schedule::boxRows(const Problem &problem,
     return schedule.qTileRows;
   bool inChunks = operand == Operand::Value && schedule.valueChunk;
   unsigned rows = inChunks ? schedule.valueChunk : schedule.kvBlock;
+  if (problem.topk)
+    return 1;
   return problem.pageSize ? std::gcd(rows, problem.pageSize) : rows;
 }
 

@@ -32,6 +32,9 @@ void Axes::add(std::string_view name, Values values, Rules decides) {
 
 Values Axes::packings() const {
   constexpr unsigned most = 128, fullTile = 64;
+  // A tile has the keys of one query.
+  if (problem.topk)
+    return {most};
   unsigned group = groupHint(problem),
            all = std::min(std::bit_ceil(group), most);
   if (overrides[Choice::PackHeads] == Overrides::wholeGroup)

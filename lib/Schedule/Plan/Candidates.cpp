@@ -201,7 +201,7 @@ Candidates fmha::schedule::enumerate(const Problem &problem,
                                      const Overrides &overrides) {
   Candidates found = Search(problem, target, overrides).run();
   auto packs = [](const Rejected &one) { return one.schedule.packHeads > 1; };
-  if (!found.sound.empty() || overrides[Choice::PackHeads] ||
+  if (!found.sound.empty() || overrides[Choice::PackHeads] || problem.topk ||
       std::none_of(found.rejected.begin(), found.rejected.end(), packs))
     return found;
   // Rules may reject all schedules with packed heads.

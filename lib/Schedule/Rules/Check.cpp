@@ -100,6 +100,16 @@ Violation fmha::schedule::checkHeadDims(const Case &c) {
   return std::nullopt;
 }
 
+Violation fmha::schedule::checkListedKeys(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (!c.problem.topk || (s.qTiles == 1 && s.packHeads == s.qTileRows))
+    return std::nullopt;
+  return "expected q_tiles = 1 and pack_heads = q_tile_rows with topk, since "
+         "the rows of a tile read the keys of one query, got " +
+         str(s.qTiles) + ", " + str(s.packHeads) + " and " + str(s.qTileRows) +
+         "; leave them out";
+}
+
 Violation fmha::schedule::checkCtaGroup(const Case &c) {
   if (c.schedule.ctaGroup == 1)
     return std::nullopt;

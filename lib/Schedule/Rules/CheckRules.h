@@ -46,7 +46,7 @@ inline std::string tiles(const Schedule &s) {
 
 /// Returns whether a kernel reads varlen metadata.
 inline bool isVarlen(const Problem &p) {
-  return p.cuSeqlensQ || p.kvEndsPerSequence();
+  return p.cuSeqlensQ || p.kvEndsPerSequence() || p.topk;
 }
 
 /// The input of a rule.
@@ -93,6 +93,8 @@ Violation checkTarget(const Case &c);
 /// Checks the type of q, k and v.
 Violation checkDtype(const Case &c);
 Violation checkHeadDims(const Case &c);
+/// Checks that a CTA has the keys of one query, if a list names them.
+Violation checkListedKeys(const Case &c);
 Violation checkChunks(const Case &c);
 Violation checkSlices(const Case &c);
 Violation checkSharing(const Case &c);

@@ -28,7 +28,16 @@ struct Facts {
 };
 
 /// Facts.def describes the kinds.
-enum class FactKind { Row, List, Table, FloatList, Switch, Implied, Internal };
+enum class FactKind {
+  Row,
+  List,
+  Table,
+  QueryTable,
+  FloatList,
+  Switch,
+  Implied,
+  Internal
+};
 
 struct Fact {
   FactKind kind;
@@ -42,7 +51,7 @@ struct Fact {
   constexpr bool isRow() const { return kind == FactKind::Row; }
   constexpr bool isList() const {
     return kind == FactKind::List || kind == FactKind::Table ||
-           kind == FactKind::FloatList;
+           kind == FactKind::QueryTable || kind == FactKind::FloatList;
   }
   /// Returns whether an attribute of the op states it, and not its operands.
   constexpr bool isAttribute() const {

@@ -14,9 +14,9 @@
 namespace fmha::schedule {
 
 /// A vector of 32-bit elements in memory that a kernel reads, or a contiguous
-/// matrix with one row per sequence. Its name is that
-/// of the op's operand, of the kernel's parameter, and of the fact in
-/// `fmha.problem` and in the launch manifest.
+/// tensor with one row per sequence, of rank 2, or per query, of rank 3. Its
+/// name is that of the op's operand, of the kernel's parameter, and of the fact
+/// in `fmha.problem` and in the launch manifest.
 struct ListField {
   const char *name;
   bool isFloat;
@@ -28,6 +28,7 @@ struct ListField {
 inline constexpr ListField listFields[] = {
 #define FMHA_LIST(member, name, ...) {name, false, &Facts::member},
 #define FMHA_TABLE(member, name, ...) {name, false, &Facts::member, 2},
+#define FMHA_QUERY_TABLE(member, name, ...) {name, false, &Facts::member, 3},
 #define FMHA_FLOAT_LIST(member, name, ...) {name, true, &Facts::member},
 #include "fmha/Schedule/Model/Facts.def"
 };

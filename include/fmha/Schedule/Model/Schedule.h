@@ -77,9 +77,10 @@ struct Problem : Facts {
   bool operator==(const Problem &) const = default;
 
   /// Returns whether the tensor maps of keys and values end where a sequence
-  /// does: for both segments or none, since one message serves either.
+  /// does: for both segments or none, since one message serves either. Rows
+  /// that lists name are copied one by one.
   bool kvEndsPerSequence() const {
-    return cuSeqlensK || kvLens || source2Lens || blockTables;
+    return (cuSeqlensK || kvLens || source2Lens || blockTables) && !topk;
   }
   /// Return the types of K and V, and of the output.
   DataType kvDtype() const { return kvE4M3 ? DataType::E4M3 : dtype; }
@@ -322,7 +323,9 @@ constexpr unsigned mostPOffset = 96;
 ///             or 128 keys; two tiles take whole blocks; pack_heads is a power
 ///             of two up to the rows of a tile. With wgmma one to three tiles
 ///             of 64 rows (one if ctas_per_sm, at most 3, is more than 1), and
-///             KV blocks of a multiple of 16 keys up to 256
+///             KV blocks of a multiple of 16 keys up to 256. With topk one
+///             tile, whose rows are heads of one query: pack_heads is
+///             q_tile_rows
 ///   plan.C4   one CTA issues an MMA
 ///   plan.C5   P is in shared memory, or in tensor memory if O is in the same
 ///             lanes as S; with wgmma in registers or, with one CTA per SM, in

@@ -122,6 +122,9 @@ schedule::Problem AttentionOp::getProblem() {
     problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
   if (!problem.cuSeqlensK)
     problem.kvLenHint = hintOf(getMaxKeys());
+  if (getTopk())
+    problem.kvLenHint =
+        hintOf(cast<ShapedType>(getTopk().getType()).getDimSize(2));
   problem.batchHint = hintOf(getSequenceCount());
   problem.qHeadsHint = hintOf(getQuery().getType().getDimSize(Heads));
   problem.kvHeadsHint = hintOf(getKey().getType().getDimSize(Heads));
@@ -163,9 +166,9 @@ void AttentionOp::getEffects(
 }
 
 Speculation::Speculatability AttentionOp::getSpeculatability() {
-  bool isVarlen =
-      getKvLens() || getCuSeqlensQ() || getCuSeqlensK() || getSource2Lens();
-  if (!hasPureTensorSemantics() || isVarlen)
+  bool hasLists = getKvLens() || getCuSeqlensQ() || getCuSeqlensK() ||
+                  getSource2Lens() || getTopk();
+  if (!hasPureTensorSemantics() || hasLists)
     return Speculation::NotSpeculatable;
   // The region may divide.
   return Speculation::RecursivelySpeculatable;

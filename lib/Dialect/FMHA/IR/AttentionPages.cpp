@@ -7,31 +7,34 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionPages.h"
+#include "OperandRules.h"
 
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fmha;
 
-/// Verifies that a matrix in memory is contiguous.
-static LogicalResult verifyDense(AttentionOp op, ShapedType tables) {
-  auto memref = dyn_cast<MemRefType>(tables);
+bool fmha::isDense(ShapedType type) {
+  auto memref = dyn_cast<MemRefType>(type);
   SmallVector<int64_t> strides;
   int64_t offset = 0;
+  // attention.C15 reports layouts that are not strided.
   if (!memref || failed(memref.getStridesAndOffset(strides, offset)))
-    return success();
-  int64_t columns = memref.getDimSize(1);
-  auto mayBe = [](int64_t stride, int64_t wanted) {
-    return ShapedType::isDynamic(stride) || ShapedType::isDynamic(wanted) ||
-           stride == wanted;
-  };
-  bool isDense = mayBe(strides[1], 1) &&
-                 (memref.getDimSize(0) == 1 || mayBe(strides[0], columns));
-  if (isDense)
-    return success();
-  return op.emitError()
-         << "attention.C30: expected block_tables to be contiguous, got "
-         << memref << "; copy it to a dense matrix";
+    return true;
+  int64_t wanted = 1;
+  for (auto [size, stride] :
+       llvm::reverse(llvm::zip_equal(memref.getShape(), strides))) {
+    if (size == 1)
+      continue;
+    if (!ShapedType::isDynamic(stride) && !ShapedType::isDynamic(wanted) &&
+        stride != wanted)
+      return false;
+    bool isUnknown = ShapedType::isDynamic(size) ||
+                     ShapedType::isDynamic(wanted) ||
+                     llvm::MulOverflow(wanted, size, wanted);
+    wanted = isUnknown ? ShapedType::kDynamic : wanted;
+  }
+  return true;
 }
 
 /// Checks `block_tables` and the operands that it requires or excludes.
@@ -65,7 +68,10 @@ LogicalResult fmha::verifyPages(AttentionOp op) {
                         "of two of at most 256, in dimension 1 of "
                      << name << ", got " << type;
   }
-  return verifyDense(op, tables);
+  if (isDense(tables))
+    return success();
+  return error() << "expected block_tables to be contiguous, got " << tables
+                 << "; copy it to a dense matrix";
 }
 
 LogicalResult fmha::verifyKeyVectors(AttentionOp op) {

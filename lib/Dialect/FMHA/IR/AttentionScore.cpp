@@ -95,9 +95,13 @@ SmallVector<Value> AttentionOp::getCaptures() {
   return sources.takeVector();
 }
 
+/// The number of the argument of a region that is the index of the key.
+static constexpr unsigned keyArgument = 4;
+
 /// Returns the values that depend on the score or on the index of the key.
 static DenseSet<Value> varyingByKey(Region &score) {
-  DenseSet<Value> varying = {score.getArgument(0), score.getArgument(4)};
+  DenseSet<Value> varying = {score.getArgument(0),
+                             score.getArgument(keyArgument)};
   for (Operation &op : score.front())
     if (llvm::any_of(op.getOperands(),
                      [&](Value v) { return varying.contains(v); }))
@@ -109,6 +113,9 @@ bool AttentionOp::readsByKey() {
   Region *score = getScore();
   if (!score || score->getNumArguments() < 7)
     return false;
+  // The position of a listed key is read, too.
+  if (getTopk() && !score->getArgument(keyArgument).use_empty())
+    return true;
   DenseSet<Value> varying = varyingByKey(*score);
   return llvm::any_of(score->getOps<ReadOp>(), [&](ReadOp read) {
     return varying.contains(read.getResult());

@@ -14,6 +14,7 @@
 #include "AttentionAppend.h"
 #include "AttentionPages.h"
 #include "AttentionScore.h"
+#include "AttentionTopk.h"
 #include "AttentionTypes.h"
 #include "OperandRules.h"
 #include "fmha/Schedule/Model/Overrides.h"
@@ -108,7 +109,7 @@ private:
   /// Checks which operands come together.
   LogicalResult pages() {
     return success(succeeded(verifyAppendPresence(op)) &&
-                   succeeded(verifyPages(op)));
+                   succeeded(verifyPages(op)) && succeeded(verifyTopk(op)));
   }
   LogicalResult scales() {
     return success(succeeded(verifyScales(op)) && succeeded(verifyAppend(op)));
@@ -147,13 +148,13 @@ AttentionOperands::AttentionOperands(AttentionOp op)
   llvm::append_range(all, rows);
   llvm::append_range(all, ArrayRef<Operand>(copied).drop_front(data.size()));
   llvm::append_range(all, lists);
-  if (op.getBlockTables())
-    all.push_back(Operand("block_tables", op.getBlockTables()));
-  for (const Operand &factor :
-       {Operand("sink", op.getSink()), Operand("k_scale", op.getKScale()),
-        Operand("v_scale", op.getVScale()), Operand("q_scale", op.getQScale())})
-    if (factor.value)
-      all.push_back(factor);
+  for (const Operand &other :
+       {Operand("block_tables", op.getBlockTables()),
+        Operand("topk", op.getTopk()), Operand("sink", op.getSink()),
+        Operand("k_scale", op.getKScale()), Operand("v_scale", op.getVScale()),
+        Operand("q_scale", op.getQScale())})
+    if (other.value)
+      all.push_back(other);
   for (Value source : op.getCaptures())
     all.push_back(Operand("a tensor that the region `score` reads", source));
 }

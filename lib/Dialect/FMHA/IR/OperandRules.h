@@ -9,6 +9,7 @@
 #ifndef FMHA_LIB_DIALECT_FMHA_IR_OPERANDRULES_H
 #define FMHA_LIB_DIALECT_FMHA_IR_OPERANDRULES_H
 
+#include "mlir/IR/BuiltinTypeInterfaces.h"
 #include "mlir/IR/Value.h"
 
 namespace fmha {
@@ -19,6 +20,9 @@ namespace fmha {
 llvm::LogicalResult verifyDiscardables(mlir::Operation *op);
 /// Returns whether `space` is none, 0, 1 or #gpu.address_space<global>.
 bool isGlobalMemory(mlir::Attribute space);
+/// Returns whether `type` is a tensor, or a memref that may be contiguous. The
+/// strides of dimensions of size 1 do not matter.
+bool isDense(mlir::ShapedType type);
 /// Returns in words how two memrefs share elements, nothing if they share none
 /// or are views of one memref that may be disjoint.
 ///

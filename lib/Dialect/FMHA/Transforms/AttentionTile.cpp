@@ -145,6 +145,9 @@ LogicalResult AttentionTile::check(bool isPart) {
     return error() << "expected keys and values in dense tensors to tile, got "
                       "caches of pages (block_tables); set `splits` of the "
                       "schedule";
+  if (op.getTopk())
+    return error() << "expected no topk to tile, got one, whose positions are "
+                      "those of whole sequences; set `splits` of the schedule";
   if (op.hasKeyVectors())
     return error() << "expected keys [batch, length, heads, head_dim] to tile, "
                       "got keys in vectors, "
@@ -412,6 +415,7 @@ AttentionOp AttentionTile::buildOp(ValueRange destinations, const KeyCuts &cuts,
   return AttentionOp::create(
       b, location, types, query, key, value, kvLens, op.getCuSeqlensQ(),
       op.getCuSeqlensK(), sink, key2, value2, lens2, /*block_tables=*/Value(),
+      /*topk=*/Value(),
       /*k_scale=*/Value(), /*v_scale=*/Value(), /*q_scale=*/Value(),
       /*key_new=*/Value(), /*value_new=*/Value(), destinations[0], rows[0],
       rows[1], rows[2], isPart || op.getUnnormalised(),

@@ -1,4 +1,4 @@
-//===- DecomposeSequences.cpp - Sequences of different lengths ------------===//
+//===- DecomposeSequences.cpp - Lengths and lists of sequences ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -234,4 +234,124 @@ Value SequenceSteps::kept(OpBuilder &builder, Location location, Value row,
     return result;
   Value exists = keysOfRow(builder, location, row, row).exists;
   return arith::SelectOp::create(builder, location, exists, result, old);
+}
+
+//===----------------------------------------------------------------------===//
+// Keys that a list of each query names: scores and weights have one column per
+// entry of a list instead of one per key, [b, h, m, n], where n counts the
+// entries of the list of query m.
+//===----------------------------------------------------------------------===//
+
+/// [b, m] -> the number of entries before the first negative one.
+Value ListSteps::listLengths() {
+  Value all = size(topk, 2);
+  auto least = [&](OpBuilder &builder, Location location,
+                   ValueRange elements) -> Value {
+    Value zero = arith::ConstantOp::create(
+        builder, location, builder.getZeroAttr(elements[0].getType()));
+    Value ends = arith::CmpIOp::create(
+        builder, location, arith::CmpIPredicate::slt, elements[0], zero);
+    Value here = arith::SelectOp::create(builder, location, ends,
+                                         index(builder, 2), elements[1]);
+    return arith::MinUIOp::create(builder, location, elements[1], here);
+  };
+  return generic(2, 1, {{topk, {0, 1, 2}}},
+                 {filled(all, {batch, queryLength}), {0, 1}}, least);
+}
+
+/// Returns what `then` makes of the position that an entry names, or
+/// `otherwise` if entry `number` lies after the end of its list.
+Value ListSteps::ifListed(
+    OpBuilder &builder, Location location, Value entry, Value number,
+    Value count, Value otherwise,
+    function_ref<Value(OpBuilder &, Location, Value position)> then) {
+  Value exists = arith::CmpIOp::create(
+      builder, location, arith::CmpIPredicate::ult, number, count);
+  auto found = scf::IfOp::create(
+      builder, location, exists,
+      [&](OpBuilder &inner, Location location) {
+        Value position = arith::IndexCastOp::create(
+            inner, location, inner.getIndexType(), entry);
+        scf::YieldOp::create(inner, location, then(inner, location, position));
+      },
+      [&](OpBuilder &inner, Location location) {
+        scf::YieldOp::create(inner, location, otherwise);
+      });
+  return found.getResult(0);
+}
+
+/// s[b, h, m, n] = sum_d query[b, m, h, d] * keys[b, h, topk[b, m, n], d].
+Value ScoreSteps::scoresOfLists(Value keys) {
+  OpFoldResult entries = tensor::getMixedSizes(rewriter, location, topk)[2];
+  Value init = filled(zero, {batch, queryHeads, queryLength, entries});
+  auto multiplyAdd = [&](OpBuilder &builder, Location location,
+                         ValueRange elements) -> Value {
+    Value number = index(builder, 3);
+    Value own[] = {index(builder, 0), index(builder, 1), index(builder, 4)};
+    auto extract = [&](OpBuilder &inner, Location location, Value position) {
+      return tensor::ExtractOp::create(
+                 inner, location, keys,
+                 ValueRange{own[0], own[1], position, own[2]})
+          .getResult();
+    };
+    Value element = ifListed(builder, location, elements[1], number,
+                             elements[2], zero, extract);
+    Value product = arith::MulFOp::create(
+        builder, location, extend(builder, location, elements[0]), element);
+    return arith::AddFOp::create(builder, location, elements[3], product);
+  };
+  return generic(
+      4, 1, {{query, {0, 2, 1, 4}}, {topk, {0, 2, 3}}, {listLength, {0, 2}}},
+      {init, {0, 1, 2, 3}}, multiplyAdd);
+}
+
+/// Returns scale * s, modified by the op's region, -inf after the end of a
+/// list.
+Value ScoreSteps::scaleListed(Value scores, Value scale) {
+  Value allKeys = size(source.key, AttentionOp::Length);
+  Value queries = size(query, AttentionOp::Length);
+  auto apply = [&](OpBuilder &builder, Location location,
+                   ValueRange elements) -> Value {
+    Value score = arith::MulFOp::create(builder, location, elements[2], scale);
+    Value at[] = {index(builder, 0), index(builder, 1), index(builder, 2)};
+    auto modify = [&](OpBuilder &inner, Location location, Value position) {
+      if (!op.getScore())
+        return score;
+      Value keys = allKeys;
+      if (source.lengths)
+        keys = arith::IndexCastOp::create(
+            inner, location, inner.getIndexType(),
+            tensor::ExtractOp::create(inner, location, source.lengths, at[0]));
+      const Value place[] = {at[0], at[1], at[2], position, queries, keys};
+      return modifiedAt(inner, location, score, place);
+    };
+    return ifListed(builder, location, elements[0], index(builder, 3),
+                    elements[1], minusInfinity, modify);
+  };
+  return generic(4, 0, {{topk, {0, 2, 3}}, {listLength, {0, 2}}},
+                 {scores, {0, 1, 2, 3}}, apply);
+}
+
+/// o[b, h, m, d] = init + sum_n weights[b, h, m, n] *
+/// values[b, h, topk[b, m, n], d].
+Value Decomposition::weightedSumsOfLists(Value weights, Value values,
+                                         Value init) {
+  auto multiplyAdd = [&](OpBuilder &builder, Location location,
+                         ValueRange elements) -> Value {
+    Value own[] = {index(builder, 0), index(builder, 1), index(builder, 3)};
+    auto extract = [&](OpBuilder &inner, Location location, Value position) {
+      return tensor::ExtractOp::create(
+                 inner, location, values,
+                 ValueRange{own[0], own[1], position, own[2]})
+          .getResult();
+    };
+    Value element = ifListed(builder, location, elements[1], index(builder, 4),
+                             elements[2], zero, extract);
+    Value product =
+        arith::MulFOp::create(builder, location, elements[0], element);
+    return arith::AddFOp::create(builder, location, elements[3], product);
+  };
+  return generic(
+      4, 1, {{weights, {0, 1, 2, 4}}, {topk, {0, 2, 4}}, {listLength, {0, 2}}},
+      {init, {0, 1, 2, 3}}, multiplyAdd);
 }

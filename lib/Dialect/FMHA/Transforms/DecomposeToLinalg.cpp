@@ -62,6 +62,9 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   batch = querySizes[AttentionOp::Batch];
   queryHeads = querySizes[AttentionOp::Heads];
   queryLength = querySizes[AttentionOp::Length];
+  topk = asTensor(op.getTopk());
+  if (topk)
+    listLength = listLengths();
 }
 
 /// Gathers the pages of each sequence into a dense tensor [batch, max_pages *
@@ -199,6 +202,8 @@ Value ScoreSteps::repeatHeads(Value keysOrValues, Value scale) {
 
 /// s[b, h, m, n] = sum_d query[b, m, h, d] * keys[b, h, n, d].
 Value ScoreSteps::scores(Value keys) {
+  if (topk)
+    return scoresOfLists(keys);
   Value init = filled(zero, {batch, queryHeads, queryLength, source.length});
   if (isVarlen)
     return scoresOfSequences(keys, init);
@@ -251,6 +256,8 @@ Value ScoreSteps::scaleAndMask(Value scores) {
   if (queryScale)
     scale = scaled(rewriter, location, scale, queryScale,
                    arith::ConstantIndexOp::create(rewriter, location, 0));
+  if (topk)
+    return scaleListed(scores, scale);
   Value shift = isVarlen ? Value() : rowShift();
   auto apply = [&](OpBuilder &builder, Location location,
                    ValueRange elements) -> Value {
@@ -353,6 +360,8 @@ Value SoftmaxSteps::rowSums(Value weights, Value init) {
 
 /// o[b, h, m, d] = init + sum_n weights[b, h, m, n] * values[b, h, n, d].
 Value Decomposition::weightedSums(Value weights, Value values, Value init) {
+  if (topk)
+    return weightedSumsOfLists(weights, values, init);
   if (isVarlen)
     return weightedSumsOfSequences(weights, values, init);
   auto multiplyAdd = [](OpBuilder &builder, Location location,

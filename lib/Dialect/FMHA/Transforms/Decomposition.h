@@ -112,6 +112,8 @@ protected:
   /// The tensors of the captures.
   llvm::DenseMap<mlir::Value, mlir::Value> captures;
   bool isVarlen = false;
+  /// The lists of keys of the queries, and their lengths, [b, m]; null without.
+  mlir::Value topk, listLength;
   mlir::Value zero, minusInfinity;
   mlir::OpFoldResult batch, queryHeads, queryLength;
 };
@@ -139,16 +141,31 @@ private:
                     mlir::Value list, mlir::Value number);
 };
 
-/// Scores of queries and keys, scaled, modified and masked.
-class ScoreSteps : protected SequenceSteps {
+/// Keys that a list of each query names.
+class ListSteps : protected SequenceSteps {
 protected:
   using SequenceSteps::SequenceSteps;
+  mlir::Value listLengths();
+  mlir::Value
+  ifListed(mlir::OpBuilder &builder, mlir::Location location, mlir::Value entry,
+           mlir::Value number, mlir::Value count, mlir::Value otherwise,
+           llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
+                                          mlir::Value position)>
+               then);
+};
+
+/// Scores of queries and keys, scaled, modified and masked.
+class ScoreSteps : protected ListSteps {
+protected:
+  using ListSteps::ListSteps;
   mlir::Value repeatHeads(mlir::Value keysOrValues, mlir::Value scale);
   mlir::Value scores(mlir::Value keys);
   mlir::Value scaleAndMask(mlir::Value scores);
 
 private:
   mlir::Value scoresOfSequences(mlir::Value keys, mlir::Value init);
+  mlir::Value scoresOfLists(mlir::Value keys);
+  mlir::Value scaleListed(mlir::Value scores, mlir::Value scale);
   mlir::Value masked(mlir::OpBuilder &builder, mlir::Location location,
                      mlir::Value score, mlir::Value shift);
   mlir::Value modifiedAt(mlir::OpBuilder &builder, mlir::Location location,
@@ -191,6 +208,8 @@ private:
                            mlir::Value init);
   mlir::Value weightedSumsOfSequences(mlir::Value weights, mlir::Value values,
                                       mlir::Value init);
+  mlir::Value weightedSumsOfLists(mlir::Value weights, mlir::Value values,
+                                  mlir::Value init);
   mlir::Value output(mlir::Value weighted, mlir::Value sums);
   mlir::Value logSumExp(mlir::Value maxima, mlir::Value sums);
   mlir::Value keptRows(mlir::Value rows, mlir::Value destination);

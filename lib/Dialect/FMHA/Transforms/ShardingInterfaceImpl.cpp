@@ -49,6 +49,8 @@ enum ShardLoop : unsigned {
   /// Elements of a vector of a key.
   VectorDim,
   ScaleDim,
+  /// Entries of topk, and keys that it lists.
+  ListDim,
   ShardLoopCount
 };
 
@@ -64,7 +66,8 @@ constexpr std::pair<ShardLoop, StringLiteral> wholeLoops[] = {
     {PageDim, "the pages of key and value"},
     {PageRowDim, "the rows of a page"},
     {VectorDim, "the vectors of a key"},
-    {ScaleDim, "a scale"}};
+    {ScaleDim, "a scale"},
+    {ListDim, "the keys that topk lists"}};
 
 } // namespace
 
@@ -80,6 +83,8 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
   ShardLoop keys = KeyDim;
   if (op.getBlockTables())
     batchK = PageDim, keys = PageRowDim;
+  else if (op.getTopk())
+    keys = ListDim;
   bool isSingle = op.getKey().getType().getDimSize(AttentionOp::Heads) == 1;
   ShardLoop heads = isSingle ? SingleHeadDim : ShardLoop(HeadDim);
   SmallVector<SmallVector<ShardLoop>> loops;
@@ -101,6 +106,7 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
   add(op.getValue2(), {sequence, Key2Dim, heads, ValueHeadDim});
   add(op.getSource2Lens(), {sequence});
   add(op.getBlockTables(), {sequence, PageDim});
+  add(op.getTopk(), {batchQ, RowDim, ListDim});
   ShardLoop scales = op.getScalePerHead()   ? heads
                      : op.getScalePerPage() ? ShardLoop(PageDim)
                                             : ShardLoop(ScaleDim);
@@ -116,7 +122,8 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
 static SmallVector<utils::IteratorType> loopTypes() {
   SmallVector<utils::IteratorType> types(ShardLoopCount,
                                          utils::IteratorType::parallel);
-  for (ShardLoop loop : {KeyDim, KeyHeadDim, Key2Dim, PageDim, PageRowDim})
+  for (ShardLoop loop :
+       {KeyDim, KeyHeadDim, Key2Dim, PageDim, PageRowDim, ListDim})
     types[loop] = utils::IteratorType::reduction;
   return types;
 }
@@ -295,10 +302,10 @@ AttentionOp ShardBuilder::buildOp(ValueRange destinations, bool hasRegion) {
       b, destinations.getTypes(), own(op.getQuery()), own(op.getKey()),
       own(op.getValue()), lens, own(op.getCuSeqlensQ()),
       own(op.getCuSeqlensK()), sink, own(op.getKey2()), own(op.getValue2()),
-      own(op.getSource2Lens()), own(op.getBlockTables()), own(op.getKScale()),
-      own(op.getVScale()), own(op.getQScale()), /*key_new=*/Value(),
-      /*value_new=*/Value(), destinations[0], rows[0], rows[1], rows[2],
-      isPart || op.getUnnormalised(), op.getScaleAttr(),
+      own(op.getSource2Lens()), own(op.getBlockTables()), own(op.getTopk()),
+      own(op.getKScale()), own(op.getVScale()), own(op.getQScale()),
+      /*key_new=*/Value(), /*value_new=*/Value(), destinations[0], rows[0],
+      rows[1], rows[2], isPart || op.getUnnormalised(), op.getScaleAttr(),
       shift.addsMask ? schedule::Mask() : op.getMask(), op.getSource2Mask(),
       isSameProblem ? op.getScheduleAttr() : ScheduleAttr(),
       op.getScalePerHead(), op.getScalePerPage(), hasRegion ? 1 : 0);

@@ -21,7 +21,7 @@ static void addAxes(Axes &axes) {
       {{1, 2}, rule(1) | rule(4), [](Schedule &s, unsigned group) {
          s.ctaGroup = group;
        }});
-  axes.add("q_tiles", {2, 1}, 0);
+  axes.add("q_tiles", problem.topk ? Values{1} : Values{2, 1}, 0);
   axes.add("q_tile_rows", {128, 64}, 0);
   axes.addPacking();
   axes.add("kv_block", {128, 64, 256}, rule(3));

@@ -25,13 +25,13 @@ static constexpr unsigned widestPass = 256;
 /// caches, which were not measured. CTAs may also draw the tiles of packed
 /// queries: any number of them may be empty, so a fixed share may have no work.
 /// With a full mask they always draw, which was the fastest for every head dim
-/// measured.
+/// measured. Lists of keys have no loops (plan.C8).
 static Values schedulersFor(const Problem &problem) {
   constexpr unsigned narrow = 128, rowsOfNarrow = 4096;
   bool slow = problem.headDimV > widestPass ||
               (problem.scoreByKey && problem.captures.size() > 1);
   std::optional<Workload> launch = workloadOf(problem);
-  if (!launch || slow)
+  if (!launch || slow || problem.topk)
     return {unsigned(Scheduler::Single)};
   const Mask &mask = problem.mask;
   bool isNarrow = std::max(problem.headDim, problem.headDimV) <= narrow;
@@ -136,12 +136,13 @@ static Values copiesOfKeys(const Problem &problem) {
 static void addAxes(Axes &axes) {
   const Problem &problem = axes.problem;
   Values tiles = {2, 3, 1};
-  if (streamsKeys(problem))
+  if (streamsKeys(problem) || problem.topk)
     tiles = {1};
   else if (problem.kvE4M3)
     tiles = {2, 1};
   axes.add("q_tiles", tiles, rule(1));
-  axes.add("q_tile_rows", {64}, rule(3));
+  // The packed heads are part of plan.C3 if lists name the keys.
+  axes.add("q_tile_rows", {64}, problem.topk ? 0 : rule(3));
   axes.addPacking();
   axes.add("o_columns",
            problem.headDimV > widestPass ? partsOfValues(problem.headDimV)

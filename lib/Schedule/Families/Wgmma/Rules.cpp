@@ -76,6 +76,18 @@ static Violation checkUnbuilt(const Case &c) {
   return std::nullopt;
 }
 
+/// Checks that no loop over tiles counts the entries of lists: single threads
+/// of the load and store roles run the loops, and a whole warp counts.
+static Violation checkLists(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (!c.problem.topk || s.scheduler == Scheduler::Single)
+    return std::nullopt;
+  return "expected scheduler = single with topk on " + s.target +
+         ", where single threads loop over the tiles and a list is counted by "
+         "a warp; got " +
+         std::string(stringify(s.scheduler));
+}
+
 /// Checks a CTA in which several consumers share the columns of O.
 static Violation checkConsumers(const Case &c) {
   const Schedule &s = c.schedule;
@@ -175,13 +187,14 @@ static Violation checkPlacement(const Case &c) {
 
 /// As with tensor memory, with registers in its place.
 static constexpr Entry entries[] = {
-    {1, checkTarget},   {1, checkDtype},        {3, checkTiles},
-    {2, checkHeadDims}, {8, checkUnbuilt},      {8, checkDemand},
-    {8, checkKvCopies}, {8, checkChunks},       {8, checkConsumers},
-    {8, checkSharing},  {2, checkAccumulators}, {8, checkLoopDemand},
-    {4, checkCtaGroup}, {5, checkPlacement},    {6, checkSmem},
-    {8, checkFeatures}, {7, checkThreshold},    {9, checkRoles},
-    {10, checkWarps},   {11, checkRegisters}};
+    {1, checkTarget},       {1, checkDtype},      {3, checkTiles},
+    {3, checkListedKeys},   {2, checkHeadDims},   {8, checkUnbuilt},
+    {8, checkDemand},       {8, checkKvCopies},   {8, checkChunks},
+    {8, checkConsumers},    {8, checkLists},      {8, checkSharing},
+    {2, checkAccumulators}, {8, checkLoopDemand}, {4, checkCtaGroup},
+    {5, checkPlacement},    {6, checkSmem},       {8, checkFeatures},
+    {7, checkThreshold},    {9, checkRoles},      {10, checkWarps},
+    {11, checkRegisters}};
 
 static bool gathersKeys(const Schedule &s) {
   return s.kvCopy == KvCopy::CpAsync;

@@ -1,4 +1,4 @@
-"""table.py F.npy ROWS,COLUMNS N,N,...: an int32 matrix."""
+"""table.py F.npy SHAPE N,N,...: an int32 tensor of any rank."""
 
 import os
 import sys

@@ -85,6 +85,13 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Entries of `block_tables` after the last page of a sequence, and rows of
     pages after its last key, may hold anything.
 
+    With `topk` [batch, q_len, n] query row i of sequence b sees only the keys at the
+    positions that topk[b, i, 0 ..] lists (sparse attention), up to the first -1 or
+    all n. All heads of the query share the list. A position is that of a key in
+    its sequence, and with `block_tables` in the pages of that sequence. A position
+    that is listed twice counts twice. Entries after the first -1, and rows of keys
+    that no list has, may hold anything. The region `score` gets the position as j.
+
     The head dim of `key` may be split in vectors of 16 bytes: with x elements of 16
     bytes `key` is [batch, length, kv_heads, head_dim / x, x], with any strides, for
     example those of a cache [batch, kv_heads, head_dim / x, length, x], where the
@@ -211,6 +218,15 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
                          memref<?x16x8x128xbf16>)
         kv_lens(%lens : memref<?xi32>) block_tables(%pages : memref<?x?xi32>)
         outs(%out : memref<?x1x32x128xbf16>)
+
+    // The keys that a list of each query names, in latent attention.
+    %v = memref.subview %k[0, 0, 0, 0] [%b, %n, 1, 512] [1, 1, 1, 1]
+        : memref<?x?x1x576xbf16> to memref<?x?x1x512xbf16, strided<[?, 576, 576, 1]>>
+    fmha.attention
+        ins(%q, %k, %v : memref<?x?x128x576xbf16>, memref<?x?x1x576xbf16>,
+                         memref<?x?x1x512xbf16, strided<[?, 576, 576, 1]>>)
+        topk(%lists : memref<?x?x2048xi32>)
+        outs(%out : memref<?x?x128x512xbf16>)
 
     // A cache of keys [batch, kv_heads, head_dim / 4, length, 4] in f32.
     fmha.attention
@@ -353,6 +369,11 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       attention.C21 requires that they share no memory with other operands. Before
       launch: there are queries if there are new keys, at most 2^24 of them, and a row
       of a page that a sequence writes is neither written nor read by another one.
+    - (attention.C34) `topk` is [batch, q_len, n] of i32, with the batch and the
+      length of `query`; as a memref it is contiguous. It comes without a mask,
+      `cu_seqlens_q`, `cu_seqlens_k`, `source2` and `append`. Before launch: it has
+      less than 2^31 elements, and entries before the first -1 of a list are from 0
+      to the number of keys of the sequence less 1.
   }];
 
   let arguments = (ins
@@ -367,6 +388,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<Optional<FMHA_TensorOrMemRef>, "values of the second segment">:$value2,
     Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence in the second segment">:$source2_lens,
     Arg<Optional<FMHA_TensorOrMemRef>, "pages of each sequence">:$block_tables,
+    Arg<Optional<FMHA_TensorOrMemRef>, "keys of each query">:$topk,
     Arg<Optional<FMHA_TensorOrMemRef>, "factors of keys of 8 bits">:$k_scale,
     Arg<Optional<FMHA_TensorOrMemRef>, "factors of values of 8 bits">:$v_scale,
     Arg<Optional<FMHA_TensorOrMemRef>, "factor of queries of 8 bits">:$q_scale,
@@ -396,6 +418,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`sink` `(` $sink^ `:` type($sink) `)`)?
     (`source2_lens` `(` $source2_lens^ `:` type($source2_lens) `)`)?
     (`block_tables` `(` $block_tables^ `:` type($block_tables) `)`)?
+    (`topk` `(` $topk^ `:` type($topk) `)`)?
     (`k_scale` `(` $k_scale^ `:` type($k_scale) `)`)?
     (`v_scale` `(` $v_scale^ `:` type($v_scale) `)`)?
     (`q_scale` `(` $q_scale^ `:` type($q_scale) `)`)?
@@ -415,7 +438,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// The largest magnitude of `scale` (attention.C14).
     static constexpr double maxScale = 0x1p64;
     /// The index of `output` among the ODS operands.
-    static constexpr unsigned outputIndex = 16;
+    static constexpr unsigned outputIndex = 17;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(

@@ -38,15 +38,20 @@ void CheckedOp::extents(ArrayRef<EqualExtents> table) {
 void CheckedOp::contiguous(StringRef name, StringRef rule) {
   if (!has(name))
     return;
-  if (view(name).sizes.size() == 2) {
-    Value isRow =
-        math.compare(Predicate::ule, view(name).sizes[0], math.constant(1));
-    Value isPacked =
-        math.compare(Predicate::eq, view(name).strides[0], view(name).sizes[1]);
-    require(math.either(isRow, isPacked), rule,
-            "the rows of " + name +
-                " to follow each other; copy it to a contiguous buffer");
-    return requireEqual(view(name).strides[1], math.constant(1), rule,
+  if (view(name).sizes.size() > 1) {
+    const TensorView &tensor = view(name);
+    unsigned last = tensor.sizes.size() - 1;
+    Value elements = tensor.sizes[last];
+    for (unsigned n = last; n-- > 0;) {
+      Value isRow =
+          math.compare(Predicate::ule, tensor.sizes[n], math.constant(1));
+      Value isPacked = math.compare(Predicate::eq, tensor.strides[n], elements);
+      require(math.either(isRow, isPacked), rule,
+              "the rows of " + name +
+                  " to follow each other; copy it to a contiguous buffer");
+      elements = math.mul(elements, tensor.sizes[n]);
+    }
+    return requireEqual(tensor.strides[last], math.constant(1), rule,
                         "the rows of " + name +
                             " to be contiguous; copy it to a contiguous "
                             "buffer");

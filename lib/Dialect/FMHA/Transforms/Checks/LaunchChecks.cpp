@@ -27,20 +27,21 @@ using Predicate = arith::CmpIPredicate;
 namespace {
 
 constexpr EqualExtents attentionExtents[] = {
-    {"C8", "query", 0, "output", 0},      {"C8", "key", 0, "value", 0},
-    {"C9", "key", 1, "value", 1},         {"C10", "key", 2, "value", 2},
-    {"C11", "query", 1, "output", 1},     {"C11", "query", 2, "output", 2},
-    {"C13", "query", 0, "lse", 0},        {"C13", "query", 2, "lse", 1},
-    {"C13", "query", 1, "lse", 2},        {"C13", "query", 0, "row_max", 0},
-    {"C13", "query", 2, "row_max", 1},    {"C13", "query", 1, "row_max", 2},
-    {"C13", "query", 0, "row_sum", 0},    {"C13", "query", 2, "row_sum", 1},
-    {"C13", "query", 1, "row_sum", 2},    {"C24", "query", 2, "sink", 0},
-    {"C28", "key", 2, "key2", 2},         {"C28", "key2", 2, "value2", 2},
-    {"C28", "key2", 1, "value2", 1},      {"C28", "key2", 0, "value2", 0},
-    {"C33", "query", 0, "key_new", 0},    {"C33", "query", 0, "value_new", 0},
-    {"C33", "key", 2, "key_new", 2},      {"C33", "key", 2, "value_new", 2},
-    {"C33", "query", 3, "key_new", 3},    {"C33", "value", 3, "value_new", 3},
-    {"C33", "key_new", 1, "value_new", 1}};
+    {"C8", "query", 0, "output", 0},       {"C8", "key", 0, "value", 0},
+    {"C9", "key", 1, "value", 1},          {"C10", "key", 2, "value", 2},
+    {"C11", "query", 1, "output", 1},      {"C11", "query", 2, "output", 2},
+    {"C13", "query", 0, "lse", 0},         {"C13", "query", 2, "lse", 1},
+    {"C13", "query", 1, "lse", 2},         {"C13", "query", 0, "row_max", 0},
+    {"C13", "query", 2, "row_max", 1},     {"C13", "query", 1, "row_max", 2},
+    {"C13", "query", 0, "row_sum", 0},     {"C13", "query", 2, "row_sum", 1},
+    {"C13", "query", 1, "row_sum", 2},     {"C24", "query", 2, "sink", 0},
+    {"C28", "key", 2, "key2", 2},          {"C28", "key2", 2, "value2", 2},
+    {"C28", "key2", 1, "value2", 1},       {"C28", "key2", 0, "value2", 0},
+    {"C33", "query", 0, "key_new", 0},     {"C33", "query", 0, "value_new", 0},
+    {"C33", "key", 2, "key_new", 2},       {"C33", "key", 2, "value_new", 2},
+    {"C33", "query", 3, "key_new", 3},     {"C33", "value", 3, "value_new", 3},
+    {"C33", "key_new", 1, "value_new", 1}, {"C34", "query", 0, "topk", 0},
+    {"C34", "query", 1, "topk", 1}};
 
 constexpr EqualExtents mergeExtents[] = {
     {"M5", "output", 0, "parts", 1},   {"M5", "output", 1, "parts", 2},
@@ -64,6 +65,7 @@ protected:
   void lengths(bool isWindowed);
   void rowsForTma(StringRef name, StringRef strideRule, StringRef offsetRule);
   void newKeys();
+  void listShape();
   void captures(AttentionOp attention);
   void scales(AttentionOp attention);
 };
@@ -76,6 +78,7 @@ protected:
   void starts(StringRef name, Value length);
   void counts(StringRef name, Value most);
   void pages();
+  void listed();
   void finiteSink(StringRef rule);
 };
 
@@ -196,6 +199,19 @@ void ShapeChecks::rowsForTma(StringRef name, StringRef strideRule,
                "the address of " + name +
                    " to be a multiple of 16 bytes; allocate it with an "
                    "alignment of 16, or copy it");
+}
+
+/// Checks topk, whose entries a kernel counts in 32 bits.
+void ShapeChecks::listShape() {
+  contiguous("topk", "C34");
+  if (!has("topk"))
+    return;
+  Value elements = math.constant(1);
+  for (Value size : view("topk").sizes)
+    elements = math.mul(elements, size);
+  require(
+      math.compare(Predicate::ult, elements, math.constant(int64_t(1) << 31)),
+      "C34", "topk to have less than 2^31 elements");
 }
 
 /// Checks the number of new keys, which the CTAs of queries append.
@@ -322,6 +338,41 @@ void EntryChecks::pages() {
   });
 }
 
+/// Checks the positions that lists name:
+///   for b: for i: for n: topk[b, i, ..n] has a -1 or topk[b, i, n] < keys
+void EntryChecks::listed() {
+  Location location = op->getLoc();
+  const TensorView &lists = view("topk");
+  SmallVector<Value> place;
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = [&](unsigned dimension, ValueRange initial = {}) {
+    auto made =
+        scf::ForOp::create(b, location, math.constant(0),
+                           lists.sizes[dimension], math.constant(1), initial);
+    b.setInsertionPointToStart(made.getBody());
+    place.push_back(made.getInductionVar());
+    return made;
+  };
+  loop(0);
+  Value keys = has("kv_lens") ? loadCount("kv_lens", place[0]) : maxKeys();
+  loop(1);
+  auto entries =
+      loop(2, arith::ConstantIntOp::create(b, location, 0, 1)->getResults());
+  Value entry =
+      memref::LoadOp::create(b, location, operands.at("topk").memref, place);
+  Value isEnd =
+      arith::CmpIOp::create(b, location, Predicate::eq, entry,
+                            arith::ConstantIntOp::create(b, location, -1, 32));
+  Value ended = math.either(entries.getRegionIterArg(0), isEnd);
+  Value position =
+      arith::IndexCastOp::create(b, location, b.getIndexType(), entry);
+  require(
+      math.either(ended, math.compare(Predicate::ult, position, keys)), "C34",
+      "every entry of topk before the first -1 of its list to be from 0 to the "
+      "number of keys less 1");
+  scf::YieldOp::create(b, location, ended);
+}
+
 void EntryChecks::finiteSink(StringRef rule) {
   forEachEntry("sink", 0, [&](Value, Value entry) {
     Value infinity = arith::ConstantOp::create(
@@ -353,6 +404,7 @@ void Checker::addAll(AttentionOp attention) {
   add("value2", attention.getValue2());
   add("source2_lens", attention.getSource2Lens());
   add("block_tables", attention.getBlockTables());
+  add("topk", attention.getTopk());
   add("k_scale", attention.getKScale());
   add("v_scale", attention.getVScale());
   add("q_scale", attention.getQScale());
@@ -371,6 +423,8 @@ void Checker::contents() {
     counts("kv_lens", maxKeys());
   if (has("block_tables"))
     pages();
+  if (has("topk"))
+    listed();
   if (has("source2_lens"))
     counts("source2_lens", view("key2").sizes[1]);
   if (has("sink"))
@@ -393,6 +447,7 @@ void Checker::check(AttentionOp attention, ListContents lists) {
     contiguous(name, "C22");
   contiguous("sink", "C24");
   contiguous("block_tables", "C30");
+  listShape();
   for (StringRef name : {"k_scale", "v_scale", "q_scale"})
     contiguous(name, "C32");
   scales(attention);
