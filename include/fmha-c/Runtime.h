@@ -93,7 +93,7 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *   q, k, v, o, lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
  *   sink, o_parts, max_parts, sum_parts, k2, v2, source2_lens, block_tables,
  *   key_new, value_new, rotary_cos, rotary_sin, q_out, k_scale, v_scale, q_scale,
- *   capture0, capture1, ...
+ *   topk, capture0, capture1, ...
  *
  * o_parts, max_parts and sum_parts are inputs of fmha.merge; a kernel with splits
  * has them in its workspace instead. The shapes are as follows, with any strides
@@ -112,6 +112,8 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *   block_tables           int32 [sequences, max_pages], contiguous: key j of a
  *                          sequence is row j % page_size of the page that entry
  *                          j / page_size of its row names
+ *   topk                   int32 [batch, q_len, n], contiguous: the positions of
+ *                          the keys that each query sees, up to the first -1
  *   sink                   float32 [q_heads], contiguous
  *   k_scale, v_scale       float32 [1], [kv_heads] if the kernel has
  *                          scale_per_head, [pages] with scale_per_page; contiguous

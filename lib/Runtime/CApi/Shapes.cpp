@@ -24,6 +24,8 @@ struct Extents {
   int64_t maxPages = 0;
   /// Number of tokens that an append writes.
   int64_t newLen = 0;
+  /// Number of entries of a list of topk.
+  int64_t topkLen = 0;
 };
 
 /// The tensors of one call, by name.
@@ -80,6 +82,10 @@ FmhaStatus checkLists(const Shapes &shapes, const Extents &all) {
   if (FmhaStatus status =
           shapes.expect(TensorName::BlockTables, {all.sequences, all.maxPages},
                         "a row for each of the sequences of q"))
+    return status;
+  if (FmhaStatus status =
+          shapes.expect(TensorName::Topk, {all.batch, all.qLen, all.topkLen},
+                        "a list for each of the queries of q"))
     return status;
   for (auto [name, entries] : lists)
     if (FmhaStatus status = shapes.expect(
@@ -225,6 +231,7 @@ void setExtents(const Extents &all, launch::RunValues &values) {
   values[RunValue::NewLen] = uint64_t(all.newLen);
   values[RunValue::MaxPages] = uint64_t(all.maxPages);
   values[RunValue::Pages] = uint64_t(all.kBatch);
+  values[RunValue::TopkLen] = uint64_t(all.topkLen);
 }
 
 /// Checks the shapes of new keys and values.
@@ -270,6 +277,8 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
     all.maxPages = tables->shape[1];
     all.kvLen = all.maxPages * manifest.pageSize;
   }
+  if (const DLTensor *lists = shapes.find(TensorName::Topk))
+    all.topkLen = lists->shape[2];
   if (manifest.source2)
     all.kvLen2 = extent(bound.view(TensorName::K2), 1);
   if (manifest.keyNew)

@@ -80,7 +80,7 @@ std::string dimensions(const TensorRole &role) {
   if (role.form == Form::List)
     return "[entries]";
   if (role.form == Form::Table)
-    return "[sequences, entries]";
+    return role.rank == 2 ? "[sequences, entries]" : "[batch, length, entries]";
   if (role.form == Form::Angles)
     return "[positions, pairs]";
   if (role.form == Form::Capture)
@@ -125,11 +125,12 @@ TensorRole listOf(TensorName name) {
   return role;
 }
 
-/// Returns the role of a dense matrix of 32-bit integers.
-TensorRole tableOf(TensorName name) {
+/// Returns the role of a dense tensor of 32-bit integers: a matrix, or one with
+/// a row per query.
+TensorRole tableOf(TensorName name, int32_t rank = 2) {
   TensorRole role = listOf(name);
   role.form = Form::Table;
-  role.rank = 2;
+  role.rank = rank;
   return role;
 }
 
@@ -175,6 +176,8 @@ TensorRole roleOf(TensorName name, const launch::Manifest &manifest) {
   }
   case TensorName::BlockTables:
     return tableOf(name);
+  case TensorName::Topk:
+    return tableOf(name, 3);
   default:
     return listOf(name);
   }
@@ -367,7 +370,10 @@ static FmhaStatus checkStride(const TensorRole &role, const DLTensor &tensor,
     return reject(FMHA_ERROR_STRIDES, role,
                   "strides from 0 to less than 2^40 bytes" + got() +
                       "; copy it to a dense tensor");
-  if (role.form == Form::Table && stride != tensor.shape[1])
+  int64_t rowElements = 1;
+  for (int32_t n = d + 1; n < tensor.ndim; ++n)
+    rowElements *= tensor.shape[n];
+  if (role.form == Form::Table && stride != rowElements)
     return reject(FMHA_ERROR_STRIDES, role,
                   "rows without gaps" + got() + "; copy it to a dense tensor");
   if (bytes % role.alignment)

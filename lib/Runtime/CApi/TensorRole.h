@@ -23,7 +23,7 @@ enum class Form {
   /// batch, heads, length; with parts and packed sequences as above.
   Numbers,
   List,
-  /// [sequences, entries], dense.
+  /// [sequences, entries] or [batch, length, entries], dense.
   Table,
   /// [positions, pairs], with contiguous rows.
   Angles,

@@ -284,6 +284,41 @@ TEST_F(RuntimeRefusal, CachesAndTablesThatDoNotFit) {
               HasSubstr("tensor 'k': expected a length of at most"));
 }
 
+TEST_F(RuntimeRefusal, ListsOfKeysThatDoNotFit) {
+  Json manifest = sample();
+  manifest["topk"] = true;
+  manifest["parameters"].push_back(
+      {{"name", "topk_len"}, {"kind", "u32"}, {"value", "topk_len"}});
+  load(manifest);
+  auto launchOther = [&](auto &&change) {
+    tensors.clear();
+    addSample();
+    int64_t queries = tensors[0].shape[1];
+    add(0x60000000, {2, queries, 7}, i32);
+    change(tensors.back());
+    return launch();
+  };
+  EXPECT_EQ(launchOther([](Tensor &) {}), FMHA_SUCCESS) << fmhaLastError();
+  EXPECT_EQ(launchOther([](Tensor &lists) { lists.shape[0] = 3; }),
+            FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("tensor 'topk': expected the shape"));
+  EXPECT_THAT(fmhaLastError(), HasSubstr("a list for each of the queries"));
+  EXPECT_EQ(launchOther([](Tensor &lists) { lists.strides[1] = 8; }),
+            FMHA_ERROR_STRIDES);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("tensor 'topk': expected rows without gaps, got 8 "
+                        "elements in dimension 1"));
+  EXPECT_EQ(launchOther([](Tensor &lists) { lists.strides[0] += 7; }),
+            FMHA_ERROR_STRIDES);
+  EXPECT_EQ(launchOther([](Tensor &lists) { lists = {0x60000000, {14}, i32}; }),
+            FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("tensor 'topk': expected [batch, length, entries], got "
+                        "1 dimensions"));
+  EXPECT_EQ(launchOther([](Tensor &lists) { lists.dl.dtype = f32; }),
+            FMHA_ERROR_DTYPE);
+}
+
 TEST_F(RuntimeRefusal, CapturesOfOtherTypesOrWithoutElements) {
   Json manifest = sample();
   manifest["captures"] = Json::parse(R"([{"element": "i8", "rank": 2}])");

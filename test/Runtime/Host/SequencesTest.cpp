@@ -100,6 +100,39 @@ TEST(Sequences, NameTheEntryThatDoesNotFit) {
             "as cu_seqlens_q says, got batch 2");
 }
 
+// Entries before the first -1 of a list are positions in the sequence; others
+// may be anything.
+TEST(Sequences, HaveTheKeysThatTheirListsName) {
+  AttentionTensors tensors = shapes(2, 2, 2, 8);
+  tensors.topkLen = 3;
+  tensors.topk = {7, 0, 7, -1, 99, -5, 3, -1, 8, 0, 0, 0};
+  EXPECT_EQ(problemOf(tensors), "");
+  (*tensors.topk)[2] = 8;
+  EXPECT_EQ(problemOf(tensors),
+            "topk[0, 0, 2]: expected a position from 0 to 7, that of a key of "
+            "the sequence, or -1 after the last one, got 8");
+  (*tensors.topk)[2] = 7;
+  (*tensors.topk)[6] = -2;
+  EXPECT_EQ(problemOf(tensors),
+            "topk[1, 0, 0]: expected a position from 0 to 7, that of a key of "
+            "the sequence, or -1 after the last one, got -2");
+  (*tensors.topk)[6] = 3;
+  tensors.kvLens = {8, 3};
+  EXPECT_EQ(problemOf(tensors),
+            "topk[1, 0, 0]: expected a position from 0 to 2, that of a key of "
+            "the sequence, or -1 after the last one, got 3");
+  tensors.kvLens = {8, 0};
+  (*tensors.topk)[6] = (*tensors.topk)[9] = -1;
+  EXPECT_EQ(problemOf(tensors), "");
+  tensors.topk->pop_back();
+  EXPECT_EQ(problemOf(tensors),
+            "topk: expected a list of 3 entries for each of 2 x 2 queries, got "
+            "11 entries");
+  tensors.topk = std::vector<int32_t>();
+  tensors.topkLen = 0;
+  EXPECT_EQ(problemOf(tensors), "");
+}
+
 TEST(Sequences, OfASecondSourceHaveLengthsOfTheirOwn) {
   AttentionTensors tensors = shapes(2, 5, 2, 8);
   EXPECT_THAT(keys2Of(tensors, 1), Pair(0, 0));
