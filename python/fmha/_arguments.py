@@ -81,6 +81,16 @@ def _bound(bound: Any) -> int | None:
     return None if whole < 0 else whole
 
 
+def logits_of(value: Any) -> npt.NDArray[np.float32] | None:
+    """Returns a sink as float32."""
+    if value is None:
+        return None
+    array = np.asarray(value, np.float32)
+    if array.ndim != 1:
+        raise ValueError(f"sink: expected one logit a query head, got shape {array.shape}")
+    return np.ascontiguousarray(array)
+
+
 def check_pages(lists: Sequence[str], source2: bool) -> None:
     """Checks which arguments are required or excluded with paged caches."""
     if "block_tables" not in lists:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _device, _native
-from ._arguments import check_caches, check_pages, flag, integer, scales_of, text, window_bounds, word
+from ._arguments import check_caches, check_pages, flag, integer, logits_of, scales_of, text, window_bounds, word
 from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, Scheduler, Window, compile
 from ._errors import Error, Finding, SimulationError
 
@@ -33,15 +33,6 @@ def _lengths(value: Any, name: str, expected: str = "a list of integers", rank: 
     if array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
         raise ValueError(f"{name}: expected numbers of 32 bits, got one beyond")
     return np.ascontiguousarray(array, np.int32)
-
-
-def _logits(value: Any) -> Array | None:
-    if value is None:
-        return None
-    array = np.asarray(value, np.float32)
-    if array.ndim != 1:
-        raise ValueError(f"sink: expected one logit a query head, got shape {array.shape}")
-    return np.ascontiguousarray(array)
 
 
 def _captures(alibi: Any, bias: Any, attn_mask: Any) -> list[npt.NDArray[Any]]:
@@ -253,6 +244,7 @@ class Options(TypedDict, total=False):
     source2_lens: Any
     source2_mask: Mask
     block_tables: Any
+    topk: Any
     k_scale: Any
     v_scale: Any
     q_scale: Any
@@ -323,6 +315,7 @@ def attention(
     source2_lens: Any = None,
     source2_mask: Mask = "none",
     block_tables: Any = None,
+    topk: Any = None,
     k_scale: Any = None,
     v_scale: Any = None,
     q_scale: Any = None,
@@ -380,6 +373,12 @@ def attention(
     after the last page of a sequence may be anything, as may rows that no sequence has, NaN
     included. Queries may be packed; neither cu_seqlens_k nor source2 goes with block_tables.
 
+    With topk [batch, q_len, n] query i of sequence b sees only the keys at positions
+    topk[b, i], up to the first -1; all its heads share the list. Positions count the keys of
+    the sequence, with block_tables in its pages, and one that is listed twice counts twice.
+    Rows that no list has may be anything, NaN included. No mask, window, cu_seqlens or source2
+    goes with it; bias, alibi and attn_mask take the position as that of the key.
+
     sink [q_heads] is one more logit for each head, without a value: it joins the
     denominators, and the logarithm of them. A row without keys is then 0, and sink.
 
@@ -417,8 +416,8 @@ def attention(
     bfloat16, and nothing is copied or waited for. FMHA_DRIVER names the driver library,
     and stream is the CUstream that the kernel is launched on. Outputs are new device
     arrays with __dlpack__, or `out`, of the layout and the shape of q with the dim of v.
-    What is in them is ready on that stream. cu_seqlens, lengths and block_tables (int32) lie
-    on the device, too, and are not checked; sink, alibi and bias are float32. Host arrays are
+    What is in them is ready on that stream. cu_seqlens, lengths, block_tables and topk (int32)
+    lie on the device, too, and are not checked; sink, alibi and bias are float32. Host arrays are
     copied to the device and back.
 
     target, p_placement, q_tiles, pack_heads, scheduler, ctas_per_sm (Hopper), exp2_emulated
@@ -470,9 +469,10 @@ def attention(
             ("source2_lens", source2_lens),
         )
     }  # fmt: skip
-    lists["sink"] = _logits(sink)
+    lists["sink"] = logits_of(sink)
     lists |= {name: scales_of(value, name) for name, value in (("k_scale", k_scale), ("v_scale", v_scale), ("q_scale", q_scale))}
     lists["block_tables"] = _lengths(block_tables, "block_tables", "integers of shape [batch, max_pages]", 2)
+    lists["topk"] = _lengths(topk, "topk", "integers of shape [batch, q_len, n]", 3)
     packed = (cu_seqlens_q is not None, cu_seqlens_k is not None)
     in_pages = block_tables is not None
     in_bytes = (q_scale is not None, k_scale is not None)
@@ -580,7 +580,7 @@ def _run(
             device, library, policy, seed, checks,
             lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
             second[0] if second else None, second[1] if second else None, lists["source2_lens"],
-            views.get("row_max"), views.get("row_sum"), lists["block_tables"],
+            views.get("row_max"), views.get("row_sum"), lists["block_tables"], lists["topk"],
             lists["k_scale"], lists["v_scale"], lists["q_scale"],
         )  # fmt: skip
     except RuntimeError as error:

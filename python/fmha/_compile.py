@@ -194,7 +194,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     k_scale and v_scale in lists; dtype e4m3 has q_scale, too), head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
     those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink, source2_lens,
-    block_tables, k_scale, v_scale, q_scale), scale_per_head and scale_per_page (what k_scale and
+    block_tables, topk, k_scale, v_scale, q_scale), scale_per_head and scale_per_page (what k_scale and
     v_scale have a number for), page_size (the keys of a page, with block_tables: K and V are then caches of
     pages; a power of two from 1 to 256),
     softcap, softcap_approx, alibi, bias and attn_mask (what becomes of scores, as attention() says),

@@ -98,6 +98,9 @@ def _check_ranks(arrays: dict[str, _native.DeviceArray], packed: dict[str, bool]
     tables = arrays.get("block_tables")
     if tables is not None and len(tables.shape) != 2:
         raise ValueError(f"block_tables: expected 2 dimensions, [batch, max_pages], got shape {tables.shape}")
+    lists = arrays.get("topk")
+    if lists is not None and len(lists.shape) != 3:
+        raise ValueError(f"topk: expected 3 dimensions, [batch, q_len, n], got shape {lists.shape}")
     kind = arrays["q"].dtype
     if kind not in (BYTES if "q_scale" in arrays else ("f16", "bf16")):
         types = "float8_e4m3fn, or uint8 of its bytes, with q_scale" if "q_scale" in arrays else "float16 or bfloat16"

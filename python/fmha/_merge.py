@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import flag, text, word
-from ._attention import Array, Device, Policy, _library, _logits, _raise_faults, _typed, settings_of
+from ._arguments import flag, logits_of, text, word
+from ._attention import Array, Device, Policy, _library, _raise_faults, _typed, settings_of
 from ._errors import CompileError, Diagnostic, Error
 
 MergeDType = Literal["f32", "f16", "bf16"]
@@ -78,7 +78,7 @@ def merge(
     for name, array in (("row_max", maxima), ("row_sum", sums)):
         if array.shape != (count, batch, heads, rows):
             raise ValueError(f"{name}: expected the shape {(count, batch, heads, rows)}, got {array.shape}")
-    logits = _logits(sink)
+    logits = logits_of(sink)
     features = {"lse": lse, "row_max": return_row_max, "row_sum": return_row_sum, "unnormalised": unnormalised, "sink": sink is not None}
     ptx, manifest = _kernel(dim, out_dtype, tuple(name for name, on in features.items() if on), text(target, "target"))
     out = np.zeros((batch, rows, heads, dim), np.float32 if out_dtype == "f32" else np.uint16)

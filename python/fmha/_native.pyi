@@ -136,6 +136,7 @@ def run(
     row_max: npt.NDArray[np.float32] | None = None,
     row_sum: npt.NDArray[np.float32] | None = None,
     block_tables: npt.NDArray[np.int32] | None = None,
+    topk: npt.NDArray[np.int32] | None = None,
     k_scale: npt.NDArray[np.float32] | None = None,
     v_scale: npt.NDArray[np.float32] | None = None,
     q_scale: npt.NDArray[np.float32] | None = None,

@@ -45,6 +45,7 @@ constexpr std::pair<std::string_view, Role> specialArguments[] = {
     {"cu_seqlens_k", Role::Array},
     {"source2_lens", Role::Array},
     {"block_tables", Role::Array},
+    {"topk", Role::Array},
     {"sink", Role::Array},
     {"k_scale", Role::Array},
     {"v_scale", Role::Array},

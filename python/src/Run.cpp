@@ -49,6 +49,8 @@ using List =
     nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table =
     nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using QueryTable =
+    nb::ndarray<const int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Bits = Array4<uint16_t>;
 using Angles =
     nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -189,6 +191,13 @@ static RunTuple tupleOf(LaunchReport report) {
           report.warpInstructions, report.seconds};
 }
 
+static void setTopk(const std::optional<QueryTable> &topk,
+                    AttentionTensors &tensors) {
+  tensors.topk = numbers(topk);
+  if (topk)
+    tensors.topkLen = int64_t(topk->shape(2));
+}
+
 static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     Operand q, Operand k, Operand v, Output o,
                     std::optional<Lse> lse, const std::string &deviceKind,
@@ -200,6 +209,7 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     std::optional<Operand> k2, std::optional<Operand> v2,
                     std::optional<List> source2Lens, std::optional<Lse> rowMax,
                     std::optional<Lse> rowSum, std::optional<Table> blockTables,
+                    std::optional<QueryTable> topk,
                     std::optional<Logits> kScale, std::optional<Logits> vScale,
                     std::optional<Logits> qScale) {
   Manifest manifest = take(parseManifest(manifestText));
@@ -223,6 +233,7 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   tensors.blockTables = numbers(blockTables);
   if (blockTables)
     tensors.maxPages = int64_t(blockTables->shape(1));
+  setTopk(topk, tensors);
   if (k2)
     tensors.k2 = operand(*k2, manifest.kvDtype, "k2");
   if (v2)
@@ -362,18 +373,19 @@ appendTokens(const std::string &ptx, const std::string &manifestText,
 }
 
 void fmha::python::bindRun(nb::module_ &module) {
-  module.def(
-      "run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
-      nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
-      nb::arg("device"), nb::arg("library"), nb::arg("policy"),
-      nb::arg("schedule_seed"), nb::arg("checks"),
-      nb::arg("kv_lens") = nb::none(), nb::arg("cu_seqlens_q") = nb::none(),
-      nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
-      nb::arg("captures") = nb::tuple(), nb::arg("k2") = nb::none(),
-      nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none(),
-      nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none(),
-      nb::arg("block_tables") = nb::none(), nb::arg("k_scale") = nb::none(),
-      nb::arg("v_scale") = nb::none(), nb::arg("q_scale") = nb::none());
+  module.def("run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
+             nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
+             nb::arg("device"), nb::arg("library"), nb::arg("policy"),
+             nb::arg("schedule_seed"), nb::arg("checks"),
+             nb::arg("kv_lens") = nb::none(),
+             nb::arg("cu_seqlens_q") = nb::none(),
+             nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
+             nb::arg("captures") = nb::tuple(), nb::arg("k2") = nb::none(),
+             nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none(),
+             nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none(),
+             nb::arg("block_tables") = nb::none(), nb::arg("topk") = nb::none(),
+             nb::arg("k_scale") = nb::none(), nb::arg("v_scale") = nb::none(),
+             nb::arg("q_scale") = nb::none());
   module.def("merge", &mergeParts, nb::arg("ptx"), nb::arg("manifest"),
              nb::arg("parts"), nb::arg("o"), nb::arg("max"), nb::arg("sum"),
              nb::arg("out"), nb::arg("lse").none(), nb::arg("row_max").none(),

@@ -12,7 +12,7 @@ from conftest import assert_close, reference
 ROOT = pathlib.Path(__file__).parents[2]
 SERVING = "docs/serving.md"
 # The other pages with Python, and what each of them leaves in these names.
-PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse", "decoded", "decoded8"}}
+PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse", "decoded", "sparse", "decoded8"}}
 
 
 def blocks(page):
@@ -40,12 +40,14 @@ def test_example(page):
     given = {name: draw((1, 5, heads, 64)).astype(np.float16) for name, heads in (("q", 2), ("k", 1), ("v", 1))}
     given["slopes"] = np.float32([0.5, 0.25])
     cached, tokens = paged(draw)
+    # The example appends the last token of each sequence later.
+    given["lists"] = np.int32([[[3, 18, 3, -1]], [[5, -1, 99, -7]]])
     narrow = {"cache8": draw(cached["cache"].shape).astype(ml_dtypes.float8_e4m3fn)}
     narrow |= {"k_scale": np.float32([0.5, 1.5, 2]), "v_scale": np.float32([1, 0.25, 3])}
     names = given | cached | tokens | narrow
     for example in blocks(page):
         exec(example, names)  # noqa: S102
-    assert PAGES[page] == {"kernel", "out", "lse", "decoded", "decoded8"} & names.keys()
+    assert PAGES[page] == {"kernel", "out", "lse", "decoded", "sparse", "decoded8"} & names.keys()
     options = {"causal": True}
     if "kernel" in names:
         assert names["kernel"].manifest["mask"] == "causal" and names["lse"].shape == (1, 2, 5)
@@ -56,6 +58,7 @@ def test_example(page):
         assert not np.array_equal(names["rotated"], cached["query"])
         assert np.array_equal(cached["cache"][1, 1, 6], tokens["new_v"][1, 0])
         check_decoded(names["decoded"], **cached | {"query": names["rotated"]})
+        check_decoded(names["sparse"], **cached, listed=([3, 18, 3], [5]))
         scales = np.stack([narrow["k_scale"], narrow["v_scale"]], 1)[:, :, None, None, None]
         check_decoded(names["decoded8"], **cached | {"cache": narrow["cache8"].astype(np.float32) * scales})
 
@@ -69,7 +72,8 @@ def test_example_of_serving():
     check_decoded(names["out"], **cached | {"query": names["rotated"]})
 
 
-def check_decoded(out, query, cache, tables, lens):
+def check_decoded(out, query, cache, tables, lens, listed=None):
     for b, keys in enumerate(lens):
-        k, v = (cache[tables[b], half].reshape(1, -1, *cache.shape[3:])[:, :keys] for half in (0, 1))
+        rows = slice(keys) if listed is None else listed[b]
+        k, v = (cache[tables[b], half].reshape(1, -1, *cache.shape[3:])[:, rows] for half in (0, 1))
         assert_close(out[b : b + 1], None, reference(query[b : b + 1], k, v), 2.0**-11)
