@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_device import OnDevice, to_host
 
 import fmha
 
@@ -98,3 +99,17 @@ def test_what_is_wrong_is_named():
     fmha.attention(q, k, k, topk=lists)
     with pytest.raises(ValueError, match="topk: expected a list of 5 entries for each of 2 x 3 queries"):
         fmha.attention(q, k, k, topk=lists[:1])
+
+
+def test_device_arrays():
+    """The second call takes the way of the first one; the lists stay on the device."""
+    for again in range(2):
+        draw = np.random.default_rng(SEED + again)
+        q = draw.standard_normal((2, 2, 4, 64)).astype(np.float16)
+        k, v = (draw.standard_normal((2, 30, 2, 64)).astype(np.float16) for _ in range(2))
+        lists = lists_of(draw, [30, 30], 2, 17)
+        arrays = map(OnDevice, (q, *unlisted_are_nan(k, v, lists)))
+        out, lse = fmha.attention(*arrays, topk=OnDevice(lists), lse=True)
+        check(to_host(out, np.float16), to_host(lse, np.float32), *reference(q, k, v, lists))
+    with pytest.raises(ValueError, match="topk: expected 3 dimensions"):
+        fmha.attention(*map(OnDevice, (q, k, v)), topk=OnDevice(lists[0]))

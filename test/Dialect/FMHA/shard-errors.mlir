@@ -71,3 +71,15 @@ func.func @capture(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %v: tenso
       }
   return %o : tensor<2x8x4x64xf16>
 }
+
+// -----
+
+shard.grid @grid(shape = 2)
+func.func @listed_keys(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %lists: tensor<2x8x3xi32>, %out: tensor<2x8x4x64xf16>) -> tensor<2x8x4x64xf16> {
+  %s = shard.sharding @grid split_axes = [[], [0]] : !shard.sharding
+  %ks = shard.shard %k to %s annotate_for_users : tensor<2x8x4x64xf16>
+  // expected-error @+1 {{fmha.attention: expected the keys that topk lists not to be sharded; shard the batch, heads, query rows or keys}}
+  %o = fmha.attention ins(%q, %ks, %k : tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>)
+      topk(%lists : tensor<2x8x3xi32>) outs(%out : tensor<2x8x4x64xf16>) -> tensor<2x8x4x64xf16>
+  return %o : tensor<2x8x4x64xf16>
+}

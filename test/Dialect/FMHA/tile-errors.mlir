@@ -196,3 +196,20 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Lists of keys.
+// CHECK: error: fmha.attention: expected no topk to tile, got one, whose positions are those of whole sequences; set `splits` of the schedule
+func.func @lists(%q: tensor<2x1x8x64xf16>, %k: tensor<2x16x2x64xf16>, %lists: tensor<2x1x4xi32>) -> tensor<2x1x8x64xf16> {
+  %o = fmha.attention ins(%q, %k, %k : tensor<2x1x8x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>)
+      topk(%lists : tensor<2x1x4xi32>) outs(%q : tensor<2x1x8x64xf16>) -> tensor<2x1x8x64xf16>
+  return %o : tensor<2x1x8x64xf16>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["fmha.attention"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled:2 = transform.structured.tile_using_forall %op tile_sizes [1] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
