@@ -235,6 +235,8 @@ class Kernel:
         if "block_tables" in tensors:
             pages = tensors["block_tables"].shape[1]
             values |= {"max_pages": pages, "pages": k.shape[0], "kv_len": pages * k.shape[1]}
+        if "topk" in tensors:
+            values["topk_len"] = tensors["topk"].shape[2]
         if "k2" in tensors:
             values["kv_len2"] = tensors["k2"].shape[1]
         values |= more
