@@ -113,3 +113,23 @@ def test_device_arrays():
         check(to_host(out, np.float16), to_host(lse, np.float32), *reference(q, k, v, lists))
     with pytest.raises(ValueError, match="topk: expected 3 dimensions"):
         fmha.attention(*map(OnDevice, (q, k, v)), topk=OnDevice(lists[0]))
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("size", [0, 16])
+def test_wrong_positions_read_nothing_outside(target, size):
+    """Lists on a device are not checked: a position that a sequence lacks stands for the nearest one."""
+    draw = np.random.default_rng(SEED)
+    q = draw.standard_normal((2, 1, 4, 64)).astype(np.float16)
+    k, v = (draw.standard_normal((2, 32, 2, 64)).astype(np.float16) for _ in range(2))
+    lists = np.int32([[[31, 32, 2**31 - 1, 1 << 20]], [[3, 10**9, -(2**31), 5]]])
+    nearest = np.int32([[[31, 31, 31, 31]], [[3, 31, -1, -1]]])
+    more = {}
+    if size:
+        more = {"kv_lens": OnDevice(np.int32([32, 32])), "block_tables": OnDevice(np.int32([[3, 0], [1, 2]]))}
+        caches = [np.empty((4, size, 2, 64), np.float16) for _ in range(2)]
+        for cache, dense in zip(caches, (k, v)):
+            cache[[3, 0, 1, 2]] = dense.reshape(4, size, 2, 64)
+    arrays = map(OnDevice, (q, *(caches if size else (k, v))))
+    out, lse = fmha.attention(*arrays, topk=OnDevice(lists), lse=True, target=target, **more)
+    check(to_host(out, np.float16), to_host(lse, np.float32), *reference(q, k, v, nearest))
