@@ -298,7 +298,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
     return unsigned(std::min<uint64_t>(length.value_or(0), UINT32_MAX));
   };
   problem.qLenHint = hint(flags.qLen);
-  problem.kvLenHint = hint(flags.kvLen ? flags.kvLen : flags.qLen);
+  problem.kvLenHint = hint(flags.seenKeys());
   spec.scale = flags.scale;
   return spec;
 }
@@ -492,7 +492,7 @@ schedule::Hints hintsOf(const ProblemFlags &flags) {
   };
   schedule::Hints hints;
   hints.qLen = hint(flags.qLen);
-  hints.kvLen = hint(flags.kvLen ? flags.kvLen : flags.qLen);
+  hints.kvLen = hint(flags.seenKeys());
   hints.qHeads = hint(flags.qHeads);
   hints.kvHeads = hint(flags.kvHeads ? flags.kvHeads : flags.qHeads);
   hints.batch = hint(flags.batch);

@@ -232,6 +232,8 @@ llvm::Expected<InputFiles> readInputs(const RunFlags &flags) {
 }
 
 void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
+  if (files.lists.topkShape)
+    flags.topkLen = uint64_t(files.lists.topkLen);
   std::optional<uint64_t> headDim = flags.headDim, headDimV = flags.headDimV;
   bool packedQ = flags.cuSeqlensQ.has_value();
   bool packedK = flags.cuSeqlensK.has_value();

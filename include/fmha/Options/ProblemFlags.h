@@ -34,6 +34,12 @@ struct ProblemFlags {
   std::optional<uint64_t> headDim, headDimV;
   /// Number of keys per page, with --block-tables.
   std::optional<uint64_t> pageSize;
+  /// The length of the lists of --topk, where a file gives it.
+  std::optional<uint64_t> topkLen;
+  /// Returns the keys that a query may see, if they are known.
+  std::optional<uint64_t> seenKeys() const {
+    return topkLen ? topkLen : kvLen ? kvLen : qLen;
+  }
   std::optional<double> scale;
   /// Facts with a flag, true or false. Those with a list have the name of its
   /// file, or an empty name if only the kernel is described.

@@ -87,6 +87,11 @@ FmhaStatus checkLists(const Shapes &shapes, const Extents &all) {
           shapes.expect(TensorName::Topk, {all.batch, all.qLen, all.topkLen},
                         "a list for each of the queries of q"))
     return status;
+  if (int64_t entries = all.batch * all.qLen * all.topkLen; entries > INT32_MAX)
+    return fail(FMHA_ERROR_SHAPE,
+                "tensor 'topk': expected less than 2^31 elements, got " +
+                    std::to_string(entries) +
+                    "; launch for fewer queries at a time");
   for (auto [name, entries] : lists)
     if (FmhaStatus status = shapes.expect(
             name, {entries},

@@ -303,6 +303,11 @@ TEST_F(RuntimeRefusal, ListsOfKeysThatDoNotFit) {
             FMHA_ERROR_SHAPE);
   EXPECT_THAT(fmhaLastError(), HasSubstr("tensor 'topk': expected the shape"));
   EXPECT_THAT(fmhaLastError(), HasSubstr("a list for each of the queries"));
+  EXPECT_EQ(launchOther([](Tensor &lists) { lists.shape[2] = 1 << 22; }),
+            FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("tensor 'topk': expected less than 2^31 elements, got "
+                        "2516582400; launch for fewer queries at a time"));
   EXPECT_EQ(launchOther([](Tensor &lists) { lists.strides[1] = 8; }),
             FMHA_ERROR_STRIDES);
   EXPECT_THAT(fmhaLastError(),

@@ -1,4 +1,4 @@
-"""Cases of views whose rows are in pages, or are those of one sequence of a packed tensor."""
+"""Cases of views whose rows are in pages or in a list, or are those of one sequence of a packed tensor."""
 
 import numpy as np
 
@@ -61,6 +61,32 @@ def pages(x, rows, size, length, block):
     table = np.concatenate([[-1, 9999], owned if used else [0], [-1, -1]])
     view = "%vb = tile.view %b pages %last[%c2] head %c1 rows %n : !pages, !list -> !v"
     return product_of_rows(x, rows, length, block, view, held, "!pages", ("!list", Tensor("i32", table)), size)
+
+
+@case(*((size, length) for size in (0, 1, 8) for length in (0, 1, 63, 64, 65, 130)))
+def listed(x, rows, size, length):
+    """A list names the rows of a factor, up to a negative number; the first entries of the operand name the pages, if there are any."""
+    height = 160
+    pages = x.random.permutation(height // size + 2)[: height // size] if size else np.zeros(0, int)
+    owned = x.random.permutation(height)[:length]
+
+    def held(b):
+        cache = np.full((len(pages) + 2, size, 2, 64) if size else (1, height, 2, 64), np.nan)
+        for row, numbers in zip(owned, b):
+            cache[pages[row // size] if size else 0, row % size if size else row, 1] = numbers
+        return cache
+
+    entries = np.concatenate([pages, owned, [-1, 7, 2**31 - 1, -9]])
+    first, most = len(pages), length + 4
+    where = "pages %last[%c0] " if size else ""
+    place, kind = ("", "!pages, !list") if size else ("batch %c0", "!t")
+    view = f"""%bound = arith.constant {height} : index
+    %start = arith.constant {first} : index
+    %most = arith.constant {most} : index
+    %counted = tile.list_length %last[%start] to %most : !list
+    %vb = tile.view %b {where}list %last[%start] below %bound : !list {place} head %c1 rows %counted : {kind} -> !v"""
+    last = ("!list", Tensor("i32", entries))
+    return product_of_rows(x, rows, length, 64, view, held, "!pages" if size else "!t", last, size)
 
 
 @case((0, 3), (1, 0), (64, 1), (65, 70), (130, 5))
