@@ -63,6 +63,8 @@ def case_of(draw, folder, targets, families):
     words += [f"--q-heads={heads}", f"--kv-heads={kv_heads}", f"--seed={draw.randrange(1 << 20)}", f"--policy={draw.choice(('eager', 'late', 'random'))}",
               f"--splits={draw.choice((1, 1, 3))}", f"--kv-len={longest}"]
     size = draw.choice((0, 1, 16, 64, 256))
+    if family == "fma" and draw.random() < 0.4:
+        words += ["--kv-dtype=e4m3", "--k-scale", "--v-scale"] + ["--scale-per-page"] * bool(size)
     if size:
         words += ["--block-tables", f"--page-size={size}", f"--cache-layout={draw.choice(('nhd', 'hnd'))}"]
     has_lens = size or draw.random() < 0.4
