@@ -113,6 +113,8 @@ protected:
 
   void findThread();
   Value opaque(Value number);
+  Value loadNumber(Value list, Value place);
+  Value listed(Value row);
   Value pageOf(Value key);
   Value addressOf(Value key, Value page);
   Value keyOf(Value firstRow, Value step);
@@ -169,6 +171,28 @@ template <typename OpTy> void ThreadRows<OpTy>::findThread() {
   last = make<arith::MaxSIOp>(make<arith::SubIOp>(length, i32(1)), i32(0));
 }
 
+/// Returns an entry of a list of i32 that no kernel writes.
+template <typename OpTy>
+Value ThreadRows<OpTy>::loadNumber(Value list, Value place) {
+  Value address = LLVM::GEPOp::create(b, list.getType(), b.getI32Type(), list,
+                                      ArrayRef<LLVM::GEPArg>{wide(place)});
+  auto load = LLVM::LoadOp::create(b, b.getI32Type(), address);
+  load.setInvariant(true);
+  return load;
+}
+
+/// Returns the key in row `row` of the view, which exists: `row` itself, or the
+/// one that the list names, in range since lists may be invalid:
+///   clamp(list[first + row], 0, bound - 1)
+template <typename OpTy> Value ThreadRows<OpTy>::listed(Value row) {
+  if (!op.getList())
+    return row;
+  Value number = loadNumber(adaptor.getList(),
+                            make<arith::AddIOp>(narrow(op.getFirst()), row));
+  Value most = make<arith::SubIOp>(narrow(op.getBound()), i32(1));
+  return make<arith::MaxSIOp>(make<arith::MinSIOp>(number, most), i32(0));
+}
+
 /// Returns the page of `key`, in range since lists may be invalid; null if keys
 /// are not in pages:
 ///   clamp(list[entry + key / size], 0, pages - 1)
@@ -176,18 +200,14 @@ template <typename OpTy> Value ThreadRows<OpTy>::pageOf(Value key) {
   if (!op.getPages())
     return {};
   Value number = make<arith::DivUIOp>(key, i32(sourceType().getDimSize(1)));
-  Value entry = make<arith::AddIOp>(narrow(op.getEntry()), number);
-  Value address = LLVM::GEPOp::create(b, adaptor.getPages().getType(),
-                                      b.getI32Type(), adaptor.getPages(),
-                                      ArrayRef<LLVM::GEPArg>{wide(entry)});
-  auto load = LLVM::LoadOp::create(b, b.getI32Type(), address);
-  load.setInvariant(true);
+  Value page = loadNumber(adaptor.getPages(),
+                          make<arith::AddIOp>(narrow(op.getEntry()), number));
   Value most = make<arith::SubIOp>(parameterOf(op, "pages"), i32(1));
-  return make<arith::MaxSIOp>(make<arith::MinSIOp>(load, most), i32(0));
+  return make<arith::MaxSIOp>(make<arith::MinSIOp>(page, most), i32(0));
 }
 
-/// Returns the address of row `key` of the view, which is in `page` if there
-/// are pages, as an i64.
+/// Returns the address of row `key` of the sequence, which is in `page` if
+/// there are pages, as an i64.
 template <typename OpTy>
 Value ThreadRows<OpTy>::addressOf(Value key, Value page) {
   Value outer = page, inner = key;
@@ -216,7 +236,7 @@ Value ThreadRows<OpTy>::keyOf(Value firstRow, Value step) {
   Value inTile =
       make<arith::AddIOp>(firstRow, make<arith::MulIOp>(step, i32(rowsOfStep)));
   Value key = make<arith::AddIOp>(make<arith::AddIOp>(first, inTile), row);
-  return make<arith::MinSIOp>(key, last);
+  return listed(make<arith::MinSIOp>(key, last));
 }
 
 /// Returns an i32 of thread `n` of those of this row.
@@ -365,6 +385,7 @@ void RowConversions::prefetch() {
   auto branch = scf::IfOp::create(b, there, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
+  key = listed(key);
   Value pointer =
       LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1),
                                addressOf(key, pageOf(key)));

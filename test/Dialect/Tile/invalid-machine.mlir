@@ -512,3 +512,11 @@ func.func @convert_rows_count(%k: memref<?x16x?x64xf8E4M3FN>, %p: !llvm.ptr<3>, 
   tile.convert_rows 48 x 64 of %k batch %i head %i from %i before %i to %p as bf16 prefetched 0 warps 4 from 4 : memref<?x16x?x64xf8E4M3FN>, !llvm.ptr<3>
   return
 }
+
+// -----
+
+func.func @copy_rows_list(%k: memref<?x?x?x64xbf16>, %l: memref<?xi32>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected a list, its first entry and a bound, without the first row of a sequence, or none of them, got a list}}
+  tile.copy_rows 64 x 64 of %k list %l[%i] below %i : memref<?xi32> batch %i head %i from %i before %i start %i to %p warps 2 from 2 : memref<?x?x?x64xbf16>, !llvm.ptr<3>
+  return
+}

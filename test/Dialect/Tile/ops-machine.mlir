@@ -43,6 +43,9 @@ func.func @copies_of_threads(%paged: memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]
   // CHECK: tile.copy_rows 48 x 80 of %{{.*}} batch %{{.*}} head %{{.*}} from %{{.*}} before %{{.*}} start %{{.*}} column %{{.*}} to %{{.*}} warps 4 from 0 : memref<?x?x?x72xf16, {{.*}}>, <3>
   tile.copy_rows 48 x 80 of %dense batch %i head %i from %i before %i start %i column %i to %p warps 4 from 0
       : memref<?x?x?x72xf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>
+  // CHECK: tile.copy_rows 64 x 80 of %{{.*}} list %{{.*}}[%{{.*}}] below %{{.*}} : memref<?xi32> batch %{{.*}} head %{{.*}} from %{{.*}} before %{{.*}} to %{{.*}} warps 2 from 2
+  tile.copy_rows 64 x 80 of %dense list %table[%i] below %i : memref<?xi32> batch %i head %i from %i before %i to %p warps 2 from 2
+      : memref<?x?x?x72xf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>
   return
 }
 

@@ -75,6 +75,13 @@ static LogicalResult verifyRowsOfThreads(OpTy op, unsigned bits,
            << "expected a static number of rows per page and no first row of a "
               "sequence, got "
            << type << (op.getStart() ? " and a first row" : "");
+  if (bool(op.getList()) != bool(op.getFirst()) ||
+      bool(op.getList()) != bool(op.getBound()) ||
+      (op.getList() && op.getStart()))
+    return op.emitOpError()
+           << "expected a list, its first entry and a bound, without the first "
+              "row of a sequence, or none of them, got "
+           << (op.getList() ? "a list" : "no list");
   uint32_t warps = op.getWarps();
   if ((warps != 2 && warps != 4) || op.getCount() == 0 ||
       op.getCount() % (rowsOfWarp * warps))

@@ -117,8 +117,9 @@ static Values partsOfValues(unsigned columns) {
   return values;
 }
 
-/// Returns what copies K and V. A message of TMA has at most the keys of a page
-/// and 64 columns; with few keys per page, or many columns, threads copy faster
+/// Returns what copies K and V. A message of TMA has at most the keys of a page,
+/// or one of a list, and 64 columns; with few keys per page, or many columns,
+/// threads copy faster
 /// (measured on an H100: results/h100-page-copies-2026-11-26.md).
 static Values copiesOfKeys(const Problem &problem) {
   if (problem.kvE4M3)
@@ -127,7 +128,8 @@ static Values copiesOfKeys(const Problem &problem) {
   bool wide = std::max(problem.headDim, problem.headDimV) >= manyColumns;
   bool small =
       problem.pageSize < fewKeys || (wide && problem.pageSize == fewKeys);
-  bool byThreads = problem.pageSize && small && !problem.source2;
+  bool byThreads =
+      (problem.topk || (problem.pageSize && small)) && !problem.source2;
   return {unsigned(byThreads ? KvCopy::CpAsync : KvCopy::Tma)};
 }
 

@@ -91,6 +91,9 @@ TEST(CandidatesWgmma, CopiesSmallPagesByThreads) {
   EXPECT_EQ(copy(128, 16), KvCopy::Tma);
   for (unsigned size : {0u, 32u, 256u})
     EXPECT_EQ(copy(256, size), KvCopy::Tma) << size;
+  Problem listed = problemOf(128);
+  listed.topk = true;
+  EXPECT_EQ(mustPlan(listed, "sm_90a").schedule.kvCopy, KvCopy::CpAsync);
 }
 
 /// Decoding reads each key once: two small CTAs per SM with few bytes under way

@@ -180,7 +180,7 @@ def Tile_CopyRowsOp : Tile_MachineOp<"copy_rows", [AttrSizedOperandSegments]> {
   let description = [{
     Copies rows [`row`, `row` + `count`) of a view to panels of 64 columns at `dest`, with the 128-byte swizzle. The operands
     have the meaning that they have in `tile.view`: the rows lie in the batch, from row `start` on if there is one, or in
-    the pages that the list names. Rows from `length` on, and columns that the tensor does not have, are written as
+    the pages that the table names, and may be those that a list names. Rows from `length` on, and columns that the tensor does not have, are written as
     zeros. `warps` consecutive warps, of which `first_warp` is the first, execute the op; each thread copies 16 bytes at a
     time. `tile.arrive_copies` signals that they have arrived.
 
@@ -191,15 +191,17 @@ def Tile_CopyRowsOp : Tile_MachineOp<"copy_rows", [AttrSizedOperandSegments]> {
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>
     ```
 
-    Constraints: the tensor has elements of 16 bits; there is either a batch or a list of pages; `warps` is 2 or 4, and
+    Constraints: the tensor has elements of 16 bits; there is either a batch or a table of pages; `warps` is 2 or 4, and
     `count` is a multiple of 4 · `warps`.
   }];
   let arguments = (ins AnyMemRef:$src, Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry,
+                       Optional<MemRefRankOf<[I32], [1]>>:$list, Optional<Index>:$first, Optional<Index>:$bound,
                        Optional<Index>:$batch, Index:$head, Index:$row, Index:$length, Optional<Index>:$start,
                        Optional<Index>:$column, LLVM_PointerInAddressSpace<3>:$dest, I32Attr:$count, I32Attr:$columns,
                        I32Attr:$warps, I32Attr:$first_warp);
   let assemblyFormat = [{
-    $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`batch` $batch^)? `head` $head `from` $row `before` $length
+    $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`list` $list^ `[` $first `]` `below` $bound `:` type($list))?
+    (`batch` $batch^)? `head` $head `from` $row `before` $length
     (`start` $start^)? (`column` $column^)? `to` $dest `warps` $warps `from` $first_warp attr-dict
     `:` type($src) `,` type($dest) (`,` type($pages)^)?
   }];
@@ -220,11 +222,13 @@ def Tile_ConvertRowsOp : Tile_MachineOp<"convert_rows", [AttrSizedOperandSegment
     Constraints: those of `tile.copy_rows`, with elements of f8E4M3FN, and a `count` that is a multiple of 8 · `warps`.
   }];
   let arguments = (ins AnyMemRef:$src, Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry,
+                       Optional<MemRefRankOf<[I32], [1]>>:$list, Optional<Index>:$first, Optional<Index>:$bound,
                        Optional<Index>:$batch, Index:$head, Index:$row, Index:$length, Optional<Index>:$start,
                        Optional<Index>:$column, LLVM_PointerInAddressSpace<3>:$dest, TypeAttrOf<AnyFloat>:$element,
                        I32Attr:$count, I32Attr:$columns, I32Attr:$prefetched, I32Attr:$warps, I32Attr:$first_warp);
   let assemblyFormat = [{
-    $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`batch` $batch^)? `head` $head `from` $row `before` $length
+    $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`list` $list^ `[` $first `]` `below` $bound `:` type($list))?
+    (`batch` $batch^)? `head` $head `from` $row `before` $length
     (`start` $start^)? (`column` $column^)? `to` $dest `as` $element `prefetched` $prefetched
     `warps` $warps `from` $first_warp attr-dict `:` type($src) `,` type($dest) (`,` type($pages)^)?
   }];

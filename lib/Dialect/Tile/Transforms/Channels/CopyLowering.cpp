@@ -8,8 +8,8 @@
 
 #include "CopyLowering.h"
 #include "DrawnTiles.h"
-#include "fmha/Dialect/Tile/Transforms/RolledLoops.h"
 #include "RowPlaces.h"
+#include "fmha/Dialect/Tile/Transforms/RolledLoops.h"
 #include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -220,19 +220,21 @@ void CopyLowering::copyByThreads(LoadOp op, Barriers own) {
   if (isa<Float8E4M3FNType>(view.getType().getElementType())) {
     auto number = [&](int64_t n) { return b.getI32IntegerAttr(int32_t(n)); };
     ConvertRowsOp::create(
-        b, view.getSource(), view.getPages(), view.getEntry(), view.getBatch(),
-        view.getHead(), op.getRow(), view.getLength(), view.getStart(),
-        view.getColumn(), panelAddress(tile, slotOf(op, own), /*panel=*/0),
+        b, view.getSource(), view.getPages(), view.getEntry(), view.getList(),
+        view.getFirst(), view.getBound(), view.getBatch(), view.getHead(),
+        op.getRow(), view.getLength(), view.getStart(), view.getColumn(),
+        panelAddress(tile, slotOf(op, own), /*panel=*/0),
         TypeAttr::get(tile.getElementType()), number(tile.getRows()),
         number(tile.getColumns()), number(prefetchedTiles * tile.getRows()),
         number(warps), role.getFirstWarpAttr());
     return op.erase();
   }
   CopyRowsOp::create(
-      b, view.getSource(), view.getPages(), view.getEntry(), view.getBatch(),
-      view.getHead(), op.getRow(), view.getLength(), view.getStart(),
-      view.getColumn(), panelAddress(tile, slotOf(op, own), /*panel=*/0),
-      tile.getRows(), tile.getColumns(), warps, role.getFirstWarp());
+      b, view.getSource(), view.getPages(), view.getEntry(), view.getList(),
+      view.getFirst(), view.getBound(), view.getBatch(), view.getHead(),
+      op.getRow(), view.getLength(), view.getStart(), view.getColumn(),
+      panelAddress(tile, slotOf(op, own), /*panel=*/0), tile.getRows(),
+      tile.getColumns(), warps, role.getFirstWarp());
   op.erase();
 }
 
