@@ -26,7 +26,7 @@ LENGTHS = ((64, 1024), (64, 4096), (32, 8192), (8, 32768), (1, 131072), (1, 8192
 HEADS = ((128, 32, 8), (128, 64, 8), (64, 64, 8), (128, 32, 32))
 CELLS = [(*heads, *lengths) for heads in HEADS for lengths in LENGTHS]
 PAGES = (1, 16, 64)
-# Of the paged kernels, with --copies.
+# Values of kv_copy of the paged kernels, with --copies.
 COPIES = ("tma", "cp_async")
 SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 # kv_block, kv_stages and ctas_per_sm by head dim.
@@ -75,7 +75,7 @@ def compile_half(flags):
 
 
 def paged_kinds(flags):
-    """The names of the paged kernels, with their page sizes."""
+    """Returns the names of the paged kernels, with their page sizes."""
     copies = [f", {copy}" for copy in COPIES] if flags.copies else []
     return [(f"pages of {size}{copy}", size) for size in PAGES for copy in ("", *copies)]
 

@@ -96,8 +96,8 @@ bool Accesses::isOrdered(const Record &old, uint32_t agent,
     // The asynchronous proxy may also overtake reads of threads.
     return seen[laneOf(old.agent, Proxied)] >= old.tick;
   case Unit::Copies:
-    // The thread that waits for copies of others has to fence them for the
-    // asynchronous proxy.
+    // A thread that waits for copies must fence them before the asynchronous
+    // proxy reads them.
     return (isOfGenericProxy(fresh.unit) ? seen : self.fenced)[old.lane] >=
            old.tick;
   case Unit::TmemLoad:

@@ -52,7 +52,8 @@ void Execution::fence(uint32_t agent, Action action) {
   }
 }
 
-/// Executes an arrival of all threads. That of copies comes after them.
+/// Executes an arrival of all threads of an agent; with the unit Copies it
+/// follows their copies.
 void Execution::arrive(uint32_t agent, const Event &event) {
   Clock clock = agents[agent].now;
   if (event.unit == Unit::Copies) {

@@ -194,8 +194,10 @@ static RunTuple tupleOf(LaunchReport report) {
 static void setTopk(const std::optional<QueryTable> &topk,
                     AttentionTensors &tensors) {
   tensors.topk = numbers(topk);
-  if (topk)
-    tensors.topkLen = int64_t(topk->shape(2));
+  if (!topk)
+    return;
+  tensors.topkLen = int64_t(topk->shape(2));
+  tensors.topkQueries = {int64_t(topk->shape(0)), int64_t(topk->shape(1))};
 }
 
 static RunTuple run(const std::string &ptx, const std::string &manifestText,

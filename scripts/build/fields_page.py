@@ -63,6 +63,7 @@ FLAGS = {"Row": "", "Switch": ""} | dict.fromkeys(LISTS, "=F.npy")
 TYPES = {
     "heads()": 'int | Literal["auto", "on", "off"]',
     "oneOf(switchNames)": 'bool | Literal["auto"]',
+    "oneOf(kvCopyNames)": 'Literal["auto", "tma", "cp_async", "convert"]',
     "oneOf(schedulerNames)": 'Literal["auto", "single", "static", "dynamic"]',
 }
 

@@ -7,7 +7,8 @@
 
 Kernels of attention differ in head dims, types, families, masks, page sizes, splits, packed queries and outputs, those of
 fmha.append in rotations and queries; cases in lengths, heads, tables and the layouts of all tensors. Some kernels of attention
-come with one that appends the last keys right before; some of plain threads append themselves, and some have caches of e4m3. Launches go through the C API. Rows that no sequence has are NaN, table
+come with one that appends the last keys right before; some of plain threads append themselves, some have caches of e4m3, and
+some lists of keys. Launches go through the C API. Rows that no sequence has are NaN, table
 entries after the last page name none, and outputs are poisoned; all bytes of buffers with outputs are compared, so that a write
 to another place is an error. A plain copy is exact. A failure prints the one command that repeats it. `run` takes
 --library=build/lib/libptxsim.so where there is no GPU. Exit status 0 if nothing failed.
@@ -51,7 +52,13 @@ def random_attention(dice):
         flags |= random_plain(dice, flags)
     elif dice.random() < 0.3:
         flags["cu-seqlens-q"] = True
+    if not is_plain and dim % 16 == 0 and "appended" not in flags and dice.random() < 0.25:
+        flags |= {"family": "mma", "kv-dtype": "e4m3", "k-scale": True, "v-scale": True}
+        if dice.random() < 0.5:
+            flags["scale-per-head"] = True
     mask = dice.choice(("none", "none", "causal", "causal", "causal-top-left", "window"))
+    if not {"appended", "key-new", "cu-seqlens-q"} & set(flags) and dice.random() < 0.3:
+        flags["topk"], mask = True, "none"
     flags |= {"window-left": dice.choice((0, 1, 63, 200)), "window-right": dice.choice((0, 5))} if mask == "window" else {"mask": mask}
     flags |= {name: True for name, share in (("lse", 0.6), ("sink", 0.2)) if dice.random() < share}
     if "sink" not in flags and dice.random() < 0.15:

@@ -140,6 +140,8 @@ class AttentionCase(Arrays):
         self.make_caches(is_latent)
         self.make_scales()
         self.make_queries()
+        if "topk" in kernel:
+            self.make_lists()
         self.written = [*self.outputs, *self.full]
 
     def work(self):
@@ -242,6 +244,20 @@ class AttentionCase(Arrays):
         if "sink" in kernel:
             self.plain("sink", np.array([dice.gauss(0, 2) for _ in range(self.q_heads)], np.float32).view(np.uint32), "f32")
 
+    def make_lists(self):
+        """Lists of keys that end anywhere, with repetitions; entries after the first -1 may be anything."""
+        dice, count = self.dice, self.dice.choice((1, 17, 63, 64, 65, 130, 300))
+        self.lists = [[[dice.randrange(length) for _ in range(dice.choice((0, 1, count, dice.randint(0, count))) if length else 0)]
+                       for _ in range(self.q_lens[0])] for length in self.kv_lens]
+        table = np.array([dice.choice((-1, -7, 1 << 30, 0)) for _ in range(self.batch * self.q_lens[0] * count)], np.int32)
+        table = table.reshape(self.batch, self.q_lens[0], count)
+        for n, rows in enumerate(self.lists):
+            for i, own in enumerate(rows):
+                table[n, i, : len(own)] = own
+                if len(own) < count:
+                    table[n, i, len(own)] = -1
+        self.plain("topk", table, "i32")
+
     def rows_of(self, n):
         """The rows of q and o that sequence n has, and their batch."""
         start = int(self.starts[n])
@@ -255,7 +271,11 @@ class AttentionCase(Arrays):
         k, v = (part * torch.from_numpy(self.scale_of(name, at[0])).to(part.device) for name, part in (("k", k), ("v", v)))
         q = q * self.scale_of("q", None).item()
         sink = to_float64(torch, self.view("sink"), "f32") if "sink" in self.kernel else None
-        return random_kernels.attend(torch, self.kernel, self.scale, q, k, v, sink=sink)
+        attend = lambda *parts: random_kernels.attend(torch, self.kernel, self.scale, *parts, sink=sink)  # noqa: E731
+        if "topk" not in self.kernel:
+            return attend(q, k, v)
+        rows = [attend(q[i : i + 1], k[own], v[own]) for i, own in enumerate(self.lists[n])]
+        return {name: torch.cat([row[name] for row in rows], 0 if name in ("o", "size") else 1) for name in rows[0]}
 
     def errors(self, torch, made):
         views = {name: self.view(name, made) for name in self.outputs}

@@ -17,8 +17,9 @@ namespace fmha::tools {
 reference::Result referenceOf(const HostProblem &problem,
                               const KernelSpec &spec);
 
-/// Compares the outputs of `problem` with `expected`. Products are made by
-/// tensor cores, or in f32 by plain threads.
+/// Compares the outputs of `problem` with `expected`. `byTensorCores` says
+/// whether tensor cores compute the products; plain threads compute them in
+/// f32.
 reference::Comparison compareWith(const reference::Result &expected,
                                   const HostProblem &problem,
                                   const KernelSpec &spec, bool byTensorCores);

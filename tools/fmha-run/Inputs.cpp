@@ -169,6 +169,7 @@ AttentionTensors HostProblem::tensors() const {
   tensors.maxPages = lists.maxPages;
   tensors.topk = lists.topk;
   tensors.topkLen = lists.topkLen;
+  tensors.topkQueries = lists.topkShape;
   tensors.keyNew = keyNew;
   tensors.valueNew = valueNew;
   tensors.kScale = lists.kScale;

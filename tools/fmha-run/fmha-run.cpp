@@ -245,8 +245,8 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
   return llvm::Error::success();
 }
 
-/// Returns whether the kernel multiplies by tensor cores: TMA copies q for
-/// them, plain threads read it by its address.
+/// Returns whether the kernel uses tensor cores. TMA then copies q; plain
+/// threads read it by address.
 bool usesTensorCores(const runtime::Manifest &manifest) {
   return llvm::any_of(manifest.parameters, [](const auto &parameter) {
     return parameter.name == "q" &&

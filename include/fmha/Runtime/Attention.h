@@ -90,6 +90,8 @@ struct AttentionTensors {
   int64_t maxPages = 0;
   std::optional<std::vector<int32_t>> topk = std::nullopt;
   int64_t topkLen = 0;
+  /// The batch and the queries of topk, if the caller knows them.
+  std::optional<std::pair<int64_t, int64_t>> topkQueries = std::nullopt;
   std::optional<std::vector<float>> kScale = std::nullopt,
                                     vScale = std::nullopt,
                                     qScale = std::nullopt;

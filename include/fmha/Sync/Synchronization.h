@@ -64,8 +64,8 @@ enum class Action : uint8_t {
   WaitParity,
   /// Waits until `amount` phases are complete.
   WaitCount,
-  /// One arrival by each thread of the agent; of the unit Copies, once all
-  /// earlier copies of the thread are complete.
+  /// One arrival by each thread of the agent. With the unit Copies it happens
+  /// once all earlier copies of the thread are complete.
   Arrive,
   /// One arrival by each thread, which also expects `amount` more bytes.
   ArriveExpect,

@@ -89,10 +89,8 @@ Value FmaPlaces::keysOfSequence() {
   return make<arith::MinSIOp>(own, length);
 }
 
-/// Emits the keys that the mask lets the query see, or the part of them: whole
-/// blocks, as many for each part but the last.
-/// Returns the number of entries before the first negative one. Each lane reads
-/// every 32nd entry; those after the last stand for that one.
+/// Emits the number of entries before the first negative one. Each lane reads
+/// every 32nd entry; lanes after the last entry read the last one.
 Value FmaPlaces::keysOfList() {
   constexpr unsigned lanes = 32;
   Value most = parameter("topk_len");
@@ -111,6 +109,8 @@ Value FmaPlaces::keysOfList() {
   return select(none, i32(0), length);
 }
 
+/// Emits the keys that the mask lets the query see, or the part of them: whole
+/// blocks, as many for each part but the last.
 void FmaPlaces::decodeKeys(Value part) {
   Value length = keysOfSequence();
   if (problem.topk) {

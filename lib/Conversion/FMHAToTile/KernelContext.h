@@ -90,8 +90,8 @@ struct KernelContext {
     return of1 == of2 ? of1
                       : mlir::arith::SelectOp::create(b, second, of2, of1);
   }
-  /// Returns `tile` times the scale of stored keys or values, `name`, of KV
-  /// head `kvHead`; `tile` itself if there is none.
+  /// Returns `tile` times the entry of the scales `name` for KV head `kvHead`,
+  /// or `tile` if there are none.
   mlir::Value scaled(mlir::Value tile, const std::string &name,
                      mlir::Value kvHead) {
     mlir::Value scales = operand(name);
@@ -119,7 +119,7 @@ struct KernelContext {
     return consumer ? inRole(made, "consumer" + std::to_string(consumer))
                     : made;
   }
-  /// Gives `made` to a role that the passes would not find.
+  /// Assigns `made` to `role`, which the passes would not choose.
   template <typename OpTy> OpTy inRole(OpTy made, const std::string &role) {
     made->setAttr("tile.partition",
                   tile::PartitionAttr::get(b.getContext(), role, /*stage=*/0,

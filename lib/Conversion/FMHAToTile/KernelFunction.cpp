@@ -34,8 +34,8 @@ static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
                          space);
 }
 
-/// Returns the address space of tensors that threads access by their addresses.
-/// Those that TMA copies have none.
+/// Returns the address space of tensors that threads address directly. Tensors
+/// that TMA copies have none.
 static Attribute addressedSpace(MLIRContext *ctx) {
   return gpu::AddressSpaceAttr::get(ctx, gpu::AddressSpace::Global);
 }

@@ -84,9 +84,9 @@ FactoredScore fmha::factorScore(AttentionOp op) {
   return {yielded};
 }
 
-/// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }
-/// Returns the position of the key in `column`, which a list may name. Columns
-/// after the last entry get its position.
+/// Returns the position of the key in `column`, which a list may name, in range
+/// as that of the key that is loaded. Columns after the last entry get its
+/// position.
 static Value positionOf(ImplicitLocOpBuilder &b, const ScorePlace &place,
                         Value column) {
   if (!place.list)
@@ -95,11 +95,15 @@ static Value positionOf(ImplicitLocOpBuilder &b, const ScorePlace &place,
   Value last = arith::SubIOp::create(b, place.entries, one);
   Value entry = arith::AddIOp::create(b, place.firstEntry,
                                       arith::MinSIOp::create(b, column, last));
-  return arith::IndexCastOp::create(
+  Value position = arith::IndexCastOp::create(
       b, b.getIndexType(),
       ReadOp::create(b, b.getI32Type(), place.list, ValueRange(entry)));
+  Value most = arith::SubIOp::create(b, place.keys, one);
+  return arith::MaxSIOp::create(b, arith::MinSIOp::create(b, position, most),
+                                arith::ConstantIndexOp::create(b, 0));
 }
 
+/// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }
 tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
                                     Value scores, const ScorePlace &place,
                                     ValueRange captures) {

@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row of a panel has 128 bytes in shared memory: eight threads copy 16 bytes
-// each, or four threads convert 16 elements each. In a step each warp has some
-// rows. The threads of a row first compute the addresses of their rows in the
-// next steps, one each, with a load from the list of pages; in each step all of
-// them get the address from one.
+// A panel row has 128 bytes in shared memory: eight threads copy 16 bytes each,
+// or four threads convert 16 elements each. A warp handles several rows in a
+// step. The threads of a row compute the addresses of that row's next steps,
+// one per thread, and exchange them by shfl.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,8 +68,8 @@ protected:
   ImplicitLocOpBuilder &b;
 };
 
-/// The parts that copies and conversions of one tile share. `own` threads have
-/// 16 bytes each of the columns of a panel in a row.
+/// Common code of copies and conversions of a tile. `own` threads share a panel
+/// row, with 16 bytes of the source each.
 template <typename OpTy> class ThreadRows : protected NumberCode {
 public:
   ThreadRows(ImplicitLocOpBuilder &b, OpTy op, typename OpTy::Adaptor adaptor,
@@ -81,8 +80,9 @@ public:
         rowsOfStep(op.getWarps() * warpThreads / own) {}
   virtual ~ThreadRows() = default;
 
-  /// Emits a loop over the steps that are looked up together: unrolled, ptxas
-  /// would compute more addresses at once than a role has registers for.
+  /// Emits a loop in which each iteration covers `own` steps. The loop is not
+  /// unrolled, since ptxas would compute more addresses at once than the role
+  /// has registers for.
   void build() {
     findThread();
     prepare();
@@ -148,9 +148,8 @@ private:
 
 } // namespace
 
-/// Returns `number`, which the optimizer does not know to be equal to that of
-/// another tile: K and V would share values of all steps, which need more
-/// registers than the role has.
+/// Returns `number` through an empty asm statement. Otherwise K and V would
+/// share values of all steps, which need more registers than the role has.
 template <typename OpTy> Value ThreadRows<OpTy>::opaque(Value number) {
   return LLVM::InlineAsmOp::create(
              b, b.getI32Type(), number, /*asm_string=*/"",
@@ -182,7 +181,7 @@ Value ThreadRows<OpTy>::loadNumber(Value list, Value place) {
 }
 
 /// Returns the key in row `row` of the view, which exists: `row` itself, or the
-/// one that the list names, in range since lists may be invalid:
+/// one that the list names, clamped, since lists may be invalid:
 ///   clamp(list[first + row], 0, bound - 1)
 template <typename OpTy> Value ThreadRows<OpTy>::listed(Value row) {
   if (!op.getList())
@@ -230,7 +229,8 @@ Value ThreadRows<OpTy>::addressOf(Value key, Value page) {
 }
 
 /// Returns the key of this thread's row in a step after row `firstRow` of the
-/// tile. A row after the last one is never used: it gets the last key.
+/// tile. Rows after the last one get the last key, whose data is not
+/// used.
 template <typename OpTy>
 Value ThreadRows<OpTy>::keyOf(Value firstRow, Value step) {
   Value inTile =
@@ -239,16 +239,16 @@ Value ThreadRows<OpTy>::keyOf(Value firstRow, Value step) {
   return listed(make<arith::MinSIOp>(key, last));
 }
 
-/// Returns an i32 of thread `n` of those of this row.
+/// Returns the i32 of thread `n` of this row.
 template <typename OpTy>
 Value ThreadRows<OpTy>::ofThread32(Value number, int64_t n) {
-  // Lanes exchange with those that have equal upper bits (PTX ISA, shfl.sync).
+  // The upper bits of the mask make each row a segment (PTX ISA, shfl.sync).
   int64_t segments = (warpThreads - own) << 8 | (warpThreads - 1);
   return NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), number, i32(n),
                               i32(segments), NVVM::ShflKind::idx, UnitAttr());
 }
 
-/// Returns an i64 of thread `n` of those of this row, in halves.
+/// Returns the i64 of thread `n` of this row, exchanged in halves.
 template <typename OpTy>
 Value ThreadRows<OpTy>::ofThread(Value address, int64_t n) {
   auto exchange = [&](Value half) -> Value {
@@ -413,8 +413,8 @@ void RowConversions::prepare() {
   }
 }
 
-/// Loads 16 stored numbers of a row at `address`; those that the view does not
-/// have are zeros.
+/// Loads 16 stored numbers of a row at `address`; numbers outside of the
+/// view are zeros.
 RowConversions::Piece RowConversions::load(Value address, Value isThere,
                                            int64_t step, int64_t panel) {
   int64_t dim = sourceType().getDimSize(3);
@@ -438,8 +438,8 @@ RowConversions::Piece RowConversions::load(Value address, Value isThere,
   return {arith::SelectOp::create(b, isThere, words, zeros), step, panel};
 }
 
-/// Returns the two numbers of half `word` of `words`, converted, as an i32. All
-/// steps are exact:
+/// Returns numbers 2·`word` and 2·`word` + 1 of `words`, converted, as an i32.
+/// All steps are exact:
 ///   cvt.rn.f16x2.e4m3x2, and to bf16 two cvt.f32.f16 and cvt.rn.bf16x2.f32
 Value RowConversions::convert(Value words, unsigned word) {
   auto pairOf = [&](Type type) { return VectorType::get({2}, type); };

@@ -531,7 +531,7 @@ void fmha::populateMachinePatterns(RewritePatternSet &patterns,
       LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
       LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
       LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
-      LowerAnyInWarpOp, LowerListLengthOp, LowerUniformOp, LowerRereadOp, LowerSyncWarpOp,
-      LowerSyncCtaOp, LowerAwaitGridsOp, LowerLaunchDependentsOp>(
-      converter, patterns.getContext());
+      LowerAnyInWarpOp, LowerListLengthOp, LowerUniformOp, LowerRereadOp,
+      LowerSyncWarpOp, LowerSyncCtaOp, LowerAwaitGridsOp,
+      LowerLaunchDependentsOp>(converter, patterns.getContext());
 }

@@ -91,6 +91,13 @@ llvm::Error checkTopk(const AttentionTensors &tensors) {
   const std::vector<int32_t> &lists = *tensors.topk;
   int64_t queries = tensors.q.dims[1], length = tensors.topkLen;
   int64_t wanted = tensors.q.dims[0] * queries * length;
+  std::pair<int64_t, int64_t> ofQuery{tensors.q.dims[0], queries};
+  if (auto got = tensors.topkQueries.value_or(ofQuery); got != ofQuery)
+    return failure("topk: expected shape [" + llvm::Twine(ofQuery.first) +
+                   ", " + llvm::Twine(queries) +
+                   ", n], the batch and the length of q, got [" +
+                   llvm::Twine(got.first) + ", " + llvm::Twine(got.second) +
+                   ", " + llvm::Twine(length) + "]");
   if (int64_t(lists.size()) != wanted)
     return failure("topk: expected a list of " + llvm::Twine(length) +
                    " entries for each of " + llvm::Twine(tensors.q.dims[0]) +
@@ -104,6 +111,11 @@ llvm::Error checkTopk(const AttentionTensors &tensors) {
     int64_t sequence = query / queries;
     auto [first, end] = keysOf(tensors, sequence);
     int64_t position = lists[query * length + n];
+    if (first == end && position != -1)
+      return failure("topk[" + llvm::Twine(sequence) + ", " +
+                     llvm::Twine(query % queries) + ", " + llvm::Twine(n) +
+                     "]: expected -1, since the sequence has no keys, got " +
+                     llvm::Twine(position));
     if (position < -1 || position >= end - first)
       return failure("topk[" + llvm::Twine(sequence) + ", " +
                      llvm::Twine(query % queries) + ", " + llvm::Twine(n) +

@@ -183,7 +183,7 @@ std::string_view fmha::schedule::stringify(Scheduler scheduler) {
   return schedulerNames[unsigned(scheduler)];
 }
 std::string_view fmha::schedule::stringify(KvCopy copy) {
-  // A rule reports a value without a name.
+  // check() reports invalid values.
   return unsigned(copy) < std::size(kvCopyNames) ? kvCopyNames[unsigned(copy)]
                                                  : "unknown";
 }

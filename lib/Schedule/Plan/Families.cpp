@@ -13,14 +13,33 @@
 #include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Target/Target.h"
 
+#include <algorithm>
+
 using namespace fmha;
 using namespace fmha::schedule;
 
-/// Returns whether each key of a cache of 8 bits is used by one row. Tensor
-/// cores then multiply 63 empty rows, and plain threads are faster: 206 and 288
-/// µs on an H100 (results/h100-e4m3-2026-11-26.md).
+/// Returns whether only one row uses each key of a cache of 8 bits. Tensor
+/// cores would multiply 63 empty rows; plain threads are faster (206 us instead
+/// of 288 on an H100, results/h100-e4m3-2026-11-26.md).
 static bool hasOneRowPerKey(const Problem &problem) {
   return problem.kvE4M3 && problem.qLenHint == 1 && groupHint(problem) == 1;
+}
+
+/// Returns whether kernels of plain threads serve `problem`.
+static bool fmaServes(const Problem &problem) {
+  constexpr unsigned widest = 256;
+  return std::max(problem.headDim, problem.headDimV) <= widest &&
+         !problem.score && !problem.source2 && !problem.cuSeqlensQ &&
+         !problem.cuSeqlensK;
+}
+
+/// Returns whether `overrides` fixes a field that describes tiles: any but the
+/// number of splits.
+static bool fixesTiles(const Overrides &overrides) {
+  return overrides.pPlacement != PPlacement::Auto ||
+         std::ranges::any_of(scheduleFields(), [&](const ScheduleField &field) {
+           return field.choice != Choice::Splits && overrides[field.choice];
+         });
 }
 
 FamilyKind fmha::schedule::chooseFamily(const Problem &problem,
@@ -28,8 +47,7 @@ FamilyKind fmha::schedule::chooseFamily(const Problem &problem,
                                         const Overrides &overrides) {
   if (std::optional<unsigned> wanted = overrides[Choice::Family])
     return FamilyKind(*wanted);
-  if (hasOneRowPerKey(problem) && fmaFamily.takes(problem) && !problem.score &&
-      !problem.cuSeqlensQ && !problem.cuSeqlensK)
+  if (hasOneRowPerKey(problem) && fmaServes(problem) && !fixesTiles(overrides))
     return FamilyKind::Fma;
   return usualFamily(target::findTarget(target), problem);
 }
@@ -40,7 +58,7 @@ bool fmha::schedule::appendsNewKeys(const Problem &problem,
   Problem apart = problem, whole = problem;
   apart.keyNew = false;
   whole.keyNew = true;
-  // fmha.append has no caches of 8 bits.
+  // fmha.append does not support caches of 8 bits.
   const Problem &deciding = problem.kvE4M3 ? whole : apart;
   FamilyKind kind = chooseFamily(deciding, target, overrides);
   return familyServing(target::findTarget(target), kind).takes(whole);

@@ -66,6 +66,13 @@ Violation fmha::schedule::checkDtype(const Case &c) {
            " with family = " + std::string(stringify(c.schedule.family)) +
            ", got " + std::string(got);
   };
+  Problem sameOut = c.problem;
+  sameOut.setOutDtype(sameOut.dtype);
+  if (c.family.takes(sameOut))
+    return message("an output of " + std::string(stringify(sameOut.dtype)) +
+                       ", the type of q, or f32",
+                   std::string(stringify(c.problem.outDtype())) +
+                       "; take that, or family = fma");
   for (const RareFeature &feature : rareFeatures) {
     Problem without = c.problem;
     without.*feature.has = false;

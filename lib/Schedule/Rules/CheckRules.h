@@ -64,8 +64,8 @@ struct Entry {
   Violation (*violation)(const Case &);
 };
 
-/// A role that passes know, required if the schedule has query tile `tile` and,
-/// if there is such a condition, `isNeeded`.
+/// A role that passes know. It is required if the schedule has query tile
+/// `tile` and `isNeeded`, if set, returns true.
 struct KnownRole {
   std::string_view name;
   unsigned warps;

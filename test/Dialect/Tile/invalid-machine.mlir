@@ -460,7 +460,7 @@ func.func @copy_rows_neither(%k: memref<?x16x?x64xbf16>, %p: !llvm.ptr<3>, %i: i
 // -----
 
 func.func @copy_rows_type(%k: memref<?x16x?x64xf32>, %p: !llvm.ptr<3>, %i: index) {
-  // expected-error@+1 {{expected a tensor of four dimensions with elements of 16 bits and a static head dim, got 'memref<?x16x?x64xf32>'}}
+  // expected-error@+1 {{expected a tensor of four dimensions with f16 or bf16 elements and a static head dim of whole chunks of 16 bytes, got 'memref<?x16x?x64xf32>'}}
   tile.copy_rows 64 x 64 of %k batch %i head %i from %i before %i to %p warps 2 from 2 : memref<?x16x?x64xf32>, !llvm.ptr<3>
   return
 }
@@ -492,7 +492,7 @@ func.func @copy_rows_count(%k: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %i: inde
 // -----
 
 func.func @convert_rows_type(%k: memref<?x16x?x64xi8>, %p: !llvm.ptr<3>, %i: index) {
-  // expected-error@+1 {{expected elements of f8E4M3FN, got 'memref<?x16x?x64xi8>'}}
+  // expected-error@+1 {{expected a tensor of four dimensions with f8E4M3FN elements and a static head dim of whole chunks of 16 bytes, got 'memref<?x16x?x64xi8>'}}
   tile.convert_rows 64 x 64 of %k batch %i head %i from %i before %i to %p as bf16 prefetched 0 warps 4 from 4 : memref<?x16x?x64xi8>, !llvm.ptr<3>
   return
 }
@@ -518,5 +518,37 @@ func.func @convert_rows_count(%k: memref<?x16x?x64xf8E4M3FN>, %p: !llvm.ptr<3>, 
 func.func @copy_rows_list(%k: memref<?x?x?x64xbf16>, %l: memref<?xi32>, %p: !llvm.ptr<3>, %i: index) {
   // expected-error@+1 {{expected a list, its first entry and a bound, without the first row of a sequence, or none of them, got a list}}
   tile.copy_rows 64 x 64 of %k list %l[%i] below %i : memref<?xi32> batch %i head %i from %i before %i start %i to %p warps 2 from 2 : memref<?x?x?x64xbf16>, !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @copy_rows_index(%k: memref<?x?x?x64xindex>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected a tensor of four dimensions with f16 or bf16 elements}}
+  tile.copy_rows 64 x 64 of %k batch %i head %i from %i before %i to %p warps 2 from 2 : memref<?x?x?x64xindex>, !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @copy_rows_columns(%k: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected a multiple of 16 columns, got 20}}
+  tile.copy_rows 64 x 20 of %k batch %i head %i from %i before %i to %p warps 2 from 2 : memref<?x?x?x64xbf16>, !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @copy_rows_strided(%k: memref<?x16x?x64xbf16>, %l: memref<?xi32, strided<[2]>>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{expected a contiguous list, got 'memref<?xi32, strided<[2]>>'}}
+  tile.copy_rows 64 x 64 of %k pages %l[%i] head %i from %i before %i to %p warps 2 from 2 : memref<?x16x?x64xbf16>, !llvm.ptr<3>, memref<?xi32, strided<[2]>>
+  return
+}
+
+// -----
+
+func.func @list_length_strided(%l: memref<?xi32, strided<[2]>>, %i: index) {
+  // expected-error@+1 {{expected a contiguous list, got 'memref<?xi32, strided<[2]>>'}}
+  %n = tile.list_length %l[%i] to %i : memref<?xi32, strided<[2]>>
   return
 }

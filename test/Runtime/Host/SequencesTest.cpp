@@ -122,7 +122,15 @@ TEST(Sequences, HaveTheKeysThatTheirListsName) {
             "topk[1, 0, 0]: expected a position from 0 to 2, that of a key of "
             "the sequence, or -1 after the last one, got 3");
   tensors.kvLens = {8, 0};
+  EXPECT_EQ(problemOf(tensors),
+            "topk[1, 0, 0]: expected -1, since the sequence "
+            "has no keys, got 3");
   (*tensors.topk)[6] = (*tensors.topk)[9] = -1;
+  EXPECT_EQ(problemOf(tensors), "");
+  tensors.topkQueries = {1, 4};
+  EXPECT_EQ(problemOf(tensors), "topk: expected shape [2, 2, n], the batch and "
+                                "the length of q, got [1, 4, 3]");
+  tensors.topkQueries = {2, 2};
   EXPECT_EQ(problemOf(tensors), "");
   tensors.topk->pop_back();
   EXPECT_EQ(problemOf(tensors),

@@ -45,6 +45,13 @@ TEST(FamiliesTest, CachesOf8Bits) {
   EXPECT_TRUE(appendsNewKeys(problem, "sm_90a", {}));
   Problem decoding = withHints(problem, {64, 32, 32, 1, 1024});
   EXPECT_EQ(chooseFamily(decoding, "sm_90a", {}), FamilyKind::Fma);
+  Overrides splits, copies;
+  splits.fix(Choice::Splits, 2);
+  copies.fix(Choice::KvCopy, unsigned(KvCopy::Convert));
+  EXPECT_EQ(chooseFamily(decoding, "sm_90a", splits), FamilyKind::Fma);
+  EXPECT_EQ(chooseFamily(decoding, "sm_90a", copies), FamilyKind::Mma);
+  decoding.headDim = decoding.headDimV = 320;
+  EXPECT_EQ(chooseFamily(decoding, "sm_90a", {}), FamilyKind::Mma);
   decoding = withHints(problem, {64, 32, 8, 1, 1024});
   EXPECT_EQ(chooseFamily(decoding, "sm_90a", {}), FamilyKind::Mma);
   Problem pages = problem, half = problem;

@@ -39,7 +39,7 @@ enum class PPlacement { Auto, Tmem, Smem, Registers };
 /// Dynamic: a CTA that has finished takes over the tile of one that has not
 /// started.
 enum class Scheduler { Single, Static, Dynamic };
-/// What copies K and V to shared memory. Tma: one thread, a message for each
+/// How K and V are copied to shared memory. Tma: one thread, a message for each
 /// tile or page. CpAsync: several warps, 16 bytes of any address per thread.
 /// Convert: a warpgroup loads e4m3 to registers, and stores it as f16 or bf16.
 enum class KvCopy { Tma, CpAsync, Convert };

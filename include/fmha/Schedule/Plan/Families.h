@@ -17,15 +17,15 @@ namespace fmha::schedule {
 
 class Overrides;
 
-/// Returns the family that `overrides` names, or else the first one that serves
-/// the target and takes the types of the problem; plain threads if they are
-/// faster for its launch.
+/// Returns the family that `overrides` names. Otherwise returns plain threads
+/// if they are faster for the launch, or the first family that serves the
+/// target and takes the types of the problem.
 FamilyKind chooseFamily(const Problem &problem, std::string_view target,
                         const Overrides &overrides);
 
 /// Returns whether the family that would be chosen without new keys has kernels
-/// that append them; with caches of 8 bits, which nothing else appends to,
-/// whether any has.
+/// that append them. For caches of 8 bits, which fmha.append does not take,
+/// returns whether any family has.
 bool appendsNewKeys(const Problem &problem, std::string_view target,
                     const Overrides &overrides);
 

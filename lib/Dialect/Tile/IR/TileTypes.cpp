@@ -62,8 +62,8 @@ static bool isElement(Type type) {
   return type.isF16() || type.isBF16() || type.isF32();
 }
 
-/// Returns whether views have elements of that type: tiles do not have those of
-/// 8 bits, which are converted when they are loaded.
+/// Returns whether views may have elements of `type`. Tiles have none of 8
+/// bits, since loads convert them.
 static bool isElementOfView(Type type) {
   return isElement(type) || isa<Float8E4M3FNType>(type);
 }

@@ -53,6 +53,17 @@ LogicalResult TmaLoadOp::verify() {
   return verifyOther(*this, getSrc(), getOther(), getSecond());
 }
 
+LogicalResult ListLengthOp::verify() {
+  if (getList().getType().getLayout().isIdentity())
+    return success();
+  return emitOpError() << "expected a contiguous list, got "
+                       << getList().getType();
+}
+
+static bool isElementOfRow(Type type) {
+  return type.isF16() || type.isBF16() || isa<Float8E4M3FNType>(type);
+}
+
 /// Checks the rows that threads copy: their elements have `bits` bits, and each
 /// step of the warps copies `rowsOfWarp` rows per warp.
 template <typename OpTy>
@@ -97,10 +108,6 @@ LogicalResult CopyRowsOp::verify() { return verifyRowsOfThreads(*this, 16, 4); }
 LogicalResult ConvertRowsOp::verify() {
   if (failed(verifyRowsOfThreads(*this, 8, 8)))
     return failure();
-  if (!isa<Float8E4M3FNType>(
-          cast<MemRefType>(getSrc().getType()).getElementType()))
-    return emitOpError() << "expected elements of f8E4M3FN, got "
-                         << getSrc().getType();
   if (!getElement().isF16() && !getElement().isBF16())
     return emitOpError() << "expected to convert to f16 or bf16, got "
                          << getElement();

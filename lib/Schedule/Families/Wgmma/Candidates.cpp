@@ -117,10 +117,9 @@ static Values partsOfValues(unsigned columns) {
   return values;
 }
 
-/// Returns what copies K and V. A message of TMA has at most the keys of a page,
-/// or one of a list, and 64 columns; with few keys per page, or many columns,
-/// threads copy faster
-/// (measured on an H100: results/h100-page-copies-2026-11-26.md).
+/// Returns how K and V are copied. A message of TMA covers at most one page, or
+/// one listed key, and 64 columns. Threads are faster with small pages or many
+/// columns (results/h100-page-copies-2026-11-26.md).
 static Values copiesOfKeys(const Problem &problem) {
   if (problem.kvE4M3)
     return {unsigned(KvCopy::Convert)};

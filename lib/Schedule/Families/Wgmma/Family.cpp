@@ -35,7 +35,7 @@ struct Share {
 /// consumer the registers suffice for all, unless the SM has other CTAs.
 static Share shareOf(const Schedule &s) {
   unsigned consumers = consumersOf(s), ctasPerSm = s.ctasPerSm;
-  // The warpgroup that converts gets the rest.
+  // The converting warpgroup gets the remaining registers.
   if (s.kvCopy == KvCopy::Convert)
     return consumers == 1 ? Share{248, 40} : Share{184, 32};
   constexpr Share shares[] = {{248, 248}, {232, 40}, {160, 32}};

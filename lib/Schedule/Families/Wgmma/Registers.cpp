@@ -73,32 +73,38 @@ static std::string passesOf(const Schedule &s, unsigned columns) {
          (loops && sharesSm ? " with the scheduler single" : "");
 }
 
-/// Returns the registers that each thread of a CTA starts with.
-static unsigned atLaunch(unsigned consumers, unsigned ctasPerSm) {
+/// Returns the registers that each thread starts with in a CTA of `consumers`
+/// consumers, the warpgroup of loads and, if there is one, that of conversions.
+static unsigned atLaunch(const Schedule &s, unsigned consumers,
+                         unsigned ctasPerSm) {
   constexpr unsigned group = 128;
-  return registersAtLaunch((1 + consumers) * group, ctasPerSm);
+  unsigned others = s.kvCopy == KvCopy::Convert ? 2 : 1;
+  return registersAtLaunch((others + consumers) * group, ctasPerSm);
 }
 
 /// Returns the largest accumulator: ptxas 13.0 compiles a CTA for the registers
 /// that its threads start with, and needs 30 of them in addition to an
 /// accumulator.
-static unsigned mostAccumulators(unsigned consumers, unsigned ctasPerSm) {
+static unsigned mostAccumulators(const Schedule &s, unsigned consumers,
+                                 unsigned ctasPerSm) {
   constexpr unsigned others = 30;
-  return atLaunch(consumers, ctasPerSm) - others;
+  return atLaunch(s, consumers, ctasPerSm) - others;
 }
 
 static Violation checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
   constexpr unsigned panel = 64, step = 16;
   unsigned consumers = consumersOf(s);
-  unsigned most = mostAccumulators(consumers, s.ctasPerSm);
+  unsigned most = mostAccumulators(s, consumers, s.ctasPerSm);
   unsigned widest = std::max(sizes.scores, sizes.outputs);
   if (widest <= most)
     return std::nullopt;
   std::vector<std::string> ways;
   if (s.ctasPerSm > 1)
     ways.push_back("fewer ctas_per_sm");
-  else if (s.qTiles > 2 && widest <= mostAccumulators(2, 1))
+  else if (s.qTiles > 2 && widest <= mostAccumulators(s, 2, 1))
     ways.push_back("two query tiles");
+  else if (s.qTiles == 2 && widest <= mostAccumulators(s, 1, 1))
+    ways.push_back("one query tile");
   std::string narrower;
   if (sizes.outputs > most)
     narrower = passesOf(s, 2 * most / panel * panel);
@@ -106,11 +112,12 @@ static Violation checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
     narrower += (narrower.empty() ? "" : " and ") +
                 ("kv_block of at most " + str(2 * most / step * step));
   ways.push_back(narrower);
-  return "a thread starts with " + str(atLaunch(consumers, s.ctasPerSm)) +
+  return "a thread starts with " + str(atLaunch(s, consumers, s.ctasPerSm)) +
          " registers where " +
          (s.ctasPerSm > 1  ? "an SM has " + str(s.ctasPerSm) + " CTAs"
           : consumers == 1 ? std::string("a CTA has one consumer")
                            : "a CTA has " + str(consumers) + " consumers") +
+         (s.kvCopy == KvCopy::Convert ? " and a warpgroup that converts" : "") +
          ", of which ptxas leaves " + str(most) + " to S or O, got " +
          str(widest) + " (one for each 2 columns); take " + anyOf(ways);
 }

@@ -132,7 +132,7 @@ static Violation checkConversion(const Case &c) {
            got;
   };
   if (c.problem.headDim % 16 || c.problem.headDimV % 16)
-    return must("head dims that are multiples of 16, the e4m3 of 16 bytes",
+    return must("head dims to be multiples of 16 (16 bytes of e4m3)",
                 str(c.problem.headDim) + " and " + str(c.problem.headDimV));
   if (s.kvBlock % 32)
     return must("kv_block to be a multiple of 32", str(s.kvBlock));
@@ -146,21 +146,35 @@ static Violation checkConversion(const Case &c) {
   return std::nullopt;
 }
 
+/// Checks that the warps that copy have enough registers: with 24 or 32 ptxas
+/// 13.0 spills some kernels (4 to 32 bytes).
+static Violation checkGather(const Schedule &s) {
+  if (s.kvCopy != KvCopy::CpAsync)
+    return std::nullopt;
+  if (s.ctasPerSm > 2)
+    return "expected ctas_per_sm of at most 2 with kv_copy = cp_async, got " +
+           str(s.ctasPerSm);
+  if (consumersOf(s) > 2)
+    return "expected at most two consumers with kv_copy = cp_async, got " +
+           str(consumersOf(s)) + "; take q_tiles of at most 2";
+  return std::nullopt;
+}
+
 /// Checks a CTA in which threads copy K and V.
 static Violation checkKvCopies(const Case &c) {
   bool converts = c.schedule.kvCopy == KvCopy::Convert;
   if (converts != c.problem.kvE4M3)
-    return "expected kv_copy = convert if K and V are of e4m3, and only then; "
+    return "expected kv_copy = convert if and only if K and V are of e4m3, "
            "got " +
            std::string(stringify(c.schedule.kvCopy)) + " and K of " +
-           std::string(stringify(c.problem.kvDtype()));
+           std::string(stringify(c.problem.kvDtype())) + "; leave kv_copy out";
   if (copiesKeysByThreads(c.schedule) && c.problem.source2)
     return "expected one KV segment with kv_copy = " +
            std::string(stringify(c.schedule.kvCopy)) + ", got two; " +
            (converts ? "compute each with row_max and row_sum and combine them "
                        "by fmha.merge"
                      : "take kv_copy = tma");
-  return converts ? checkConversion(c) : std::nullopt;
+  return converts ? checkConversion(c) : checkGather(c.schedule);
 }
 
 static Violation checkPlacement(const Case &c) {

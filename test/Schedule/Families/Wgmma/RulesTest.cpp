@@ -412,12 +412,12 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
                          "cp_async, got two; take kv_copy = tma"));
   EXPECT_THAT(
       violation([](Problem &p, auto &) { p.kvE4M3 = true; }),
-      StartsWith("plan.C8: expected kv_copy = convert if K and V are of e4m3, "
-                 "and only then; got tma and K of e4m3"));
+      StartsWith("plan.C8: expected kv_copy = convert if and only if K and V "
+                 "are of e4m3, got tma and K of e4m3; leave kv_copy out"));
   EXPECT_THAT(
       violation([](auto &, Schedule &s) { s.kvCopy = KvCopy::Convert; }),
-      StartsWith("plan.C8: expected kv_copy = convert if K and V are of e4m3, "
-                 "and only then; got convert and K of bf16"));
+      StartsWith("plan.C8: expected kv_copy = convert if and only if K and V "
+                 "are of e4m3, got convert and K of bf16; leave kv_copy out"));
   auto converted = [](auto change) {
     return violation([&](Problem &p, Schedule &s) {
       p.kvE4M3 = true;
@@ -429,7 +429,24 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
   EXPECT_THAT(converted([](auto &, Schedule &s) { s.kvBlock = 48; }),
               StartsWith("plan.C8: expected kv_block to be a multiple of 32"));
   EXPECT_THAT(converted([](Problem &p, auto &) { p.headDim = 72; }),
-              StartsWith("plan.C8: expected head dims that are multiples"));
+              StartsWith("plan.C8: expected head dims to be multiples of 16"));
+  EXPECT_THAT(converted([](Problem &p, auto &) { p.headDimV = 208; }),
+              StartsWith("plan.C2: a thread starts with 128 registers where a "
+                         "CTA has 2 consumers and a warpgroup that converts"));
+  auto gathered = [](auto change) {
+    return violation([&](Problem &, Schedule &s) {
+      s.kvCopy = KvCopy::CpAsync;
+      change(s);
+    });
+  };
+  EXPECT_THAT(gathered([](Schedule &s) {
+                s.qTiles = 1;
+                s.ctasPerSm = 3;
+                s.kvBlock = 64;
+              }),
+              StartsWith("plan.C8: expected ctas_per_sm of at most 2 with"));
+  EXPECT_THAT(gathered([](Schedule &s) { s.qTiles = 3, s.kvBlock = 64; }),
+              StartsWith("plan.C8: expected at most two consumers with"));
   EXPECT_THAT(converted([](auto &, Schedule &s) { s.qTiles = 3; }),
               StartsWith("plan.C8: expected at most two consumers"));
   EXPECT_THAT(converted([](auto &, Schedule &s) {

@@ -48,7 +48,7 @@ def main():
             words = [flags.tool, "--target=sm_90a", "--family=mma", "--kv-dtype=e4m3", "--k-scale", "--v-scale", *draw(dice, folder, n),
                      f"--policy={dice.choice(('eager', 'late', 'random'))}", "--schedules=2", f"--seed={n}"]
             done = subprocess.run(words, capture_output=True, text=True)
-            if done.returncode or "spilled 0 bytes" not in done.stdout:
+            if done.returncode or "spilled 0 bytes" not in done.stdout or "fatal" in done.stdout + done.stderr:
                 failed += 1
                 print(" ".join(words), done.stdout[-300:], done.stderr[-300:], sep="\n")
     print(f"{flags.cases} cases, seed {flags.seed}: {failed} failed")

@@ -89,8 +89,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     positions that topk[b, i, 0 ..] lists (sparse attention), up to the first -1 or
     all n. All heads of the query share the list. A position is that of a key in
     its sequence, and with `block_tables` in the pages of that sequence. A position
-    that is listed twice counts twice. Entries after the first -1, and rows of keys
-    that no list has, may hold anything. The region `score` gets the position as j.
+    that is listed twice counts twice. Entries after the first -1, and keys that no list names, may hold anything. In the
+    region `score`, j is the position.
 
     The head dim of `key` may be split in vectors of 16 bytes: with x elements of 16
     bytes `key` is [batch, length, kv_heads, head_dim / x, x], with any strides, for
@@ -219,7 +219,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         kv_lens(%lens : memref<?xi32>) block_tables(%pages : memref<?x?xi32>)
         outs(%out : memref<?x1x32x128xbf16>)
 
-    // The keys that a list of each query names, in latent attention.
+    // Latent attention with a list of keys for each query.
     %v = memref.subview %k[0, 0, 0, 0] [%b, %n, 1, 512] [1, 1, 1, 1]
         : memref<?x?x1x576xbf16> to memref<?x?x1x512xbf16, strided<[?, 576, 576, 1]>>
     fmha.attention

@@ -51,7 +51,8 @@ def Tile_ChannelOp : Tile_Op<"channel", []> {
     Message n lies in stage n mod depth. A message may be smaller than the channel's tile, which is the largest message;
     it lies at the start of its stage (`pitch` of `#tile.smem`). `from` is the agent that signals that a message is full,
     `to` the agent that signals that its slot may be written again; `arrivals` are the numbers of threads that signal on
-    the two sides (1 for a TMA or MMA signal). `cp_async` are threads whose copies (`tile.copy_rows`) signal when they have arrived. `unreleased` marks a channel that needs no release: its slot is never
+    the two sides (1 for a TMA or MMA signal). The agent
+    `cp_async` is the threads of a `tile.copy_rows`, which signal once their copies are complete. `unreleased` marks a channel that needs no release: its slot is never
     written twice, or the next message depends on this one (an accumulator that two roles update in turn). `released_by`
     names another channel whose release also frees the slot of this one (S, whose columns P takes).
 

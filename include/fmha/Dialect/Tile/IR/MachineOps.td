@@ -77,8 +77,8 @@ def Tile_ArriveOp : Tile_BarrierStageOp<"arrive"> {
 def Tile_ArriveCopiesOp : Tile_BarrierStageOp<"arrive_copies"> {
   let summary = "cp.async.mbarrier.arrive.noinc: arrives once all earlier cp.async of this thread are complete";
   let description = [{
-    The copies are writes of the generic proxy: threads that wait for the phase need a fence `proxy_async` before a product
-    reads them. `tile.arrive_copies %full[%stage] : !tile.barrier<3>`
+    The copies are writes of the generic proxy. Threads that wait for the phase must execute a fence `proxy_async` before a
+    product reads the data. `tile.arrive_copies %full[%stage] : !tile.barrier<3>`
   }];
   let assemblyFormat = "$barrier `[` $stage `]` attr-dict `:` type($barrier)";
 }
@@ -176,13 +176,13 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
 }
 
 def Tile_CopyRowsOp : Tile_MachineOp<"copy_rows", [AttrSizedOperandSegments]> {
-  let summary = "cp.async of the rows of a tile, by some warps";
+  let summary = "Copies rows of a tile to shared memory with cp.async";
   let description = [{
     Copies rows [`row`, `row` + `count`) of a view to panels of 64 columns at `dest`, with the 128-byte swizzle. The operands
     have the meaning that they have in `tile.view`: the rows lie in the batch, from row `start` on if there is one, or in
     the pages that the table names, and may be those that a list names. Rows from `length` on, and columns that the tensor does not have, are written as
     zeros. `warps` consecutive warps, of which `first_warp` is the first, execute the op; each thread copies 16 bytes at a
-    time. `tile.arrive_copies` signals that they have arrived.
+    time. `tile.arrive_copies` signals that the copies are complete.
 
     ```mlir
     tile.copy_rows 128 x 128 of %K pages %table[%entry] head %h from %row before %length to %dest warps 2 from 2
@@ -191,14 +191,14 @@ def Tile_CopyRowsOp : Tile_MachineOp<"copy_rows", [AttrSizedOperandSegments]> {
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>
     ```
 
-    Constraints: the tensor has elements of 16 bits; there is either a batch or a table of pages; `warps` is 2 or 4, and
+    Constraints: the tensor has elements of f16 or bf16 in whole chunks of 16 bytes; lists are contiguous; there is either a batch or a table of pages; `warps` is 2 or 4, and
     `count` is a multiple of 4 · `warps`.
   }];
   let arguments = (ins AnyMemRef:$src, Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry,
                        Optional<MemRefRankOf<[I32], [1]>>:$list, Optional<Index>:$first, Optional<Index>:$bound,
                        Optional<Index>:$batch, Index:$head, Index:$row, Index:$length, Optional<Index>:$start,
                        Optional<Index>:$column, LLVM_PointerInAddressSpace<3>:$dest, I32Attr:$count, I32Attr:$columns,
-                       I32Attr:$warps, I32Attr:$first_warp);
+                       I32Attr:$warps, Tile_OffsetAttr:$first_warp);
   let assemblyFormat = [{
     $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`list` $list^ `[` $first `]` `below` $bound `:` type($list))?
     (`batch` $batch^)? `head` $head `from` $row `before` $length
@@ -209,10 +209,10 @@ def Tile_CopyRowsOp : Tile_MachineOp<"copy_rows", [AttrSizedOperandSegments]> {
 }
 
 def Tile_ConvertRowsOp : Tile_MachineOp<"convert_rows", [AttrSizedOperandSegments]> {
-  let summary = "Loads the rows of a tile in e4m3 and stores them as f16 or bf16, by some warps";
+  let summary = "Loads rows of e4m3 and stores them to shared memory as f16 or bf16";
   let description = [{
     The operands are those of `tile.copy_rows`. Each thread loads 16 elements at a time to registers and converts them to
-    `element`, exactly. Rows from `prefetched` rows after the first one on, as many as the tile has, are prefetched to L2.
+    `element`, exactly. The op also prefetches the `count` rows that begin `prefetched` rows after `row` to L2.
 
     ```mlir
     tile.convert_rows 128 x 128 of %K pages %table[%entry] head %h from %row before %length to %dest as bf16 prefetched 256
@@ -225,7 +225,7 @@ def Tile_ConvertRowsOp : Tile_MachineOp<"convert_rows", [AttrSizedOperandSegment
                        Optional<MemRefRankOf<[I32], [1]>>:$list, Optional<Index>:$first, Optional<Index>:$bound,
                        Optional<Index>:$batch, Index:$head, Index:$row, Index:$length, Optional<Index>:$start,
                        Optional<Index>:$column, LLVM_PointerInAddressSpace<3>:$dest, TypeAttrOf<AnyFloat>:$element,
-                       I32Attr:$count, I32Attr:$columns, I32Attr:$prefetched, I32Attr:$warps, I32Attr:$first_warp);
+                       I32Attr:$count, I32Attr:$columns, Tile_OffsetAttr:$prefetched, I32Attr:$warps, Tile_OffsetAttr:$first_warp);
   let assemblyFormat = [{
     $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`list` $list^ `[` $first `]` `below` $bound `:` type($list))?
     (`batch` $batch^)? `head` $head `from` $row `before` $length

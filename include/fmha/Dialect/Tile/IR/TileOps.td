@@ -126,7 +126,7 @@ class Tile_RowsOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, 
 }
 
 def Tile_ListLengthOp : Tile_Op<"list_length", [MemoryEffects<[MemRead]>]> {
-  let summary = "The number of entries of a list before the first negative one";
+  let summary = "Counts the entries of a list before the first negative one";
   let description = [{
     The list has entries `first` to `first` + `most` - 1; without a negative one the result is `most`. All threads of a warp
     run the op together, and share the reading.
@@ -135,6 +135,7 @@ def Tile_ListLengthOp : Tile_Op<"list_length", [MemoryEffects<[MemRead]>]> {
     %n = tile.list_length %topk[%first] to %most : memref<?xi32>
     ```
   }];
+  let hasVerifier = 1;
   let arguments = (ins MemRefRankOf<[I32], [1]>:$list, Index:$first, Index:$most);
   let results = (outs Index:$result);
   let assemblyFormat = "$list `[` $first `]` `to` $most attr-dict `:` type($list)";
@@ -147,7 +148,7 @@ def Tile_LoadOp : Tile_RowsOp<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
     not have, and heads that its group does not have, read as zero and access no memory. The exception is a box (all rows
     of the tile, or those in one page, or a listed one) that lies entirely after the last row of a view with `from`, `pages` or `list`. TMA cannot
     copy such a box, so it gets rows of the view, or a row of `source` if the view has none. The program must mask these
-    rows or multiply them by zeros. Stored numbers of f8E4M3FN are converted to the type of the tile, f16 or bf16, exactly. `into` is the slot for the tile, from the specialised level on.
+    rows or multiply them by zeros. Elements of f8E4M3FN are converted to f16 or bf16, the type of the tile, without rounding. `into` is the slot for the tile, from the specialised level on.
 
     ```mlir
     %t = tile.load %k[%row] : !tile.view<?x128xbf16> -> !tile.tile<128x128xbf16>
@@ -332,7 +333,7 @@ def Tile_ScaleOp : Tile_SameTypeOp<"scale"> {
 }
 
 def Tile_ScaleByOp : Tile_SameTypeOp<"scale_by"> {
-  let summary = "Multiplies every element by a number of the kernel";
+  let summary = "Multiplies every element by a factor that is known at run time";
   let description = [{ `%t = tile.scale_by %s, %factor : !tile.tile<128x128xf32>` }];
   let arguments = (ins Tile_F32Tile:$input, F32:$factor);
   let results = (outs Tile_F32Tile:$result);

@@ -13,8 +13,8 @@
 
 namespace fmha::tile {
 
-/// Keeps `loop` from being unrolled, for a role that has too few registers for
-/// several iterations at once.
+/// Prevents unrolling of `loop`, for roles with too few registers for several
+/// iterations at once.
 void keepRolled(mlir::scf::ForOp loop);
 
 } // namespace fmha::tile

@@ -205,8 +205,8 @@ void CopyLowering::copyPages(LoadOp op, Barriers own) {
     copyBoxes(op, own, index(b, rolled), boxRows, (rows - rolled) / boxRows);
 }
 
-/// How many tiles after a tile that threads convert, the next one is prefetched
-/// to L2. Threads have only the loads of one tile in flight.
+/// The distance in tiles between a tile that threads convert and the one that
+/// they prefetch to L2.
 static constexpr int64_t prefetchedTiles = 2;
 
 /// Emits the copies of a tile by the warps of the role:

@@ -242,10 +242,16 @@ void WarpSwitch::buildGroups(unsigned group) {
       [&] { buildGroups(group + 1); });
 }
 
-/// Returns whether `role` holds no ops of whole warpgroups, but copies of rows.
+/// Returns whether `role` copies rows and has no other op of a whole warpgroup.
 static bool copiesOnly(RoleOp role) {
-  return role.walk([](CopyRowsOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
+  bool copies = false;
+  WalkResult walked = role.walk([&](Operation *op) {
+    copies |= isa<CopyRowsOp>(op);
+    return isa<WgmmaOp, StoreMatrixOp, TmemLoadOp, TmemStoreOp>(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return copies && !walked.wasInterrupted();
 }
 
 LogicalResult WarpSwitch::readRoles() {

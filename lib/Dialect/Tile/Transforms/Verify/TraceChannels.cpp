@@ -166,7 +166,8 @@ LogicalResult TileReader::readLoad(LoadOp op, Steps &steps) {
            << "expected a tile in shared memory to copy to, got " << type;
   TracedEffect effect;
   effect.event.action = Action::Access;
-  // With all fences, copies by threads are like their stores.
+  // Fences are checked at a lower level; here copies by threads count as
+  // stores.
   bool byThreads = ChannelOp(own.op).getProducer() != Agent::Tma;
   effect.event.unit = byThreads ? Unit::Threads : Unit::TmaLoad;
   effect.event.write = true;

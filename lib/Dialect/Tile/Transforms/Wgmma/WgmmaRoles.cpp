@@ -8,8 +8,8 @@
 //
 //   load          TMA loads
 //   gather        loads of keys and values that threads copy
-//   convert       loads of keys and values that threads convert; the program
-//                 gives loads to this role and the previous one
+//   convert       loads of keys and values that threads convert; the builder
+//                 assigns loads to gather and convert
 //   consumer<n>   products and all arithmetic on a set of rows, a warpgroup
 //                 for each set; or, of one set, the products with some columns
 //                 of O (KernelTraits::columnsOfConsumer)
