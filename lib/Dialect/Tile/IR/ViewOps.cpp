@@ -70,12 +70,23 @@ template <typename OpTy>
 static LogicalResult verifyRowsOfThreads(OpTy op, unsigned bits,
                                          uint32_t rowsOfWarp) {
   auto type = cast<MemRefType>(op.getSrc().getType());
-  if (type.getRank() != 4 || type.getElementTypeBitWidth() != bits ||
-      type.isDynamicDim(3))
+  Type element = type.getElementType();
+  bool isRow =
+      isElementOfRow(element) && element.getIntOrFloatBitWidth() == bits;
+  if (type.getRank() != 4 || !isRow || type.isDynamicDim(3) ||
+      type.getDimSize(3) * bits % 128)
+    return op.emitOpError() << "expected a tensor of four dimensions with "
+                            << (bits == 8 ? "f8E4M3FN" : "f16 or bf16")
+                            << " elements and a static head dim of whole "
+                               "chunks of 16 bytes, got "
+                            << type;
+  for (Value list : {Value(op.getPages()), Value(op.getList())})
+    if (list && !cast<MemRefType>(list.getType()).getLayout().isIdentity())
+      return op.emitOpError()
+             << "expected a contiguous list, got " << list.getType();
+  if (op.getColumns() == 0 || op.getColumns() % 16)
     return op.emitOpError()
-           << "expected a tensor of four dimensions with "
-              "elements of "
-           << bits << " bits and a static head dim, got " << type;
+           << "expected a multiple of 16 columns, got " << op.getColumns();
   if (bool(op.getPages()) == bool(op.getBatch()) ||
       bool(op.getPages()) != bool(op.getEntry()))
     return op.emitOpError()
