@@ -47,7 +47,10 @@ FamilyKind fmha::schedule::chooseFamily(const Problem &problem,
                                         const Overrides &overrides) {
   if (std::optional<unsigned> wanted = overrides[Choice::Family])
     return FamilyKind(*wanted);
-  if (hasOneRowPerKey(problem) && fmaServes(problem) && !fixesTiles(overrides))
+  // Tensor cores take P in 16 bits, which an output of f32 would show.
+  bool prefersThreads =
+      hasOneRowPerKey(problem) || (problem.kvE4M3 && problem.outF32);
+  if (prefersThreads && fmaServes(problem) && !fixesTiles(overrides))
     return FamilyKind::Fma;
   return usualFamily(target::findTarget(target), problem);
 }

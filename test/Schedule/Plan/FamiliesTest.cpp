@@ -57,7 +57,9 @@ TEST(FamiliesTest, CachesOf8Bits) {
   Problem pages = problem, half = problem;
   pages.scalePerPage = true;
   half.outF16 = true;
-  for (const Problem &other : {pages, half})
+  Problem full = problem;
+  full.outF32 = true;
+  for (const Problem &other : {pages, half, full})
     EXPECT_EQ(chooseFamily(other, "sm_90a", {}), FamilyKind::Fma);
 }
 
