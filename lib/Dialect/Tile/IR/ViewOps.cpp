@@ -154,6 +154,18 @@ static LogicalResult verifyOperandsOfRank(ViewOp op) {
   return success();
 }
 
+/// Checks that `op` has none of the `excluded` operands, which `kind` does not
+/// allow.
+static LogicalResult
+verifyNoneOf(ViewOp op, StringRef kind,
+             ArrayRef<std::pair<StringRef, Value>> excluded) {
+  for (const auto &[name, value] : excluded)
+    if (value)
+      return op.emitOpError() << "expected no " << name << " in a view of "
+                              << kind << ", got one";
+  return success();
+}
+
 /// Checks a view of a paged cache: the source has the rows of a page, and no
 /// operand specifies a position that the block table already determines.
 static LogicalResult verifyPages(ViewOp op) {
@@ -169,15 +181,12 @@ static LogicalResult verifyPages(ViewOp op) {
                                "power of two, in dimension 1 of [page, row, "
                                "head, dim], got "
                             << source;
-  const std::pair<StringRef, Value> excluded[] = {
-      {"batch", op.getBatch()},
-      {"first row", op.getStart()},
-      {"other tensor", op.getOther()},
-      {"packed heads", op.getCount()}};
-  for (const auto &[name, value] : excluded)
-    if (value)
-      return op.emitOpError()
-             << "expected no " << name << " in a view of pages, got one";
+  if (failed(verifyNoneOf(op, "pages",
+                          {{"batch", op.getBatch()},
+                           {"first row", op.getStart()},
+                           {"other tensor", op.getOther()},
+                           {"packed heads", op.getCount()}})))
+    return failure();
   if (!op.getPages().getType().getLayout().isIdentity())
     return op.emitOpError() << "expected a contiguous list of pages, got "
                             << op.getPages().getType();
@@ -193,14 +202,11 @@ static LogicalResult verifyList(ViewOp op) {
       return failure();
   if (!op.getList())
     return success();
-  const std::pair<StringRef, Value> excluded[] = {
-      {"first row", op.getStart()},
-      {"other tensor", op.getOther()},
-      {"packed heads", op.getCount()}};
-  for (const auto &[name, value] : excluded)
-    if (value)
-      return op.emitOpError()
-             << "expected no " << name << " in a view of a list, got one";
+  if (failed(verifyNoneOf(op, "a list",
+                          {{"first row", op.getStart()},
+                           {"other tensor", op.getOther()},
+                           {"packed heads", op.getCount()}})))
+    return failure();
   if (op.getType().getShape().size() != 2)
     return op.emitOpError() << "expected rows of several columns that a list "
                                "names, got "

@@ -4,14 +4,11 @@ Draws page sizes, lengths at and around pages and blocks, masks, head counts, sp
 the caches. Tables come from files: pages in random order, some shared by sequences, and after the last key of a sequence
 entries that name no page. Rows that no sequence has are NaN, which fmha-run writes there. Prints each case that fails."""
 
-import argparse
 import os
-import random
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Inputs"))
+import drawn_cases  # noqa: E402
 import npy  # noqa: E402
 
 NO_PAGE = (-1, -(2**31), 2**31 - 1, 1 << 20)
@@ -67,32 +64,5 @@ def case_of(draw, folder, targets):
     return words
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tool")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--target", action="append")
-    parser.add_argument("--device", default="sim")
-    flags = parser.parse_args()
-    print("seed", flags.seed)
-    refused = wrong = 0
-    for n in range(flags.count):
-        draw = random.Random(flags.seed * 100003 + n)
-        with tempfile.TemporaryDirectory() as folder:
-            words = [*case_of(draw, folder, flags.target or ["sm_90a", "sm_100a"]), f"--device={flags.device}"]
-            done = subprocess.run([flags.tool, *words], capture_output=True, text=True)
-            # A drawn schedule may not fit; then the planner says so.
-            if done.returncode == 2 and "no schedule can serve" in done.stderr:
-                refused += 1
-                continue
-            spilled = "spilled" in done.stdout and "spilled 0 bytes" not in done.stdout
-            if done.returncode or spilled:
-                wrong += 1
-                print(n, *words, done.stdout[-400:], done.stderr[-400:], sep="\n  ")
-    print(f"{flags.count} cases, {refused} refused, {wrong} wrong")
-    sys.exit(bool(wrong) or refused > flags.count // 2)
-
-
 if __name__ == "__main__":
-    main()
+    drawn_cases.run_all(__doc__, case_of)
