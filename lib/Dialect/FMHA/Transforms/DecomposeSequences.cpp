@@ -280,22 +280,30 @@ Value ListSteps::ifListed(
   return found.getResult(0);
 }
 
+/// Returns rows[b, h, entry, d], or zero if the entry lies after the end of its
+/// list. Dimensions 0 and 1 of the enclosing linalg.generic count b and h,
+/// `number` counts the entries and `column` counts d.
+Value ListSteps::listedElement(OpBuilder &builder, Location location,
+                               Value rows, unsigned number, unsigned column,
+                               Value entry, Value count) {
+  Value at[] = {index(builder, 0), index(builder, 1), index(builder, column)};
+  auto extract = [&](OpBuilder &inner, Location location, Value position) {
+    return tensor::ExtractOp::create(inner, location, rows,
+                                     ValueRange{at[0], at[1], position, at[2]})
+        .getResult();
+  };
+  return ifListed(builder, location, entry, index(builder, number), count, zero,
+                  extract);
+}
+
 /// s[b, h, m, n] = sum_d query[b, m, h, d] * keys[b, h, topk[b, m, n], d].
 Value ScoreSteps::scoresOfLists(Value keys) {
   OpFoldResult entries = tensor::getMixedSizes(rewriter, location, topk)[2];
   Value init = filled(zero, {batch, queryHeads, queryLength, entries});
   auto multiplyAdd = [&](OpBuilder &builder, Location location,
                          ValueRange elements) -> Value {
-    Value number = index(builder, 3);
-    Value own[] = {index(builder, 0), index(builder, 1), index(builder, 4)};
-    auto extract = [&](OpBuilder &inner, Location location, Value position) {
-      return tensor::ExtractOp::create(
-                 inner, location, keys,
-                 ValueRange{own[0], own[1], position, own[2]})
-          .getResult();
-    };
-    Value element = ifListed(builder, location, elements[1], number,
-                             elements[2], zero, extract);
+    Value element = listedElement(builder, location, keys, /*number=*/3,
+                                  /*column=*/4, elements[1], elements[2]);
     Value product = arith::MulFOp::create(
         builder, location, extend(builder, location, elements[0]), element);
     return arith::AddFOp::create(builder, location, elements[3], product);
@@ -338,15 +346,8 @@ Value Decomposition::weightedSumsOfLists(Value weights, Value values,
                                          Value init) {
   auto multiplyAdd = [&](OpBuilder &builder, Location location,
                          ValueRange elements) -> Value {
-    Value own[] = {index(builder, 0), index(builder, 1), index(builder, 3)};
-    auto extract = [&](OpBuilder &inner, Location location, Value position) {
-      return tensor::ExtractOp::create(
-                 inner, location, values,
-                 ValueRange{own[0], own[1], position, own[2]})
-          .getResult();
-    };
-    Value element = ifListed(builder, location, elements[1], index(builder, 4),
-                             elements[2], zero, extract);
+    Value element = listedElement(builder, location, values, /*number=*/4,
+                                  /*column=*/3, elements[1], elements[2]);
     Value product =
         arith::MulFOp::create(builder, location, elements[0], element);
     return arith::AddFOp::create(builder, location, elements[3], product);

@@ -152,6 +152,9 @@ protected:
            llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
                                           mlir::Value position)>
                then);
+  mlir::Value listedElement(mlir::OpBuilder &builder, mlir::Location location,
+                            mlir::Value rows, unsigned number, unsigned column,
+                            mlir::Value entry, mlir::Value count);
 };
 
 /// Scores of queries and keys, scaled, modified and masked.
