@@ -60,12 +60,7 @@ FIELDS = ({fields})
 FLAGGED = ("target", "p_placement")
 LISTS = ("List", "Table", "QueryTable", "FloatList")
 FLAGS = {"Row": "", "Switch": ""} | dict.fromkeys(LISTS, "=F.npy")
-TYPES = {
-    "heads()": 'int | Literal["auto", "on", "off"]',
-    "oneOf(switchNames)": 'bool | Literal["auto"]',
-    "oneOf(kvCopyNames)": 'Literal["auto", "tma", "cp_async", "convert"]',
-    "oneOf(schedulerNames)": 'Literal["auto", "single", "static", "dynamic"]',
-}
+WORDS = r"string_view (\w+)\[\] =\s*\{([^}]*)\}"
 
 
 def entries(name):
@@ -84,6 +79,24 @@ def entries(name):
                 break
         found.append((start[1], [value(argument) for argument in arguments]))
     return found
+
+
+def words():
+    """The names of the values of each enumeration, by the name of their list."""
+    text = (ROOT / TABLES / "Schedule.h").read_text(encoding="utf-8")
+    return {name: re.findall(r'"(\w+)"', listed) for name, listed in re.findall(WORDS, text)}
+
+
+def type_of(values, named):
+    """The type of the keyword of a field with these values."""
+    if values == "heads()":
+        return 'int | Literal["auto", "on", "off"]'
+    if values == "oneOf(switchNames)":
+        return 'bool | Literal["auto"]'
+    if (words_of := re.fullmatch(r"oneOf\((\w+)\)", values)) is None:
+        return 'int | Literal["auto"]'
+    listed = ", ".join(f'"{name}"' for name in ["auto", *named[words_of[1]]])
+    return f"Literal[{listed}]"
 
 
 def value(argument):
@@ -137,7 +150,8 @@ def keywords():
 
     switches = [name for kind, name, _, _ in facts() if kind in ("Row", "Switch")]
     lists = [f'"{name}"' for kind, name, _, _ in facts() if kind in LISTS]
-    choices = {name: TYPES.get(values, 'int | Literal["auto"]') for name, _, values, _ in fields() if values}
+    named = words()
+    choices = {name: type_of(values, named) for name, _, values, _ in fields() if values}
     members = [f"    {name}: bool" for name in switches] + [f"    {name}: {type}" for name, type in choices.items()]
     return KEYWORDS.format(lists=", ".join(lists), members="\n".join(members), facts=listed(switches), fields=listed(choices))
 
