@@ -20,9 +20,15 @@ using namespace fmha::capi;
 using fmha::runtime::failure;
 using fmha::tools::FlagTable;
 
-/// Keys of the launch to plan for, which are allowed with module text, too.
-static constexpr StringLiteral hintKeys[] = {"batch", "q-heads", "kv-heads",
-                                             "q-len", "kv-len"};
+/// Whether a key is one of the launch to plan for, which are allowed with
+/// module text, too.
+static bool isHint(StringRef name) {
+  return is_contained(map_range(schedule::hints,
+                                [](const schedule::Hint &hint) {
+                                  return StringRef(hint.name);
+                                }),
+                      name);
+}
 
 static void addSwitch(FlagTable &table, StringRef name, bool &value) {
   table.addSwitch(name, "", [&value](bool on) { value = on; });
@@ -106,8 +112,7 @@ Expected<Options> fmha::capi::parseOptions(const char *json, bool isQuery) {
       return error;
   }
   for (const std::string &spelling : table.given("Problem"))
-    if (StringRef name = StringRef(spelling).drop_front(2);
-        !is_contained(hintKeys, name))
+    if (StringRef name = StringRef(spelling).drop_front(2); !isHint(name))
       options.problemKeys.push_back(name.str());
   return options;
 }

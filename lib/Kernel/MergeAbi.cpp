@@ -15,7 +15,8 @@
 using namespace mlir;
 using namespace fmha;
 
-MergeProblem fmha::mergeOf(const schedule::Problem &problem) {
+MergeProblem fmha::mergeOf(const schedule::Problem &problem,
+                           const schedule::Schedule &schedule) {
   MergeProblem merge;
   merge.headDim = problem.headDimV;
   merge.output = stringify(problem.outDtype());
@@ -23,6 +24,10 @@ MergeProblem fmha::mergeOf(const schedule::Problem &problem) {
     if (fact.ofMerge)
       merge.*fact.there = problem.*fact.there;
   merge.cuSeqlensQ = problem.cuSeqlensQ;
+  if (schedule::splitsByLength(schedule)) {
+    merge.slotKeys = schedule.kvBlock;
+    merge.slotsPerSequence = schedule.splits;
+  }
   return merge;
 }
 
@@ -35,6 +40,11 @@ DictionaryAttr fmha::describeMerge(const MergeProblem &problem,
   for (const schedule::Fact &fact : schedule::facts)
     if (problem.*fact.there)
       entries.push_back(b.getNamedAttr(fact.name, b.getUnitAttr()));
+  if (problem.slotKeys)
+    entries.append(
+        {b.getNamedAttr("slot_keys", b.getI64IntegerAttr(problem.slotKeys)),
+         b.getNamedAttr("slots_per_sequence",
+                        b.getI64IntegerAttr(problem.slotsPerSequence))});
   return b.getDictionaryAttr(entries);
 }
 
@@ -62,6 +72,8 @@ fmha::mergeParameters(const MergeProblem &problem) {
     add("sink", Kind::Pointer);
   if (problem.cuSeqlensQ)
     add("cu_seqlens_q", Kind::Pointer);
+  if (problem.slotKeys)
+    add("kv_lens", Kind::Pointer);
   for (const char *stride : {"_part", "_batch", "_row", "_head"})
     add(std::string("o_parts_stride") + stride, Kind::U64);
   for (const char *tensor : {"max_parts", "sum_parts"})
@@ -75,7 +87,7 @@ fmha::mergeParameters(const MergeProblem &problem) {
         add(std::string(row.name) + stride, Kind::U64);
   for (const char *extent : {"parts", "q_len", "q_heads"})
     add(extent, Kind::U32);
-  if (problem.cuSeqlensQ)
+  if (problem.cuSeqlensQ || problem.slotKeys)
     add("batch", Kind::U32);
   return parameters;
 }

@@ -56,6 +56,8 @@ void ProblemFlags::add(FlagTable &table) {
                  1);
   table.addCount("q-len", helpOf("length of q", "128", needsFiles), qLen);
   table.addCount("kv-len", "length of k and v (default q-len)", kvLen);
+  table.addCount("kv-len-mean", "mean length with kv-lens (default kv-len)",
+                 kvLenMean);
   table.addCount("head-dim", "head dimension of q and k (default 128)", headDim,
                  1, 1 << 16);
   table.addCount("head-dim-v", "head dimension of v (default head-dim)",
@@ -294,11 +296,9 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.kvLens |= problem.keyNew;
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
   spec.score = scoreOf(flags);
-  auto hint = [](std::optional<uint64_t> length) {
-    return unsigned(std::min<uint64_t>(length.value_or(0), UINT32_MAX));
-  };
-  problem.qLenHint = hint(flags.qLen);
-  problem.kvLenHint = hint(flags.seenKeys());
+  const schedule::Hints hints = hintsOf(flags);
+  problem.qLenHint = hints.qLen;
+  problem.kvLenHint = hints.kvLen;
   spec.scale = flags.scale;
   return spec;
 }
@@ -490,13 +490,12 @@ schedule::Hints hintsOf(const ProblemFlags &flags) {
   auto hint = [](std::optional<uint64_t> extent) {
     return unsigned(std::min<uint64_t>(extent.value_or(0), INT32_MAX));
   };
-  schedule::Hints hints;
-  hints.qLen = hint(flags.qLen);
-  hints.kvLen = hint(flags.seenKeys());
-  hints.qHeads = hint(flags.qHeads);
-  hints.kvHeads = hint(flags.kvHeads ? flags.kvHeads : flags.qHeads);
-  hints.batch = hint(flags.batch);
-  return hints;
+  return {hint(flags.batch),
+          hint(flags.qHeads),
+          hint(flags.kvHeads ? flags.kvHeads : flags.qHeads),
+          hint(flags.qLen),
+          hint(flags.seenKeys()),
+          hint(flags.kvLenMean)};
 }
 
 llvm::Expected<Source> resolveSource(ProblemFlags &flags) {

@@ -69,10 +69,8 @@ std::string fmha::cacheKey(const KernelRequest &request) {
   writer.line("llvm", llvmVersion());
   writer.text("target", options.target);
   writer.line("overrides", schedule::print(options.overrides));
-  const schedule::Hints &hints = options.hints;
-  for (unsigned hint :
-       {hints.batch, hints.qHeads, hints.kvHeads, hints.qLen, hints.kvLen})
-    writer.line("hint", Twine(hint));
+  for (const schedule::Hint &hint : schedule::hints)
+    writer.line("hint", Twine(options.hints.*hint.there));
   writer.line("from", stringify(options.from));
   writer.line("verify", Twine(options.verifyKernels));
   writer.line("report", Twine(request.report));

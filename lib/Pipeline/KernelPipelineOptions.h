@@ -39,20 +39,7 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
       llvm::cl::desc("Run tile-verify-resources and tile-verify-sync after "
                      "each level with memory spaces"),
       llvm::cl::init(true)};
-  typename Base::template Option<unsigned> batch{
-      *this, "batch", llvm::cl::desc("Batch to plan for"), llvm::cl::init(0)};
-  typename Base::template Option<unsigned> qHeads{
-      *this, "q-heads", llvm::cl::desc("Query heads to plan for"),
-      llvm::cl::init(0)};
-  typename Base::template Option<unsigned> kvHeads{
-      *this, "kv-heads", llvm::cl::desc("KV heads to plan for"),
-      llvm::cl::init(0)};
-  typename Base::template Option<unsigned> qLen{
-      *this, "q-len", llvm::cl::desc("Query length to plan for"),
-      llvm::cl::init(0)};
-  typename Base::template Option<unsigned> kvLen{
-      *this, "kv-len", llvm::cl::desc("Key length to plan for"),
-      llvm::cl::init(0)};
+  HintOptions<typename Base::template Option<unsigned>> hints{*this};
   FieldOptions<typename Base::template Option<FieldChoice>> fields{*this};
 
   /// Returns the options, with the default target.
@@ -60,7 +47,7 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
     PipelineOptions result;
     result.overrides.pPlacement = pPlacement;
     result.verifyKernels = verifyKernels;
-    result.hints = {batch, qHeads, kvHeads, qLen, kvLen};
+    result.hints = hints.get();
     fields.fix(result.overrides);
     return result;
   }

@@ -209,7 +209,7 @@ static void addSplit(const schedule::Problem &problem,
       tensor("o_parts", json::Array{"q_len", "q_heads", "head_dim_v"}));
   workspace.push_back(tensor("max_parts", json::Array{"q_heads", "q_len"}));
   workspace.push_back(tensor("sum_parts", json::Array{"q_heads", "q_len"}));
-  manifest["combine"] = mergeLaunch(mergeOf(problem), "fmha_combine");
+  manifest["combine"] = mergeLaunch(mergeOf(problem, schedule), "fmha_combine");
 }
 
 /// Adds the buffers that a host allocates, and the merge kernel if there is

@@ -26,12 +26,8 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   PlanScheduleOptions plan;
   plan.target = options.target;
   plan.pPlacement = schedule::stringify(options.overrides.pPlacement);
-  plan.batch = options.hints.batch;
-  plan.qHeads = options.hints.qHeads;
-  plan.kvHeads = options.hints.kvHeads;
-  plan.qLen = options.hints.qLen;
-  plan.kvLen = options.hints.kvLen;
-  pm.addPass(createPlanSchedule(plan, options.overrides, options.onPlan));
+  pm.addPass(createPlanSchedule(plan, options.overrides, options.hints,
+                                options.onPlan));
   pm.addPass(createConvertFMHAToTile());
 }
 

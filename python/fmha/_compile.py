@@ -181,6 +181,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     schedule: str | None = None,
     q_len: int = 0,
     kv_len: int = 0,
+    kv_len_mean: int = 0,
+    batch: int = 0,
     q_heads: int = 0,
     kv_heads: int = 0,
     verify_kernels: bool = True,
@@ -203,8 +205,9 @@ def compile(  # noqa: A001  (the package's own word for it)
     after its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)), lse, row_max and row_sum (what is written for each
     row in addition), unnormalised and out_dtype, as attention() says them. None of these goes
-    with a module, whose op says them. q_len, kv_len,
-    q_heads and kv_heads are hints to the planner: a kernel is right for all of them.
+    with a module, whose op says them. q_len, kv_len (of the longest sequence),
+    kv_len_mean (with kv_lens), batch, q_heads and kv_heads are hints to the planner: a
+    kernel is right for all of them.
     Head dims are multiples of 8.
 
     p_placement, q_tiles and the fields after it fix parts of the schedule
@@ -233,6 +236,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     facts = [name for name, on in switches.items() if flag(on, name)]
     names = [text(entry, "lists") for entry in lists]
     keys_of_page = page_size_of(page_size, names, source2)
+    hints = {"batch": batch, "q_heads": q_heads, "kv_heads": kv_heads, "q_len": q_len, "kv_len": kv_len, "kv_len_mean": kv_len_mean}
     if module is None:
         module = _native.build_module(
             word(dtype, "dtype", ("f16", "bf16", "e4m3")),
@@ -258,10 +262,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         target,
         word(p_placement, "p_placement", ("auto", "tmem", "smem", "registers")),
         fields,
-        integer(q_len, "q_len"),
-        integer(kv_len, "kv_len"),
-        integer(q_heads, "q_heads"),
-        integer(kv_heads, "kv_heads"),
+        {name.replace("_", "-"): integer(value, name) for name, value in hints.items()},
         flag(verify_kernels, "verify_kernels"),
     )
     result = _native.compile(*arguments)

@@ -15,7 +15,7 @@ class Keywords(TypedDict, total=False):
     unnormalised: bool
     scale_per_head: bool
     scale_per_page: bool
-    family: int | Literal["auto"]
+    family: Literal["auto", "mma", "fma"]
     q_tiles: int | Literal["auto"]
     q_tile_rows: int | Literal["auto"]
     kv_block: int | Literal["auto"]
@@ -33,6 +33,7 @@ class Keywords(TypedDict, total=False):
     scheduler: Literal["auto", "single", "static", "dynamic"]
     ctas_per_sm: int | Literal["auto"]
     splits: int | Literal["auto"]
+    split_by: Literal["auto", "sequence", "length"]
 
 
 FACTS = (
@@ -63,4 +64,5 @@ FIELDS = (
     "scheduler",
     "ctas_per_sm",
     "splits",
+    "split_by",
 )

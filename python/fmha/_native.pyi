@@ -89,10 +89,7 @@ def compile(
     target: str,
     p_placement: str,
     fields: dict[str, str],
-    q_len: int,
-    kv_len: int,
-    q_heads: int,
-    kv_heads: int,
+    hints: dict[str, int],
     verify_kernels: bool,
 ) -> CompiledKernel: ...
 def compile_levels(
@@ -101,10 +98,7 @@ def compile_levels(
     target: str,
     p_placement: str,
     fields: dict[str, str],
-    q_len: int,
-    kv_len: int,
-    q_heads: int,
-    kv_heads: int,
+    hints: dict[str, int],
     verify_kernels: bool,
 ) -> CompileResult: ...
 def compile_merge(head_dim: int, output: str, facts: list[str], target: str) -> CompiledKernel: ...

@@ -145,15 +145,13 @@ parseFields(const std::map<std::string, std::string> &fields) {
 
 static CompileOptions
 optionsOf(const std::string &target, const std::string &placement,
-          const std::map<std::string, std::string> &fields, unsigned qLen,
-          unsigned kvLen, unsigned qHeads, unsigned kvHeads,
-          bool verifyKernels) {
+          const std::map<std::string, std::string> &fields,
+          const std::map<std::string, unsigned> &hints, bool verifyKernels) {
   CompileOptions options;
   options.verifyKernels = verifyKernels;
-  options.hints.qLen = qLen;
-  options.hints.kvLen = kvLen;
-  options.hints.qHeads = qHeads;
-  options.hints.kvHeads = kvHeads;
+  for (const schedule::Hint &hint : schedule::hints)
+    if (auto given = hints.find(std::string(hint.name)); given != hints.end())
+      options.hints.*hint.there = given->second;
   options.target = target;
   options.overrides = parseFields(fields);
   options.overrides.pPlacement = parsePlacement(placement);
@@ -196,14 +194,12 @@ static CompiledKernel compileAppendKernel(const std::string &dtype,
 static CompiledKernel
 compileText(const std::string &text, const std::string &name,
             const std::string &target, const std::string &placement,
-            const std::map<std::string, std::string> &fields, unsigned qLen,
-            unsigned kvLen, unsigned qHeads, unsigned kvHeads,
-            bool verifyKernels) {
+            const std::map<std::string, std::string> &fields,
+            const std::map<std::string, unsigned> &hints, bool verifyKernels) {
   KernelRequest request;
   request.text = text;
   request.name = name;
-  request.options = optionsOf(target, placement, fields, qLen, kvLen, qHeads,
-                              kvHeads, verifyKernels);
+  request.options = optionsOf(target, placement, fields, hints, verifyKernels);
   return compileKept(request);
 }
 
@@ -211,11 +207,11 @@ compileText(const std::string &text, const std::string &name,
 static CompileResult
 compileLevels(const std::string &text, const std::string &name,
               const std::string &target, const std::string &placement,
-              const std::map<std::string, std::string> &fields, unsigned qLen,
-              unsigned kvLen, unsigned qHeads, unsigned kvHeads,
+              const std::map<std::string, std::string> &fields,
+              const std::map<std::string, unsigned> &hints,
               bool verifyKernels) {
-  CompileOptions options = optionsOf(target, placement, fields, qLen, kvLen,
-                                     qHeads, kvHeads, verifyKernels);
+  CompileOptions options =
+      optionsOf(target, placement, fields, hints, verifyKernels);
   options.keepLevels = true;
   return compile(text, name, options);
 }
@@ -397,12 +393,10 @@ void fmha::python::bindCompile(nb::module_ &module) {
   module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
-             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("q_heads"),
-             nb::arg("kv_heads"), nb::arg("verify_kernels"), Unlocked());
+             nb::arg("hints"), nb::arg("verify_kernels"), Unlocked());
   module.def("compile_levels", &compileLevels, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
-             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("q_heads"),
-             nb::arg("kv_heads"), nb::arg("verify_kernels"), Unlocked());
+             nb::arg("hints"), nb::arg("verify_kernels"), Unlocked());
   module.def("compile_merge", &compileMergeKernel, nb::arg("head_dim"),
              nb::arg("output"), nb::arg("facts"), nb::arg("target"),
              Unlocked());

@@ -82,6 +82,30 @@ private:
   std::vector<std::unique_ptr<OptionT>> options;
 };
 
+/// An OptionT for each hint of the launch to plan for.
+template <typename OptionT> class HintOptions {
+public:
+  template <typename ParentT> explicit HintOptions(ParentT &parent) {
+    for (const schedule::Hint &hint : schedule::hints)
+      options.push_back(std::make_unique<OptionT>(
+          parent, hint.name, llvm::cl::desc(hint.help), llvm::cl::init(0)));
+  }
+
+  schedule::Hints get() const {
+    schedule::Hints given;
+    for (auto [option, hint] : llvm::zip_equal(options, schedule::hints))
+      given.*hint.there = *option;
+    return given;
+  }
+  void set(const schedule::Hints &given) {
+    for (auto [option, hint] : llvm::zip_equal(options, schedule::hints))
+      *option = given.*hint.there;
+  }
+
+private:
+  std::vector<std::unique_ptr<OptionT>> options;
+};
+
 } // namespace fmha
 
 #endif // FMHA_CONVERSION_FIELDOPTION_H

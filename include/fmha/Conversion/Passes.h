@@ -39,11 +39,11 @@ enum class Memory { Device, Managed };
 #include "fmha/Conversion/Passes.h.inc"
 
 /// Creates fmha-plan-schedule with the options of fields that `overrides`
-/// fixes. It calls `onPlan`, if there is one, for each op that it plans.
-std::unique_ptr<mlir::Pass>
-createPlanSchedule(const PlanScheduleOptions &options,
-                   const schedule::Overrides &overrides,
-                   schedule::PlanListener onPlan = {});
+/// fixes, and of `hints`. It calls `onPlan`, if there is one, for each op that
+/// it plans.
+std::unique_ptr<mlir::Pass> createPlanSchedule(
+    const PlanScheduleOptions &options, const schedule::Overrides &overrides,
+    const schedule::Hints &hints, schedule::PlanListener onPlan = {});
 
 #define GEN_PASS_REGISTRATION
 #include "fmha/Conversion/Passes.h.inc"

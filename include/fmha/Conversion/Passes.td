@@ -35,12 +35,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
   let options = [
     Option<"target", "target", "std::string", "\"sm_100a\"", "GPU to plan for, for example sm_100a">,
     Option<"pPlacement", "p-placement", "std::string", "\"auto\"",
-           "Memory that holds P for the second product: auto, tmem, smem or registers">,
-    Option<"batch", "batch", "unsigned", "0", "Batch size to plan for if the types are dynamic; 0: unknown, or 1 if query length and heads are given">,
-    Option<"qHeads", "q-heads", "unsigned", "0", "Query heads to plan for">,
-    Option<"kvHeads", "kv-heads", "unsigned", "0", "KV heads to plan for">,
-    Option<"qLen", "q-len", "unsigned", "0", "Query length to plan for">,
-    Option<"kvLen", "kv-len", "unsigned", "0", "Key length to plan for">
+           "Memory that holds P for the second product: auto, tmem, smem or registers">
   ];
   let dependentDialects = ["::fmha::FMHADialect"];
 }

@@ -30,10 +30,16 @@ struct MergeProblem : schedule::Facts {
   unsigned headDim = 128;
   /// "f16", "bf16" or "f32".
   std::string output = "bf16";
+  /// With split_by = length the keys of a KV block, from which the slots of
+  /// each sequence follow; otherwise 0, and each sequence has as many parts.
+  unsigned slotKeys = 0;
+  /// The slots per sequence, with split_by = length.
+  unsigned slotsPerSequence = 0;
 };
 
 /// Returns the problem of the kernel that combines the splits of `problem`.
-MergeProblem mergeOf(const schedule::Problem &problem);
+MergeProblem mergeOf(const schedule::Problem &problem,
+                     const schedule::Schedule &schedule);
 /// Returns the attribute `fmha.merge` of the kernel for `problem`.
 mlir::DictionaryAttr describeMerge(const MergeProblem &problem,
                                    mlir::MLIRContext *ctx);
@@ -44,10 +50,10 @@ constexpr unsigned mergeThreads = 128;
 unsigned mergeRowsPerCta(unsigned headDim);
 
 /// Returns the parameters: o_parts, max_parts, sum_parts and o, and, if there
-/// are any, lse, row_max, row_sum, sink and cu_seqlens_q as pointers; the
-/// strides in elements of all except sink and cu_seqlens_q, with `_stride_part`
-/// first; then parts, q_len and q_heads, and with cu_seqlens_q the number of
-/// sequences, batch.
+/// are any, lse, row_max, row_sum, sink, cu_seqlens_q and, with split_by =
+/// length, kv_lens as pointers; the strides in elements of all except these
+/// last three, with `_stride_part` first; then parts, q_len and q_heads, and
+/// with cu_seqlens_q or kv_lens the number of sequences, batch.
 std::vector<KernelParameter> mergeParameters(const MergeProblem &problem);
 
 } // namespace fmha

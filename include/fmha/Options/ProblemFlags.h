@@ -30,7 +30,7 @@ struct ProblemFlags {
   std::optional<schedule::Mask::Kind> mask;
   /// A negative value is no bound.
   std::optional<int64_t> windowLeft, windowRight;
-  std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
+  std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen, kvLenMean;
   std::optional<uint64_t> headDim, headDimV;
   /// Number of keys per page, with --block-tables.
   std::optional<uint64_t> pageSize;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FmaPlaces.h"
+#include "Threads/ShareCode.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -68,8 +69,19 @@ void FmaPlaces::decodeGrid() {
   batch = outputBatch = rest;
   if (!problem.isPart)
     return;
-  batch = make<arith::RemUIOp>(outputBatch, parameter("batch"));
-  part = make<arith::DivUIOp>(outputBatch, parameter("batch"));
+  Value sequences = parameter("batch");
+  if (schedule::splitsByLength(plan)) {
+    ShareCode shares(b, parameter("kv_lens"), sequences, plan.splits,
+                     plan.kvBlock);
+    ShareCode::Slot slot = shares.slotOf(outputBatch);
+    batch = slot.sequence;
+    part = slot.part;
+    parts = slot.parts;
+    return;
+  }
+  batch = make<arith::RemUIOp>(outputBatch, sequences);
+  part = make<arith::DivUIOp>(outputBatch, sequences);
+  parts = i32(plan.splits);
 }
 
 /// Returns the keys of the sequence, in range since metadata may be invalid.
@@ -133,8 +145,8 @@ void FmaPlaces::decodeKeys(Value part) {
     return;
   Value keys = make<arith::MaxSIOp>(make<arith::SubIOp>(end, begin), i32(0));
   Value blocks = make<arith::CeilDivUIOp>(keys, i32(plan.kvBlock));
-  Value each = times(make<arith::CeilDivUIOp>(blocks, i32(plan.splits)),
-                     i32(plan.kvBlock));
+  Value each =
+      times(make<arith::CeilDivUIOp>(blocks, parts), i32(plan.kvBlock));
   begin = plus(begin, times(part, each));
   end = make<arith::MinSIOp>(end, plus(begin, each));
 }

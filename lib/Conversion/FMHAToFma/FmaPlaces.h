@@ -73,7 +73,7 @@ private:
 
   /// The number of query heads of a KV head, and the first one of the CTA.
   Value group, firstMember;
-  Value part;
+  Value part, parts;
   Value sharedBase;
 };
 

@@ -98,7 +98,8 @@ SymbolRefAttr buildKernel(AttentionOp op, SymbolTable &symbols) {
     buildKernel(op, makeKernel(op, module, name));
   if (plan.splits > 1) {
     constexpr StringLiteral merge = "fmha_combine";
-    buildMergeKernel(module, op.getLoc(), merge, mergeOf(op.getProblem()));
+    buildMergeKernel(module, op.getLoc(), merge,
+                     mergeOf(op.getProblem(), plan));
     markProgrammatic(module, merge);
   }
   return finish(module, name);

@@ -200,14 +200,33 @@ static Value buildOffset(KernelContext &k, const Coordinates &at,
 static void buildSplit(KernelContext &k, Coordinates &at, Value &id) {
   if (k.plan.splits == 1)
     return;
-  at.split = k.make<arith::RemUIOp>(id, k.index(k.plan.splits));
-  id = k.make<arith::DivUIOp>(id, k.index(k.plan.splits));
+  at.splits = k.index(k.plan.splits);
+  at.split = k.make<arith::RemUIOp>(id, at.splits);
+  id = k.make<arith::DivUIOp>(id, at.splits);
+}
+
+/// Replaces the sequence and the split of the grid by those of a slot that
+/// sequences share by their lengths:
+///   slot = sequence·splits + split
+/// It is the batch of the outputs, too.
+static void takeSlot(KernelContext &k, Coordinates &at) {
+  at.outputBatch = k.make<arith::AddIOp>(
+      k.make<arith::MulIOp>(at.sequence, at.splits), at.split);
+  Value batches =
+      arith::IndexCastUIOp::create(k.b, k.b.getIndexType(), k.operand("batch"));
+  auto found = tile::FindSlotOp::create(
+      k.b, k.operand("kv_lens"), at.outputBatch, batches,
+      k.b.getI32IntegerAttr(int32_t(k.plan.splits)),
+      k.b.getI32IntegerAttr(int32_t(k.plan.kvBlock)));
+  at.sequence = found.getSequence();
+  at.split = found.getPart();
+  at.splits = found.getParts();
 }
 
 /// Restricts the blocks to those of one split: of n blocks split p has up to
 /// ceil(n / splits), from p·ceil(n / splits) on.
 static void takePart(KernelContext &k, Coordinates &at) {
-  Value each = k.make<arith::CeilDivUIOp>(at.blocks, k.index(k.plan.splits));
+  Value each = k.make<arith::CeilDivUIOp>(at.blocks, at.splits);
   Value begin =
       k.make<arith::MinSIOp>(k.make<arith::MulIOp>(at.split, each), at.blocks);
   at.blocks =
@@ -357,12 +376,14 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   buildSplit(k, at, id);
   Value rowBlocks = k.make<arith::CeilDivUIOp>(longest, k.index(rowsPerCta));
   auto [rowBlock, place] = buildTilePlace(k, id, rowBlocks, longest);
-  Value batch = buildHeads(k, at, place, heads, kvHeads);
-  at.sequence = batch;
-  at.queries =
-      buildSequence(k, queryRows, batch, k.operand("cu_seqlens_q"), Value());
-  at.keys = buildKeys(k, keyRows, batch);
-  at.outputBatch = buildOutputBatch(k, at);
+  at.sequence = buildHeads(k, at, place, heads, kvHeads);
+  if (schedule::splitsByLength(k.plan))
+    takeSlot(k, at);
+  at.queries = buildSequence(k, queryRows, at.sequence,
+                             k.operand("cu_seqlens_q"), Value());
+  at.keys = buildKeys(k, keyRows, at.sequence);
+  if (!at.outputBatch)
+    at.outputBatch = buildOutputBatch(k, at);
   Value first = k.make<arith::MulIOp>(rowBlock, k.index(rowsPerCta));
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
     at.rows.push_back(

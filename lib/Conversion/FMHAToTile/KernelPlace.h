@@ -58,8 +58,9 @@ struct Coordinates {
   mlir::Value offset;
   /// First column of V and O that the CTA computes; null if it computes all.
   mlir::Value column;
-  /// The split of the KV blocks that the CTA computes; null if it computes all.
-  mlir::Value split;
+  /// The split of the KV blocks that the CTA computes, of `splits`; null if it
+  /// computes all.
+  mlir::Value split, splits;
   std::optional<SecondKeys> second;
 };
 

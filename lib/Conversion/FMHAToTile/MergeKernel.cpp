@@ -16,6 +16,7 @@
 
 #include "MergeKernel.h"
 #include "Threads/RowCode.h"
+#include "Threads/ShareCode.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,6 +69,8 @@ private:
 
   /// Returns the element of `tensor` at batch, row and head.
   Value rowOf(const std::string &tensor, Type element);
+  /// Returns the row in the first part of its sequence.
+  Value firstPartOf(const std::string &tensor);
   Value ofPart(const std::string &tensor, Value row, Value part);
   void decode();
   Value rowsThatExist();
@@ -82,6 +85,9 @@ private:
   const MergeProblem &problem;
   unsigned rowsPerCta;
   Value lane, laneOfRow, row, head, batch;
+  /// The parts of the sequence, and the first of its slots with split_by =
+  /// length, otherwise null.
+  Value parts, firstSlot;
   /// Values of this row: the addresses of its maximum and sum in split 0; the
   /// maximum; the maximum, or 0 if there is none; the sum; and the sink.
   Value maxima, sums, top, shift, total, sink;
@@ -89,9 +95,10 @@ private:
 
 template <typename OpTy>
 Value MergeBuilder::overLanes(Value init, function_ref<Value(Value)> body) {
-  Value mine = loop(
-      lane, parameter("parts"), warpThreads, init,
-      [&](Value part, Value sofar) { return make<OpTy>(sofar, body(part)); });
+  Value mine =
+      loop(lane, parts, warpThreads, init, [&](Value part, Value sofar) {
+        return make<OpTy>(sofar, body(part));
+      });
   return acrossLanes<OpTy>(mine, warpThreads);
 }
 
@@ -99,13 +106,20 @@ Value MergeBuilder::rowOf(const std::string &tensor, Type element) {
   return rowAt(tensor, batch, row, head, element);
 }
 
+Value MergeBuilder::firstPartOf(const std::string &tensor) {
+  return rowAt(tensor, firstSlot ? firstSlot : batch, row, head,
+               b.getF32Type());
+}
+
+/// Slots of a sequence follow each other, as batches do.
 Value MergeBuilder::ofPart(const std::string &tensor, Value row, Value part) {
-  Value offset =
-      make<arith::MulIOp>(wide(part), parameter(tensor + "_stride_part"));
+  const char *stride = firstSlot ? "_stride_batch" : "_stride_part";
+  Value offset = make<arith::MulIOp>(wide(part), parameter(tensor + stride));
   return elementAt(row, offset, b.getF32Type());
 }
 
-/// Decodes the one-dimensional grid: row blocks, heads, batch.
+/// Decodes the one-dimensional grid: row blocks, heads, batch. The parts are
+/// those of the batch.
 void MergeBuilder::decode() {
   Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   Value id = NVVM::BlockIdXOp::create(b, b.getI32Type());
@@ -120,6 +134,14 @@ void MergeBuilder::decode() {
   row = make<arith::AddIOp>(first, place);
   head = make<arith::RemUIOp>(rest, heads);
   batch = make<arith::DivUIOp>(rest, heads);
+  parts = parameter("parts");
+  if (!problem.slotKeys)
+    return;
+  ShareCode shares(b, parameter("kv_lens"), parameter("batch"),
+                   problem.slotsPerSequence, problem.slotKeys);
+  ShareCode::Share share = shares.shareOf(batch);
+  firstSlot = share.first;
+  parts = share.parts;
 }
 
 /// Returns the number of packed rows, which end with the last sequence, clamped
@@ -146,8 +168,8 @@ Value MergeBuilder::weight(Value max) {
 }
 
 void MergeBuilder::buildRow() {
-  maxima = rowOf("max_parts", b.getF32Type());
-  sums = rowOf("sum_parts", b.getF32Type());
+  maxima = firstPartOf("max_parts");
+  sums = firstPartOf("sum_parts");
   top = overLanes<arith::MaxNumFOp>(none, [&](Value part) {
     return load(ofPart("max_parts", maxima, part));
   });
@@ -185,7 +207,6 @@ MergeBuilder::Piece MergeBuilder::loadPiece(Value part, Value from,
 
 void MergeBuilder::loadLast(Value first, int32_t count, Value from,
                             Value column, SmallVectorImpl<Piece> &pieces) {
-  Value parts = parameter("parts");
   auto isPart = [&](Value part) -> Value {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, part, parts);
   };
@@ -227,7 +248,6 @@ Value MergeBuilder::addPieces(Value sum, ArrayRef<Piece> pieces) {
 /// All loads of a step precede its arithmetic, so that they are in flight
 /// together. The last step loads two, four or eight splits.
 Value MergeBuilder::sumOfPieces(Value from, Value column) {
-  Value parts = parameter("parts");
   Value whole = make<arith::AndIOp>(parts, i32(-partsAtOnce));
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(columnsType()));
   auto step = [&](Value first, Value sum) {
@@ -247,7 +267,7 @@ Value MergeBuilder::sumOfPieces(Value from, Value column) {
 
 /// Emits the columns of O. A row that is empty in all splits becomes 0.
 void MergeBuilder::buildColumns(Value inverse) {
-  Value from = rowOf("o_parts", b.getF32Type());
+  Value from = firstPartOf("o_parts");
   VectorType type = columnsType();
   auto loop = scf::ForOp::create(
       b, make<arith::MulIOp>(laneOfRow, i32(vectorColumns)),

@@ -64,6 +64,7 @@ private:
 
 public:
   FieldOptions<Option<FieldChoice>> fields{*this};
+  HintOptions<Option<unsigned>> hints{*this};
   schedule::PlanListener onPlan;
 };
 
@@ -117,8 +118,7 @@ LogicalResult PlanSchedulePass::planOne(AttentionOp op,
                                         const schedule::Overrides &overrides) {
   if (op.getScheduleAttr())
     return keepOwn(op, overrides);
-  schedule::Problem problem = schedule::withHints(
-      op.getProblem(), {batch, qHeads, kvHeads, qLen, kvLen});
+  schedule::Problem problem = schedule::withHints(op.getProblem(), hints.get());
   std::string error;
   std::optional<schedule::Plan> plan =
       schedule::plan(problem, targetOf(op), overrides, error);
@@ -157,12 +157,12 @@ void reportPlan(Location loc, const schedule::Problem &problem,
 
 } // namespace
 
-std::unique_ptr<Pass>
-fmha::createPlanSchedule(const PlanScheduleOptions &options,
-                         const schedule::Overrides &overrides,
-                         schedule::PlanListener onPlan) {
+std::unique_ptr<Pass> fmha::createPlanSchedule(
+    const PlanScheduleOptions &options, const schedule::Overrides &overrides,
+    const schedule::Hints &hints, schedule::PlanListener onPlan) {
   auto pass = std::make_unique<PlanSchedulePass>(options);
   pass->fields.set(overrides);
+  pass->hints.set(hints);
   pass->onPlan = std::move(onPlan);
   return pass;
 }

@@ -21,7 +21,9 @@ static Attribute keyOf(AttentionOp op) {
   Builder b(op.getContext());
   SmallVector<Attribute> parts = {op.getProblemAttr(), op.getScheduleAttr()};
   if (op.getScheduleAttr().getValue().splits > 1)
-    parts.push_back(describeMerge(mergeOf(op.getProblem()), op.getContext()));
+    parts.push_back(
+        describeMerge(mergeOf(op.getProblem(), op.getScheduleAttr().getValue()),
+                      op.getContext()));
   return b.getArrayAttr(parts);
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MachinePatterns.h"
+#include "Threads/ShareCode.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Layout/Tmem.h"
 
@@ -491,6 +492,25 @@ MACHINE_PATTERN(ListLengthOp) {
   return arith::IndexCastOp::create(b, b.getIndexType(), length);
 }
 
+struct LowerFindSlotOp : public OpConversionPattern<FindSlotOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(FindSlotOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    ShareCode shares(b, adaptor.getLengths(), toI32(b, adaptor.getSequences()),
+                     op.getSplits(), op.getKeys());
+    ShareCode::Slot slot = shares.slotOf(toI32(b, adaptor.getSlot()));
+    auto index = [&](Value number) -> Value {
+      return arith::IndexCastOp::create(b, b.getIndexType(), number);
+    };
+    rewriter.replaceOp(
+        op, {index(slot.sequence), index(slot.part), index(slot.parts)});
+    return success();
+  }
+};
+
 MACHINE_PATTERN(RereadOp) {
   auto made = LLVM::InlineAsmOp::create(
       b, b.getI32Type(), toI32(b, adaptor.getNumber()), "mov.b32 $0, $1;",
@@ -531,7 +551,7 @@ void fmha::populateMachinePatterns(RewritePatternSet &patterns,
       LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
       LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
       LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
-      LowerAnyInWarpOp, LowerListLengthOp, LowerUniformOp, LowerRereadOp,
-      LowerSyncWarpOp, LowerSyncCtaOp, LowerAwaitGridsOp,
+      LowerAnyInWarpOp, LowerListLengthOp, LowerFindSlotOp, LowerUniformOp,
+      LowerRereadOp, LowerSyncWarpOp, LowerSyncCtaOp, LowerAwaitGridsOp,
       LowerLaunchDependentsOp>(converter, patterns.getContext());
 }

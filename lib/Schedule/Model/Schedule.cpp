@@ -29,19 +29,11 @@ static const T *findNamed(const std::vector<T> &list, std::string_view name) {
   return nullptr;
 }
 
-/// The members of a problem and of hints that hold each hint.
-static constexpr std::pair<unsigned Problem::*, unsigned Hints::*>
-    hintFields[] = {{&Problem::batchHint, &Hints::batch},
-                    {&Problem::qHeadsHint, &Hints::qHeads},
-                    {&Problem::kvHeadsHint, &Hints::kvHeads},
-                    {&Problem::qLenHint, &Hints::qLen},
-                    {&Problem::kvLenHint, &Hints::kvLen}};
-
-Problem fmha::schedule::withHints(Problem problem, const Hints &hints) {
-  for (const auto &[field, hint] : hintFields)
-    if (!(problem.*field))
-      problem.*field = hints.*hint;
-  if (!problem.batchHint && hints.qLen && hints.qHeads)
+Problem fmha::schedule::withHints(Problem problem, const Hints &given) {
+  for (const Hint &hint : hints)
+    if (!(problem.*hint.ofProblem))
+      problem.*hint.ofProblem = given.*hint.there;
+  if (!problem.batchHint && given.qLen && given.qHeads)
     problem.batchHint = 1;
   return problem;
 }
@@ -60,8 +52,8 @@ Problem fmha::schedule::kernelProblem(const Problem &problem,
 }
 
 Problem fmha::schedule::withoutHints(Problem problem) {
-  for (const auto &[field, hint] : hintFields)
-    problem.*field = 0;
+  for (const Hint &hint : hints)
+    problem.*hint.ofProblem = 0;
   return problem;
 }
 
@@ -103,6 +95,10 @@ bool fmha::schedule::boundsCtas(const Schedule &schedule) {
 
 bool fmha::schedule::usesAddresses(const Schedule &schedule) {
   return familyOf(schedule).kernel.usesAddresses;
+}
+
+bool fmha::schedule::splitsByLength(const Schedule &schedule) {
+  return schedule.splitBy == SplitBy::Length && schedule.splits > 1;
 }
 
 bool fmha::schedule::copiesKeysByThreads(const Schedule &schedule) {
@@ -186,6 +182,10 @@ std::string_view fmha::schedule::stringify(KvCopy copy) {
   // check() reports invalid values.
   return unsigned(copy) < std::size(kvCopyNames) ? kvCopyNames[unsigned(copy)]
                                                  : "unknown";
+}
+std::string_view fmha::schedule::stringify(SplitBy what) {
+  return unsigned(what) < std::size(splitByNames) ? splitByNames[unsigned(what)]
+                                                  : "unknown";
 }
 std::string_view fmha::schedule::stringify(PPlacement placement) {
   return placementNames[unsigned(placement)];

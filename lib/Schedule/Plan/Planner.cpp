@@ -120,6 +120,33 @@ static double launchClocks(const Problem &problem, const Plan &plan) {
   return modelCost(problem, plan.schedule).launchClocks;
 }
 
+/// Plans again with slots that sequences share by their lengths, if the user
+/// asks for it or the hints say that lengths differ. Returns whether `plan` is
+/// that plan.
+static bool splitByLength(const Problem &problem, std::string_view target,
+                          Overrides overrides, Plan &plan) {
+  constexpr unsigned usual = 3;
+  std::optional<unsigned> wanted = overrides[Choice::SplitBy];
+  unsigned slots = chooseSlots(problem, plan.schedule);
+  if (wanted == unsigned(SplitBy::Length) && slots == 1)
+    slots = usual;
+  if (slots == 1 || wanted == unsigned(SplitBy::Sequence))
+    return false;
+  overrides.fix(Choice::SplitBy, unsigned(SplitBy::Length));
+  overrides.fix(Choice::Splits, slots);
+  std::string error;
+  std::optional<Plan> shared = planStrictly(problem, target, overrides, error);
+  if (!shared)
+    return false;
+  plan = std::move(*shared);
+  plan.reason += "; splits = " + std::to_string(slots) + " by length";
+  if (problem.kvLenMeanHint)
+    plan.reason += ", since the longest sequence has " +
+                   std::to_string(problem.kvLenHint) + " keys and the mean " +
+                   std::to_string(problem.kvLenMeanHint);
+  return true;
+}
+
 /// Plans again with split-KV if the hints say that this makes the launch
 /// shorter. Partial kernels differ, so the best schedule with splits need not
 /// be the best one without.
@@ -159,7 +186,8 @@ std::optional<Plan> fmha::schedule::plan(const Problem &problem,
                                          const Overrides &overrides,
                                          std::string &error) {
   std::optional<Plan> plan = planStrictly(problem, target, overrides, error);
-  if (plan && !overrides[Choice::Splits])
+  if (plan && !overrides[Choice::Splits] &&
+      !splitByLength(problem, target, overrides, *plan))
     splitWhereWorthIt(problem, target, overrides, *plan);
   if (!plan)
     if (std::optional<std::string> change =

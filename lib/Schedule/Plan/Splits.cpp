@@ -202,6 +202,25 @@ SplitChoice fmha::schedule::chooseSplits(const Problem &problem,
   return fastest.choose();
 }
 
+/// Of the counts from 2 to 16 that were measured on an H100 with 18 batches,
+/// about three CTAs for each that runs at once were within 5 % of the fastest;
+/// above 8 the merge kernel takes longer (results/h100-uneven-2026-11-26.md).
+unsigned fmha::schedule::chooseSlots(const Problem &problem,
+                                     const Schedule &schedule) {
+  constexpr uint64_t most = 8, waves = 3;
+  std::optional<Workload> workload = workloadOf(problem);
+  uint64_t longest = problem.kvLenHint;
+  bool uneven = workload && workload->kvLen * 5 < longest * 4;
+  if (!uneven || problem.cuSeqlensQ || problem.topk)
+    return 1;
+  LaunchSize size = sizeOf(problem, modelOf(problem, schedule), *workload);
+  uint64_t ctas = std::max<uint64_t>(size.ctas, 1);
+  if (longest * size.atOnce * 2 < workload->kvLen * ctas)
+    return 1;
+  uint64_t slots = (waves * size.atOnce + ctas / 2) / ctas;
+  return unsigned(std::clamp<uint64_t>(slots, 2, most));
+}
+
 std::vector<SplitClocks>
 fmha::schedule::clocksOfSplits(const Problem &problem,
                                const Schedule &schedule) {

@@ -129,6 +129,13 @@ std::string fmha::schedule::tabulateRoles(const Schedule &schedule) {
 
 /// Describes which output tiles a CTA computes. The difference has not been
 /// measured on targets with tensor memory.
+static std::string describeSplits(const Schedule &s) {
+  return str(s.splits) +
+         (splitsByLength(s) ? " CTAs per sequence, of which long ones take more"
+                            : " CTAs share the KV blocks of a row block") +
+         ", and a second kernel merges their outputs";
+}
+
 static std::string describeScheduler(const Schedule &s) {
   const target::Target *gpu = target::findTarget(s.target);
   std::string atMost =
@@ -219,9 +226,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
       if (field.name == name && field.get(s))
         text += line(std::string(name), field.print(field.get(s)));
   if (s.splits > 1)
-    text += line("splits", str(s.splits) +
-                               " CTAs share the KV blocks of a row block, and "
-                               "a second kernel merges their outputs");
+    text += line("splits", describeSplits(s));
   std::string slices =
       s.pSlices > 1 ? ", in " + str(s.pSlices) + " slices" : "";
   text += line("p_placement", std::string(stringify(s.pPlacement)) + slices);

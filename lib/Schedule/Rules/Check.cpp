@@ -133,6 +133,24 @@ Violation fmha::schedule::checkKvCopy(const Case &c) {
          "tma";
 }
 
+Violation fmha::schedule::checkSplitBy(const Case &c) {
+  if (c.schedule.splitBy == SplitBy::Sequence)
+    return std::nullopt;
+  auto expected = [](const char *what, const char *got) -> Violation {
+    return "expected " + std::string(what) + " with split_by = length, got " +
+           got + "; take split_by = sequence";
+  };
+  if (!c.problem.kvLens)
+    return expected("lengths of sequences (kv_lens)", "none");
+  if (c.problem.cuSeqlensQ)
+    return expected("queries of one length", "packed sequences (cu_seqlens_q)");
+  if (c.problem.topk)
+    return expected("keys that are not listed", "topk");
+  if (c.schedule.scheduler != Scheduler::Single)
+    return expected("scheduler = single", "a loop over tiles");
+  return std::nullopt;
+}
+
 /// Returns the fewest stages: in a shared ring MMA holds V and waits for K.
 static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
 
@@ -325,6 +343,8 @@ Violation fmha::schedule::checkFeatures(const Case &c) {
                 str(unsigned(s.scheduler)));
   if (s.kvCopy > KvCopy::Convert)
     return only("kv_copy", "tma, cp_async or convert", str(unsigned(s.kvCopy)));
+  if (s.splitBy > SplitBy::Length)
+    return only("split_by", "sequence or length", str(unsigned(s.splitBy)));
   if (s.splits == 0 || s.splits > mostSplits)
     return "expected splits to be from 1 to " + str(mostSplits) +
            ", since the parts of a row have to be combined; got " +

@@ -8,7 +8,7 @@
 // CHECK-SAME: pack_heads = 1, cta_group = 1, kv_stages = 3, v_stages = 0, key_chunk = 0, value_chunk = 0,
 // CHECK-SAME: kv_copy = tma, share_kv = false, o_columns = 0, p_placement = tmem, p_slices = 1,
 // CHECK-SAME: rescale_threshold = 8.000000e+00, p_offset = 0, accumulate = f32, exp2_emulated = 0, scheduler = single,
-// CHECK-SAME: ctas_per_sm = 1, splits = 1, roles = []>
+// CHECK-SAME: ctas_per_sm = 1, splits = 1, split_by = sequence, roles = []>
 func.func private @defaults() attributes {s = #fmha.schedule<target = "sm_100a">}
 
 // CHECK-LABEL: func.func private @every_field

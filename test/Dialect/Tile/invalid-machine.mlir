@@ -552,3 +552,19 @@ func.func @list_length_strided(%l: memref<?xi32, strided<[2]>>, %i: index) {
   %n = tile.list_length %l[%i] to %i : memref<?xi32, strided<[2]>>
   return
 }
+
+// -----
+
+func.func @find_slot_strided(%l: memref<?xi32, strided<[2]>>, %i: index) {
+  // expected-error@+1 {{expected a contiguous list, got 'memref<?xi32, strided<[2]>>'}}
+  %b, %part, %parts = tile.find_slot %l[%i] of %i splits 2 keys 64 : memref<?xi32, strided<[2]>>
+  return
+}
+
+// -----
+
+func.func @find_slot_without_splits(%l: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected at least 2 splits and 1 key, got 1 and 64}}
+  %b, %part, %parts = tile.find_slot %l[%i] of %i splits 1 keys 64 : memref<?xi32>
+  return
+}

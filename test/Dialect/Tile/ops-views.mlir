@@ -50,6 +50,14 @@ func.func @lists(%t: memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>, %p: memref<?x
   return
 }
 
+// CHECK-LABEL: func.func @slots
+// CHECK-SAME: %[[L:[^:]*]]: memref<?xi32>, %[[N:[^:]*]]: index, %[[I:[^:]*]]: index
+func.func @slots(%lens: memref<?xi32>, %n: index, %i: index) -> (index, index, index) {
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = tile.find_slot %[[L]][%[[I]]] of %[[N]] splits 4 keys 64 : memref<?xi32>
+  %b, %part, %parts = tile.find_slot %lens[%i] of %n splits 4 keys 64 : memref<?xi32>
+  return %b, %part, %parts : index, index, index
+}
+
 // CHECK-LABEL: func.func @numbers
 func.func @numbers(%l: !lse, %sinks: memref<?xf32>, %b: index, %h: index, %n: index, %s: index) {
   // CHECK: tile.view %{{.*}} batch %{{.*}} head %{{.*}} rows %{{.*}} from %{{.*}} : memref<?x?x?xf32, {{.*}}> -> <?xf32>

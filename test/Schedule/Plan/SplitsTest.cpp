@@ -41,6 +41,48 @@ TEST(Splits, NoneWithoutHints) {
   }
 }
 
+/// Decoding of a batch by 8 KV heads on an H100 whose sequences differ.
+static unsigned slotsOf(unsigned batch, unsigned longest, unsigned mean) {
+  Problem problem = decode(longest, batch);
+  problem.kvLens = true;
+  problem.kvLenMeanHint = mean;
+  Plan plan = mustPlan(problem, "sm_90a");
+  bool isLength = plan.schedule.splitBy == SplitBy::Length;
+  EXPECT_EQ(isLength, splitsByLength(plan.schedule));
+  EXPECT_EQ(isLength, plan.reason.find("by length") != std::string::npos);
+  return isLength ? plan.schedule.splits : 1;
+}
+
+TEST(Splits, ByLengthWhereTheLongestSequenceTakesLong) {
+  EXPECT_EQ(slotsOf(8, 65536, 9984), 8u);
+  EXPECT_EQ(slotsOf(32, 32768, 2016), 3u);
+  EXPECT_EQ(slotsOf(128, 32768, 2000), 2u);
+  // Equal lengths, or about; and so many that the longest ends early.
+  EXPECT_EQ(slotsOf(32, 4096, 0), 1u);
+  EXPECT_EQ(slotsOf(32, 4096, 4096), 1u);
+  EXPECT_EQ(slotsOf(32, 4096, 3600), 1u);
+  EXPECT_EQ(slotsOf(2048, 4096, 2048), 1u);
+}
+
+TEST(Splits, ByLengthWhereAUserAsks) {
+  Overrides overrides;
+  overrides.fix(Choice::SplitBy, unsigned(SplitBy::Length));
+  Problem problem = problemOf(128);
+  problem.kvLens = true;
+  std::string error;
+  std::optional<Plan> asked = plan(problem, "sm_90a", overrides, error);
+  ASSERT_TRUE(asked) << error;
+  EXPECT_EQ(asked->schedule.splits, 3u);
+  EXPECT_TRUE(splitsByLength(asked->schedule));
+  overrides.fix(Choice::SplitBy, unsigned(SplitBy::Sequence));
+  problem = decode(32768, 32);
+  problem.kvLens = true;
+  problem.kvLenMeanHint = 1000;
+  asked = plan(problem, "sm_90a", overrides, error);
+  ASSERT_TRUE(asked) << error;
+  EXPECT_FALSE(splitsByLength(asked->schedule));
+}
+
 TEST(Splits, AnUnknownBatchIsOne) {
   EXPECT_EQ(withHints(problemOf(128), {0, 8, 8, 1, 65536}).batchHint, 1u);
   EXPECT_EQ(withHints(problemOf(128), {5, 8, 8, 1, 65536}).batchHint, 5u);

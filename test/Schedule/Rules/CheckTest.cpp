@@ -360,6 +360,37 @@ TEST(Check, C8FeaturesThatNoPassBuilds) {
               StartsWith("plan.C8: expected splits to be from 1 to 256"));
 }
 
+TEST(Check, C8SlotsByLengthNeedLengths) {
+  auto with = [](const std::function<void(Problem &, Schedule &)> &change) {
+    return violation([&](Problem &p, Schedule &s) {
+      p.kvLens = true;
+      s.splits = 2;
+      s.rescaleThreshold = 0;
+      s.splitBy = SplitBy::Length;
+      change(p, s);
+    });
+  };
+  EXPECT_EQ(with([](auto &, auto &) {}), "");
+  EXPECT_EQ(with([](Problem &p, auto &) { p.kvLens = false; }),
+            "plan.C8: expected lengths of sequences (kv_lens) with split_by = "
+            "length, got none; take split_by = sequence");
+  EXPECT_THAT(with([](Problem &p, auto &) { p.cuSeqlensQ = true; }),
+              HasSubstr("got packed sequences (cu_seqlens_q)"));
+  EXPECT_THAT(with([](Problem &p, Schedule &s) {
+                p.topk = true;
+                s.qTiles = 1;
+                s.packHeads = s.qTileRows;
+              }),
+              HasSubstr("expected keys that are not listed"));
+  EXPECT_THAT(with([](auto &, Schedule &s) {
+                s.scheduler = Scheduler::Static;
+                s.qTiles = 1;
+              }),
+              HasSubstr("expected scheduler = single with split_by = length"));
+  EXPECT_THAT(with([](auto &, Schedule &s) { s.splitBy = SplitBy(2); }),
+              HasSubstr("expected split_by to be sequence or length"));
+}
+
 TEST(Check, C6NamesOnlyWhatCanBeHad) {
   auto with = [](const char *target, unsigned headDim, unsigned stages) {
     return violation([=](Problem &p, Schedule &s) {

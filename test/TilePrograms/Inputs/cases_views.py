@@ -116,3 +116,57 @@ def stored_sequence(x, rows, length):
     output = kept(x.output(tensor(expected)))
     text = kernel("abo", body, "%length: i32")
     return Case(text, [x.tensor(a), x.tensor(b), output, i32(length)], grid=-(-length // rows))
+
+
+def share_slots(lengths, splits, keys):
+    """(sequence, part, parts) of each slot that sequences with these lengths share, as SplitShares.h states it."""
+    count = len(lengths)
+    most = min((1 << 32 - count.bit_length()) - 1, (1 << 22) - 1)
+    weights = [min(max(-(-max(length, 0) // keys), 1), most) for length in lengths]
+    least, limit = -(-sum(weights) // (splits * count)), -(-sum(weights) // (splits * count - count))
+    step = -(-(limit - least) // 15)
+    fits = (c for c in (least + k * step for k in range(16)) if sum(-(-weight // c) for weight in weights) <= splits * count)
+    blocks = next(fits)
+    slots = []
+    for sequence in sorted(range(count), key=lambda n: (n % 32, n // 32)):
+        parts = -(-weights[sequence] // blocks)
+        slots += [(sequence, part, parts) for part in range(parts)]
+    return slots + [(0, slot + 1, 1) for slot in range(len(slots), splits * count)]
+
+
+LENGTHS = {
+    "equal": [70] * 5,
+    "one": [1000],
+    "long": [4000, *[3] * 9, 0, 65],
+    "random": [*np.random.default_rng(5).integers(0, 3000, 70)],
+    "wrong": [-1, 2**31 - 1, -(2**31), 64],
+}
+
+
+@case(*((name, splits, keys) for name in LENGTHS for splits, keys in ((2, 64), (3, 16), (5, 128))))
+def slots(x, rows, name, splits, keys):
+    """Each CTA finds its slot, and stores the row of an operand that has the sequence, the part and the parts."""
+    lengths = LENGTHS[name]
+    shared = share_slots(lengths, splits, keys)
+    a, b = np.zeros((1, 64 * len(lengths) + rows, 1, 64)), np.eye(64)[None, :, None]
+    for row in range(64 * len(lengths)):
+        a[0, row, 0, :3] = row // 64, row // 8 % 8, row % 8
+    body = f"""
+    %sequences = arith.constant {len(lengths)} : index
+    %c7 = arith.constant 7 : index
+    %c8 = arith.constant 8 : index
+    %sequence, %part, %parts = tile.find_slot %last[%block] of %sequences splits {splits} keys {keys} : !list
+    %p = arith.minui %part, %c7 : index
+    %n = arith.minui %parts, %c7 : index
+    %s0 = arith.muli %sequence, %c8 : index
+    %s1 = arith.addi %s0, %p : index
+    %s2 = arith.muli %s1, %c8 : index
+    %s3 = arith.addi %s2, %n : index
+    %vs = tile.view %o batch %block head %c0 rows %c1 : !t -> !v
+{PRODUCT.replace("%va[%row]", "%va[%s3]")}{store(view="%vs", row="%c0")}"""
+    expected = np.zeros((len(shared), 1, 1, 64))
+    for slot, (sequence, part, parts) in enumerate(shared):
+        expected[slot, 0, 0, :3] = sequence, min(part, 7), min(parts, 7)
+    text = f"!list = memref<?xi32, {GLOBAL}>\n" + kernel("abo", body, "%last: !list")
+    operands = [x.tensor(a), x.tensor(b), x.output(expected), Tensor("i32", np.array(lengths))]
+    return Case(text, operands, grid=len(shared))

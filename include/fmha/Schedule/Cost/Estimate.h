@@ -87,6 +87,7 @@ private:
 Estimate estimate(const KernelModel &kernel, const Workload &workload);
 
 /// Returns the workload of a problem's hints, or nothing if one is missing.
+/// Sequences count with their mean length, if it is known.
 std::optional<Workload> workloadOf(const Problem &problem);
 
 } // namespace fmha::schedule

@@ -43,6 +43,10 @@ enum class Scheduler { Single, Static, Dynamic };
 /// tile or page. CpAsync: several warps, 16 bytes of any address per thread.
 /// Convert: a warpgroup loads e4m3 to registers, and stores it as f16 or bf16.
 enum class KvCopy { Tma, CpAsync, Convert };
+/// What determines how many CTAs share the keys of a sequence. Sequence: each
+/// sequence has as many. Length: all sequences share splits x batch slots in
+/// proportion to their lengths (SplitShares.h).
+enum class SplitBy { Sequence, Length };
 
 /// The names of the values of each of these enumerations, in order.
 inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16", "f32",
@@ -54,6 +58,7 @@ inline constexpr std::string_view schedulerNames[] = {"single", "static",
                                                       "dynamic"};
 inline constexpr std::string_view kvCopyNames[] = {"tma", "cp_async",
                                                    "convert"};
+inline constexpr std::string_view splitByNames[] = {"sequence", "length"};
 inline constexpr std::string_view switchNames[] = {"false", "true"};
 
 /// The compile-time properties of a kernel: lengths, batch and head counts are
@@ -70,9 +75,8 @@ struct Problem : Facts {
   Mask mask2;
   /// The tensors that the score region reads.
   std::vector<Capture> captures;
-  unsigned qLenHint = 0;
-  unsigned kvLenHint = 0;
-  unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;
+#define FMHA_HINT(member, hint, ...) unsigned hint = 0;
+#include "fmha/Schedule/Model/Hints.def"
 
   bool operator==(const Problem &) const = default;
 
@@ -107,12 +111,25 @@ Problem partOf(Problem problem);
 /// Extents of the launch to plan for, 0 where unknown; a kernel serves any
 /// other launch as well.
 struct Hints {
-  unsigned batch = 0, qHeads = 0, kvHeads = 0, qLen = 0, kvLen = 0;
+#define FMHA_HINT(member, ...) unsigned member = 0;
+#include "fmha/Schedule/Model/Hints.def"
+};
+
+/// A hint: its name as an option, its help, and its members.
+struct Hint {
+  std::string_view name, help;
+  unsigned Problem::*ofProblem;
+  unsigned Hints::*there;
+};
+inline constexpr Hint hints[] = {
+#define FMHA_HINT(member, hint, name, help)                                    \
+  {name, help, &Problem::hint, &Hints::member},
+#include "fmha/Schedule/Model/Hints.def"
 };
 
 /// Returns `problem` with the hints that it does not have yet. An unknown batch
 /// counts as 1 if queries and heads are known.
-Problem withHints(Problem problem, const Hints &hints);
+Problem withHints(Problem problem, const Hints &given);
 /// Returns `problem` without hints.
 Problem withoutHints(Problem problem);
 
@@ -267,6 +284,9 @@ bool boundsCtas(const Schedule &schedule);
 /// otherwise passes on tiles make the kernel, and TMA copies.
 bool usesAddresses(const Schedule &schedule);
 
+/// Returns whether sequences share the slots of a batch by their lengths.
+bool splitsByLength(const Schedule &schedule);
+
 /// Returns whether threads copy K and V by their addresses; otherwise TMA does.
 bool copiesKeysByThreads(const Schedule &schedule);
 
@@ -399,6 +419,7 @@ std::string_view stringify(FamilyKind kind);
 std::string_view stringify(PPlacement placement);
 std::string_view stringify(Scheduler scheduler);
 std::string_view stringify(KvCopy copy);
+std::string_view stringify(SplitBy what);
 
 } // namespace fmha::schedule
 

@@ -177,6 +177,7 @@ FMHA_WORDS(schedule::FamilyKind, schedule::familyKindNames)
 FMHA_WORDS(schedule::PPlacement, schedule::placementNames)
 FMHA_WORDS(schedule::Scheduler, schedule::schedulerNames)
 FMHA_WORDS(schedule::KvCopy, schedule::kvCopyNames)
+FMHA_WORDS(schedule::SplitBy, schedule::splitByNames)
 #undef FMHA_WORDS
 
 static ParseResult parseValue(AsmParser &parser, std::optional<double> &value) {

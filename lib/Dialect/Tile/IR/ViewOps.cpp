@@ -53,11 +53,21 @@ LogicalResult TmaLoadOp::verify() {
   return verifyOther(*this, getSrc(), getOther(), getSecond());
 }
 
-LogicalResult ListLengthOp::verify() {
-  if (getList().getType().getLayout().isIdentity())
+static LogicalResult verifyContiguous(Operation *op, MemRefType list) {
+  if (list.getLayout().isIdentity())
     return success();
-  return emitOpError() << "expected a contiguous list, got "
-                       << getList().getType();
+  return op->emitOpError() << "expected a contiguous list, got " << list;
+}
+
+LogicalResult ListLengthOp::verify() {
+  return verifyContiguous(*this, getList().getType());
+}
+
+LogicalResult FindSlotOp::verify() {
+  if (getSplits() < 2 || getKeys() == 0)
+    return emitOpError() << "expected at least 2 splits and 1 key, got "
+                         << getSplits() << " and " << getKeys();
+  return verifyContiguous(*this, getLengths().getType());
 }
 
 static bool isElementOfRow(Type type) {

@@ -153,11 +153,11 @@ static Violation checkLeast(const Case &c) {
 }
 
 static constexpr Entry entries[] = {
-    {1, checkTarget},   {1, checkDtype},     {2, checkVectors},
-    {3, checkRows},     {8, checkInputs},    {8, checkUnused},
-    {4, checkCtaGroup}, {5, checkPlacement}, {8, checkFeatures},
-    {7, checkMaximum},  {9, checkCompute},   {6, checkMemory},
-    {11, checkLeast}};
+    {1, checkTarget},   {1, checkDtype},    {2, checkVectors},
+    {3, checkRows},     {8, checkInputs},   {8, checkSplitBy},
+    {8, checkUnused},   {4, checkCtaGroup}, {5, checkPlacement},
+    {8, checkFeatures}, {7, checkMaximum},  {9, checkCompute},
+    {6, checkMemory},   {11, checkLeast}};
 
 constinit const FamilyRules fmha::schedule::fmaRules = {.entries = entries,
                                                         .roles = {},

@@ -1,5 +1,4 @@
-//===- CopiesTest.cpp - Ways to copy K and V with wgmma ----------*- C++
-//-*-===//
+//===- CopiesTest.cpp - Ways to copy K and V with wgmma -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -58,6 +58,8 @@ def case_of(draw, folder, targets):
               f"--page-size={size}", f"--cache-layout={draw.choice(('nhd', 'hnd'))}", f"--policy={draw.choice(('eager', 'late', 'random'))}",
               f"--dtype={draw.choice(('bf16', 'f16'))}", f"--splits={draw.choice((1, 1, 3))}", f"--pack-heads={draw.choice(('auto', 'off'))}",
               f"--scheduler={draw.choice(('single', 'single', 'static', 'dynamic'))}"]
+    if "--scheduler=single" in words and "--splits=3" in words:
+        words.append(f"--split-by={draw.choice(('sequence', 'length'))}")
     words += ["--kv-lens=" + write(folder, "lens", (len(lens),), lens)]
     table = write(folder, "pages", (len(lens), width), [page for row in rows for page in row])
     words += ["--block-tables" + draw.choice(("", f"={table}"))]

@@ -9,7 +9,7 @@
 #ifndef FMHA_DIALECT_TILE_IR_CHANNELOPS_TD
 #define FMHA_DIALECT_TILE_IR_CHANNELOPS_TD
 
-include "fmha/Dialect/Tile/IR/TileOps.td"
+include "fmha/Dialect/Tile/IR/ListOps.td"
 
 def Tile_WarpSpecializeOp : Tile_Op<"warp_specialize", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "Roles that run concurrently, each on its own warps";

@@ -125,22 +125,6 @@ class Tile_RowsOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, 
   }];
 }
 
-def Tile_ListLengthOp : Tile_Op<"list_length", [MemoryEffects<[MemRead]>]> {
-  let summary = "Counts the entries of a list before the first negative one";
-  let description = [{
-    The list has entries `first` to `first` + `most` - 1; without a negative one the result is `most`. All threads of a warp
-    run the op together, and share the reading.
-
-    ```mlir
-    %n = tile.list_length %topk[%first] to %most : memref<?xi32>
-    ```
-  }];
-  let hasVerifier = 1;
-  let arguments = (ins MemRefRankOf<[I32], [1]>:$list, Index:$first, Index:$most);
-  let results = (outs Index:$result);
-  let assemblyFormat = "$list `[` $first `]` `to` $most attr-dict `:` type($list)";
-}
-
 def Tile_LoadOp : Tile_RowsOp<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Loads a tile of rows of a view, with zeros outside of the view";
   let description = [{

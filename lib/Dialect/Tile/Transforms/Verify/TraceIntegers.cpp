@@ -220,7 +220,20 @@ void IntegerReader::readExtent(memref::DimOp dim, Steps &steps) {
   }
 }
 
+/// The only CTA of a run computes the first part of the first sequence.
+void IntegerReader::readSlot(FindSlotOp op, Steps &steps) {
+  auto add = [&](Value result, int64_t value) {
+    steps.push_back(valueStep(StepCode::Constant, b.id(result)));
+    steps.back().constant = value;
+  };
+  add(op.getSequence(), 0);
+  add(op.getPart(), 0);
+  add(op.getParts(), op.getSplits());
+}
+
 bool IntegerReader::readLeaf(Operation *op, Steps &steps) {
+  if (auto slot = dyn_cast<FindSlotOp>(op))
+    return readSlot(slot, steps), true;
   if (op->getNumResults() != 1 || !isTracked(op->getResult(0).getType()))
     return false;
   uint32_t result = b.id(op->getResult(0));

@@ -41,6 +41,7 @@ private:
   void readOperand(mlir::BlockArgument operand, uint32_t result, Steps &steps);
   bool readListEntry(mlir::memref::LoadOp load, Steps &steps);
   void readExtent(mlir::memref::DimOp dim, Steps &steps);
+  void readSlot(FindSlotOp op, Steps &steps);
 
   StepBuilder &b;
   mlir::gpu::GPUFuncOp func;

@@ -232,7 +232,7 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
   if (readControl(op, steps))
     return success();
   if (isa_and_nonnull<TileDialect>(op->getDialect()) &&
-      !isa<ListLengthOp, TmemAddressOp, TileCountOp>(op))
+      !isa<ListLengthOp, FindSlotOp, TmemAddressOp, TileCountOp>(op))
     return tiles.read(op, steps);
   if (op->getNumRegions())
     return op->emitError() << "tile-verify-sync cannot follow this op: "

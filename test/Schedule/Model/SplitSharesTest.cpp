@@ -1,0 +1,102 @@
+//===- SplitSharesTest.cpp - Slots of a batch with uneven lengths ---------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Model/SplitShares.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+using namespace fmha::schedule;
+
+/// Expects that each slot belongs to at most one sequence, that each sequence
+/// has one, and that there are no more than `splits` per sequence.
+static void expectSound(const std::vector<int32_t> &lengths, unsigned splits,
+                        unsigned keys) {
+  std::vector<SplitShare> shares = shareSlots(lengths, splits, keys);
+  ASSERT_EQ(shares.size(), lengths.size());
+  std::vector<unsigned> owners(splits * lengths.size(), 0);
+  for (const SplitShare &share : shares) {
+    ASSERT_GE(share.parts, 1u);
+    ASSERT_LE(uint64_t(share.first) + share.parts, owners.size());
+    for (unsigned n = 0; n < share.parts; ++n)
+      ++owners[share.first + n];
+  }
+  EXPECT_LE(*std::max_element(owners.begin(), owners.end()), 1u);
+}
+
+/// Returns the blocks of the longest part.
+static uint64_t longestPart(const std::vector<int32_t> &lengths,
+                            unsigned splits, unsigned keys) {
+  std::vector<SplitShare> shares = shareSlots(lengths, splits, keys);
+  uint64_t longest = 0;
+  for (size_t n = 0; n < lengths.size(); ++n) {
+    uint64_t blocks = (uint64_t(lengths[n]) + keys - 1) / keys;
+    longest =
+        std::max(longest, (blocks + shares[n].parts - 1) / shares[n].parts);
+  }
+  return longest;
+}
+
+TEST(SplitShares, EqualLengthsHaveAsManyPartsAsWithoutSharing) {
+  for (unsigned splits : {2u, 3u, 8u}) {
+    std::vector<SplitShare> shares =
+        shareSlots(std::vector<int32_t>(7, 6400), splits, 64);
+    for (const SplitShare &share : shares)
+      EXPECT_EQ(share.parts, splits);
+  }
+}
+
+TEST(SplitShares, LongSequencesHaveMostSlots) {
+  std::vector<int32_t> lengths = {65536, 64, 64, 64};
+  std::vector<SplitShare> shares = shareSlots(lengths, 4, 64);
+  // 16 slots, of which three are those of the short ones.
+  EXPECT_EQ(shares[0], (SplitShare{0, 13}));
+  EXPECT_EQ(shares[3], (SplitShare{15, 1}));
+}
+
+TEST(SplitShares, SequencesOfOneLaneAreNeighbors) {
+  std::vector<int32_t> lengths(34, 64);
+  std::vector<SplitShare> shares = shareSlots(lengths, 2, 64);
+  EXPECT_EQ(shares[0].first, 0u);
+  EXPECT_EQ(shares[32].first, shares[0].parts);
+  EXPECT_EQ(shares[1].first, shares[0].parts + shares[32].parts);
+}
+
+TEST(SplitShares, EverySequenceHasASlotWhateverTheLengths) {
+  constexpr int32_t most = std::numeric_limits<int32_t>::max();
+  for (unsigned splits : {2u, 3u, 256u})
+    for (unsigned keys : {16u, 128u}) {
+      expectSound({0}, splits, keys);
+      expectSound({most, most, most}, splits, keys);
+      expectSound({-1, -most - 1, 0, 1}, splits, keys);
+      expectSound(std::vector<int32_t>(3000, most), splits, keys);
+    }
+  EXPECT_TRUE(shareSlots({}, 2, 64).empty());
+}
+
+TEST(SplitShares, PartsAreAtMostAStepLongerThanTheBestOnes) {
+  std::mt19937 random(23);
+  for (int n = 0; n < 2000; ++n) {
+    std::vector<int32_t> lengths(1 + random() % 100);
+    unsigned shape = random() % 3, splits = 2 + random() % 7;
+    for (int32_t &length : lengths)
+      length = int32_t(random() % (shape == 0 && random() % 20 ? 500 : 100000));
+    expectSound(lengths, splits, 64);
+    uint64_t all = 0;
+    for (int32_t length : lengths)
+      all += std::max((length + 63) / 64, 1);
+    // The mean of a slot, and a slot less per sequence: SplitShares.h.
+    uint64_t slots = splits * lengths.size();
+    uint64_t most =
+        (all + slots - lengths.size() - 1) / (slots - lengths.size());
+    EXPECT_LE(longestPart(lengths, splits, 64), most + 15) << "case " << n;
+  }
+}
