@@ -12,6 +12,7 @@ from . import _native
 from ._arguments import check_caches, window_bounds
 from ._compile import Kernel
 from ._errors import Error
+from ._hints import hints_of
 from ._keywords import List
 
 # kDLCUDA and kDLCUDAManaged of dlpack.h.
@@ -135,8 +136,7 @@ def _compiled(options: dict[str, Any], arrays: dict[str, _native.DeviceArray]) -
 
     given = {name: options[name] for name in _OF_THE_KERNEL}
     given["window"] = window_bounds(given["window"])
-    if options["pack_heads"] == "on":
-        given |= {"q_heads": arrays["q"].shape[-2], "kv_heads": arrays["k"].shape[-2]}
+    given |= hints_of({name: tuple(array.shape) for name, array in arrays.items()})
     return _kernel(
         dtype="e4m3" if arrays["q"].dtype in BYTES else arrays["q"].dtype,
         kv_dtype="e4m3" if "k_scale" in arrays else "auto",

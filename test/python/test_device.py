@@ -103,13 +103,32 @@ def test_answers_are_right_and_on_the_device(random, element, unit):
 def test_lengths_share_one_loaded_module(random):
     from fmha import _device
 
-    fmha.attention(*map(OnDevice, inputs(random)))
-    loaded = dict(_device._MODULES)
-    for q_len, kv_len in ((1, 1), (129, 5), (3, 0), (0, 3)):
-        arrays = inputs(random, q_len, kv_len)
-        out = fmha.attention(*map(OnDevice, arrays))
-        assert_close(to_host(out, ml_dtypes.bfloat16), None, reference(*arrays), 2.0**-8)
-    assert dict(_device._MODULES) == loaded
+    # Those of either row round to the same lengths to plan for.
+    for lengths in ((100, 100), (120, 127), (96, 96)), ((1, 300), (1, 256), (1, 383)), ((3, 0), (0, 3)):
+        loaded = []
+        for q_len, kv_len in lengths:
+            arrays = inputs(random, q_len, kv_len)
+            out = fmha.attention(*map(OnDevice, arrays))
+            assert_close(to_host(out, ml_dtypes.bfloat16), None, reference(*arrays), 2.0**-8)
+            loaded.append(list(_device._MODULES))
+        assert all(modules == loaded[0] for modules in loaded)
+
+
+def test_decoding_plans_for_its_shape(random):
+    """One query per sequence: the heads of a group share a tile, and several CTAs the keys."""
+    from fmha import _device
+
+    q = random.standard_normal((2, 1, 8, 64)).astype(np.float16)
+    k, v = (random.standard_normal((2, 2000, 2, 64)).astype(np.float16) for _ in "kv")
+    lengths = np.array([2000, 3], np.int32)
+    for target in ("sm_90a", "sm_100a"):
+        out = fmha.attention(*map(OnDevice, (q, k, v)), kv_lens=OnDevice(lengths), target=target)
+        for b, length in enumerate(lengths):
+            expected = reference(q[b : b + 1], k[b : b + 1, :length], v[b : b + 1, :length])
+            assert_close(to_host(out, np.float16)[b : b + 1], None, expected, 2.0**-11)
+        ptx, _ = list(_device._MODULES)[-1]
+        schedule = next(line for line in ptx.splitlines() if line.startswith("// schedule: "))
+        assert {"pack_heads=4", "splits=8", "split_by=length"} <= set(schedule.split())
 
 
 def test_bhsd_writes_the_callers_output(random):

@@ -1,0 +1,38 @@
+"""The launch that attention() plans for: the extents of its arrays, rounded so that similar calls share a kernel."""
+
+from __future__ import annotations
+
+Shape = tuple[int, ...]
+
+
+def rounded(extent: int) -> int:
+    """The largest of 1 to 8, 12, 16, 24, 32, 48, ... that is not above `extent`."""
+    if extent <= 8:
+        return extent
+    power = 1 << (extent.bit_length() - 1)
+    return power + power // 2 if extent >= power + power // 2 else power
+
+
+def _keys(shapes: dict[str, Shape], batch: int) -> int:
+    """The length of the longest sequence of keys, as far as shapes tell."""
+    k = shapes["k"]
+    if "topk" in shapes:
+        return shapes["topk"][2]
+    if "block_tables" in shapes:
+        return shapes["block_tables"][1] * k[1]
+    return k[0] // batch if "cu_seqlens_k" in shapes else k[1]
+
+
+def hints_of(shapes: dict[str, Shape], mean: float | None = None) -> dict[str, int]:
+    """Hints of compile() for arrays of these shapes: q and k as [batch, length, heads, dim] or packed, [rows, heads, dim].
+
+    `mean` is the mean of kv_lens. Where it is unknown, since they are in device memory, it counts as half of the keys that there is
+    room for. Returns no hints for arrays without elements."""
+    q = shapes["q"]
+    packed = "cu_seqlens_q" in shapes
+    batch = max(shapes["cu_seqlens_q"][0] - 1 if packed else q[0], 1)
+    hints = {"batch": rounded(batch), "q_len": rounded(q[0] // batch if packed else q[1]), "kv_len": rounded(_keys(shapes, batch))}
+    if "kv_lens" in shapes and "topk" not in shapes:
+        hints["kv_len_mean"] = rounded(max(int(hints["kv_len"] / 2 if mean is None else mean), 1))
+    hints |= {"q_heads": q[-2], "kv_heads": shapes["k"][-2]}
+    return hints if all(hints.values()) and all(q) else {}
