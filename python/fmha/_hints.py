@@ -5,12 +5,14 @@ from __future__ import annotations
 Shape = tuple[int, ...]
 
 
-def rounded(extent: int) -> int:
-    """The largest of 1 to 8, 12, 16, 24, 32, 48, ... that is not above `extent`."""
-    if extent <= 8:
-        return extent
-    power = 1 << (extent.bit_length() - 1)
-    return power + power // 2 if extent >= power + power // 2 else power
+def rounded(extent: int, base: int = 4) -> int:
+    """`extent` up to 4, otherwise the largest power of `base` that is not above it.
+
+    A new kernel costs about half a second, of which the driver's compiler takes most."""
+    power = base
+    while power * base <= extent:
+        power *= base
+    return extent if extent <= 4 else power
 
 
 def _keys(shapes: dict[str, Shape], batch: int) -> int:
@@ -31,7 +33,7 @@ def hints_of(shapes: dict[str, Shape], mean: float | None = None) -> dict[str, i
     q = shapes["q"]
     packed = "cu_seqlens_q" in shapes
     batch = max(shapes["cu_seqlens_q"][0] - 1 if packed else q[0], 1)
-    hints = {"batch": rounded(batch), "q_len": rounded(q[0] // batch if packed else q[1]), "kv_len": rounded(_keys(shapes, batch))}
+    hints = {"batch": rounded(batch, 2), "q_len": rounded(q[0] // batch if packed else q[1]), "kv_len": rounded(_keys(shapes, batch))}
     if "kv_lens" in shapes and "topk" not in shapes:
         hints["kv_len_mean"] = rounded(max(int(hints["kv_len"] / 2 if mean is None else mean), 1))
     hints |= {"q_heads": q[-2], "kv_heads": shapes["k"][-2]}

@@ -14,6 +14,8 @@
 #include "LoadedModule.h"
 #include "Module.h"
 
+#include "fmha/Runtime/Driver/DeviceMemory.h"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -43,6 +45,12 @@ const driver::Calls &calls() {
     return new driver::Calls(std::move(*found));
   }();
   return *opened;
+}
+
+/// Lives as long as the process: arrays may outlive the module.
+driver::DeviceMemory &deviceMemory() {
+  static auto *memory = new driver::DeviceMemory(calls());
+  return *memory;
 }
 
 void check(driver::Result result, const std::string &what) {
@@ -152,10 +160,10 @@ Made fmha::python::deviceEmpty(const std::vector<size_t> &shape,
                                  size_t(element.bits / 8), std::multiplies<>());
   enterContext(device);
   driver::DevicePointer address = 0;
-  check(calls().memAlloc(&address, std::max<size_t>(bytes, 16)),
+  check(deviceMemory().take(bytes, device, stream, address),
         "allocating " + std::to_string(bytes) + " bytes of device memory");
   nb::capsule owner(reinterpret_cast<void *>(address), [](void *held) noexcept {
-    calls().memFree(driver::DevicePointer(reinterpret_cast<uintptr_t>(held)));
+    deviceMemory().giveBack(reinterpret_cast<uintptr_t>(held));
   });
   if (zero && bytes)
     check(calls().set8Async(address, 0, bytes,

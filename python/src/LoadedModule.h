@@ -62,7 +62,8 @@ private:
 
 using Made = nanobind::ndarray<nanobind::array_api, nanobind::device::cuda>;
 
-/// Makes an array in device memory, zero where `zero`; freed with the array.
+/// Makes an array in device memory, zero where `zero`. When the array dies, its
+/// memory serves later arrays of the stream (driver::DeviceMemory).
 Made deviceEmpty(const std::vector<size_t> &shape, const std::string &type,
                  int device, bool zero, uint64_t stream);
 
