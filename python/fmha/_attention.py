@@ -424,10 +424,8 @@ def attention(
     target, p_placement, q_tiles, pack_heads, scheduler, ctas_per_sm (Hopper), exp2_emulated
     (per cent of the exponentials that FMA units compute), p_offset (log2 of a factor on P, for terms too
     small for its type), schedule ('#fmha.schedule<...>') and splits (CTAs that share the
-    keys of a row, whose parts a second kernel combines) are those of compile(). Other fields
-    follow from the shapes, rounded so that similar calls share a kernel; lengths in device
-    memory are taken for uneven. So the last bits of a row may differ between batches of
-    different shapes, but not with a schedule.
+    keys of a row, whose parts a second kernel combines) are those of compile(). Others follow
+    from the shapes, rounded: last bits may differ between batches, except with a schedule.
 
     policy and seed (completion order of asynchronous work) and checks are the
     simulator's. Raises CompileError, SimulationError, or Error where the device
@@ -488,15 +486,13 @@ def attention(
     second = None if source2 is None else _import_second(source2, layout, kind, dtype, v_in_k)
     batch, q_len, q_heads, head_dim = inputs[0].shape
     head_dim_v = inputs[2].shape[3]
-    lengths = lists["kv_lens"]
-    mean = None if lengths is None or not lengths.size else float(lengths.mean())
-    shapes = {"q": inputs[0].shape[packed[0] :], "k": inputs[1].shape[packed[1] :]}
-    shapes |= {name: value.shape for name, value in lists.items() if value is not None}
+    shapes = {name: value.shape for name, value in lists.items() if value is not None}
+    shapes |= {"q": inputs[0].shape[packed[0] :], "k": inputs[1].shape[packed[1] :]}
     kernel = _kernel(
         dtype=kind, kv_dtype="auto" if k_scale is None else "e4m3", scale_per_head=scale_per == "head", scale_per_page=scale_per == "page", head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask, page_size=inputs[1].shape[1] if in_pages else None,
         lists=tuple(name for name, value in lists.items() if value is not None),
         softcap=softcap, softcap_approx=softcap_approx, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
-        **hints_of(shapes, mean),
+        **hints_of(shapes, lists["kv_lens"]),
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape
