@@ -88,7 +88,7 @@ static void takeListed(KernelContext &k, Coordinates &at) {
   Value most = arith::IndexCastUIOp::create(k.b, k.b.getIndexType(),
                                             k.operand("topk_len"));
   Value query = k.make<arith::AddIOp>(
-      k.make<arith::MulIOp>(at.sequence, at.queries.length), at.rows.front());
+      k.make<arith::MulIOp>(at.sequence, at.queries.length), at.firstRow);
   at.keys.first = k.make<arith::MulIOp>(query, most);
   at.keys.bound = at.keys.length;
   at.keys.start = Value();
@@ -286,7 +286,7 @@ static Value buildHeads(KernelContext &k, Coordinates &at, Value id,
 
 /// Returns the first key of the CTA's first row, i + offset - left.
 static Value buildFirstKey(KernelContext &k, const Coordinates &at) {
-  Value place = k.make<arith::AddIOp>(at.rows.front(), at.offset);
+  Value place = k.make<arith::AddIOp>(at.firstRow, at.offset);
   Value first = k.make<arith::SubIOp>(place, k.index(*k.op.getMask().left));
   first = k.make<arith::MaxSIOp>(first, k.index(0));
   Value block = k.make<arith::DivUIOp>(first, k.index(k.plan.kvBlock));
@@ -302,9 +302,8 @@ static Value buildBlockCount(KernelContext &k, const Coordinates &at,
                              const schedule::Mask &mask) {
   Value keys = at.keys.length;
   if (std::optional<unsigned> right = mask.rightBound()) {
-    Value end = k.make<arith::AddIOp>(at.rows.back(), k.index(k.rowsOfTile()));
     Value lastSeen = k.make<arith::AddIOp>(
-        k.make<arith::MinSIOp>(end, at.queries.length), at.offset);
+        k.make<arith::MinSIOp>(at.endRow, at.queries.length), at.offset);
     if (*right)
       lastSeen = k.make<arith::AddIOp>(lastSeen, k.index(*right));
     if (*right || mask.isTopLeft())
@@ -318,7 +317,7 @@ static Value buildBlockCount(KernelContext &k, const Coordinates &at,
   // The grid is for the longest sequence; shorter ones have CTAs without rows.
   if (at.queries.start) {
     Value hasRows = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt,
-                                          at.rows.front(), at.queries.length);
+                                          at.firstRow, at.queries.length);
     keys = arith::SelectOp::create(k.b, hasRows, keys, k.index(0));
   }
   return k.make<arith::CeilDivUIOp>(keys, k.index(k.plan.kvBlock));
@@ -385,6 +384,8 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   if (!at.outputBatch)
     at.outputBatch = buildOutputBatch(k, at);
   Value first = k.make<arith::MulIOp>(rowBlock, k.index(rowsPerCta));
+  at.firstRow = first;
+  at.endRow = k.make<arith::AddIOp>(first, k.index(rowsPerCta));
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
     at.rows.push_back(
         k.make<arith::AddIOp>(first, k.index(int64_t(tile) * k.rowsOfTile())));

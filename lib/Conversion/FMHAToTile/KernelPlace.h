@@ -49,6 +49,10 @@ struct Coordinates {
   mlir::Value outputBatch;
   /// First query row of each tile.
   llvm::SmallVector<mlir::Value> rows;
+  /// The first row of the CTA, and the end of its rows. Separate from those of
+  /// tiles, so that the roles of tiles compute the same ops
+  /// (ShareConsumers.cpp).
+  mlir::Value firstRow, endRow;
   /// The first key that a row of the CTA may see, rounded down to a whole
   /// block, null for 0; and the number of KV blocks from there on that its rows
   /// may see.

@@ -31,6 +31,10 @@ mlir::Value parameterOf(mlir::Operation *op, const std::string &name);
 ///   -> %own = asm "" (%a); %d = wgmma %own, ...; wgmma_wait of %d, %own
 void separateRegistersOfA(mlir::Operation *root);
 
+/// Gives each role of a single thread that loops its own base address of shared
+/// memory. The ops are those of LLVM and NVVM.
+void separateBases(mlir::Operation *root);
+
 void populateCopyPatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
 void populateScorePatterns(mlir::RewritePatternSet &patterns,

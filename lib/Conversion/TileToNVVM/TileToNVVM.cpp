@@ -475,7 +475,8 @@ struct ConvertTileToNVVMPass
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    separateBases(getOperation());
   }
 
 private:
