@@ -200,6 +200,7 @@ TEST(Explain, SaysWhyARingIsNoDeeper) {
 
 TEST(Explain, TellsOfWhatACtaHasWhereAnSmHasSeveral) {
   Problem problem = launchOf(64, 512, 32, 32);
+  problem.mask.kind = Mask::Causal;
   Plan plan = mustPlan(problem, "sm_90a");
   ASSERT_EQ(plan.schedule.ctasPerSm, 3u);
   std::string text = tabulateResources(problem, plan);

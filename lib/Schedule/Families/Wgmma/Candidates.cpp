@@ -20,24 +20,19 @@ static constexpr unsigned widestPass = 256;
 /// CTA loops over tiles. Loops are not considered with several head_dim_v tiles
 /// or a score_mod that reads several tensors: an H200 took up to 1.73 and 1.25
 /// times as long there, which the model does not predict. With a causal mask
-/// CTAs draw their tiles (results/h200-prefill-2026-11-26.md). Exceptions are
-/// short sequences with a small head dim, where that was slower, and paged
-/// caches, which were not measured. CTAs may also draw the tiles of packed
-/// queries: any number of them may be empty, so a fixed share may have no work.
-/// With a full mask they always draw, which was the fastest for every head dim
-/// measured. Lists of keys have no loops (plan.C8).
+/// CTAs draw their tiles (results/h100-prefill-2026-11-26.md), but not with
+/// paged caches, which were not measured. CTAs may also draw the tiles of
+/// packed queries: any number of them may be empty, so a fixed share may have
+/// no work. With a full mask they always draw, which was the fastest for every
+/// head dim measured. Lists of keys have no loops (plan.C8).
 static Values schedulersFor(const Problem &problem) {
-  constexpr unsigned narrow = 128, rowsOfNarrow = 4096;
   bool slow = problem.headDimV > widestPass ||
               (problem.scoreByKey && problem.captures.size() > 1);
   std::optional<Workload> launch = workloadOf(problem);
   if (!launch || slow || problem.topk)
     return {unsigned(Scheduler::Single)};
   const Mask &mask = problem.mask;
-  bool isNarrow = std::max(problem.headDim, problem.headDimV) <= narrow;
-  bool isLong =
-      mask.rightBound() && launch->qLen >= (isNarrow ? rowsOfNarrow : 1);
-  bool draws = (isLong || problem.cuSeqlensQ) && !mask.left &&
+  bool draws = (mask.rightBound() || problem.cuSeqlensQ) && !mask.left &&
                !problem.source2 && !problem.blockTables;
   if (draws && problem.cuSeqlensQ && mask.isFull())
     return {unsigned(Scheduler::Dynamic)};
