@@ -16,8 +16,8 @@
 |*                                                                            *|
 |*   target             "sm_100a" (default), "sm_103a", "sm_90a"              *|
 |*   q-tiles, kv-block, p-placement, schedule, ...   parts of the schedule    *|
-|*   batch, q-heads, kv-heads, q-len, kv-len   the launch to plan for: the    *|
-|*                      kernel is correct for every other launch as well      *|
+|*   batch, q-heads, kv-heads, q-len, kv-len, kv-len-mean   the launch to     *|
+|*                      plan for: the kernel is correct for others as well    *|
 |*   dtype, kv-dtype, head-dim, causal, lse, ...   the problem, if no text    *|
 |*                      is given; kv-lens, k-scale and the like are booleans  *|
 |*                                                                            *|

@@ -20,8 +20,8 @@ using namespace fmha::capi;
 using fmha::runtime::failure;
 using fmha::tools::FlagTable;
 
-/// Whether a key is one of the launch to plan for, which are allowed with
-/// module text, too.
+/// Returns whether `name` is a hint; hints are allowed with module text as
+/// well.
 static bool isHint(StringRef name) {
   return is_contained(map_range(schedule::hints,
                                 [](const schedule::Hint &hint) {

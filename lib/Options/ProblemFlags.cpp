@@ -490,12 +490,12 @@ schedule::Hints hintsOf(const ProblemFlags &flags) {
   auto hint = [](std::optional<uint64_t> extent) {
     return unsigned(std::min<uint64_t>(extent.value_or(0), INT32_MAX));
   };
-  return {hint(flags.batch),
-          hint(flags.qHeads),
-          hint(flags.kvHeads ? flags.kvHeads : flags.qHeads),
-          hint(flags.qLen),
-          hint(flags.seenKeys()),
-          hint(flags.kvLenMean)};
+  return {.batch = hint(flags.batch),
+          .qHeads = hint(flags.qHeads),
+          .kvHeads = hint(flags.kvHeads ? flags.kvHeads : flags.qHeads),
+          .qLen = hint(flags.qLen),
+          .kvLen = hint(flags.seenKeys()),
+          .kvLenMean = hint(flags.kvLenMean)};
 }
 
 llvm::Expected<Source> resolveSource(ProblemFlags &flags) {

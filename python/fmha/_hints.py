@@ -8,7 +8,7 @@ Shape = tuple[int, ...]
 
 
 def rounded(extent: int, base: int = 4) -> int:
-    """`extent` up to 4, otherwise the largest power of `base` that is not above it.
+    """Returns `extent` if it is at most 4, otherwise the largest power of `base` that does not exceed it.
 
     A new kernel costs about half a second, of which the driver's compiler takes most."""
     power = base
@@ -17,8 +17,8 @@ def rounded(extent: int, base: int = 4) -> int:
     return extent if extent <= 4 else power
 
 
-def _keys(shapes: dict[str, Shape], batch: int) -> int:
-    """The length of the longest sequence of keys, as far as shapes tell."""
+def keys_of(shapes: dict[str, Shape], batch: int) -> int:
+    """Returns the length of the longest sequence of keys that the shapes allow."""
     k = shapes["k"]
     if "topk" in shapes:
         return shapes["topk"][2]
@@ -27,17 +27,25 @@ def _keys(shapes: dict[str, Shape], batch: int) -> int:
     return k[0] // batch if "cu_seqlens_k" in shapes else k[1]
 
 
+def share_of_mean(keys: int, kv_lens: Any) -> float:
+    """Returns about the mean of `kv_lens` divided by `keys`: 1, 3/4, 1/2, 1/4, 1/8, ..., and 1/2 if it is not known."""
+    if kv_lens is None or not kv_lens.size or not keys:
+        return 0.5
+    share = max(float(kv_lens.mean()) / keys, 1 / 4096)
+    return next(step for step in (1.0, 0.75, *(0.5**n for n in range(1, 14))) if share >= 0.85 * step)
+
+
 def hints_of(shapes: dict[str, Shape], kv_lens: Any = None) -> dict[str, int]:
-    """Hints of compile() for arrays of these shapes: q and k as [batch, length, heads, dim] or packed, [rows, heads, dim].
+    """Returns the hints of compile() for arrays of these shapes: q and k as [batch, length, heads, dim] or packed, [rows, heads, dim].
 
     The mean of `kv_lens` is known if they are in host memory. Otherwise it counts as half of the keys that there is room for.
     Returns no hints for arrays without elements."""
     q = shapes["q"]
     packed = "cu_seqlens_q" in shapes
     batch = max(shapes["cu_seqlens_q"][0] - 1 if packed else q[0], 1)
-    hints = {"batch": rounded(batch, 2), "q_len": rounded(q[0] // batch if packed else q[1]), "kv_len": rounded(_keys(shapes, batch))}
+    keys = keys_of(shapes, batch)
+    hints = {"batch": rounded(batch, 2), "q_len": rounded(q[0] // batch if packed else q[1]), "kv_len": rounded(keys)}
     if "kv_lens" in shapes and "topk" not in shapes:
-        mean = kv_lens.mean() if kv_lens is not None and kv_lens.size else hints["kv_len"] / 2
-        hints["kv_len_mean"] = rounded(max(int(mean), 1))
+        hints["kv_len_mean"] = max(int(hints["kv_len"] * share_of_mean(keys, kv_lens)), 1)
     hints |= {"q_heads": q[-2], "kv_heads": shapes["k"][-2]}
     return hints if all(hints.values()) and all(q) else {}

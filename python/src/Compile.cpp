@@ -149,9 +149,14 @@ optionsOf(const std::string &target, const std::string &placement,
           const std::map<std::string, unsigned> &hints, bool verifyKernels) {
   CompileOptions options;
   options.verifyKernels = verifyKernels;
+  size_t known = 0;
   for (const schedule::Hint &hint : schedule::hints)
-    if (auto given = hints.find(std::string(hint.name)); given != hints.end())
+    if (auto given = hints.find(std::string(hint.name)); given != hints.end()) {
       options.hints.*hint.there = given->second;
+      ++known;
+    }
+  if (known != hints.size())
+    throw nb::value_error("expected hints of Hints.def, got another one");
   options.target = target;
   options.overrides = parseFields(fields);
   options.overrides.pPlacement = parsePlacement(placement);

@@ -5,7 +5,7 @@
     scripts/gpu/check_serving.py simulate FOLDER --cases=2               there, too: what the simulator computes, exact as sm_90
     scripts/gpu/check_serving.py run FOLDER --cases=40                   on the GPU host, with Python, NumPy and PyTorch alone
 
-Kernels of attention differ in head dims, types, families, masks, page sizes, splits, packed queries and outputs, those of
+Kernels of attention differ in head dims, types, families, masks, page sizes, splits (by sequence and by length), packed queries and outputs, those of
 fmha.append in rotations and queries; cases in lengths, heads, tables and the layouts of all tensors. Some kernels of attention
 come with one that appends the last keys right before; some of plain threads append themselves, some have caches of e4m3, and
 some lists of keys. Launches go through the C API. Rows that no sequence has are NaN, table
@@ -27,7 +27,7 @@ from serving_cases import AppendCase, AttentionCase
 DIMS = ((64, 64), (128, 128), (256, 256), (96, 96), (192, 128), (576, 512))
 PAGE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 # What a schedule that cannot be had gives up.
-DROPPED = ("kv-copy", "kv-block", "q-tiles", "p-placement", "ctas-per-sm", "pack-heads", "scheduler", "splits", "cu-seqlens-q")
+DROPPED = ("kv-copy", "split-by", "kv-block", "q-tiles", "p-placement", "ctas-per-sm", "pack-heads", "scheduler", "splits", "cu-seqlens-q")
 # What fmha-compile has to know to plan splits and all else itself.
 DECODING = {"splits": "auto", "batch": 2, "q-len": 1, "kv-len": 4096, "q-heads": 8, "kv-heads": 2}
 LIBRARY = "libfmha_rt.so"
@@ -65,7 +65,7 @@ def random_attention(dice):
         flags |= {"row-max": True, "row-sum": True, "unnormalised": True, "out-dtype": "f32"}
         flags.pop("lse", None)
     if dice.random() < 0.25:
-        return flags | DECODING
+        return flags | DECODING | ({"kv-len-mean": 700} if dice.random() < 0.5 else {})
     return flags | random_schedule(dice, is_plain)
 
 
@@ -88,7 +88,7 @@ def random_plain(dice, flags):
 
 
 def random_schedule(dice, is_plain):
-    fields = [("splits", (1, 2, 3)), ("pack-heads", (1, 2, 4, "auto", None) if is_plain else (1, 2, 4, 8, "auto", None))]
+    fields = [("splits", (1, 2, 3)), ("split-by", ("length", None)), ("pack-heads", (1, 2, 4, "auto", None) if is_plain else (1, 2, 4, 8, "auto", None))]
     fields += [("kv-block", (16, 48, 1024, None, None) if is_plain else (32, 64, 80, 128, 144, None, None))]
     if not is_plain:
         fields += [("scheduler", ("single", "static", "dynamic", None)), ("q-tiles", (1, 1, 2, None))]

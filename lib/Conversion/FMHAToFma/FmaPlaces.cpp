@@ -145,10 +145,10 @@ void FmaPlaces::decodeKeys(Value part) {
     return;
   Value keys = make<arith::MaxSIOp>(make<arith::SubIOp>(end, begin), i32(0));
   Value blocks = make<arith::CeilDivUIOp>(keys, i32(plan.kvBlock));
-  Value each =
-      times(make<arith::CeilDivUIOp>(blocks, parts), i32(plan.kvBlock));
-  begin = plus(begin, times(part, each));
-  end = make<arith::MinSIOp>(end, plus(begin, each));
+  Value each = make<arith::CeilDivUIOp>(blocks, parts);
+  Value before = make<arith::MinSIOp>(times(part, each), blocks);
+  begin = plus(begin, times(before, i32(plan.kvBlock)));
+  end = make<arith::MinSIOp>(end, plus(begin, times(each, i32(plan.kvBlock))));
 }
 
 void FmaPlaces::decode() {

@@ -384,11 +384,11 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   if (!at.outputBatch)
     at.outputBatch = buildOutputBatch(k, at);
   Value first = k.make<arith::MulIOp>(rowBlock, k.index(rowsPerCta));
-  at.firstRow = first;
-  at.endRow = k.make<arith::AddIOp>(first, k.index(rowsPerCta));
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
     at.rows.push_back(
         k.make<arith::AddIOp>(first, k.index(int64_t(tile) * k.rowsOfTile())));
+  at.firstRow = k.plan.qTiles == 1 ? at.rows.front() : first;
+  at.endRow = k.make<arith::AddIOp>(at.firstRow, k.index(rowsPerCta));
   if (k.problem.topk)
     takeListed(k, at);
   // One load serves both segments, so both have the same kind of tensor map.

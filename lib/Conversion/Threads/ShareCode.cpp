@@ -191,9 +191,10 @@ ShareCode::Slot ShareCode::slotOf(Value number) {
     Value part = make<arith::SubIOp>(number, own.first);
     return compare(arith::CmpIPredicate::ult, part, own.parts);
   });
-  // Of a slot that no sequence needs the part is number + 1, of one.
+  // A slot that no sequence needs has part 1 of 1, which has no keys.
+  Value none = compare(arith::CmpIPredicate::slt, found.sequence, i32(0));
   return {make<arith::MaxSIOp>(found.sequence, i32(0)),
-          make<arith::SubIOp>(number, found.first),
+          select(none, i32(1), make<arith::SubIOp>(number, found.first)),
           make<arith::MaxSIOp>(found.parts, i32(1))};
 }
 

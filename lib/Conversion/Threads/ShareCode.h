@@ -14,8 +14,9 @@
 
 namespace fmha {
 
-/// Emits what schedule::shareSlots() computes (SplitShares.h). All threads of a
-/// warp execute the code together, and share the reading of the lengths.
+/// Emits code that computes the same as schedule::shareSlots() (SplitShares.h).
+/// All threads of a warp execute it together, and share the reading of the
+/// lengths.
 class ShareCode {
 public:
   /// `lengths` is a pointer to the i32 lengths of `sequences` sequences, an
@@ -24,15 +25,17 @@ public:
             mlir::Value sequences, unsigned splits, unsigned keys);
 
   /// A slot: part `part` of the `parts` of `sequence`. A slot that no sequence
-  /// needs is a part of sequence 0 after its last one.
+  /// needs is part 1 of 1 of sequence 0, and has no keys.
   struct Slot {
     mlir::Value sequence, part, parts;
   };
+  /// Returns the slot with that number.
   Slot slotOf(mlir::Value number);
   /// The first slot of a sequence, and the number of its slots.
   struct Share {
     mlir::Value first, parts;
   };
+  /// Returns the slots of `sequence`.
   Share shareOf(mlir::Value sequence);
 
 private:

@@ -25,14 +25,15 @@ Result DeviceMemory::take(uint64_t bytes, int device, uint64_t stream,
                           Address &address) {
   Kind kind{device, stream, roundUp(bytes)};
   std::lock_guard lock(mutex);
-  if (auto found = kept.find(kind); found != kept.end()) {
+  auto found = std::ranges::find(kept, kind, &std::pair<Kind, Address>::first);
+  if (found != kept.end()) {
     address = found->second;
     kept.erase(found);
     keptBytes -= std::get<2>(kind);
   } else if (Result result = calls.memAlloc(&address, std::get<2>(kind))) {
     if (kept.empty())
       return result;
-    freeKept();
+    freeKept(0);
     if (Result again = calls.memAlloc(&address, std::get<2>(kind)))
       return again;
   }
@@ -41,22 +42,24 @@ Result DeviceMemory::take(uint64_t bytes, int device, uint64_t stream,
 }
 
 void DeviceMemory::giveBack(Address address) {
+  constexpr uint64_t streamPerThread = 2;
   std::lock_guard lock(mutex);
   auto found = taken.find(address);
   Kind kind = found->second;
   taken.erase(found);
-  uint64_t bytes = std::get<2>(kind);
-  if (calls.isSimulator() || keptBytes + bytes > mostKeptBytes) {
+  if (calls.isSimulator() || std::get<1>(kind) == streamPerThread) {
     calls.memFree(address);
     return;
   }
-  kept.emplace(kind, address);
-  keptBytes += bytes;
+  kept.emplace_back(kind, address);
+  keptBytes += std::get<2>(kind);
+  freeKept(mostKeptBytes);
 }
 
-void DeviceMemory::freeKept() {
-  for (const auto &[kind, address] : kept)
+void DeviceMemory::freeKept(uint64_t most) {
+  for (; keptBytes > most; kept.pop_front()) {
+    auto [kind, address] = kept.front();
     calls.memFree(address);
-  kept.clear();
-  keptBytes = 0;
+    keptBytes -= std::get<2>(kind);
+  }
 }

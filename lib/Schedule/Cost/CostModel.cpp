@@ -293,7 +293,7 @@ Cost fmha::schedule::modelCost(const Problem &problem, const Schedule &schedule,
 Cost fmha::schedule::modelCost(const Problem &problem,
                                const Schedule &schedule) {
   std::optional<Launches> launches;
-  if (std::optional<Workload> workload = workloadOf(problem))
+  if (std::optional<Workload> workload = workloadOf(problem, schedule))
     launches.emplace(*workload);
   return modelCost(problem, schedule, launches ? &*launches : nullptr);
 }

@@ -199,14 +199,15 @@ std::optional<Workload> fmha::schedule::workloadOf(const Problem &problem) {
   double heads = double(problem.batchHint) * problem.qHeadsHint;
   if (heads * std::max(problem.qLenHint, problem.kvLenHint) > most)
     return std::nullopt;
-  // With split_by = length a launch takes as long as with equal lengths.
-  unsigned keys = problem.kvLenMeanHint && problem.kvLens
-                      ? std::min(problem.kvLenMeanHint, problem.kvLenHint)
-                      : problem.kvLenHint;
-  return Workload{problem.batchHint,
-                  problem.qHeadsHint,
-                  problem.kvHeadsHint,
-                  problem.qLenHint,
-                  keys,
-                  problem.mask};
+  return Workload{problem.batchHint, problem.qHeadsHint, problem.kvHeadsHint,
+                  problem.qLenHint,  problem.kvLenHint,  problem.mask};
+}
+
+std::optional<Workload> fmha::schedule::workloadOf(const Problem &problem,
+                                                   const Schedule &schedule) {
+  std::optional<Workload> workload = workloadOf(problem);
+  if (workload && problem.kvLenMeanHint && splitsByLength(schedule))
+    workload->kvLen =
+        std::min<uint64_t>(workload->kvLen, problem.kvLenMeanHint);
+  return workload;
 }

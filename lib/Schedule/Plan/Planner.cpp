@@ -25,7 +25,10 @@ using namespace fmha::schedule;
 static std::vector<Schedule> rank(const Problem &problem,
                                   std::vector<Schedule> schedules) {
   std::optional<Launches> launches;
-  if (std::optional<Workload> workload = workloadOf(problem))
+  // A user or the planner fixes split_by, so that all have the same.
+  if (std::optional<Workload> workload =
+          schedules.empty() ? std::nullopt
+                            : workloadOf(problem, schedules.front()))
     launches.emplace(*workload);
   std::vector<Cost> costs;
   costs.reserve(schedules.size());

@@ -202,29 +202,39 @@ SplitChoice fmha::schedule::chooseSplits(const Problem &problem,
   return fastest.choose();
 }
 
-/// Of the counts from 2 to 16 that were measured on an H100 with 18 batches,
-/// about three CTAs for each that runs at once were within 5 % of the fastest;
-/// above 8 the merge kernel takes longer (results/h100-uneven-2026-11-26.md).
+/// Returns about three CTAs for each that runs at once, and at most 8 slots per
+/// sequence, or as many as fill the GPU: over 18 batches on an H100 these took
+/// at most 1.07 times as long as the fastest of 11 counts
+/// (results/h100-uneven-2026-11-26.md).
 unsigned fmha::schedule::chooseSlots(const Problem &problem,
                                      const Schedule &schedule) {
   constexpr uint64_t most = 8, waves = 3;
   std::optional<Workload> workload = workloadOf(problem);
-  uint64_t longest = problem.kvLenHint;
-  bool uneven = workload && workload->kvLen * 5 < longest * 4;
-  if (!uneven || problem.cuSeqlensQ || problem.topk)
+  uint64_t longest = problem.kvLenHint, mean = problem.kvLenMeanHint;
+  bool uneven = workload && problem.kvLens && mean && mean * 5 < longest * 4;
+  // A window makes sequences equally long.
+  if (!uneven || workload->batch == 1 || problem.mask.left ||
+      problem.cuSeqlensQ || problem.topk)
     return 1;
-  LaunchSize size = sizeOf(problem, modelOf(problem, schedule), *workload);
+  KernelModel kernel = modelOf(problem, schedule);
+  LaunchSize size = sizeOf(problem, kernel, *workload);
+  // Chunks of prompts have many CTAs per sequence.
+  bool isDecoding = workload->qLen <= queriesPerCta(kernel);
+  if (!isDecoding || longest * size.atOnce * 2 < mean * size.ctas)
+    return 1;
   uint64_t ctas = std::max<uint64_t>(size.ctas, 1);
-  if (longest * size.atOnce * 2 < workload->kvLen * ctas)
-    return 1;
   uint64_t slots = (waves * size.atOnce + ctas / 2) / ctas;
-  return unsigned(std::clamp<uint64_t>(slots, 2, most));
+  // More slots than blocks would be empty.
+  uint64_t blocks = std::max<uint64_t>(mean / kernel.keys, 2);
+  uint64_t filling = std::min((size.atOnce + ctas - 1) / ctas, blocks);
+  slots = std::clamp<uint64_t>(slots, 2, std::max(most, filling));
+  return unsigned(std::min<uint64_t>(slots, mostSplits));
 }
 
 std::vector<SplitClocks>
 fmha::schedule::clocksOfSplits(const Problem &problem,
                                const Schedule &schedule) {
-  std::optional<Workload> workload = workloadOf(problem);
+  std::optional<Workload> workload = workloadOf(problem, schedule);
   if (!workload || !target::findTarget(schedule.target))
     return {};
   std::vector<unsigned> counts =

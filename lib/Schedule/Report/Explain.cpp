@@ -127,15 +127,17 @@ std::string fmha::schedule::tabulateRoles(const Schedule &schedule) {
   return text + "  sum over all threads: " + str(total) + " registers\n";
 }
 
-/// Describes which output tiles a CTA computes. The difference has not been
-/// measured on targets with tensor memory.
+/// Returns how many CTAs share keys.
 static std::string describeSplits(const Schedule &s) {
   return str(s.splits) +
-         (splitsByLength(s) ? " CTAs per sequence, of which long ones take more"
-                            : " CTAs share the KV blocks of a row block") +
+         (splitsByLength(s)
+              ? " slots per sequence, of which long sequences have more"
+              : " CTAs share the KV blocks of a row block") +
          ", and a second kernel merges their outputs";
 }
 
+/// Describes which output tiles a CTA computes. The difference has not been
+/// measured on targets with tensor memory.
 static std::string describeScheduler(const Schedule &s) {
   const target::Target *gpu = target::findTarget(s.target);
   std::string atMost =

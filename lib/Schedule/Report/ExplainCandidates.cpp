@@ -243,7 +243,7 @@ static std::string whyNoLaunch(const Problem &problem) {
 
 std::string fmha::schedule::describeLaunch(const Problem &problem,
                                            const Plan &plan) {
-  std::optional<Workload> workload = workloadOf(problem);
+  std::optional<Workload> workload = workloadOf(problem, plan.schedule);
   if (!workload)
     return whyNoLaunch(problem);
   KernelModel kernel = modelOf(problem, plan.schedule);

@@ -99,7 +99,16 @@ TEST(DeviceMemory, KeepsAtMostAGigabyte) {
   DevicePointer blocks[] = {take(memory, 600 << 20), take(memory, 600 << 20)};
   for (DevicePointer block : blocks)
     memory.giveBack(block);
-  EXPECT_EQ(held.blocks, std::set<DevicePointer>{blocks[0]});
+  // The block that was kept first is free.
+  EXPECT_EQ(held.blocks, std::set<DevicePointer>{blocks[1]});
+  EXPECT_EQ(take(memory, 600 << 20), blocks[1]);
+}
+
+TEST(DeviceMemory, KeepsNothingOfTheStreamOfEachThread) {
+  Calls calls = driver();
+  DeviceMemory memory(calls);
+  memory.giveBack(take(memory, 100, /*stream=*/2));
+  EXPECT_TRUE(held.blocks.empty());
 }
 
 TEST(DeviceMemory, KeepsNothingInTheSimulator) {

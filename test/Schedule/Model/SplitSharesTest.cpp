@@ -32,19 +32,6 @@ static void expectSound(const std::vector<int32_t> &lengths, unsigned splits,
   EXPECT_LE(*std::max_element(owners.begin(), owners.end()), 1u);
 }
 
-/// Returns the blocks of the longest part.
-static uint64_t longestPart(const std::vector<int32_t> &lengths,
-                            unsigned splits, unsigned keys) {
-  std::vector<SplitShare> shares = shareSlots(lengths, splits, keys);
-  uint64_t longest = 0;
-  for (size_t n = 0; n < lengths.size(); ++n) {
-    uint64_t blocks = (uint64_t(lengths[n]) + keys - 1) / keys;
-    longest =
-        std::max(longest, (blocks + shares[n].parts - 1) / shares[n].parts);
-  }
-  return longest;
-}
-
 TEST(SplitShares, EqualLengthsHaveAsManyPartsAsWithoutSharing) {
   for (unsigned splits : {2u, 3u, 8u}) {
     std::vector<SplitShare> shares =
@@ -82,21 +69,33 @@ TEST(SplitShares, EverySequenceHasASlotWhateverTheLengths) {
   EXPECT_TRUE(shareSlots({}, 2, 64).empty());
 }
 
-TEST(SplitShares, PartsAreAtMostAStepLongerThanTheBestOnes) {
+TEST(SplitShares, SlotsHaveTheFewestBlocksThatSuffice) {
   std::mt19937 random(23);
+  auto ceilDiv = [](uint64_t a, uint64_t b) { return (a + b - 1) / b; };
+  auto partsOf = [&](int32_t length, uint64_t blocks) {
+    return ceilDiv(std::max((length + 63) / 64, 1), blocks);
+  };
   for (int n = 0; n < 2000; ++n) {
     std::vector<int32_t> lengths(1 + random() % 100);
-    unsigned shape = random() % 3, splits = 2 + random() % 7;
-    for (int32_t &length : lengths)
-      length = int32_t(random() % (shape == 0 && random() % 20 ? 500 : 100000));
-    expectSound(lengths, splits, 64);
-    uint64_t all = 0;
-    for (int32_t length : lengths)
+    unsigned shape = random() % 2, splits = 2 + random() % 7;
+    uint64_t all = 0, count = lengths.size(), slots = splits * count;
+    for (int32_t &length : lengths) {
+      length = int32_t(random() % (shape && random() % 20 ? 500 : 100000));
       all += std::max((length + 63) / 64, 1);
-    // The mean of a slot, and a slot less per sequence: SplitShares.h.
-    uint64_t slots = splits * lengths.size();
-    uint64_t most =
-        (all + slots - lengths.size() - 1) / (slots - lengths.size());
-    EXPECT_LE(longestPart(lengths, splits, 64), most + 15) << "case " << n;
+    }
+    uint64_t blocks = ceilDiv(all, slots);
+    uint64_t step = ceilDiv(ceilDiv(all, slots - count) - blocks, 15);
+    auto needed = [&] {
+      uint64_t sum = 0;
+      for (int32_t length : lengths)
+        sum += partsOf(length, blocks);
+      return sum;
+    };
+    while (needed() > slots)
+      blocks += step;
+    expectSound(lengths, splits, 64);
+    std::vector<SplitShare> shares = shareSlots(lengths, splits, 64);
+    for (size_t i = 0; i < count; ++i)
+      ASSERT_EQ(shares[i].parts, partsOf(lengths[i], blocks)) << "case " << n;
   }
 }

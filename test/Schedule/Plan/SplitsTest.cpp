@@ -62,6 +62,26 @@ TEST(Splits, ByLengthWhereTheLongestSequenceTakesLong) {
   EXPECT_EQ(slotsOf(32, 4096, 4096), 1u);
   EXPECT_EQ(slotsOf(32, 4096, 3600), 1u);
   EXPECT_EQ(slotsOf(2048, 4096, 2048), 1u);
+  // Nothing to share; and as many slots as fill the GPU.
+  EXPECT_EQ(slotsOf(1, 65536, 16384), 1u);
+  EXPECT_EQ(slotsOf(2, 65536, 16384), 17u);
+}
+
+TEST(Splits, BySequenceInPrefillAndWithWindows) {
+  Problem problem = decode(65536, 8);
+  problem.kvLens = true;
+  problem.kvLenMeanHint = 10000;
+  EXPECT_GT(chooseSlots(problem, mustPlan(decode(65536, 8), "sm_90a").schedule),
+            1u);
+  auto slots = [](const Problem &changed) {
+    return splitsByLength(mustPlan(changed, "sm_90a").schedule);
+  };
+  EXPECT_TRUE(slots(problem));
+  Problem window = problem;
+  window.mask.left = 1023;
+  EXPECT_FALSE(slots(window));
+  problem.qLenHint = 4096;
+  EXPECT_FALSE(slots(problem));
 }
 
 TEST(Splits, ByLengthWhereAUserAsks) {

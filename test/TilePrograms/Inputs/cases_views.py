@@ -131,7 +131,7 @@ def share_slots(lengths, splits, keys):
     for sequence in sorted(range(count), key=lambda n: (n % 32, n // 32)):
         parts = -(-weights[sequence] // blocks)
         slots += [(sequence, part, parts) for part in range(parts)]
-    return slots + [(0, slot + 1, 1) for slot in range(len(slots), splits * count)]
+    return slots + [(0, 1, 1)] * (splits * count - len(slots))
 
 
 LENGTHS = {

@@ -12,16 +12,20 @@
 #include "fmha/Runtime/Driver/Calls.h"
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
 namespace fmha::runtime::driver {
 
 /// Device memory that is kept when it is given back, since freeing it would
-/// wait for the device. Memory taken for a stream is only taken again for that
-/// stream, after whose earlier work later work executes. In the simulator
-/// nothing is kept, so that memory that nothing was written to is found.
+/// wait for the device. Memory taken for a stream is reused for that stream
+/// only, whose work executes in order; before a stream is destroyed, its work
+/// must have finished. In the simulator nothing is kept, so that reads of
+/// uninitialized memory are found, nor for the stream of each thread
+/// (CU_STREAM_PER_THREAD), which is another one in other threads.
 class DeviceMemory {
 public:
   using Address = DevicePointer;
@@ -31,19 +35,24 @@ public:
   /// Takes at least `bytes` bytes on `device`, the current one. Returns the
   /// driver's error, or 0.
   Result take(uint64_t bytes, int device, uint64_t stream, Address &address);
+  /// Keeps a block for later calls of take(), and frees the blocks that were
+  /// kept first if there are too many.
   void giveBack(Address address);
 
 private:
   /// Device, stream and bytes of a block.
   using Kind = std::tuple<int, uint64_t, uint64_t>;
-  void freeKept();
+  /// Frees the blocks that were kept first, until at most `most` bytes are
+  /// left.
+  void freeKept(uint64_t most);
 
-  /// More than this is freed.
+  /// The most bytes that are kept.
   static constexpr uint64_t mostKeptBytes = uint64_t(1) << 30;
   const Calls &calls;
   std::mutex mutex;
   std::map<Address, Kind> taken;
-  std::multimap<Kind, Address> kept;
+  /// From the block that was kept first to the last one.
+  std::list<std::pair<Kind, Address>> kept;
   uint64_t keptBytes = 0;
 };
 

@@ -87,8 +87,11 @@ private:
 Estimate estimate(const KernelModel &kernel, const Workload &workload);
 
 /// Returns the workload of a problem's hints, or nothing if one is missing.
-/// Sequences count with their mean length, if it is known.
 std::optional<Workload> workloadOf(const Problem &problem);
+/// Returns that of a launch of `schedule`. If sequences share splits by their
+/// lengths, the launch takes as long as one in which all have the mean length.
+std::optional<Workload> workloadOf(const Problem &problem,
+                                   const Schedule &schedule);
 
 } // namespace fmha::schedule
 

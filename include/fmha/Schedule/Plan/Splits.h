@@ -35,10 +35,11 @@ struct SplitChoice {
 /// splits than blocks, and only enough for a few waves of CTAs.
 SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
 
-/// Returns the slots per sequence with which sequences should share a launch by
-/// their lengths (split_by = length), 1 if they should not: if no hint has the
-/// mean length, or if CTAs even out without, since the longest sequence takes
-/// less than half the time of the launch.
+/// Returns the number of slots per sequence for split_by = length. Returns 1 if
+/// splits by length do not help: the launch is not one of decoding several
+/// sequences, the mean length is unknown or more than 4/5 of the longest, a
+/// window bounds the keys, or the longest sequence takes less than half of the
+/// launch.
 unsigned chooseSlots(const Problem &problem, const Schedule &schedule);
 
 /// The modeled clocks of a launch with that many splits, merge kernel included.

@@ -31,8 +31,8 @@ def Tile_FindSlotOp : Tile_Op<"find_slot", [MemoryEffects<[MemRead]>]> {
   let summary = "Finds the sequence, and the part of its keys, that a slot of split-KV computes";
   let description = [{
     Sequences share `splits` slots per sequence by their KV blocks of `keys` keys (`fmha/Schedule/Model/SplitShares.h`).
-    The results are the sequence of a slot, the number of its part, and the parts of that sequence. Of a slot that no
-    sequence needs, the part is not less than the parts. All threads of a warp run the op together.
+    The results are the sequence of the slot, the number of its part, and the number of parts of that sequence. A slot
+    that no sequence needs is part 1 of 1 of sequence 0. All threads of a warp run the op together.
 
     ```mlir
     %b, %part, %parts = tile.find_slot %kv_lens[%slot] of %batch splits 4 keys 64 : memref<?xi32>
