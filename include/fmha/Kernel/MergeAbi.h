@@ -31,7 +31,7 @@ struct MergeProblem : schedule::Facts {
   /// "f16", "bf16" or "f32".
   std::string output = "bf16";
   /// With split_by = length the keys of a KV block, from which the slots of
-  /// each sequence follow; otherwise 0, and each sequence has as many parts.
+  /// each sequence follow; otherwise 0, and all sequences have the same number.
   unsigned slotKeys = 0;
   /// The slots per sequence, with split_by = length.
   unsigned slotsPerSequence = 0;

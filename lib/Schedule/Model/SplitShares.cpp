@@ -37,7 +37,7 @@ static uint64_t slotsNeeded(const std::vector<uint64_t> &weights,
   return slots;
 }
 
-/// Returns c.
+/// Returns c, the KV blocks of a slot.
 static uint64_t blocksOfSlot(const std::vector<uint64_t> &weights,
                              unsigned splits) {
   uint64_t total = std::accumulate(weights.begin(), weights.end(), uint64_t(0));

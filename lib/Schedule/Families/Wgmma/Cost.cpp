@@ -26,13 +26,13 @@ using namespace fmha::schedule;
 
 namespace {
 
-// All coefficients are fitted, in clocks of an H200 per unit in their name:
+// All coefficients are fitted, in clocks per unit in their name:
 // `key` is a key of the block, `column` one of the mean of both head dims,
 // `panel` 64 keys and columns that a load transfers per stage in flight, `mma`
 // and `mufu` a clock that the unit is busy by the model.
 
-/// Fitted to the 3048 launches of `benchmark/hopper.py search`, 2026-11-22
-/// (above), then again to the choices among 26 schedules in 36 cells on an H100
+/// Fitted to the 3048 launches of an H200 (above), then again to 9 to 29
+/// schedules in each of 36 cells on an H100, with weight on what is chosen
 /// (results/h100-prefill-2026-11-26.md).
 namespace one {
 constexpr double waits = 223.7, waitsPerKey = 3.51, waitsPerColumn = 0.9145,
