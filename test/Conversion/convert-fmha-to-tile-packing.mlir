@@ -37,11 +37,11 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l, %logits: memref<8
 // CHECK: %[[HEAD:.*]] = arith.addi %[[BEFORE]], %[[MEMBER]]
 // CHECK: %[[COUNT:.*]] = arith.subi %[[GROUP]], %[[MEMBER]]
 // CHECK: %[[BATCH:.*]] = arith.divui %[[GROUPS]], %[[KVHEADS]]
-// The rows of both tiles are 8 queries apart, and the last one ends 8 behind.
+// The rows of both tiles are 8 queries apart, and the CTA ends after 16.
 // CHECK: %[[FIRST:.*]] = arith.muli %[[ROWBLOCK]], %c16
 // CHECK: %[[ROW0:.*]] = arith.addi %[[FIRST]], %c0
 // CHECK: %[[ROW1:.*]] = arith.addi %[[FIRST]], %c8
-// CHECK: arith.addi %[[ROW1]], %c8
+// CHECK: arith.addi %[[FIRST]], %c16
 // CHECK: %[[QV:.*]] = tile.view %arg0 batch %[[BATCH]] head %[[HEAD]] of %[[COUNT]] group %[[KVHEAD]], %[[MEMBER]] rows %[[QLEN]] : {{.*}} -> <?x64xbf16, heads = 16>
 // CHECK: tile.load %[[QV]][%[[ROW0]]]
 // CHECK: tile.load %[[QV]][%[[ROW1]]]

@@ -21,8 +21,8 @@ func.func @attention(%x: !t, %o: !t) {
 // CHECK: %[[QLEN:.*]] = memref.dim %arg0, %c1
 // CHECK: %[[KVLEN:.*]] = memref.dim %arg1, %c1
 // CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %c0
-// CHECK: %[[OFFSET:.*]] = arith.subi %[[KVLEN]], %[[QLEN]]
 // CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %c128
+// CHECK: %[[OFFSET:.*]] = arith.subi %[[KVLEN]], %[[QLEN]]
 // CHECK: %[[INSIDE:.*]] = arith.minsi %[[END]], %[[QLEN]]
 // CHECK: %[[SEEN:.*]] = arith.addi %[[INSIDE]], %[[OFFSET]]
 // CHECK: %[[KEYS:.*]] = arith.maxsi %[[SEEN]], %c0
