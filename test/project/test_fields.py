@@ -17,7 +17,9 @@ def test_other_text_is_out_of_date(tmp_path, monkeypatch):
     (tables / "Fields.def").write_text(
         '// FMHA_FIELD(no, entry)\nFMHA_CHOICE(A, 1, unsigned, a, "key_chunk", 0, fromZero(), "c")\n'
         'FMHA_FIELD(R, r, "roles", {}, "d")\nFMHA_FIELD(P, p, "p_placement", P::Tmem, "e")\n'
+        'FMHA_CHOICE(W, 2, Way, w, "way", Way::Up, oneOf(wayNames), "f")\n'
     )
+    (tables / "Schedule.h").write_text('inline constexpr std::string_view wayNames[] = {"up",\n    "down"};\n')
     for folder in ("docs", "python/fmha"):
         (tmp_path / folder).mkdir(parents=True)
     fields_page.main([])
@@ -29,6 +31,7 @@ def test_other_text_is_out_of_date(tmp_path, monkeypatch):
         "| `p_placement` | tmem | `--p-placement` | e |",
     ):
         assert row in page.splitlines()
+    assert '    way: Literal["auto", "up", "down"]' in (tmp_path / "python/fmha/_keywords.py").read_text().splitlines()
     fields_page.main(["--check"])
     (tmp_path / "docs/fields.md").write_text("")
     with pytest.raises(SystemExit, match="docs/fields.md is out of date: run scripts/build/fields_page.py"):

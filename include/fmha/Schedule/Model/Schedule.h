@@ -44,8 +44,8 @@ enum class Scheduler { Single, Static, Dynamic };
 /// Convert: a warpgroup loads e4m3 to registers, and stores it as f16 or bf16.
 enum class KvCopy { Tma, CpAsync, Convert };
 /// What determines how many CTAs share the keys of a sequence. Sequence: each
-/// sequence has the same number. Length: all sequences share splits x batch slots in
-/// proportion to their lengths (SplitShares.h).
+/// sequence has the same number. Length: all sequences share splits x batch
+/// slots in proportion to their lengths (SplitShares.h).
 enum class SplitBy { Sequence, Length };
 
 /// The names of the values of each of these enumerations, in order.

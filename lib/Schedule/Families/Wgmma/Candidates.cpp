@@ -24,7 +24,8 @@ static constexpr unsigned widestPass = 256;
 /// paged caches, which were not measured. CTAs may also draw the tiles of
 /// packed queries: any number of them may be empty, so a fixed share may have
 /// no work. Without a mask, CTAs always draw the tiles of packed queries, which
-/// was the fastest for every head dim measured. Lists of keys have no loops (plan.C8).
+/// was the fastest for every head dim measured. Lists of keys have no loops
+/// (plan.C8).
 static Values schedulersFor(const Problem &problem) {
   bool slow = problem.headDimV > widestPass ||
               (problem.scoreByKey && problem.captures.size() > 1);
