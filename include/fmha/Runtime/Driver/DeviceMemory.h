@@ -23,9 +23,9 @@ namespace fmha::runtime::driver {
 /// Device memory that is kept when it is given back, since freeing it would
 /// wait for the device. Memory taken for a stream is reused for that stream
 /// only, whose work executes in order; before a stream is destroyed, its work
-/// must have finished. In the simulator nothing is kept, so that reads of
-/// uninitialized memory are found, nor for the stream of each thread
-/// (CU_STREAM_PER_THREAD), which is another one in other threads.
+/// must have finished. Nothing is kept in the simulator, so that reads of
+/// uninitialized memory are found, and nothing for CU_STREAM_PER_THREAD, which
+/// is a different stream in each thread.
 class DeviceMemory {
 public:
   using Address = DevicePointer;

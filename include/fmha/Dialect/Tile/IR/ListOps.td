@@ -1,4 +1,4 @@
-//===- ListOps.td - What lists in memory say ---------------*- tablegen -*-===//
+//===- ListOps.td - Ops that read lists in memory ----------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
