@@ -53,6 +53,7 @@ void fmha::buildWarpSpecializePipeline(OpPassManager &kernel) {
   kernel.addPass(tile::createTileGuardLoops());
   kernel.addPass(tile::createTileInsertChannels());
   kernel.addPass(tile::createTileSlicePartitions());
+  kernel.addPass(tile::createTileSkipHiddenBlocks());
   kernel.addPass(tile::createTileRotateLoops());
   kernel.addPass(tile::createTileWgmmaAwaitProducts());
   kernel.addPass(tile::createTileWgmmaLoopTiles());

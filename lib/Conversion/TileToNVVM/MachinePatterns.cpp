@@ -511,6 +511,23 @@ struct LowerFindSlotOp : public OpConversionPattern<FindSlotOp> {
   }
 };
 
+/// computed = min(max(wanted, 1), all); skipped = all - computed
+struct LowerSplitTripsOp : public OpConversionPattern<SplitTripsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(SplitTripsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value one = arith::ConstantIndexOp::create(b, 1);
+    Value wanted = arith::MaxSIOp::create(b, adaptor.getWanted(), one);
+    Value computed = arith::MinSIOp::create(b, wanted, adaptor.getAll());
+    Value skipped = arith::SubIOp::create(b, adaptor.getAll(), computed);
+    rewriter.replaceOp(op, {computed, skipped});
+    return success();
+  }
+};
+
 MACHINE_PATTERN(RereadOp) {
   auto made = LLVM::InlineAsmOp::create(
       b, b.getI32Type(), toI32(b, adaptor.getNumber()), "mov.b32 $0, $1;",
@@ -551,7 +568,8 @@ void fmha::populateMachinePatterns(RewritePatternSet &patterns,
       LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
       LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
       LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
-      LowerAnyInWarpOp, LowerListLengthOp, LowerFindSlotOp, LowerUniformOp,
-      LowerRereadOp, LowerSyncWarpOp, LowerSyncCtaOp, LowerAwaitGridsOp,
-      LowerLaunchDependentsOp>(converter, patterns.getContext());
+      LowerAnyInWarpOp, LowerListLengthOp, LowerFindSlotOp, LowerSplitTripsOp,
+      LowerUniformOp, LowerRereadOp, LowerSyncWarpOp, LowerSyncCtaOp,
+      LowerAwaitGridsOp, LowerLaunchDependentsOp>(converter,
+                                                  patterns.getContext());
 }

@@ -35,3 +35,11 @@ func.func @roles(%n: index) {
   }
   return
 }
+
+// CHECK-LABEL: func.func @trips
+func.func @trips(%own: index, %all: index) -> (index, index) {
+  // CHECK: %[[COMPUTED:.*]], %[[SKIPPED:.*]] = tile.split_trips %{{.*}} of %{{.*}}
+  %computed, %skipped = tile.split_trips %own of %all
+  // CHECK: return %[[COMPUTED]], %[[SKIPPED]]
+  return %computed, %skipped : index, index
+}

@@ -110,4 +110,19 @@ def Tile_ReleaseOp : Tile_ChannelEndOp<"release"> {
   let hasVerifier = 1;
 }
 
+def Tile_SplitTripsOp : Tile_Op<"split_trips", [Pure]> {
+  let summary = "Divides the iterations of a loop into those that a role computes and those that it skips";
+  let description = [{
+    Of `all` iterations a role computes the first min(max(`wanted`, 1), `all`) and skips the others, whose messages it still
+    receives and releases. A loop that runs has at least one iteration that is computed.
+
+    ```mlir
+    %computed, %skipped = tile.split_trips %wanted of %all
+    ```
+  }];
+  let arguments = (ins Index:$wanted, Index:$all);
+  let results = (outs Index:$computed, Index:$skipped);
+  let assemblyFormat = "$wanted `of` $all attr-dict";
+}
+
 #endif // FMHA_DIALECT_TILE_IR_CHANNELOPS_TD

@@ -162,6 +162,37 @@ def TileSlicePartitions : Tile_Pass<"tile-slice-partitions"> {
   }];
 }
 
+def TileSkipHiddenBlocks : Tile_Pass<"tile-skip-hidden-blocks"> {
+  let summary = "End the loop of a role where the mask hides all later keys from its rows";
+  let description = [{
+    The roles of a CTA receive the same KV blocks, those that its last row sees. If at least two roles have rows of their
+    own, the loop of each ends before the blocks that the upper bound of its mask hides from its rows; a second loop receives
+    and releases their messages. A role computes at least one block. Blocks begin at a multiple of the loop's index, plus a
+    number that the loop does not change. A loop in which a role sends messages stays as it is, and so do kernels whose CTAs
+    compute one output tile.
+
+    Before:
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %k = tile.receive %kv[%i] : ...
+      %s = tile.dot %q, %k transpose_b : ...
+      tile.release %kv[%i] : ...
+      %x = tile.mask %s at %queries[%row], %keys[%col] to %upper : ...
+    }
+    ```
+    After, shortened:
+    ```mlir
+    %computed, %skipped = tile.split_trips %own of %n
+    scf.for %i = %c0 to %computed step %c1 { ... }
+    scf.for %i = %c0 to %skipped step %c1 {
+      %m = arith.addi %computed, %i : index
+      %k = tile.receive %kv[%m] : ...
+      tile.release %kv[%m] : ...
+    }
+    ```
+  }];
+}
+
 def TileRotateLoops : Tile_Pass<"tile-rotate-loops"> {
   let summary = "Overlap the stages of a role's loop";
   let description = [{

@@ -7,22 +7,32 @@
 //===----------------------------------------------------------------------===//
 
 #include "Loops.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
+/// Returns the number of iterations of which `loop` has the first ones: its
+/// own, or all that a role divides (tile.split_trips), of which it computes at
+/// least one.
+static Value allIterations(scf::ForOp loop) {
+  Value end = loop.getUpperBound();
+  auto split = end.getDefiningOp<fmha::tile::SplitTripsOp>();
+  return split && end == split.getComputed() ? split.getAll() : end;
+}
+
 bool fmha::tile::alwaysRuns(scf::ForOp loop) {
   std::optional<int64_t> first = getConstantIntValue(loop.getLowerBound());
-  std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
+  std::optional<int64_t> end = getConstantIntValue(allIterations(loop));
   return first && end && *first < *end;
 }
 
 bool fmha::tile::isTestOf(Value condition, scf::ForOp loop) {
   auto test = condition.getDefiningOp<arith::CmpIOp>();
   return test && test.getPredicate() == arith::CmpIPredicate::sgt &&
-         test.getLhs() == loop.getUpperBound() &&
+         test.getLhs() == allIterations(loop) &&
          isEqualConstantIntOrValue(test.getRhs(), loop.getLowerBound());
 }
 

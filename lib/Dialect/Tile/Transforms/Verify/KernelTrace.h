@@ -67,6 +67,12 @@ Interval apply(Arithmetic op, Interval a, Interval b);
 /// Any value at all.
 constexpr Interval unknown{-(int64_t(1) << 60), int64_t(1) << 60};
 
+/// Whether both ends of an interval are known.
+bool isKnown(Interval x);
+
+/// Returns an interval that contains both.
+Interval hull(Interval a, Interval b);
+
 enum class StepCode : uint8_t {
   Constant,
   Copy,
@@ -81,6 +87,9 @@ enum class StepCode : uint8_t {
   Oracle,
   NextTile,
   TileCount,
+  /// The iterations, of all `b`, that a role computes, and those that it skips.
+  ComputedTrips,
+  SkippedTrips,
   Unknown,
   Effect,
   If,

@@ -231,9 +231,21 @@ void IntegerReader::readSlot(FindSlotOp op, Steps &steps) {
   add(op.getParts(), op.getSplits());
 }
 
+void IntegerReader::readTrips(SplitTripsOp op, Steps &steps) {
+  for (auto [code, result] :
+       {std::pair(StepCode::ComputedTrips, op.getComputed()),
+        std::pair(StepCode::SkippedTrips, op.getSkipped())}) {
+    Step step = valueStep(code, b.id(result));
+    step.b = b.id(op.getAll());
+    steps.push_back(step);
+  }
+}
+
 bool IntegerReader::readLeaf(Operation *op, Steps &steps) {
   if (auto slot = dyn_cast<FindSlotOp>(op))
     return readSlot(slot, steps), true;
+  if (auto trips = dyn_cast<SplitTripsOp>(op))
+    return readTrips(trips, steps), true;
   if (op->getNumResults() != 1 || !isTracked(op->getResult(0).getType()))
     return false;
   uint32_t result = b.id(op->getResult(0));

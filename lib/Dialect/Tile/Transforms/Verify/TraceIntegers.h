@@ -42,6 +42,7 @@ private:
   bool readListEntry(mlir::memref::LoadOp load, Steps &steps);
   void readExtent(mlir::memref::DimOp dim, Steps &steps);
   void readSlot(FindSlotOp op, Steps &steps);
+  void readTrips(SplitTripsOp op, Steps &steps);
 
   StepBuilder &b;
   mlir::gpu::GPUFuncOp func;

@@ -232,7 +232,8 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
   if (readControl(op, steps))
     return success();
   if (isa_and_nonnull<TileDialect>(op->getDialect()) &&
-      !isa<ListLengthOp, FindSlotOp, TmemAddressOp, TileCountOp>(op))
+      !isa<ListLengthOp, FindSlotOp, TmemAddressOp, TileCountOp, SplitTripsOp>(
+          op))
     return tiles.read(op, steps);
   if (op->getNumRegions())
     return op->emitError() << "tile-verify-sync cannot follow this op: "

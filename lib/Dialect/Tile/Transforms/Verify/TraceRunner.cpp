@@ -31,148 +31,6 @@ using schedule::sync::Strips;
 using schedule::sync::Unit;
 
 //===----------------------------------------------------------------------===//
-// Arithmetic
-//===----------------------------------------------------------------------===//
-
-static bool isKnown(Interval x) {
-  return x.lo > unknown.lo && x.hi < unknown.hi;
-}
-
-static Interval hull(Interval a, Interval b) {
-  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi),
-          std::min(a.getUnit(), b.getUnit())};
-}
-
-/// Returns the number of low bits in which the members of `x` may differ.
-static unsigned varyingBits(Interval x) {
-  return std::bit_width(uint64_t(x.lo ^ x.hi));
-}
-
-template <typename Function>
-static Interval bitwise(Interval a, Interval b, Function function) {
-  if (a.lo < 0 || b.lo < 0)
-    return unknown;
-  unsigned low = std::max(varyingBits(a), varyingBits(b));
-  int64_t high = (function(a.lo, b.lo) >> low) << low;
-  int64_t unit = std::min(a.getUnit(), b.getUnit());
-  if (low == 0)
-    return {high, high};
-  return {high, high + (int64_t(1) << low) - std::min(unit, int64_t(1) << low),
-          unit};
-}
-
-/// Returns the bitwise and: at most either operand, and without the low bits
-/// that are 0 in one of them.
-static Interval mask(Interval a, Interval b) {
-  Interval all = bitwise(a, b, std::bit_and<int64_t>());
-  all.hi = std::min({all.hi, a.hi, b.hi});
-  if (isKnown(all))
-    all.unit = std::max(a.getUnit(), b.getUnit());
-  return all;
-}
-
-/// Returns the interval of a condition: 1 if it always holds, 0 if it never
-/// does.
-static Interval decide(bool always, bool never) {
-  return always ? Interval{1, 1} : never ? Interval{0, 0} : Interval{0, 1};
-}
-
-/// Returns the quotient or remainder by a known positive divisor.
-static Interval divide(Arithmetic op, Interval a, Interval b) {
-  if (!b.isExact() || b.lo <= 0 || a.lo < 0)
-    return unknown;
-  int64_t d = b.lo;
-  if (op == Arithmetic::Div)
-    return {a.lo / d, a.hi / d};
-  if (op == Arithmetic::CeilDiv)
-    return {(a.lo + d - 1) / d, (a.hi + d - 1) / d};
-  if (a.lo / d == a.hi / d)
-    return {a.lo % d, a.hi % d};
-  return {0, d - 1};
-}
-
-static Interval multiply(Interval a, Interval b) {
-  int64_t products[] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
-  int64_t unit = std::min(a.getUnit(), int64_t(1) << 16) *
-                 std::min(b.getUnit(), int64_t(1) << 16);
-  return {*std::min_element(products, products + 4),
-          *std::max_element(products, products + 4), unit};
-}
-
-static Interval compare(Arithmetic op, Interval a, Interval b) {
-  if (op == Arithmetic::Less)
-    return decide(a.hi < b.lo, a.lo >= b.hi);
-  if (op == Arithmetic::LessEqual)
-    return decide(a.hi <= b.lo, a.lo > b.hi);
-  return decide(a.isExact() && b.isExact() && a.lo == b.lo,
-                a.hi < b.lo || b.hi < a.lo);
-}
-
-/// Returns the column of a result. The XOR of the swizzle keeps the column, and
-/// so does the addition of the address of a row.
-static int16_t columnOf(Arithmetic op, Interval a, Interval b) {
-  constexpr int64_t chunk = 16, last = stripRowBytes - chunk;
-  if (a.isExact())
-    std::swap(a, b);
-  if (op == Arithmetic::Add && b.column >= 0)
-    std::swap(a, b);
-  if (op == Arithmetic::Add && b.getUnit() % stripRowBytes == 0)
-    return a.column;
-  bool swizzles = op == Arithmetic::Xor && b.isExact() && b.lo >= 0 &&
-                  b.lo <= last && b.lo % chunk == 0 && a.lo >= 0 &&
-                  a.hi <= last && a.getUnit() % chunk == 0;
-  return swizzles && !a.isExact() ? int16_t(b.lo) : int16_t(-1);
-}
-
-static Interval applyTo(Arithmetic op, Interval a, Interval b);
-
-Interval tile::apply(Arithmetic op, Interval a, Interval b) {
-  Interval result = applyTo(op, a, b);
-  if (!result.isExact())
-    result.column = columnOf(op, a, b);
-  return result;
-}
-
-static Interval applyTo(Arithmetic op, Interval a, Interval b) {
-  if (op >= Arithmetic::Less)
-    return compare(op, a, b);
-  if (!isKnown(a) || !isKnown(b))
-    return unknown;
-  int64_t unit = std::min(a.getUnit(), b.getUnit());
-  switch (op) {
-  case Arithmetic::Add:
-    return {a.lo + b.lo, a.hi + b.hi, unit};
-  case Arithmetic::Sub:
-    return {a.lo - b.hi, a.hi - b.lo, unit};
-  case Arithmetic::Mul:
-    return multiply(a, b);
-  case Arithmetic::Div:
-  case Arithmetic::CeilDiv:
-  case Arithmetic::Rem:
-    return divide(op, a, b);
-  case Arithmetic::And:
-    return mask(a, b);
-  case Arithmetic::Or:
-    return bitwise(a, b, std::bit_or<int64_t>());
-  case Arithmetic::Xor:
-    return bitwise(a, b, std::bit_xor<int64_t>());
-  case Arithmetic::Shl:
-    return b.isExact() && b.lo >= 0 && b.lo < 32
-               ? multiply(a, {int64_t(1) << b.lo, int64_t(1) << b.lo})
-               : unknown;
-  case Arithmetic::Shr:
-    return b.isExact() && a.lo >= 0 ? Interval{a.lo >> b.lo, a.hi >> b.lo}
-                                    : unknown;
-  case Arithmetic::Min:
-    return {std::min(a.lo, b.lo), std::min(a.hi, b.hi), unit};
-  case Arithmetic::Max:
-    return {std::max(a.lo, b.lo), std::max(a.hi, b.hi), unit};
-  default:
-    return unknown;
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // The run
 //===----------------------------------------------------------------------===//
 
@@ -221,6 +79,8 @@ private:
   void runFor(const Step &step, Mask mask);
   void runWhile(const Step &step, Mask mask);
   Interval valueOf(const Step &step, unsigned member);
+  Interval allTrips(const Step &step, unsigned member);
+  Interval computedTrips(const Step &step, unsigned member);
 
   void emit(const TracedEffect &effect, uint32_t source, Mask mask);
   bool place(const TracedEffect &effect, Event &event, Mask mask);
@@ -266,6 +126,33 @@ void TraceRunner::runBody(uint32_t body, Mask mask) {
   }
 }
 
+/// Returns the number of iterations that a role divides; of an unknown number,
+/// that of other loops with unknown bounds.
+Interval TraceRunner::allTrips(const Step &step, unsigned member) {
+  Interval all = at(step.b, member);
+  return all.isExact() ? all : Interval{scenario.trips, scenario.trips};
+}
+
+/// Returns the number of iterations that a role computes, whatever it wants. In
+/// scenarios whose conditions on data hold, a role computes one less than the
+/// role of the next warpgroup, and the last role computes all; in others each
+/// role computes all.
+Interval TraceRunner::computedTrips(const Step &step, unsigned member) {
+  Interval all = allTrips(step, member);
+  if (!scenario.oracle)
+    return all;
+  constexpr int groupWarps = 4;
+  auto groupOf = [](const Member &one) {
+    return one.warps ? std::countr_zero(one.warps) / groupWarps : 0;
+  };
+  int last = 0;
+  for (const Member &one : trace.members)
+    last = std::max(last, groupOf(one));
+  int64_t wanted = all.lo - (last - groupOf(trace.members[member]));
+  wanted = std::min(std::max<int64_t>(wanted, 1), all.lo);
+  return {wanted, wanted};
+}
+
 Interval TraceRunner::valueOf(const Step &step, unsigned member) {
   switch (step.code) {
   case StepCode::Constant:
@@ -300,6 +187,11 @@ Interval TraceRunner::valueOf(const Step &step, unsigned member) {
   }
   case StepCode::Oracle:
     return {scenario.oracle, scenario.oracle};
+  case StepCode::ComputedTrips:
+    return computedTrips(step, member);
+  case StepCode::SkippedTrips:
+    return apply(Arithmetic::Sub, allTrips(step, member),
+                 computedTrips(step, member));
   default:
     return unknown;
   }
@@ -440,7 +332,7 @@ bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
       return false;
     // The address of a tile is its stage.
     if (effect.stride)
-      address = multiply(address, {effect.stride, effect.stride});
+      address = apply(Arithmetic::Mul, address, {effect.stride, effect.stride});
     start = {start.lo + address.lo, start.hi + address.hi};
   }
   if (start.lo < 0)

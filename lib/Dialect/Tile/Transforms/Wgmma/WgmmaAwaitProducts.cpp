@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Common/PartitionFamily.h"
+#include "WgmmaTurns.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Kernel/KernelInfo.h"
 
@@ -34,8 +35,6 @@ using namespace fmha::tile;
 
 namespace {
 
-constexpr unsigned groupThreads = 128;
-
 //===----------------------------------------------------------------------===//
 // Factors in registers
 //===----------------------------------------------------------------------===//
@@ -53,40 +52,6 @@ void replaceAfter(Operation *op, Value value, Value result) {
     Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
     return user && op->isBeforeInBlock(user);
   });
-}
-
-/// Decides whether values are computed from the same values by equal ops, each
-/// pair of ops once.
-class Sameness {
-public:
-  static bool holds(Value a, Value b) { return Sameness().compare(a, b); }
-
-private:
-  bool compare(Value a, Value b);
-  bool compareAll(ValueRange left, ValueRange right) {
-    return llvm::all_of_zip(left, right,
-                            [this](Value a, Value b) { return compare(a, b); });
-  }
-
-  /// Pairs that are equal if all pairs are. The first unequal pair ends the
-  /// comparison.
-  DenseSet<std::pair<Value, Value>> assumed;
-};
-
-bool Sameness::compare(Value a, Value b) {
-  if (a == b || assumed.contains({a, b}))
-    return true;
-  auto left = dyn_cast<OpResult>(a), right = dyn_cast<OpResult>(b);
-  if (!left || !right || left.getResultNumber() != right.getResultNumber() ||
-      !isMemoryEffectFree(left.getOwner()))
-    return false;
-  assumed.insert({a, b});
-  return OperationEquivalence::isEquivalentTo(
-      left.getOwner(), right.getOwner(),
-      [&](Value x, Value y) { return success(compare(x, y)); },
-      [&](Value x, Value y) { assumed.insert({x, y}); },
-      OperationEquivalence::IgnoreLocations,
-      [&](ValueRange x, ValueRange y) { return success(compareAll(x, y)); });
 }
 
 /// Carries first factors in registers through loops and branches. If such a
@@ -121,8 +86,8 @@ void FactorCarrier::merge(ArrayRef<DotOp> products) {
   bool hasSame = false;
   for (DotOp left : products)
     for (DotOp right : products)
-      hasSame |= left.getA() != right.getA() &&
-                 Sameness::holds(left.getA(), right.getA());
+      hasSame |=
+          left.getA() != right.getA() && areSame(left.getA(), right.getA());
   DominanceInfo dominance(role);
   if (hasSame)
     eliminateCommonSubExpressions(b, dominance, role);
@@ -242,13 +207,6 @@ void FactorCarrier::run() {
 // Consumers
 //===----------------------------------------------------------------------===//
 
-/// A role with products, which is one of `count`.
-struct Consumer {
-  RoleOp role;
-  unsigned number, count;
-  bool takesTurns;
-};
-
 class Awaiter {
 public:
   explicit Awaiter(Consumer consumer)
@@ -257,9 +215,6 @@ public:
   void run();
 
 private:
-  void takeTurns(scf::ForOp loop);
-  void takeTurn(DotOp first, std::optional<bool> condition);
-  void passTurn(DotOp last);
   void visit(Block &block);
   void visit(Operation *op);
   bool needs(Operation *op, DotOp product);
@@ -272,90 +227,6 @@ private:
   /// Products in flight in the current block.
   SmallVector<DotOp> begun;
 };
-
-//===----------------------------------------------------------------------===//
-// Turns
-//===----------------------------------------------------------------------===//
-
-/// Emits the wait for the turn of a consumer: consumer n may issue its products
-/// when the previous consumer has issued its own. The first consumer does not
-/// wait for its first turn; before its last product it waits for the arrival of
-/// the last consumer, so that every arrival has a wait. A branch on a constant
-/// makes the code of all consumers equal, so that they can share it.
-void Awaiter::takeTurn(DotOp first, std::optional<bool> condition) {
-  Operation *factor = first.getB().getDefiningOp();
-  b.setInsertionPoint(factor && factor->getBlock() == first->getBlock()
-                          ? factor
-                          : first.getOperation());
-  if (condition) {
-    Value value = arith::ConstantOp::create(b, b.getBoolAttr(*condition));
-    auto branch = scf::IfOp::create(b, value, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(branch.thenBlock());
-  }
-  SyncNamedOp::create(b, 1 + consumer.number, 2 * groupThreads, Value());
-}
-
-void Awaiter::passTurn(DotOp last) {
-  b.setInsertionPointAfter(last);
-  ArriveNamedOp::create(b, 1 + (consumer.number + 1) % consumer.count,
-                        2 * groupThreads, Value());
-}
-
-/// Products of a rotated loop, before, inside and after it.
-struct RotatedProducts {
-  SmallVector<DotOp> before, inside, after;
-
-  static RotatedProducts of(scf::ForOp loop) {
-    RotatedProducts made;
-    made.inside.assign(loop.getBody()->getOps<DotOp>().begin(),
-                       loop.getBody()->getOps<DotOp>().end());
-    for (DotOp dot : loop->getBlock()->getOps<DotOp>())
-      (dot->isBeforeInBlock(loop) ? made.before : made.after).push_back(dot);
-    return made;
-  }
-  bool isRotated() const {
-    return !before.empty() && !inside.empty() && !after.empty();
-  }
-};
-
-/// Returns the loops of a role whose products take turns.
-SmallVector<scf::ForOp> rotatedLoops(RoleOp role) {
-  SmallVector<scf::ForOp> loops;
-  role.walk([&](scf::ForOp loop) {
-    if (RotatedProducts::of(loop).isRotated())
-      loops.push_back(loop);
-  });
-  return loops;
-}
-
-/// Whether all of `roles` have one rotated loop, with the same bounds, so that
-/// every arrival at a named barrier has a wait.
-bool canTakeTurns(ArrayRef<RoleOp> roles) {
-  scf::ForOp first;
-  for (RoleOp role : roles) {
-    SmallVector<scf::ForOp> loops = rotatedLoops(role);
-    if (loops.size() != 1)
-      return false;
-    scf::ForOp loop = loops.front();
-    if (!first)
-      first = loop;
-    if (!Sameness::holds(loop.getLowerBound(), first.getLowerBound()) ||
-        !Sameness::holds(loop.getUpperBound(), first.getUpperBound()) ||
-        RotatedProducts::of(loop).inside.size() !=
-            RotatedProducts::of(first).inside.size())
-      return false;
-  }
-  return roles.size() > 1;
-}
-
-void Awaiter::takeTurns(scf::ForOp loop) {
-  auto [before, inside, after] = RotatedProducts::of(loop);
-  takeTurn(before.front(), consumer.number != 0);
-  passTurn(before.back());
-  takeTurn(inside.front(), std::nullopt);
-  passTurn(inside.back());
-  takeTurn(after.front(), consumer.number == 0);
-}
 
 //===----------------------------------------------------------------------===//
 // Waits
@@ -429,7 +300,7 @@ static bool reads(DotOp product, ReleaseOp release) {
       operand = slice.getInput();
     auto receive = operand.getDefiningOp<ReceiveOp>();
     return receive && receive.getChannel() == release.getChannel() &&
-           Sameness::holds(receive.getMessage(), release.getMessage());
+           areSame(receive.getMessage(), release.getMessage());
   });
 }
 
@@ -526,6 +397,9 @@ static bool hasWaitedSinceRead(ReleaseOp release) {
     if (isa<SyncWarpOp>(op))
       return true;
     hasWaited |= isa<WaitDotsOp>(op);
+    if (auto receive = dyn_cast<ReceiveOp>(op);
+        receive && receive.getChannel() == release.getChannel())
+      return hasWaited;
     if (!isOfProduct(op) && llvm::any_of(op->getOperands(), isOfChannel))
       return false;
   }
@@ -555,8 +429,7 @@ void Awaiter::run() {
       releases.push_back(release);
   });
   if (consumer.takesTurns)
-    for (scf::ForOp loop : rotatedLoops(consumer.role))
-      takeTurns(loop);
+    takeTurns(consumer);
   visit(consumer.role.getBody().front());
   for (Operation *op : written)
     shareWithProducts(op);

@@ -395,3 +395,139 @@ gpu.module @nested_loads {
     gpu.return
   }
 }
+
+// -----
+
+// Consumers that compute different numbers of all blocks pass a turn in each block that they skip: the others wait for it.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+
+// CHECK-LABEL: gpu.func @skipped
+// CHECK: tile.role "consumer0"
+// CHECK: scf.for %{{.*}} to %computed{{.*}} step
+// CHECK-NEXT: tile.sync_named 1 threads 256
+// CHECK: tile.arrive_named 2 threads 256
+// CHECK: scf.for %{{.*}} to %skipped{{.*}} step
+// CHECK-NEXT: %[[FALSE:.*]] = arith.constant false
+// CHECK-NEXT: scf.if %[[FALSE]] {
+// CHECK-NEXT: tile.sync_named 1 threads 256
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.arrive_named 2 threads 256
+// CHECK-NEXT: %[[TRUE:.*]] = arith.constant true
+// CHECK-NEXT: scf.if %[[TRUE]] {
+// CHECK-NEXT: tile.sync_named 1 threads 256
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.receive
+// CHECK-NEXT: tile.sync_warp
+// CHECK-NEXT: %[[ELECTED:.*]] = tile.elect
+// CHECK-NEXT: scf.if %[[ELECTED]] {
+// CHECK-NEXT: tile.release
+// CHECK: tile.role "consumer1"
+// CHECK: scf.for %{{.*}} to %skipped{{.*}} step
+// CHECK-NEXT: %[[TRUE:.*]] = arith.constant true
+// CHECK-NEXT: scf.if %[[TRUE]] {
+// CHECK-NEXT: tile.sync_named 2 threads 256
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.arrive_named 1 threads 256
+// CHECK-NEXT: %[[FALSE:.*]] = arith.constant false
+// CHECK-NEXT: scf.if %[[FALSE]]
+gpu.module @skipped {
+  gpu.func @skipped(%q: !t, %k: !t, %v: !t, %o: !t, %own0: index, %own1: index) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    tile.warp_specialize {
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %a = tile.slot %c0 : !q
+        %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
+        %before = tile.dot %a, %x transpose_b : !q, !k -> !s
+        %trips:2 = tile.split_trips %own0 of %n
+        scf.for %i = %c0 to %trips#0 step %c1 {
+          %inside = tile.dot %a, %x transpose_b : !q, !k -> !s
+        }
+        %after = tile.dot %a, %x transpose_b : !q, !k -> !s
+        scf.for %i = %c0 to %trips#1 step %c1 {
+          %y = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+          tile.release %kv[%i] : !tile.channel<!k>
+        }
+      }
+      tile.role "consumer1" warps 8 to 12 registers 232 {
+        %a = tile.slot %c1 : !q
+        %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
+        %before = tile.dot %a, %x transpose_b : !q, !k -> !s
+        %trips:2 = tile.split_trips %own1 of %n
+        scf.for %i = %c0 to %trips#0 step %c1 {
+          %inside = tile.dot %a, %x transpose_b : !q, !k -> !s
+        }
+        %after = tile.dot %a, %x transpose_b : !q, !k -> !s
+        scf.for %i = %c0 to %trips#1 step %c1 {
+          %y = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+          tile.release %kv[%i] : !tile.channel<!k>
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// If only one of them skips blocks, or if they divide different numbers of blocks, they take no turns.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+
+// CHECK-LABEL: gpu.func @other_numbers
+// CHECK-NOT: tile.sync_named
+// CHECK-NOT: tile.arrive_named
+gpu.module @other_numbers {
+  gpu.func @other_numbers(%q: !t, %k: !t, %v: !t, %o: !t, %own: index, %all: index) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    tile.warp_specialize {
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %a = tile.slot %c0 : !q
+        %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
+        %before = tile.dot %a, %x transpose_b : !q, !k -> !s
+        %trips:2 = tile.split_trips %own of %n
+        scf.for %i = %c0 to %trips#0 step %c1 {
+          %inside = tile.dot %a, %x transpose_b : !q, !k -> !s
+        }
+        %after = tile.dot %a, %x transpose_b : !q, !k -> !s
+        scf.for %i = %c0 to %trips#1 step %c1 {
+          %y = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+          tile.release %kv[%i] : !tile.channel<!k>
+        }
+      }
+      tile.role "consumer1" warps 8 to 12 registers 232 {
+        %a = tile.slot %c1 : !q
+        %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
+        %before = tile.dot %a, %x transpose_b : !q, !k -> !s
+        %trips:2 = tile.split_trips %own of %all
+        scf.for %i = %c0 to %trips#0 step %c1 {
+          %inside = tile.dot %a, %x transpose_b : !q, !k -> !s
+        }
+        %after = tile.dot %a, %x transpose_b : !q, !k -> !s
+        scf.for %i = %c0 to %trips#1 step %c1 {
+          %y = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+          tile.release %kv[%i] : !tile.channel<!k>
+        }
+      }
+    }
+    gpu.return
+  }
+}
