@@ -230,6 +230,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.shareKv = schedule.shareKv;
   kernel.persistent = schedule.scheduler != Scheduler::Single;
   kernel.draws = drawsTiles(schedule);
+  kernel.packedSequences = problem.cuSeqlensQ;
   kernel.splits = schedule.splits;
   const target::Target *gpu = target::findTarget(schedule.target);
   if (boundsCtas(schedule) && gpu)

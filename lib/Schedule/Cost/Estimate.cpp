@@ -57,20 +57,22 @@ uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
          uint64_t(keys.first) / kernel.keys;
 }
 
-Blocks countBlocks(const KernelModel &kernel, const Workload &w) {
+/// Returns the blocks of a head of one sequence.
+Blocks countBlocksOfSequence(const KernelModel &kernel, const Workload &w) {
   // With more CTAs the steps along the diagonal do not matter.
   constexpr uint64_t mostCounted = 1024;
   uint64_t rows = queriesPerCta(kernel);
   double longest = double(ceilDiv(w.kvLen, kernel.keys));
+  double tiles = double(ceilDiv(w.qLen, rows));
   if (w.mask.isFull())
-    return {longest * double(ceilDiv(w.qLen, rows)), longest};
+    return {longest * tiles, longest, tiles};
   if (w.mask.left && w.mask.rightBound()) {
     uint64_t band = rows + *w.mask.left + *w.mask.rightBound();
     longest = std::min(longest, double(ceilDiv(band, kernel.keys) + 1));
   }
   if (ceilDiv(w.qLen, rows) > mostCounted)
-    return {scoresOf(w) / (double(rows) * kernel.keys), longest};
-  Blocks blocks;
+    return {scoresOf(w) / (double(rows) * kernel.keys), longest, tiles};
+  Blocks blocks{0, 0, tiles};
   for (uint64_t begin = 0; begin < w.qLen; begin += rows) {
     uint64_t end = std::min(begin + rows, w.qLen);
     double mine = double(blocksOfRows(kernel, w, begin, end));
@@ -78,6 +80,27 @@ Blocks countBlocks(const KernelModel &kernel, const Workload &w) {
     blocks.longest = std::max(blocks.longest, mine);
   }
   return blocks;
+}
+
+/// Returns the mean of sequences of a packed batch, whose lengths are taken to
+/// be spread evenly from 0 to twice the lengths of the workload: each row of
+/// blocks is as likely to be partial as in a batch of many lengths, and a row
+/// lies in a longer sequence than the mean.
+Blocks countBlocks(const KernelModel &kernel, const Workload &w) {
+  if (!kernel.packedSequences)
+    return countBlocksOfSequence(kernel, w);
+  constexpr uint64_t lengths = 8;
+  Blocks mean;
+  for (uint64_t n = 0; n < lengths; ++n) {
+    Workload sequence = w;
+    sequence.qLen = ceilDiv(w.qLen * (2 * n + 1), lengths);
+    sequence.kvLen = ceilDiv(w.kvLen * (2 * n + 1), lengths);
+    Blocks own = countBlocksOfSequence(kernel, sequence);
+    mean.all += own.all / lengths;
+    mean.tiles += own.tiles / lengths;
+    mean.longest = std::max(mean.longest, own.longest);
+  }
+  return mean;
 }
 
 /// Returns the FLOP of both products over the unmasked scores.

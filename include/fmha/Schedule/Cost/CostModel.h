@@ -113,6 +113,8 @@ struct KernelModel {
   bool persistent = false;
   /// A CTA draws its tiles one by one, the longest first.
   bool draws = false;
+  /// The batch is packed sequences, each with lengths of its own.
+  bool packedSequences = false;
   /// CTAs that share the KV blocks of a row block.
   unsigned splits = 1;
   /// The most CTAs that a host launches; 0: one per tile.

@@ -47,6 +47,9 @@ constexpr double nextTile = 437.1, nextPerColumn = 5.9275,
                  nextPerBlock = 0.3313;
 /// A key at an edge of the mask.
 constexpr double edgePerKey = 10.729;
+/// The share that a launch saves of the blocks that consumers skip
+/// (results/h100-skipped-blocks-2026-11-26.md).
+constexpr double savedBySkipping = 0.35;
 } // namespace one
 
 /// Fitted to 360 launches of 2 and 3 CTAs per SM, 2026-11-23, not in results.
@@ -127,6 +130,30 @@ double ofEdges(const KernelModel &kernel, const Mask &mask) {
   return one::edgePerKey * edges * std::max<double>(kernel.keys, rows);
 }
 
+/// Returns the blocks of a CTA that its consumers skip, added up: those after
+/// the last row of each, of as many CTAs as differ in their place in a block.
+double skippedBlocks(const KernelModel &kernel) {
+  uint64_t rows = queriesPerCta(kernel), keys = kernel.keys;
+  uint64_t each = rows / kernel.tiles, skipped = 0;
+  auto blocksOf = [&](uint64_t end) { return (end + keys - 1) / keys; };
+  for (uint64_t cta = 0; cta < keys; ++cta)
+    for (unsigned tile = 1; tile < kernel.tiles; ++tile)
+      skipped +=
+          blocksOf((cta + 1) * rows) - blocksOf(cta * rows + tile * each);
+  return double(skipped) / double(keys);
+}
+
+/// Returns the clocks that consumers save at the right edge of a mask, where
+/// they skip blocks.
+double savedAtEdge(const KernelModel &kernel, const Mask &mask,
+                   const Cost &block) {
+  if (kernel.tiles < 2 || !mask.rightBound())
+    return 0;
+  double ofConsumer = (block.clocks - block.chain) / (kernel.tiles - 1);
+  return one::savedBySkipping * skippedBlocks(kernel) *
+         std::max(ofConsumer, 0.0);
+}
+
 /// Returns the clocks of a launch of several CTAs per SM, each of which waits
 /// at the ends of its tiles while the others work.
 double launchOfSeveral(const KernelModel &kernel, const Cost &block,
@@ -163,13 +190,13 @@ static double launchOf(const LaunchWork &work) {
   const auto &[kernel, cost, workload, blocks, heads, gpu, waves] = work;
   double sms = gpu.sms;
   double block = cost.clocks;
-  double ofHead =
-      std::ceil(double(workload.qLen) / double(queriesPerCta(kernel)));
-  double tiles = heads * ofHead, mean = blocks.all / std::max(ofHead, 1.0);
+  double tiles = heads * blocks.tiles;
+  double mean = blocks.all / std::max(blocks.tiles, 1.0);
   if (kernel.ctasPerSm > 1)
     return launchOfSeveral(kernel, cost, blocks, tiles, mean,
                            workload.mask.rightBound().has_value(), sms);
-  double edges = ofEdges(kernel, workload.mask);
+  double edges =
+      ofEdges(kernel, workload.mask) - savedAtEdge(kernel, workload.mask, cost);
   double first = ofTile(kernel, block, false) + edges;
   double next = ofTile(kernel, block, true) + edges;
   bool uneven = workload.mask.rightBound().has_value();

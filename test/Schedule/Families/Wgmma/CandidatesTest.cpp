@@ -216,3 +216,22 @@ TEST(CandidatesWgmma, NamesTheWayOut) {
       HasSubstr("no tensor memory; the nearest that works: p_placement = "
                 "registers"));
 }
+
+/// Within 2 % of the fastest of five schedules each, in batches of 16 sequences
+/// of 64 to 2000 rows on an H100 (results/h100-skipped-blocks-2026-11-26.md). By
+/// the mean length alone, 2 query tiles would be planned, which took up to 1.13
+/// times as long.
+TEST(CandidatesWgmma, PlansPackedSequencesForLengthsThatDiffer) {
+  auto tiles = [](unsigned dim, Mask::Kind mask) {
+    Problem problem = problemOf(dim);
+    problem.mask.kind = mask;
+    problem.cuSeqlensQ = problem.cuSeqlensK = true;
+    unsigned heads = 2048 / dim;
+    problem = withHints(problem, {16, heads, heads, 1024, 1024});
+    return mustPlan(problem, "sm_90a").schedule.qTiles;
+  };
+  EXPECT_EQ(tiles(64, Mask::Causal), 3u);
+  EXPECT_EQ(tiles(64, Mask::None), 3u);
+  EXPECT_EQ(tiles(128, Mask::Causal), 2u);
+  EXPECT_EQ(tiles(128, Mask::None), 3u);
+}
