@@ -46,12 +46,24 @@ fmha::kernelOperands(const schedule::Problem &problem) {
   return operands;
 }
 
+static constexpr std::string_view cacheSuffix = "_cache";
+
+std::string fmha::cachePointer(const std::string &tensor) {
+  return tensor + std::string(cacheSuffix);
+}
+
+std::string fmha::tensorOfPointer(const std::string &parameter) {
+  return parameter.ends_with(cacheSuffix)
+             ? parameter.substr(0, parameter.size() - cacheSuffix.size())
+             : parameter;
+}
+
 std::vector<KernelParameter>
 fmha::kernelParameters(const schedule::Problem &problem,
                        const schedule::Schedule &schedule) {
   using Kind = KernelParameter::Kind;
   std::vector<KernelParameter> parameters = kernelOperands(problem);
-  std::vector<std::string> addressed;
+  std::vector<std::string> addressed, caches;
   for (KernelParameter &operand : parameters) {
     bool isCopied = operand.kind == Kind::TensorMap;
     bool isKey = operand.name == "k" || operand.name == "v";
@@ -59,9 +71,15 @@ fmha::kernelParameters(const schedule::Problem &problem,
         (usesAddresses(schedule) || (isKey && copiesKeysByThreads(schedule))))
       operand.kind = Kind::Pointer;
     bool isRows = operand.name.size() == 1 || operand.name.ends_with("_new");
-    if (isRows && operand.kind == Kind::Pointer)
+    bool isAppended =
+        problem.keyNew && isKey && operand.kind == Kind::TensorMap;
+    if (isAppended)
+      caches.push_back(cachePointer(operand.name));
+    if (isAppended || (isRows && operand.kind == Kind::Pointer))
       addressed.push_back(operand.name);
   }
+  for (const std::string &name : caches)
+    parameters.push_back({name, Kind::Pointer});
   for (const std::string &name : addressed)
     for (const char *stride : schedule::outputStrides)
       parameters.push_back({name + stride, Kind::U64});

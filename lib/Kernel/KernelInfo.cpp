@@ -93,7 +93,8 @@ static bool fits(const schedule::Problem &problem,
                schedule::Capture{mlir::debugString(memref.getElementType()),
                                  unsigned(memref.getRank())} &&
            isa_and_nonnull<gpu::AddressSpaceAttr>(memref.getMemorySpace());
-  if (operand.kind == KernelParameter::Kind::TensorMap || operand.name == "o")
+  if (operand.kind == KernelParameter::Kind::TensorMap || operand.name == "o" ||
+      operand.name.ends_with("_new"))
     return memref.getRank() == 4;
   bool isRow =
       llvm::any_of(schedule::rowFields, [&](const schedule::RowField &row) {

@@ -24,8 +24,22 @@ void ProblemFlags::addAppend(FlagTable &table) {
       [this](std::string text) { valueNew = std::move(text); });
 }
 
+/// Returns whether a kernel of fmha.append takes the caches.
+static bool canAppendApart(const schedule::Problem &problem) {
+  return schedule::bytesOf(problem.dtype) == 2 && !problem.kvE4M3 &&
+         !problem.keyVectors;
+}
+
 bool ProblemFlags::appendsInKernel(const schedule::Problem &problem) const {
-  return keyNew && schedule::appendsNewKeys(problem, target, overrides);
+  using schedule::Choice, schedule::FamilyKind;
+  bool hasFma = overrides[Choice::Family] == unsigned(FamilyKind::Fma);
+  bool isApart = appendsApart.value_or(false);
+  if (!keyNew || (isApart && canAppendApart(problem) && !hasFma))
+    return false;
+  if (appendsApart && !isApart)
+    return true;
+  return schedule::appendsNewKeys(withHints(problem, hintsOf(*this)), target,
+                                  overrides);
 }
 
 } // namespace fmha::tools

@@ -75,9 +75,11 @@ static llvm::Error checkAppend(const ProblemFlags &flags,
                    "one; keys and values are appended together");
   if (!flags.keyNew || flags.needsFiles || problem.keyNew)
     return llvm::Error::success();
-  return failure("--key-new: expected a kernel of plain threads, which "
-                 "appends, got one of tensor cores; add --family=fma, or "
-                 "compile a module with fmha.append");
+  return failure("--key-new: expected a kernel that appends: of plain threads, "
+                 "or of tensor cores if one CTA has all queries and heads of a "
+                 "KV head (plan.C8), got neither; give --q-len, --q-heads and "
+                 "--kv-heads, add --family=fma, or compile a module with "
+                 "fmha.append");
 }
 
 /// Checks that keys in vectors are those of a dense cache of one segment.

@@ -292,13 +292,13 @@ static KernelSpec specOf(const ProblemFlags &flags) {
       flags.outDtype.value_or(problem.dtype == E4M3 ? BF16 : problem.dtype));
   problem.source2 = flags.hasSource2();
   problem.keyVectors = flags.hasKeyVectors();
-  problem.keyNew = flags.appendsInKernel(problem);
-  problem.kvLens |= problem.keyNew;
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
   spec.score = scoreOf(flags);
   const schedule::Hints hints = hintsOf(flags);
   problem.qLenHint = hints.qLen;
   problem.kvLenHint = hints.kvLen;
+  problem.keyNew = flags.appendsInKernel(problem);
+  problem.kvLens |= problem.keyNew;
   spec.scale = flags.scale;
   return spec;
 }

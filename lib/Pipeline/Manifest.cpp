@@ -104,7 +104,7 @@ static json::Value parameter(const KernelParameter &parameter,
   case KernelParameter::Kind::Pointer:
     return json::Object{{"name", parameter.name},
                         {"kind", "pointer"},
-                        {"tensor", parameter.name}};
+                        {"tensor", tensorOfPointer(parameter.name)}};
   case KernelParameter::Kind::U64:
   case KernelParameter::Kind::U32:
     bool wide = parameter.kind == KernelParameter::Kind::U64;

@@ -53,6 +53,8 @@ static void adoptField(llvm::StringRef flag, schedule::Overrides &overrides) {
 }
 
 void adoptSchedule(ProblemFlags &flags, llvm::StringRef ptx) {
+  if (madeBy(ptx).contains(" --key-new "))
+    flags.appendsApart = false;
   if (!flags.input.empty() || !flags.schedule.empty() ||
       !(flags.overrides == schedule::Overrides()))
     return;

@@ -23,9 +23,10 @@ namespace fmha::tools {
 /// for another target.
 llvm::Expected<std::optional<std::string>> readKernel(const RunFlags &flags);
 
-/// Sets fields of the schedule from the heading unless the flags set them. The
-/// kernel may have been planned for a launch, so its requirements on a host may
-/// differ from the planner's choice here.
+/// Sets fields of the schedule from the heading unless the flags set them, and
+/// whether the kernel appends new keys. The kernel may have been planned for a
+/// launch, so its requirements on a host may differ from the planner's choice
+/// here.
 void adoptSchedule(ProblemFlags &flags, llvm::StringRef ptx);
 
 /// Fails if `text`, of the file `name`, has a heading for tensors of another

@@ -68,6 +68,10 @@ void RunFlags::add(FlagTable &table) {
 
 void RunFlags::addAppend(FlagTable &table) {
   table.group("Tokens that are appended to k and v before");
+  table.addSwitch("append-apart",
+                  "append by a kernel of fmha.append, or, if false, by that of "
+                  "attention (default: the latter if it can)",
+                  [this](bool on) { problem.appendsApart = on; });
   table.addText("k-cache-out", "F.npy", "write k as it is afterwards, float32",
                 kCacheOut);
   table.addText("v-cache-out", "F.npy", "likewise v", vCacheOut);

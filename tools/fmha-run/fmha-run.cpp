@@ -53,10 +53,12 @@ llvm::Error compileKernel(Session &session, const Source &source) {
   options.target = session.flags.problem.target;
   options.overrides = session.flags.problem.overrides;
   // A run plans for no launch, but packing all heads of a group requires their
-  // number.
+  // number, and appending new keys the number of queries.
   options.hints.qHeads = unsigned(session.flags.problem.qHeads.value_or(1));
   options.hints.kvHeads =
       unsigned(session.flags.problem.kvHeads.value_or(options.hints.qHeads));
+  if (session.spec.problem.keyNew)
+    options.hints.qLen = unsigned(session.flags.problem.qLen.value_or(0));
   auto begin = Clock::now();
   CompileResult result = compile(source.text, source.name, options);
   session.outcome.secondsCompile = secondsSince(begin);
@@ -316,6 +318,8 @@ llvm::Error run(Session &session) {
     flags.problem.rowSum = true;
   if (llvm::Error error = checkAppendFlags(flags))
     return error;
+  if (flags.hasRotary())
+    flags.problem.appendsApart = true;
   auto files = readInputs(flags);
   if (!files)
     return files.takeError();

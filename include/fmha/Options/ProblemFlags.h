@@ -58,7 +58,11 @@ struct ProblemFlags {
   bool hasSource2() const { return source2K || source2V || source2Len; }
   /// New keys and values that are appended to the caches, with files as above.
   std::optional<std::string> keyNew, valueNew;
-  /// Returns whether the kernel of attention appends them; else fmha.append
+  /// Whether fmha.append appends them, if it takes the caches, or the kernel of
+  /// attention; if unset, that kernel if it can.
+  std::optional<bool> appendsApart;
+  /// Returns whether the kernel of attention appends them in the launch that
+  /// the flags describe, as far as they do; else fmha.append
   /// does.
   bool appendsInKernel(const schedule::Problem &problem) const;
   /// Modifications of scores, with files as above.

@@ -53,6 +53,7 @@ static ValueRange buildLoop(KernelContext &k, KeyBlocks &blocks,
 void fmha::buildKernel(AttentionOp op, gpu::GPUFuncOp func) {
   KernelContext k(op, func);
   Coordinates at = buildCoordinates(k);
+  buildAppend(k, at);
   QueryTiles queries(k, at);
   KeyBlocks blocks(k, at);
   OnlineSoftmax softmax(k, at, queries.getView());

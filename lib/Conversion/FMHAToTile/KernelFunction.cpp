@@ -75,17 +75,19 @@ static FunctionType kernelType(AttentionOp op) {
                            /*contiguous=*/false);
     if (schedule::isFloatList(operand.name))
       return MemRefType::get({dyn}, Float32Type::get(ctx));
-    if (operand.kind == KernelParameter::Kind::Pointer && operand.name != "o")
+    bool isNew = operand.name == "key_new" || operand.name == "value_new";
+    if (operand.kind == KernelParameter::Kind::Pointer && !isNew &&
+        operand.name != "o")
       return MemRefType::get({dyn}, IntegerType::get(ctx, 32));
     bool isCache =
         problem.pageSize && (operand.name == "k" || operand.name == "v");
-    bool isValue =
-        operand.name == "v" || operand.name == "o" || operand.name == "v2";
+    bool isValue = operand.name == "v" || operand.name == "o" ||
+                   operand.name == "v2" || operand.name == "value_new";
     bool isCopiedByThreads =
         (operand.name == "k" || operand.name == "v") &&
         schedule::copiesKeysByThreads(op.getScheduleAttr().getValue());
     Type element = op.getElementType();
-    if (operand.name == "k" || operand.name == "v")
+    if (operand.name == "k" || operand.name == "v" || isNew)
       element = op.getKey().getType().getElementType();
     if (operand.name == "o" && problem.outF32)
       element = Float32Type::get(ctx);
@@ -94,7 +96,8 @@ static FunctionType kernelType(AttentionOp op) {
                           isValue ? op.getHeadDimV() : op.getHeadDim()},
                          element,
                          /*contiguous=*/true,
-                         isCopiedByThreads ? addressedSpace(ctx) : Attribute());
+                         isCopiedByThreads || isNew ? addressedSpace(ctx)
+                                                    : Attribute());
   };
   SmallVector<Type> inputs;
   for (const KernelParameter &operand : kernelOperands(problem))

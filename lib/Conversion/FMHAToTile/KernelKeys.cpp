@@ -151,3 +151,39 @@ BlockTiles KeyBlocks::load(const KeyBlock &keys) {
   }
   return block;
 }
+
+//===----------------------------------------------------------------------===//
+// New keys
+//===----------------------------------------------------------------------===//
+
+/// Returns the first row that the CTA copies, and the end of its rows.
+static std::pair<Value, Value> buildOwnRows(KernelContext &k,
+                                            const Coordinates &at) {
+  if (!at.split)
+    return {k.index(0), at.keys.length};
+  using Predicate = arith::CmpIPredicate;
+  auto compare = [&](Predicate predicate, Value lhs, Value rhs) -> Value {
+    return arith::CmpIOp::create(k.b, predicate, lhs, rhs);
+  };
+  // A split has a first key.
+  Value after = k.make<arith::AddIOp>(
+      at.firstKey, k.make<arith::MulIOp>(at.blocks, k.index(k.plan.kvBlock)));
+  Value isFirst = compare(Predicate::eq, at.split, k.index(0));
+  // A slot that no sequence needs has part 1 of 1, which is not the last one.
+  Value isLast = compare(
+      Predicate::eq, k.make<arith::AddIOp>(at.split, k.index(1)), at.splits);
+  return {k.select(isFirst, k.index(0), at.firstKey),
+          k.select(isLast, at.keys.length, after)};
+}
+
+void fmha::buildAppend(KernelContext &k, const Coordinates &at) {
+  Value fresh = k.operand("key_new");
+  if (!fresh)
+    return;
+  auto [first, end] = buildOwnRows(k, at);
+  Value pages = at.keys.entry ? k.operand("block_tables") : Value();
+  tile::AppendRowsOp::create(k.b, fresh, k.operand("value_new"), at.sequence,
+                             k.func.getArgument(Key),
+                             k.func.getArgument(Values), pages, at.keys.entry,
+                             at.kvHead, first, end, at.keys.length);
+}

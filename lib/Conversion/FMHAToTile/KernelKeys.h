@@ -36,6 +36,15 @@ struct BlockTiles {
   llvm::SmallVector<mlir::Value> keys, values;
 };
 
+/// Builds the copies of new keys and values to the caches, if there are any.
+/// The CTAs of a sequence and KV head are its splits (plan.C8), which share the
+/// rows, so that no CTA reads what another one writes. A split copies the new
+/// rows of its KV blocks. The first one also copies those before its blocks,
+/// which no query sees, and the last one those after its blocks:
+///   first = split > 0 ? first key : 0
+///   end = split + 1 < splits ? first key + blocks·keys : length
+void buildAppend(KernelContext &k, const Coordinates &at);
+
 /// Builds the KV blocks of the loop, and their messages.
 class KeyBlocks {
 public:

@@ -35,6 +35,8 @@ void separateRegistersOfA(mlir::Operation *root);
 /// memory. The ops are those of LLVM and NVVM.
 void separateBases(mlir::Operation *root);
 
+void populateAppendPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
 void populateCopyPatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
 void populateScorePatterns(mlir::RewritePatternSet &patterns,

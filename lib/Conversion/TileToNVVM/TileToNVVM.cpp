@@ -454,6 +454,7 @@ struct ConvertTileToNVVMPass
     populateMachinePatterns(patterns, converter);
     populateWgmmaPatterns(patterns, converter);
     populateScorePatterns(patterns, converter);
+    populateAppendPatterns(patterns, converter);
     populateCopyPatterns(patterns, converter);
     patterns.add<LowerKernel, LowerReturn, LowerDim, LowerRowStore,
                  LowerOutputStore, LowerLengthLoad, LowerThreadId, LowerBlockId,

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BoundTensors.h"
+#include "fmha/Runtime/Launch/NewKeys.h"
 #include "fmha/Schedule/Model/FmaThreads.h"
 
 #include <initializer_list>
@@ -248,6 +249,11 @@ FmhaStatus checkNew(const launch::Manifest &manifest, const Shapes &shapes,
     return fail(FMHA_ERROR_SHAPE,
                 "tensor 'q': expected queries with key_new, whose CTAs append, "
                 "got none; append by a kernel of fmha.append");
+  if (std::string wrong = launch::checkAppendingRows(
+          manifest, all.newLen,
+          {all.qLen, all.qHeads / std::max<int64_t>(all.kvHeads, 1)});
+      !wrong.empty())
+    return fail(FMHA_ERROR_SHAPE, wrong);
   if (all.newLen > schedule::FmaThreads::mostNewKeys)
     return fail(FMHA_ERROR_SHAPE,
                 "tensor 'key_new': expected at most " +

@@ -12,6 +12,7 @@
 #include "Scales.h"
 #include "Sequences.h"
 #include "fmha/Runtime/Files.h"
+#include "fmha/Runtime/Launch/NewKeys.h"
 #include "fmha/Schedule/Model/FmaThreads.h"
 
 namespace fmha::runtime {
@@ -165,6 +166,11 @@ llvm::Error checkNew(const Manifest &manifest,
     return failure("tensor 'q': expected queries with key_new, whose CTAs "
                    "append, got none; append by fmha.append");
   int64_t heads = tensors.k.dims[2];
+  if (std::string wrong = launch::checkAppendingRows(
+          manifest, length,
+          {tensors.q.dims[1], tensors.q.dims[2] / std::max<int64_t>(heads, 1)});
+      !wrong.empty())
+    return failure(wrong);
   if (llvm::Error error =
           checkTensors(manifest, {{"key_new",
                                    *tensors.keyNew,

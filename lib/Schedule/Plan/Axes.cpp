@@ -37,6 +37,9 @@ Values Axes::packings() const {
     return {most};
   unsigned group = groupHint(problem),
            all = std::min(std::bit_ceil(group), most);
+  // All rows that see a new key are in one CTA (plan.C8).
+  if (problem.keyNew)
+    return {std::max(all, 1u)};
   if (overrides[Choice::PackHeads] == Overrides::wholeGroup)
     return {all};
   if (group <= 1 || !problem.qLenHint)

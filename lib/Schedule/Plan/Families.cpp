@@ -9,11 +9,13 @@
 #include "fmha/Schedule/Plan/Families.h"
 
 #include "Families/Family.h"
+#include "Relax.h"
 
 #include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
+#include <bit>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -33,6 +35,15 @@ static bool fmaServes(const Problem &problem) {
          !problem.cuSeqlensK;
 }
 
+/// Returns whether a CTA of tensor cores has all rows that see a new key. It
+/// has up to 128 rows with every head dim of up to 256.
+static bool oneTileSeesNewKeys(const Problem &problem) {
+  constexpr unsigned mostHeads = 64, mostRows = 128, widest = 256;
+  unsigned heads = std::bit_ceil(groupHint(problem));
+  return groupHint(problem) && problem.qLenHint && heads <= mostHeads &&
+         problem.qLenHint <= mostRows / heads && problem.headDimV <= widest;
+}
+
 /// Returns whether `overrides` fixes a field that describes tiles: any but the
 /// number of splits.
 static bool fixesTiles(const Overrides &overrides) {
@@ -48,8 +59,9 @@ FamilyKind fmha::schedule::chooseFamily(const Problem &problem,
   if (std::optional<unsigned> wanted = overrides[Choice::Family])
     return FamilyKind(*wanted);
   // Tensor cores take P in 16 bits, which an output of f32 would show.
-  bool prefersThreads =
-      hasOneRowPerKey(problem) || (problem.kvE4M3 && problem.outF32);
+  bool prefersThreads = hasOneRowPerKey(problem) ||
+                        (problem.kvE4M3 && problem.outF32) ||
+                        (problem.keyNew && !oneTileSeesNewKeys(problem));
   if (prefersThreads && fmaServes(problem) && !fixesTiles(overrides))
     return FamilyKind::Fma;
   return usualFamily(target::findTarget(target), problem);
@@ -60,9 +72,19 @@ bool fmha::schedule::appendsNewKeys(const Problem &problem,
                                     const Overrides &overrides) {
   Problem apart = problem, whole = problem;
   apart.keyNew = false;
-  whole.keyNew = true;
+  // kv_lens counts the new keys.
+  whole.keyNew = whole.kvLens = true;
   // fmha.append does not support caches of 8 bits.
   const Problem &deciding = problem.kvE4M3 ? whole : apart;
   FamilyKind kind = chooseFamily(deciding, target, overrides);
-  return familyServing(target::findTarget(target), kind).takes(whole);
+  if (!familyServing(target::findTarget(target), kind).takes(whole))
+    return false;
+  if (kind == FamilyKind::Fma)
+    return true;
+  // Other kernels of tensor cores have several CTAs that see a new key.
+  Overrides chosen = overrides;
+  chosen.fix(Choice::Family, unsigned(kind));
+  std::string error;
+  return oneTileSeesNewKeys(whole) &&
+         planStrictly(whole, target, chosen, error).has_value();
 }

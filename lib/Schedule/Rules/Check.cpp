@@ -12,6 +12,7 @@
 
 #include "fmha/Target/Target.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -115,6 +116,38 @@ Violation fmha::schedule::checkListedKeys(const Case &c) {
          "the rows of a tile read the keys of one query, got " +
          str(s.qTiles) + ", " + str(s.packHeads) + " and " + str(s.qTileRows) +
          "; leave them out";
+}
+
+Violation fmha::schedule::checkNewKeys(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (!c.problem.keyNew)
+    return std::nullopt;
+  auto expected = [](const std::string &what, const std::string &got,
+                     const std::string &way) -> Violation {
+    return "expected " + what + " with key_new, since a CTA writes the keys " +
+           "that its rows see, and no other one may read them, got " + got +
+           "; take " + way + "family = fma, or append by fmha.append";
+  };
+  // A host checks the launch, which may be unknown.
+  unsigned group = groupHint(c.problem);
+  if (s.packHeads < group)
+    return expected("pack_heads of at least " + str(group) +
+                        ", the query heads of a KV head,",
+                    str(s.packHeads),
+                    "pack_heads = " + str(std::bit_ceil(group)) + ", ");
+  uint64_t rows = uint64_t(c.problem.qLenHint) * s.packHeads;
+  if (uint64_t there = uint64_t(s.qTiles) * s.qTileRows; rows > there)
+    return expected("the " + str(rows) +
+                        " rows of all queries and packed heads in the query "
+                        "tiles of one CTA",
+                    str(there) + " rows", "more query tiles, ");
+  if (unsigned passes = outputPasses(c.problem, s); passes > 1)
+    return expected("all columns of the output (o_columns) in one CTA",
+                    str(s.oColumns), "o_columns = 0, ");
+  if (s.scheduler != Scheduler::Single)
+    return expected("scheduler = single", std::string(stringify(s.scheduler)),
+                    "scheduler = single, ");
+  return std::nullopt;
 }
 
 Violation fmha::schedule::checkCtaGroup(const Case &c) {

@@ -95,6 +95,8 @@ Violation checkDtype(const Case &c);
 Violation checkHeadDims(const Case &c);
 /// Checks that a CTA has the keys of one query, if a list names them.
 Violation checkListedKeys(const Case &c);
+/// Checks that one CTA, or each split, has all rows that see new keys.
+Violation checkNewKeys(const Case &c);
 Violation checkChunks(const Case &c);
 Violation checkSlices(const Case &c);
 Violation checkSharing(const Case &c);

@@ -58,6 +58,17 @@ func.func @slots(%lens: memref<?xi32>, %n: index, %i: index) -> (index, index, i
   return %b, %part, %parts : index, index, index
 }
 
+// CHECK-LABEL: func.func @append
+// CHECK-SAME: %[[KN:[^:]*]]: memref<{{[^%]*}}, %[[VN:[^:]*]]: memref<{{[^%]*}}, %[[K:[^:]*]]: memref<{{[^%]*}}, %[[V:[^:]*]]: memref<{{[^%]*}}, %[[T:[^:]*]]: memref<?xi32>, %[[I:[^:]*]]: index, %[[N:[^:]*]]: index
+func.func @append(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x32xbf16>, %k: memref<?x16x?x64xbf16>, %v: memref<?x16x?x32xbf16>, %t: memref<?xi32>,
+                  %i: index, %n: index) {
+  // CHECK: tile.append_rows %[[KN]], %[[VN]][%[[I]]] to %[[K]], %[[V]] head %[[I]] from %[[I]] to %[[N]] before %[[N]] : memref<?x?x?x64xbf16>, memref<?x?x?x32xbf16>, memref<?x16x?x64xbf16>, memref<?x16x?x32xbf16>
+  tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %n before %n : memref<?x?x?x64xbf16>, memref<?x?x?x32xbf16>, memref<?x16x?x64xbf16>, memref<?x16x?x32xbf16>
+  // CHECK: tile.append_rows %[[KN]], %[[VN]][%[[I]]] to %[[K]], %[[V]] pages %[[T]][%[[N]]] : memref<?xi32> head %[[I]] from %[[I]] to %[[N]] before %[[N]] :
+  tile.append_rows %kn, %vn[%i] to %k, %v pages %t[%n] : memref<?xi32> head %i from %i to %n before %n : memref<?x?x?x64xbf16>, memref<?x?x?x32xbf16>, memref<?x16x?x64xbf16>, memref<?x16x?x32xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @numbers
 func.func @numbers(%l: !lse, %sinks: memref<?xf32>, %b: index, %h: index, %n: index, %s: index) {
   // CHECK: tile.view %{{.*}} batch %{{.*}} head %{{.*}} rows %{{.*}} from %{{.*}} : memref<?x?x?xf32, {{.*}}> -> <?xf32>

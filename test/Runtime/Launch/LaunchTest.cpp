@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Runtime/Launch/Manifest.h"
+#include "fmha/Runtime/Launch/NewKeys.h"
 #include "fmha/Runtime/Launch/Overlap.h"
 #include "fmha/Runtime/Launch/TensorMap.h"
 #include "fmha/Runtime/Launch/Values.h"
@@ -43,6 +44,27 @@ Parameter mapOfQueries() {
   map.dims = {MapDim::HeadDim, MapDim::QLen, MapDim::QHeads, MapDim::Batch};
   map.box = {64, 128, 1, 1};
   return map;
+}
+
+/// A kernel with tensor maps has all rows that see a new key in one CTA.
+TEST(NewKeys, NeedAllRowsInOneCta) {
+  Manifest manifest;
+  manifest.parameters = {mapOfQueries()};
+  manifest.grid[0] = {{RunValue::QLen, 16}, {RunValue::Group, 8}};
+  manifest.packHeads = 8;
+  EXPECT_EQ(checkAppendingRows(manifest, 1, {17, 9}), "");
+  manifest.keyNew = true;
+  EXPECT_EQ(checkAppendingRows(manifest, 1, {16, 8}), "");
+  EXPECT_EQ(checkAppendingRows(manifest, 0, {17, 9}), "");
+  EXPECT_EQ(checkAppendingRows(manifest, 1, {17, 8}),
+            "tensor 'q': expected at most 16 queries with key_new, whose rows "
+            "one CTA has, got 17; compile for this launch, or append by "
+            "fmha.append");
+  EXPECT_THAT(checkAppendingRows(manifest, 1, {16, 9}),
+              HasSubstr("at most 8 query heads of a KV head with key_new"));
+  // Plain threads read new keys from their own tensors.
+  manifest.parameters.front().kind = Parameter::Kind::Pointer;
+  EXPECT_EQ(checkAppendingRows(manifest, 1, {17, 9}), "");
 }
 
 /// Element (b, l, h, 0) of the view is where the map's strides lead.

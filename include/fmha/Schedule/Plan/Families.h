@@ -18,14 +18,15 @@ namespace fmha::schedule {
 class Overrides;
 
 /// Returns the family that `overrides` names. Otherwise returns plain threads
-/// if they are faster for the launch, or the first family that serves the
+/// if they are faster for the launch, or if tensor cores might not append its
+/// new keys (plan.C8), or the first family that serves the
 /// target and takes the types of the problem.
 FamilyKind chooseFamily(const Problem &problem, std::string_view target,
                         const Overrides &overrides);
 
 /// Returns whether the family that would be chosen without new keys has kernels
-/// that append them. For caches of 8 bits, which fmha.append does not take,
-/// returns whether any family has.
+/// that append them in this launch, as far as it is known. For caches of 8
+/// bits, which fmha.append does not take, returns whether any family has.
 bool appendsNewKeys(const Problem &problem, std::string_view target,
                     const Overrides &overrides);
 

@@ -70,6 +70,53 @@ LogicalResult FindSlotOp::verify() {
   return verifyContiguous(*this, getLengths().getType());
 }
 
+/// Checks that `type` is one of rows that are copied in vectors of 16 bytes.
+static LogicalResult verifyRowsInVectors(Operation *op, MemRefType type) {
+  constexpr int64_t elements = 8;
+  Type element = type.getElementType();
+  if (type.getRank() == 4 && (element.isF16() || element.isBF16()) &&
+      !type.isDynamicDim(3) && type.getDimSize(3) % elements == 0)
+    return success();
+  return op->emitOpError()
+         << "expected tensors of four dimensions with f16 or bf16 elements and "
+            "a static last dimension that is a multiple of 8, got "
+         << type;
+}
+
+/// Checks that new rows fit the rows of their cache.
+static LogicalResult verifyCache(Operation *op, MemRefType fresh,
+                                 MemRefType cache, bool hasPages) {
+  if (failed(verifyRowsInVectors(op, fresh)) ||
+      failed(verifyRowsInVectors(op, cache)))
+    return failure();
+  if (fresh.getElementType() != cache.getElementType() ||
+      fresh.getDimSize(3) != cache.getDimSize(3))
+    return op->emitOpError() << "expected new rows with the element type and "
+                                "the last dimension of their cache, "
+                             << cache << ", got " << fresh;
+  if (hasPages && cache.isDynamicDim(1))
+    return op->emitOpError()
+           << "expected a static number of rows per page, got " << cache;
+  return success();
+}
+
+LogicalResult AppendRowsOp::verify() {
+  auto type = [](Value value) { return cast<MemRefType>(value.getType()); };
+  bool hasPages = bool(getPages());
+  if (failed(verifyBoth(*this, getPages(), "a table of pages", getEntry(),
+                        "its entry")) ||
+      failed(verifyCache(*this, type(getKeyNew()), type(getKey()), hasPages)) ||
+      failed(
+          verifyCache(*this, type(getValueNew()), type(getValue()), hasPages)))
+    return failure();
+  Type keys = type(getKey()).getElementType(),
+       values = type(getValue()).getElementType();
+  if (keys != values)
+    return emitOpError() << "expected caches of one element type, got " << keys
+                         << " and " << values;
+  return hasPages ? verifyContiguous(*this, getPages().getType()) : success();
+}
+
 static bool isElementOfRow(Type type) {
   return type.isF16() || type.isBF16() || isa<Float8E4M3FNType>(type);
 }

@@ -49,7 +49,7 @@ constinit const Family fmha::schedule::tcgen05Family = {
     .takes =
         [](const Problem &problem) {
           return bytesOf(problem.dtype) == 2 && !problem.kvE4M3 &&
-                 !problem.keyVectors && !problem.keyNew;
+                 !problem.keyVectors;
         },
     .kernel = {.accumulatesInTensorMemory = true,
                .announcesNextTile = true,

@@ -11,6 +11,8 @@
 #include "fmha/Schedule/Cost/Estimate.h"
 #include "fmha/Target/Target.h"
 
+#include <bit>
+
 using namespace fmha::schedule;
 
 /// The most columns of O in one head_dim_v tile of a consumer.
@@ -24,13 +26,13 @@ static constexpr unsigned widestPass = 256;
 /// paged caches, which were not measured. CTAs may also draw the tiles of
 /// packed queries: any number of them may be empty, so a fixed share may have
 /// no work. Without a mask, CTAs always draw the tiles of packed queries, which
-/// was the fastest for every head dim measured. Lists of keys have no loops
-/// (plan.C8).
+/// was the fastest for every head dim measured. Lists of keys and new keys have
+/// no loops (plan.C8).
 static Values schedulersFor(const Problem &problem) {
   bool slow = problem.headDimV > widestPass ||
               (problem.scoreByKey && problem.captures.size() > 1);
   std::optional<Workload> launch = workloadOf(problem);
-  if (!launch || slow || problem.topk)
+  if (!launch || slow || problem.topk || problem.keyNew)
     return {unsigned(Scheduler::Single)};
   const Mask &mask = problem.mask;
   bool draws = (mask.rightBound() || problem.cuSeqlensQ) && !mask.left &&
@@ -54,8 +56,10 @@ static bool streamsKeys(const Problem &problem) {
     return false;
   uint64_t bytes =
       2 * launch->batch * launch->kvHeads * launch->kvLen * (least + most);
-  return bytes > l2Bytes &&
-         launch->qLen * (launch->qHeads / launch->kvHeads) <= rows &&
+  uint64_t group = launch->qHeads / launch->kvHeads;
+  // New keys need all packed heads in one tile (plan.C8).
+  uint64_t heads = problem.keyNew ? std::bit_ceil(group) : group;
+  return bytes > l2Bytes && launch->qLen * heads <= rows &&
          least >= narrowest && most <= widest && !problem.score &&
          !problem.source2 && !problem.mask.left;
 }

@@ -91,7 +91,7 @@ constinit const Family fmha::schedule::wgmmaFamily = {
           bool isOut = problem.outF32 || problem.outDtype() == problem.dtype;
           return bytesOf(problem.dtype) == 2 && isOut &&
                  !problem.scalePerPage && !problem.keyVectors &&
-                 !problem.keyNew;
+                 !(problem.keyNew && problem.kvE4M3);
         },
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,

@@ -114,9 +114,11 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `append` has new keys and values of each sequence, [batch, n, kv_heads, head_dim]
     and [batch, n, kv_heads, head_dim_v], which the op writes to the caches `key` and
     `value` before it attends to them: token i of sequence b goes to position
-    `kv_lens[b] - n + i`, as `fmha.append` writes it, and `kv_lens` counts the new keys. Tokens before position 0, or without a page, are left out, and nothing else in the
-    caches changes. A rotary embedding, tensors, and other families of kernels need
-    `fmha.append`.
+    `kv_lens[b] - n + i`, as `fmha.append` writes it, and `kv_lens` counts the new keys.
+    Tokens before position 0, or without a page, are left out, and nothing else in the
+    caches changes. Tensor cores append where one CTA, or each split, has all rows that
+    see a new key (plan.C8); else plain threads do. A rotary embedding, tensors, and
+    launches with more rows than the schedule has in a CTA need `fmha.append`.
 
     `source2` is a second segment of keys and values: one softmax runs over the
     keys of both segments, and `lse` and `row_sum` include both. `key2` and
@@ -368,7 +370,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       aligned as those of attention.C16. The op writes to `key` and `value`, so
       attention.C21 requires that they share no memory with other operands. Before
       launch: there are queries if there are new keys, at most 2^24 of them, and a row
-      of a page that a sequence writes is neither written nor read by another one.
+      of a page that a sequence writes is neither written nor read by another one; with
+      tensor cores a CTA has all queries and query heads of a KV head (plan.C8).
     - (attention.C34) `topk` is [batch, q_len, n] of i32, with the batch and the
       length of `query`; as a memref it is contiguous. It comes without a mask,
       `cu_seqlens_q`, `cu_seqlens_k`, `source2` and `append`. Before launch: it has

@@ -1,4 +1,4 @@
-//===- ListOps.td - Ops that read lists in memory ----------*- tablegen -*-===//
+//===- ListOps.td - Ops of a CTA above its roles ------------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -42,6 +42,45 @@ def Tile_FindSlotOp : Tile_Op<"find_slot", [MemoryEffects<[MemRead]>]> {
   let arguments = (ins MemRefRankOf<[I32], [1]>:$lengths, Index:$slot, Index:$sequences, I32Attr:$splits, I32Attr:$keys);
   let results = (outs Index:$sequence, Index:$part, Index:$parts);
   let assemblyFormat = "$lengths `[` $slot `]` `of` $sequences `splits` $splits `keys` $keys attr-dict `:` type($lengths)";
+}
+
+def Tile_AppendRowsOp : Tile_Op<"append_rows", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies the new rows of a sequence to the caches of K and V";
+  let description = [{
+    The last n of the `length` rows of sequence `sequence` are new: row t of `key_new` and `value_new`, which have n rows
+    for each sequence, is row `length` - n + t. The op copies the new rows in [`first`, `end`) to `key` and `value`, where
+    they lie in the batch of the sequence or in the pages that the table names. Rows before 0, and those of a page that
+    the caches do not have, do not exist and are not written. Entries of the table are read for these rows only.
+
+    All threads of the CTA run the op together, above the roles, and share the vectors of 16 bytes of a row. If TMA loads
+    the caches, a fence makes the rows visible to it. The CTA's barrier before the roles orders the copies before all
+    loads of this CTA. Nothing orders them for other CTAs, so no other CTA may load these rows.
+
+    ```mlir
+    tile.append_rows %key_new, %value_new[%b] to %K, %V head %h from %first to %end before %length
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
+          memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
+          memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+    tile.append_rows %key_new, %value_new[%b] to %K, %V pages %table[%entry] : memref<?xi32> head %h from %first to %end
+        before %length
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
+          memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
+          memref<?x16x?x128xbf16, strided<[?, ?, ?, 1]>>, memref<?x16x?x128xbf16, strided<[?, ?, ?, 1]>>
+    ```
+
+    Constraints: all tensors have four dimensions, of which the last one is static and a multiple of 8, and one element
+    type, f16 or bf16; `key_new` has the last dimension of `key`, and `value_new` that of `value`; caches of pages have a
+    static number of rows per page, and a contiguous table with its entry.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins AnyMemRef:$key_new, AnyMemRef:$value_new, Index:$sequence, AnyMemRef:$key, AnyMemRef:$value,
+                       Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry, Index:$head, Index:$first,
+                       Index:$end, Index:$length);
+  let assemblyFormat = [{
+    $key_new `,` $value_new `[` $sequence `]` `to` $key `,` $value (`pages` $pages^ `[` $entry `]` `:` type($pages))?
+    `head` $head `from` $first `to` $end `before` $length attr-dict
+    `:` type($key_new) `,` type($value_new) `,` type($key) `,` type($value)
+  }];
 }
 
 #endif // FMHA_DIALECT_TILE_IR_LISTOPS_TD

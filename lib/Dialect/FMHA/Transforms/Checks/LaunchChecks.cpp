@@ -64,7 +64,7 @@ protected:
   void sequences();
   void lengths(bool isWindowed);
   void rowsForTma(StringRef name, StringRef strideRule, StringRef offsetRule);
-  void newKeys();
+  void newKeys(AttentionOp attention);
   void listShape();
   void captures(AttentionOp attention);
   void scales(AttentionOp attention);
@@ -215,7 +215,7 @@ void ShapeChecks::listShape() {
 }
 
 /// Checks the number of new keys, which the CTAs of queries append.
-void ShapeChecks::newKeys() {
+void ShapeChecks::newKeys(AttentionOp attention) {
   if (!has("key_new"))
     return;
   Value count = view("key_new").sizes[1], zero = math.constant(0);
@@ -227,6 +227,22 @@ void ShapeChecks::newKeys() {
   Value queries = math.mul(view("query").sizes[1], view("query").sizes[2]);
   require(math.either(none, math.compare(Predicate::ne, queries, zero)), "C33",
           "queries with key_new, whose CTAs append; append by fmha.append");
+  ScheduleAttr plan = attention.getScheduleAttr();
+  if (!plan || schedule::usesAddresses(plan.getValue()))
+    return;
+  // A CTA of tensor cores has all rows that see a new key.
+  int64_t rows = int64_t(plan.getValue().qTiles) *
+                 schedule::queriesOfTile(plan.getValue()),
+          heads = plan.getValue().packHeads;
+  Value group = math.div(view("query").sizes[2],
+                         math.max(view("key").sizes[2], math.constant(1)));
+  Value fits = math.both(
+      math.compare(Predicate::ule, view("query").sizes[1], math.constant(rows)),
+      math.compare(Predicate::ule, group, math.constant(heads)));
+  require(math.either(none, fits), "C33",
+          "at most " + Twine(rows) + " queries and " + Twine(heads) +
+              " query heads of a KV head with key_new, as the schedule has in "
+              "a CTA; append by fmha.append");
 }
 
 /// Checks the numbers of scales.
@@ -438,7 +454,7 @@ void Checker::check(AttentionOp attention, ListContents lists) {
   sequences();
   schedule::Mask mask = attention.getMask();
   lengths(mask.left || mask.right || has("key2"));
-  newKeys();
+  newKeys(attention);
   for (StringRef name : {"query", "key", "value", "output", "key2", "value2",
                          "key_new", "value_new"})
     rowsForTma(name, "C17", "C18");

@@ -1,0 +1,49 @@
+//===- NewKeys.cpp - Launches that append new keys
+//----------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Runtime/Launch/NewKeys.h"
+
+#include <algorithm>
+
+namespace fmha::launch {
+
+/// Kernels of plain threads have no tensor maps, and no bound.
+std::optional<QueryRows> mostAppendingRows(const Manifest &manifest) {
+  auto isMapOfQueries = [](const Parameter &parameter) {
+    return parameter.kind == Parameter::Kind::TensorMap &&
+           parameter.tensor == TensorName::Q;
+  };
+  if (!manifest.keyNew ||
+      std::ranges::none_of(manifest.parameters, isMapOfQueries))
+    return std::nullopt;
+  // The grid has a CTA for each of these blocks of rows.
+  for (const GridFactor &factor : manifest.grid[0])
+    if (!factor.constant && factor.value == RunValue::QLen)
+      return QueryRows{int64_t(factor.divisor), int64_t(manifest.packHeads)};
+  return std::nullopt;
+}
+
+std::string checkAppendingRows(const Manifest &manifest, int64_t newLen,
+                               const QueryRows &rows) {
+  std::optional<QueryRows> most = mostAppendingRows(manifest);
+  if (!most || !newLen)
+    return "";
+  auto expected = [](const char *what, int64_t wanted, int64_t got) {
+    return "tensor 'q': expected at most " + std::to_string(wanted) + what +
+           " with key_new, whose rows one CTA has, got " + std::to_string(got) +
+           "; compile for this launch, or append by fmha.append";
+  };
+  if (rows.length > most->length)
+    return expected(" queries", most->length, rows.length);
+  if (rows.heads > most->heads)
+    return expected(" query heads of a KV head", most->heads, rows.heads);
+  return "";
+}
+
+} // namespace fmha::launch

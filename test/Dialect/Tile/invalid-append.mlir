@@ -1,0 +1,73 @@
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics
+
+// Each case breaks one constraint of tile.append_rows.
+
+func.func @dynamic(%kn: memref<?x?x?x?xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected tensors of four dimensions with f16 or bf16 elements and a static last dimension that is a multiple of 8, got 'memref<?x?x?x?xbf16>'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x?xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @uneven(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x60xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x60xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{a multiple of 8, got 'memref<?x?x?x60xbf16>'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x60xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x60xbf16>
+  return
+}
+
+// -----
+
+func.func @rank(%kn: memref<?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected tensors of four dimensions}}
+  tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @wide(%kn: memref<?x?x?x64xf32>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xf32>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{with f16 or bf16 elements}}
+  tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xf32>, memref<?x?x?x64xbf16>, memref<?x?x?x64xf32>, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @columns(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x32xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected new rows with the element type and the last dimension of their cache, 'memref<?x?x?x64xbf16>', got 'memref<?x?x?x32xbf16>'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x32xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @type(%kn: memref<?x?x?x64xf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected new rows with the element type and the last dimension of their cache}}
+  tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @types(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected caches of one element type, got 'bf16' and 'f16'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xf16>
+  return
+}
+
+// -----
+
+func.func @page_rows(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected a static number of rows per page, got 'memref<?x?x?x64xbf16>'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v pages %t[%i] : memref<?xi32> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @strided(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x16x?x64xbf16>, %v: memref<?x16x?x64xbf16>, %t: memref<?xi32, strided<[2]>>, %i: index) {
+  // expected-error@+1 {{expected a contiguous list, got 'memref<?xi32, strided<[2]>>'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v pages %t[%i] : memref<?xi32, strided<[2]>> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x16x?x64xbf16>, memref<?x16x?x64xbf16>
+  return
+}

@@ -1,0 +1,37 @@
+"""append_tiles.py FMHA_RUN --append [--seed=N] [--count=N] [--dtype=T ...] [--target=T ...]: random launches of tensor-core kernels that append new keys.
+
+The flags, checks and the lengths of sequences are those of fma.py. Here all query heads of a KV head and all queries are in one tile or two. Draws the splits, also
+by length, pages, masks and the copies of K and V on sm_90a, at lengths around the blocks of keys."""
+
+import sys
+
+import fma
+
+LENGTHS = (0, 1, 2, 8, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300)
+# Query heads, KV heads, and the most queries of one CTA.
+HEADS = ((1, 1, 8), (2, 2, 8), (8, 2, 8), (4, 1, 8), (3, 1, 8), (8, 1, 8), (12, 2, 4), (64, 1, 1))
+
+
+def case_of(draw, folder, dtypes, targets, kv_dtype):
+    heads, kv_heads, most = draw.choice(HEADS)
+    target = draw.choice(targets)
+    words = [f"--target={target}", "--family=mma", f"--dtype={draw.choice(dtypes)}", f"--head-dim={draw.choice((32, 64, 64, 72, 128, 256))}"]
+    words += [*draw.choice(fma.MASKS), *draw.choice(fma.OUTPUTS), f"--q-heads={heads}", f"--kv-heads={kv_heads}", f"--q-len={draw.randint(1, most)}"]
+    words += [f"--layout={draw.choice(('bshd', 'bhsd'))}", f"--seed={draw.randrange(1 << 20)}"]
+    if draw.random() < 0.2:
+        words.append(f"--head-dim-v={draw.choice((32, 64, 128))}")
+    words += fma.lengths_of(draw, folder, LENGTHS)
+    words = [word for word in words if word != "--cache-layout=mmha"]
+    splits = draw.choice((1, 1, 2, 3, 7))
+    words.append(f"--splits={splits}")
+    if splits > 1 and draw.random() < 0.4:
+        words.append("--split-by=length")
+    if target == "sm_90a" and draw.random() < 0.3:
+        words.append("--kv-copy=cp_async")
+    if draw.random() < 0.3:
+        words.append(f"--kv-block={draw.choice((16, 32, 64)) if target == 'sm_90a' else 64}")
+    return words
+
+
+if __name__ == "__main__":
+    sys.exit(fma.main(case_of, __doc__))
