@@ -28,8 +28,8 @@ def case_of(draw, folder, dtypes, targets, kv_dtype):
         words.append("--split-by=length")
     if target == "sm_90a" and draw.random() < 0.3:
         words.append("--kv-copy=cp_async")
-    if draw.random() < 0.3:
-        words.append(f"--kv-block={draw.choice((16, 32, 64)) if target == 'sm_90a' else 64}")
+    if draw.random() < 0.5:
+        words.append(f"--kv-block={draw.choice((16, 32, 48, 64, 80, 96)) if target == 'sm_90a' else 64}")
     return words
 
 

@@ -123,18 +123,21 @@ Value CopyLowering::pageNumber(LoadOp op, Value key) {
 
 /// Returns the place of row `key`; `entry` is the block-table entry of its
 /// page:
-///   left = min(length - number * size, size), the rows used in this page
-///   row = min(size - left + key mod size, size - 1), end = max(left, 1)
-/// If tiles are whole pages, key mod size is 0.
+///   first = number * size, left = min(length - first, size)
+///   row = min(size - left + key - first, size - 1), end = max(left, 1)
+/// where `left` is the number of rows used in this page. A box after the end of
+/// the sequence begins at its last row: CTAs of other splits may write earlier
+/// ones (tile.append_rows). If tiles are whole pages, key - first is 0, or that
+/// of a box after the end, which gets the last page of the tile.
 PagePlace CopyLowering::pagePlace(LoadOp op, Value key, Value entry) {
   ViewOp view = op.getViewOp();
   Value size = index(b, view.getPageSize()), one = index(b, 1);
-  Value left = arith::SubIOp::create(
-      b, view.getLength(), arith::MulIOp::create(b, pageNumber(op, key), size));
+  Value first = arith::MulIOp::create(b, pageNumber(op, key), size);
+  Value left = arith::SubIOp::create(b, view.getLength(), first);
   left = arith::MinSIOp::create(b, left, size);
   Value row = arith::SubIOp::create(b, size, left);
   if (op.getType().getRows() % view.getPageSize())
-    row = arith::AddIOp::create(b, row, arith::RemUIOp::create(b, key, size));
+    row = arith::AddIOp::create(b, row, arith::SubIOp::create(b, key, first));
   return {RowPlaces(b, view).existingPage(entry),
           arith::MinSIOp::create(b, row, arith::SubIOp::create(b, size, one)),
           arith::MaxSIOp::create(b, left, one)};
