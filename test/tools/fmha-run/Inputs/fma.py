@@ -47,6 +47,15 @@ def scales_of(draw, folder, kv_heads):
     return ["--scale-per-head", *draw.choice((["--k-scale", "--v-scale"], [f"--k-scale={path}", f"--v-scale={path}"]))]
 
 
+def sinks_of(draw, folder, heads):
+    """Perhaps the flag of sinks."""
+    if draw.random() < 0.8:
+        return []
+    sinks = [draw.choice((float("-inf"), draw.uniform(-3, 3), 30.0)) for _ in range(heads)]
+    npy.write(os.path.join(folder, "sink.npy"), (heads,), sinks, "<f4")
+    return ["--sink=" + os.path.join(folder, "sink.npy")]
+
+
 def case_of(draw, folder, dtypes, targets, kv_dtype):
     dtype, dim = draw.choice(dtypes), draw.choice(DIMS)
     heads, kv_heads = draw.choice(HEADS)
@@ -65,10 +74,7 @@ def case_of(draw, folder, dtypes, targets, kv_dtype):
         words.append("--out-dtype=f32")
     if dtype == "e4m3":
         words.append(f"--q-scale={draw.choice(('', '0.5', '3'))}".rstrip("="))
-    if draw.random() < 0.2:
-        sinks = [draw.choice((float("-inf"), draw.uniform(-3, 3), 30.0)) for _ in range(heads)]
-        npy.write(os.path.join(folder, "sink.npy"), (heads,), sinks, "<f4")
-        words.append("--sink=" + os.path.join(folder, "sink.npy"))
+    words += sinks_of(draw, folder, heads)
     words += lengths_of(draw, folder)
     if "--kv-dtype=e4m3" in words and "--block-tables" in words and draw.random() < 0.7:
         words = [word for word in words if "scale" not in word or "q-scale" in word]
