@@ -75,7 +75,8 @@ fmha::kernelParameters(const schedule::Problem &problem,
         problem.keyNew && isKey && operand.kind == Kind::TensorMap;
     if (isAppended)
       caches.push_back(cachePointer(operand.name));
-    if (isAppended || (isRows && operand.kind == Kind::Pointer))
+    bool isGathered = isKey && gathersRows(schedule);
+    if (isAppended || isGathered || (isRows && operand.kind == Kind::Pointer))
       addressed.push_back(operand.name);
   }
   for (const std::string &name : caches)

@@ -38,6 +38,19 @@ static schedule::Operand operandOf(const std::string &name) {
   return schedule::Operand(std::string_view("qkvo").find(name.front()));
 }
 
+/// Describes the map of a tensor of which TMA gathers rows: a row begins at
+/// every 16 bytes (include/fmha/Runtime/README.md).
+static json::Value mapOfChunks(const std::string &name, const char *columns,
+                               schedule::DataType dtype) {
+  return json::Object{{"name", name},
+                      {"kind", "tensor_map"},
+                      {"tensor", name},
+                      {"dtype", std::string(stringify(dtype))},
+                      {"dims", json::Array{columns, "chunks"}},
+                      {"box", json::Array{boxColumns, 1}},
+                      {"swizzle", "128B"}};
+}
+
 static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
                              const schedule::Schedule &schedule) {
   schedule::Operand operand = operandOf(name);
@@ -46,6 +59,8 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
   bool isV = operand == schedule::Operand::Value ||
              operand == schedule::Operand::Output;
   const schedule::Problem &problem = spec.problem;
+  if (!isQuery && gathersRows(schedule))
+    return mapOfChunks(name, isV ? "head_dim_v" : "head_dim", problem.dtype);
   // The map then ends where a sequence does: include/fmha/Runtime/README.md.
   bool sequences = isQuery ? problem.cuSeqlensQ : problem.kvEndsPerSequence();
   unsigned rows = schedule::boxRows(problem, schedule, operand);

@@ -24,7 +24,7 @@ class Keywords(TypedDict, total=False):
     v_stages: int | Literal["auto"]
     key_chunk: int | Literal["auto"]
     value_chunk: int | Literal["auto"]
-    kv_copy: Literal["auto", "tma", "cp_async", "convert"]
+    kv_copy: Literal["auto", "tma", "cp_async", "convert", "gather4"]
     share_kv: bool | Literal["auto"]
     o_columns: int | Literal["auto"]
     p_slices: int | Literal["auto"]

@@ -26,6 +26,8 @@ ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "i64": 8, "i32": 4, "i8": 1, "i1": 
 MAP_TYPES = {"f16": 6, "bf16": 9}
 SWIZZLES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
 L2_PROMOTION_256B = 3
+# Bytes from one place to the next of a map of gathered rows.
+CHUNK_BYTES = 16
 MAX_DYNAMIC_SHARED_SIZE = 8
 EVENT_DEFAULT = 0
 
@@ -260,9 +262,10 @@ class Kernel:
         strides = {"group": head, "kv_heads": head, "q_heads": head, "batch": batch, "pages": batch}
         if "group" in parameter["dims"]:
             strides["kv_heads"] = head * values["group"]
-        strides |= {"q_len": row, "kv_len": row, "kv_len2": row, "page_size": row}
+        strides |= {"q_len": row, "kv_len": row, "kv_len2": row, "page_size": row, "chunks": CHUNK_BYTES}
         extents = dict(values, head_dim=tensor.shape[3], head_dim_v=tensor.shape[3], batch=tensor.shape[0])
-        extents |= {"pages": tensor.shape[0], "page_size": tensor.shape[1]}
+        last = sum(max(size - 1, 0) * step for size, step in zip(tensor.shape, (batch, row, head)))
+        extents |= {"pages": tensor.shape[0], "page_size": tensor.shape[1], "chunks": last // CHUNK_BYTES + 1}
         dims = [max(extents[name], 1) for name in parameter["dims"]]
         steps = [strides[name] for name in parameter["dims"][1:]]
         box, address = list(parameter["box"]), tensor.address

@@ -13,6 +13,28 @@ gpu.module @other {
 
 // -----
 
+// Only launches of such kernels pass the strides that gathered rows need.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @gather {
+  gpu.func @gather(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %p = tile.smem_address 1024 : !llvm.ptr<3>
+    %b = tile.barrier "b" at 0 arrivals 1 : !tile.barrier<1>
+    // expected-error@+2 {{expected k or v of a kernel whose schedule has kv_copy = gather4, whose launch passes the strides, got another tensor}}
+    // expected-error@+1 {{failed to legalize operation 'tile.tma_gather'}}
+    tile.tma_gather %k[%c0, %c0, %c0, %c0] rows [%c0, %c0, %c0, %c0] head %c0 column 0 to %p signals %b[%c0] : !t, !llvm.ptr<3>, !tile.barrier<1>
+    gpu.return
+  }
+}
+
+// -----
+
 // The batch is no parameter: nothing in a kernel depends on it.
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,

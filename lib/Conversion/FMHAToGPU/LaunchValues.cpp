@@ -167,6 +167,19 @@ Value LaunchValues::capture(const Parameter &parameter) {
   return math.cast(addressOr(source, view(TensorName::Q)), 64);
 }
 
+/// Returns the number of places that are multiples of 16 bytes, from the first
+/// element to the last row, and the elements between two of them.
+std::pair<Value, Value> LaunchValues::chunksOf(const TensorView &tensor) {
+  constexpr int64_t chunkBytes = 16;
+  Value one = math.constant(1), last = math.constant(0);
+  for (auto [size, stride] :
+       llvm::zip(ArrayRef(tensor.sizes).drop_back(), ArrayRef(tensor.strides)))
+    last = math.add(last, math.mul(math.sub(math.max(size, one), one), stride));
+  int64_t step = chunkBytes / tensor.elementBytes;
+  return {math.add(math.div(last, math.constant(step)), one),
+          math.constant(step)};
+}
+
 std::pair<Value, Value> LaunchValues::mapDim(MapDim dim, TensorName name) {
   const TensorView &tensor = view(name);
   bool isQuery = name == TensorName::Q || name == TensorName::O;
@@ -192,6 +205,8 @@ std::pair<Value, Value> LaunchValues::mapDim(MapDim dim, TensorName name) {
   case MapDim::Batch:
   case MapDim::Pages:
     return {tensor.sizes[0], tensor.strides[0]};
+  case MapDim::Chunks:
+    return chunksOf(tensor);
   }
   llvm_unreachable("every dimension is listed");
 }

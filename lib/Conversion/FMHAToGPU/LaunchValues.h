@@ -54,6 +54,7 @@ private:
   /// map.
   std::pair<mlir::Value, mlir::Value> mapDim(runtime::MapDim dim,
                                              runtime::TensorName name);
+  std::pair<mlir::Value, mlir::Value> chunksOf(const TensorView &tensor);
 
   IndexMath math;
   std::map<runtime::TensorName, TensorView> views;

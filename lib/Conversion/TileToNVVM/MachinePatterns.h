@@ -39,6 +39,8 @@ void populateAppendPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 void populateCopyPatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
+void populateGatherPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
 void populateScorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
 void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,

@@ -456,6 +456,7 @@ struct ConvertTileToNVVMPass
     populateScorePatterns(patterns, converter);
     populateAppendPatterns(patterns, converter);
     populateCopyPatterns(patterns, converter);
+    populateGatherPatterns(patterns, converter);
     patterns.add<LowerKernel, LowerReturn, LowerDim, LowerRowStore,
                  LowerOutputStore, LowerLengthLoad, LowerThreadId, LowerBlockId,
                  LowerGridDim, LowerTileCount, LowerDrawTile, LowerShuffle>(

@@ -15,16 +15,28 @@ namespace {
 
 namespace driver = runtime::driver;
 
+constexpr int64_t chunkBytes = 16;
+
 struct Extent {
   int64_t size, step;
 };
 
+/// Returns the dimension of rows that begin at every 16 bytes (../README.md).
+Extent chunksOf(const View &view, size_t elementBytes) {
+  int64_t last = 0;
+  for (size_t n = 0; n < 3; ++n)
+    last += std::max<int64_t>(view.dims[n] - 1, 0) * view.strides[n];
+  int64_t step = chunkBytes / int64_t(elementBytes);
+  return {last / step + 1, step};
+}
+
 /// Returns extent and step (elements) of the named dimension. The heads of q
 /// and o may be split: head h is KV head h / group, member h % group.
-Extent extentOf(MapDim dim, const View &view, TensorName name,
+Extent extentOf(MapDim dim, const View &view, const Parameter &parameter,
                 const RunValues &values) {
   const auto &dims = view.dims, &steps = view.strides;
-  bool split = name == TensorName::Q || name == TensorName::O;
+  bool split =
+      parameter.tensor == TensorName::Q || parameter.tensor == TensorName::O;
   int64_t group = int64_t(values[RunValue::Group]);
   int64_t kvHeads = int64_t(values[RunValue::KvHeads]);
   switch (dim) {
@@ -48,6 +60,8 @@ Extent extentOf(MapDim dim, const View &view, TensorName name,
   case MapDim::Batch:
   case MapDim::Pages:
     return {dims[0], steps[0]};
+  case MapDim::Chunks:
+    return chunksOf(view, sizeOf(parameter.dtype));
   }
   return {1, 1};
 }
@@ -67,6 +81,30 @@ bool checkInnermost(const Parameter &parameter, std::string &problem) {
             "contiguous head_dim or head_dim_v, got " +
             std::string(nameOf(innermost));
   return false;
+}
+
+/// Checks that each row begins at a chunk, and that 31 bits count the chunks.
+bool checkChunks(const Parameter &parameter, const View &view, int64_t count,
+                 std::string &problem) {
+  auto refuse = [&](const std::string &text) {
+    problem = "tensor '" + std::string(nameOf(parameter.tensor)) +
+              "': expected " + text;
+    return false;
+  };
+  for (size_t n = 0; n < 3; ++n) {
+    int64_t bytes = view.strides[n] * int64_t(sizeOf(parameter.dtype));
+    if (view.dims[n] > 1 && (bytes < 0 || bytes % chunkBytes))
+      return refuse("the stride of dimension " + std::to_string(n) +
+                    " to be a multiple of 16 bytes and not negative, got " +
+                    std::to_string(bytes) + " bytes; pad the rows");
+  }
+  constexpr int64_t mostChunks = int64_t(1) << 31;
+  if (count <= mostChunks)
+    return true;
+  return refuse("rows that begin in the first 2^35 bytes, since 31 bits number "
+                "the places of gathered rows, got " +
+                std::to_string(count * chunkBytes) +
+                " bytes; compile with kv_copy = tma");
 }
 
 /// Adds the dimension over the ends of sequences (../README.md).
@@ -90,7 +128,10 @@ bool describeMap(const Parameter &parameter, const View &view,
   request = {view.address, uint32_t(parameter.dims.size()), {}, {}};
   for (size_t n = 0; n < request.rank; ++n) {
     MapDim dim = parameter.dims[n];
-    Extent extent = extentOf(dim, view, parameter.tensor, values);
+    Extent extent = extentOf(dim, view, parameter, values);
+    if (dim == MapDim::Chunks &&
+        !checkChunks(parameter, view, extent.size, problem))
+      return false;
     // The driver rejects empty extents; no kernel loads from such a tensor.
     request.extents[n] = uint64_t(std::max<int64_t>(extent.size, 1));
     uint64_t stride = uint64_t(extent.step) * sizeOf(parameter.dtype);

@@ -39,6 +39,14 @@ int64_t bytesOf(int64_t dataType) {
   return elementBytes[dataType];
 }
 
+/// Checks that a coordinate, a number of 32 bits with a sign, can be any index.
+void checkExtents(const char *function, int32_t rank, const uint64_t *dims) {
+  for (int32_t i = 0; i < rank; ++i)
+    if (dims[i] > uint64_t(1) << 31)
+      fail(std::string(function) + ": expected extents of at most 2^31, got " +
+           std::to_string(dims[i]) + " in dimension " + std::to_string(i));
+}
+
 /// The arguments of cuTensorMapEncodeTiled that describe the layout of a
 /// tensor, innermost dimension first.
 struct Geometry {
@@ -118,6 +126,7 @@ void mgpuFmhaEncodeTensorMap(void *map, int32_t dataType, int32_t rank,
                              const uint64_t *strides, const uint32_t *box,
                              int32_t swizzle) {
   checkRank("mgpuFmhaEncodeTensorMap", rank);
+  checkExtents("mgpuFmhaEncodeTensorMap", rank, dims);
   const uint32_t ones[maxRank] = {1, 1, 1, 1, 1};
   mgpuTensorMapEncodeTiled(map, dataType, uint32_t(rank), address, dims,
                            strides, box, ones, driver::interleaveNone, swizzle,

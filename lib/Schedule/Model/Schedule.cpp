@@ -102,7 +102,12 @@ bool fmha::schedule::splitsByLength(const Schedule &schedule) {
 }
 
 bool fmha::schedule::copiesKeysByThreads(const Schedule &schedule) {
-  return schedule.kvCopy != KvCopy::Tma;
+  return schedule.kvCopy == KvCopy::CpAsync ||
+         schedule.kvCopy == KvCopy::Convert;
+}
+
+bool fmha::schedule::gathersRows(const Schedule &schedule) {
+  return schedule.kvCopy == KvCopy::Gather4;
 }
 
 Schedule fmha::schedule::withRoles(Schedule schedule) {
@@ -147,6 +152,8 @@ unsigned fmha::schedule::boxRows(const Problem &problem,
                                  const Schedule &schedule, Operand operand) {
   if (operand == Operand::Query || operand == Operand::Output)
     return schedule.qTileRows;
+  if (gathersRows(schedule))
+    return gatheredRows;
   bool inChunks = operand == Operand::Value && schedule.valueChunk;
   unsigned rows = inChunks ? schedule.valueChunk : schedule.kvBlock;
   if (problem.topk)

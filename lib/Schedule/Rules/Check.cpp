@@ -157,15 +157,6 @@ Violation fmha::schedule::checkCtaGroup(const Case &c) {
          ": no pass pairs CTAs";
 }
 
-Violation fmha::schedule::checkKvCopy(const Case &c) {
-  if (!copiesKeysByThreads(c.schedule))
-    return std::nullopt;
-  return "expected kv_copy to be tma on " + c.schedule.target + ", got " +
-         std::string(stringify(c.schedule.kvCopy)) +
-         ": only kernels for sm_90a have warps that copy keys; take kv_copy = "
-         "tma";
-}
-
 Violation fmha::schedule::checkSplitBy(const Case &c) {
   if (c.schedule.splitBy == SplitBy::Sequence)
     return std::nullopt;
@@ -374,8 +365,9 @@ Violation fmha::schedule::checkFeatures(const Case &c) {
   if (s.scheduler > Scheduler::Dynamic)
     return only("scheduler", "single, static or dynamic",
                 str(unsigned(s.scheduler)));
-  if (s.kvCopy > KvCopy::Convert)
-    return only("kv_copy", "tma, cp_async or convert", str(unsigned(s.kvCopy)));
+  if (s.kvCopy > KvCopy::Gather4)
+    return only("kv_copy", "tma, cp_async, convert or gather4",
+                str(unsigned(s.kvCopy)));
   if (s.splitBy > SplitBy::Length)
     return only("split_by", "sequence or length", str(unsigned(s.splitBy)));
   if (s.splits == 0 || s.splits > mostSplits)

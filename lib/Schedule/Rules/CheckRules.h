@@ -101,8 +101,6 @@ Violation checkChunks(const Case &c);
 Violation checkSlices(const Case &c);
 Violation checkSharing(const Case &c);
 Violation checkCtaGroup(const Case &c);
-/// Checks that TMA copies K and V.
-Violation checkKvCopy(const Case &c);
 /// Checks that splits by length have lengths, unpacked queries and no loop.
 Violation checkSplitBy(const Case &c);
 Violation checkSmem(const Case &c);

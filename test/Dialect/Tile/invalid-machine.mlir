@@ -115,6 +115,22 @@ func.func @tma_load_rank(%t: memref<?x?x64xbf16>, %p: !llvm.ptr<3>, %b: !tile.ba
 
 // -----
 
+func.func @tma_gather_rows(%t: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %b: !tile.barrier<1>, %i: index) {
+  // expected-error@+1 {{expected four rows, each with its batch or page, got 3 rows and 4 batches}}
+  tile.tma_gather %t[%i, %i, %i, %i] rows [%i, %i, %i] head %i column 0 to %p signals %b[%i] : memref<?x?x?x64xbf16>, !llvm.ptr<3>, !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @tma_gather_batches(%t: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %b: !tile.barrier<1>, %i: index) {
+  // expected-error@+1 {{expected four rows, each with its batch or page, got 4 rows and 5 batches}}
+  tile.tma_gather %t[%i, %i, %i, %i, %i] rows [%i, %i, %i, %i] head %i column 0 to %p signals %b[%i] : memref<?x?x?x64xbf16>, !llvm.ptr<3>, !tile.barrier<1>
+  return
+}
+
+// -----
+
 func.func @tma_store_column(%t: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %i: index) {
   // expected-error@+1 {{attribute 'column' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 64}}
   tile.tma_store %p to %t[%i, %i, %i] column -64 : !llvm.ptr<3>, memref<?x?x?x64xbf16>

@@ -80,6 +80,10 @@ func.func @copies(%t: !tensor, %b: !tile.barrier<3>, %i: index) {
   // CHECK: tile.tma_load %{{.*}} or %{{.*}} : memref<{{.*}}> if %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 to %[[P]] signals
   %either = arith.constant true
   tile.tma_load %t or %t : !tensor if %either[%i, %i, %i] column 64 to %p signals %b[%i] : !tensor, !llvm.ptr<3>, !tile.barrier<3>
+  // CHECK: tile.tma_gather %{{.*}}[%[[I:.*]], %[[I]], %[[I]], %[[I]]] rows[%[[I]], %[[I]], %[[I]], %[[I]]] head %[[I]] column 64 to %[[P]] signals %{{.*}}[%[[I]]] : memref<{{.*}}>, <3>, <3>
+  tile.tma_gather %t[%i, %i, %i, %i] rows [%i, %i, %i, %i] head %i column 64 to %p signals %b[%i] : !tensor, !llvm.ptr<3>, !tile.barrier<3>
+  // CHECK: tile.tma_gather {{.*}} head %{{.*}} column 0 behind %{{.*}} to %[[P]] signals
+  tile.tma_gather %t[%i, %i, %i, %i] rows [%i, %i, %i, %i] head %i column 0 behind %i to %p signals %b[%i] : !tensor, !llvm.ptr<3>, !tile.barrier<3>
   // CHECK: tile.tma_store %[[P]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 before %{{.*}} : <3>, memref
   tile.tma_store %p to %t[%i, %i, %i] column 64 before %i : !llvm.ptr<3>, !tensor
   // CHECK: tile.tma_store_wait

@@ -121,6 +121,67 @@ TEST(TensorMap, OfSequencesBeginsATensorEarlier) {
   }
 }
 
+Parameter mapOfChunks() {
+  Parameter map;
+  map.name = "k";
+  map.tensor = TensorName::K;
+  map.kind = Parameter::Kind::TensorMap;
+  map.dims = {MapDim::HeadDim, MapDim::Chunks};
+  map.box = {64, 1};
+  return map;
+}
+
+/// Every row of the tensor is a row of the map, and the last row is the last
+/// one, whatever the order of the dimensions in memory is.
+TEST(TensorMap, OfChunksHasEveryRow) {
+  constexpr int64_t dim = 72;
+  const std::array<int64_t, 4> dims = {5, 3, 2, dim};
+  for (std::array<int64_t, 3> strides :
+       {std::array<int64_t, 3>{6 * dim, 2 * dim, dim},
+        std::array<int64_t, 3>{6 * dim, dim, 3 * dim},
+        std::array<int64_t, 3>{6 * dim + 8, dim + 16, 4 * dim}}) {
+    View view{1 << 20, dims, {strides[0], strides[1], strides[2], 1}};
+    MapRequest request;
+    std::string problem;
+    ASSERT_TRUE(describeMap(mapOfChunks(), view, {}, request, problem));
+    EXPECT_EQ(request.rank, 2u);
+    EXPECT_EQ(request.address, view.address);
+    EXPECT_EQ(request.extents[0], uint64_t(dim));
+    EXPECT_EQ(request.strides[0], 16u);
+    int64_t last = 4 * strides[0] + 2 * strides[1] + strides[2];
+    EXPECT_EQ((request.extents[1] - 1) * 16, uint64_t(2 * last));
+  }
+}
+
+TEST(TensorMap, OfChunksWithoutElementsHasOne) {
+  MapRequest request;
+  std::string problem;
+  View view{1 << 20, {0, 1, 1, 64}, {64, 64, 64, 1}};
+  ASSERT_TRUE(describeMap(mapOfChunks(), view, {}, request, problem));
+  EXPECT_EQ(request.extents[1], 1u);
+}
+
+TEST(TensorMap, OfChunksChecksStridesAndExtent) {
+  MapRequest request;
+  std::string problem;
+  View view{1 << 20, {5, 3, 2, 64}, {6 * 64, 132, 64, 1}};
+  EXPECT_FALSE(describeMap(mapOfChunks(), view, {}, request, problem));
+  EXPECT_EQ(problem,
+            "tensor 'k': expected the stride of dimension 1 to be a "
+            "multiple of 16 bytes and not negative, got 264 bytes; pad "
+            "the rows");
+  // A dimension of one element has no stride.
+  view.dims[1] = 1;
+  EXPECT_TRUE(describeMap(mapOfChunks(), view, {}, request, problem));
+  // The last row begins at byte 2^35 - 16, then 16 bytes later.
+  view = {1 << 20, {2, 1, 1, 64}, {(int64_t(1) << 34) - 8, 64, 64, 1}};
+  EXPECT_TRUE(describeMap(mapOfChunks(), view, {}, request, problem));
+  EXPECT_EQ(request.extents[1], uint64_t(1) << 31);
+  view.strides[0] += 8;
+  EXPECT_FALSE(describeMap(mapOfChunks(), view, {}, request, problem));
+  EXPECT_THAT(problem, HasSubstr("compile with kv_copy = tma"));
+}
+
 TEST(TensorMap, NamesAnInnermostDimensionWithAStride) {
   Parameter map = mapOfQueries();
   map.dims[0] = MapDim::QLen;

@@ -120,6 +120,11 @@ TEST_F(MgpuMemoryTest, OwnTensorMapsHaveUpToFiveDimensions) {
   EXPECT_FAILS(mgpuFmhaEncodeTensorMap(&map, driver::tensorBFloat16, 6, memory,
                                        dims, strides, box, 3),
                HasSubstr("expected a rank from 1 to 5, got 6"));
+  const uint64_t many[] = {64, (uint64_t(1) << 31) + 1};
+  EXPECT_FAILS(mgpuFmhaEncodeTensorMap(&map, driver::tensorBFloat16, 2, memory,
+                                       many, strides, box, 3),
+               HasSubstr("expected extents of at most 2^31, got 2147483649 in "
+                         "dimension 1"));
   EXPECT_FAILS(mgpuFmhaEncodeTensorMap(&map, driver::tensorBFloat16, 2,
                                        (char *)memory + 2, dims, strides, box,
                                        3),

@@ -42,7 +42,8 @@ enum class Scheduler { Single, Static, Dynamic };
 /// How K and V are copied to shared memory. Tma: one thread, a message for each
 /// tile or page. CpAsync: several warps, 16 bytes of any address per thread.
 /// Convert: a warpgroup loads e4m3 to registers, and stores it as f16 or bf16.
-enum class KvCopy { Tma, CpAsync, Convert };
+/// Gather4: as Tma, but a message has four rows from anywhere.
+enum class KvCopy { Tma, CpAsync, Convert, Gather4 };
 /// What determines how many CTAs share the keys of a sequence. Sequence: each
 /// sequence has the same number. Length: all sequences share splits x batch
 /// slots in proportion to their lengths (SplitShares.h).
@@ -56,8 +57,8 @@ inline constexpr std::string_view placementNames[] = {"auto", "tmem", "smem",
                                                       "registers"};
 inline constexpr std::string_view schedulerNames[] = {"single", "static",
                                                       "dynamic"};
-inline constexpr std::string_view kvCopyNames[] = {"tma", "cp_async",
-                                                   "convert"};
+inline constexpr std::string_view kvCopyNames[] = {"tma", "cp_async", "convert",
+                                                   "gather4"};
 inline constexpr std::string_view splitByNames[] = {"sequence", "length"};
 inline constexpr std::string_view switchNames[] = {"false", "true"};
 
@@ -290,6 +291,11 @@ bool splitsByLength(const Schedule &schedule);
 /// Returns whether threads copy K and V by their addresses; otherwise TMA does.
 bool copiesKeysByThreads(const Schedule &schedule);
 
+/// Returns whether a message of TMA has several rows of K or V from anywhere
+/// (tile::gather4). Its coordinates follow from the strides, which the kernel
+/// then needs.
+bool gathersRows(const Schedule &schedule);
+
 /// Returns `schedule`, with the planner's roles if it has none.
 Schedule withRoles(Schedule schedule);
 
@@ -298,6 +304,8 @@ Schedule withRoles(Schedule schedule);
 unsigned paddedColumns(unsigned dim);
 /// The largest num_splits: more cost more to combine than to compute.
 constexpr unsigned mostSplits = 256;
+/// The rows of a message of KvCopy::Gather4.
+constexpr unsigned gatheredRows = 4;
 /// Returns the problem of the kernel of `schedule`, which may be a partial one.
 Problem kernelProblem(const Problem &problem, const Schedule &schedule);
 
@@ -313,7 +321,8 @@ unsigned consumerColumns(const Problem &problem, const Schedule &schedule);
 
 /// Returns the rows of the box that one TMA instruction copies of `operand`: a
 /// query tile, the keys of a block, or those of a message of V. Of a cache of
-/// pages it is what lies in one page whatever the first key is.
+/// pages it is what lies in one page whatever the first key is; gathered rows
+/// are four.
 unsigned boxRows(const Problem &problem, const Schedule &schedule,
                  Operand operand);
 

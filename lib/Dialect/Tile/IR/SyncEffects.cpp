@@ -100,13 +100,17 @@ void RereadOp::getSyncEffects(Effects &) {}
 // TMA
 //===----------------------------------------------------------------------===//
 
-void TmaLoadOp::getSyncEffects(Effects &effects) {
+/// Adds the write of a box of the tensor, which signals the barrier.
+template <typename CopyOp> static void addBox(CopyOp op, Effects &effects) {
   effects.push_back(
-      access(Unit::TmaLoad, Memory::Shared, true, getDest(), 0, 0));
-  effects.back().tensor = getSrc();
-  effects.back().barrier = getBarrier();
-  effects.back().stage = getStage();
+      access(Unit::TmaLoad, Memory::Shared, true, op.getDest(), 0, 0));
+  effects.back().tensor = op.getSrc();
+  effects.back().barrier = op.getBarrier();
+  effects.back().stage = op.getStage();
 }
+
+void TmaLoadOp::getSyncEffects(Effects &effects) { addBox(*this, effects); }
+void TmaGatherOp::getSyncEffects(Effects &effects) { addBox(*this, effects); }
 
 void CopyRowsOp::getSyncEffects(Effects &effects) {
   effects.push_back(

@@ -53,6 +53,15 @@ LogicalResult TmaLoadOp::verify() {
   return verifyOther(*this, getSrc(), getOther(), getSecond());
 }
 
+LogicalResult TmaGatherOp::verify() {
+  if (getBatches().size() == 4 && getRows().size() == 4)
+    return success();
+  return emitOpError()
+         << "expected four rows, each with its batch or page, got "
+         << getRows().size() << " rows and " << getBatches().size()
+         << " batches";
+}
+
 static LogicalResult verifyContiguous(Operation *op, MemRefType list) {
   if (list.getLayout().isIdentity())
     return success();

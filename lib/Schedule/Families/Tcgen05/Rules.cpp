@@ -66,6 +66,32 @@ static Violation checkCtasPerSm(const Case &c) {
          str(c.schedule.ctasPerSm);
 }
 
+/// Checks the schedule of a kernel that gathers rows.
+static Violation checkGather(const Case &c) {
+  unsigned size = c.problem.pageSize;
+  if (!c.problem.topk && size != 1)
+    return "expected lists of keys (topk) or pages of one key with kv_copy = "
+           "gather4, which copies four rows from anywhere by one message, "
+           "got " +
+           (size ? "pages of " + str(size) + " keys" : "neither") +
+           "; take kv_copy = tma";
+  if (c.problem.source2)
+    return "expected one KV segment with kv_copy = gather4, got two; take "
+           "kv_copy = tma";
+  return std::nullopt;
+}
+
+static Violation checkKvCopy(const Case &c) {
+  if (gathersRows(c.schedule))
+    return checkGather(c);
+  if (c.schedule.kvCopy == KvCopy::Tma)
+    return std::nullopt;
+  return "expected kv_copy to be tma or gather4 on " + c.schedule.target +
+         ", got " + std::string(stringify(c.schedule.kvCopy)) +
+         ": only kernels for sm_90a have warps that copy keys; take kv_copy = "
+         "tma";
+}
+
 static Violation checkPlacement(const Case &c) {
   Footprint sizes(c.problem, c.schedule);
   switch (c.schedule.pPlacement) {

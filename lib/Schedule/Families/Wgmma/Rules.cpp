@@ -162,6 +162,11 @@ static Violation checkGather(const Schedule &s) {
 
 /// Checks a CTA in which threads copy K and V.
 static Violation checkKvCopies(const Case &c) {
+  if (gathersRows(c.schedule))
+    return "expected kv_copy to be tma, cp_async or convert on " +
+           c.schedule.target +
+           ", whose TMA does not gather rows, got gather4; take kv_copy = "
+           "cp_async";
   bool converts = c.schedule.kvCopy == KvCopy::Convert;
   if (converts != c.problem.kvE4M3)
     return "expected kv_copy = convert if and only if K and V are of e4m3, "

@@ -61,6 +61,20 @@ TEST(WgmmaCopies, C8CopiesByThreads) {
       StartsWith("plan.C8: expected at most two consumers with"));
 }
 
+TEST(WgmmaCopies, C8NoGatheredRows) {
+  EXPECT_THAT(
+      violation([](Problem &p, Schedule &s) {
+        p.topk = true;
+        s.kvCopy = KvCopy::Gather4;
+        s.qTiles = 1;
+        s.packHeads = s.qTileRows;
+        s.roles.clear();
+      }),
+      StartsWith("plan.C8: expected kv_copy to be tma, cp_async or convert on "
+                 "sm_90a, whose TMA does not gather rows, got gather4; take "
+                 "kv_copy = cp_async"));
+}
+
 TEST(WgmmaCopies, C8ConversionIsForE4M3) {
   EXPECT_THAT(
       violation([](Problem &p, auto &) { p.kvE4M3 = true; }),

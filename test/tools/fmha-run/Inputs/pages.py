@@ -46,7 +46,8 @@ def write(folder, name, shape, values):
 
 
 def case_of(draw, folder, targets):
-    size = 1 << draw.randrange(0, 9)
+    # Pages of one key have a different copy.
+    size = 1 << draw.choice((0, draw.randrange(0, 9)))
     lens = lengths(draw, size)
     rows, width = table_of(draw, lens, size)
     heads, kv_heads = draw.choice(HEADS)
@@ -58,6 +59,8 @@ def case_of(draw, folder, targets):
               f"--page-size={size}", f"--cache-layout={draw.choice(('nhd', 'hnd'))}", f"--policy={draw.choice(('eager', 'late', 'random'))}",
               f"--dtype={draw.choice(('bf16', 'f16'))}", f"--splits={draw.choice((1, 1, 3))}", f"--pack-heads={draw.choice(('auto', 'off'))}",
               f"--scheduler={draw.choice(('single', 'single', 'static', 'dynamic'))}"]
+    if size == 1 and "sm_10" in words[0] and draw.random() < 0.3:
+        words.append("--kv-copy=tma")
     if "--scheduler=single" in words and "--splits=3" in words:
         words.append(f"--split-by={draw.choice(('sequence', 'length'))}")
     words += ["--kv-lens=" + write(folder, "lens", (len(lens),), lens)]

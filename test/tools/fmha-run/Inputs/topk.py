@@ -64,6 +64,9 @@ def case_of(draw, folder, targets, families):
         words += ["--kv-dtype=e4m3", "--k-scale", "--v-scale"] + ["--scale-per-page"] * bool(size)
     if size:
         words += ["--block-tables", f"--page-size={size}", f"--cache-layout={draw.choice(('nhd', 'hnd'))}"]
+    # Four rows per message of TMA, or one.
+    if family == "mma" and "sm_10" in words[0] and draw.random() < 0.3:
+        words += ["--kv-copy=tma"]
     has_lens = size or draw.random() < 0.4
     if has_lens:
         words += ["--kv-lens=" + write(folder, "lens", (len(lens),), lens)]

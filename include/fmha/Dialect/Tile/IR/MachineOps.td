@@ -175,6 +175,34 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Tile_TmaGatherOp : Tile_MachineOp<"tma_gather", [AttrSizedOperandSegments]> {
+  let summary = "cp.async.bulk.tensor.tile::gather4 of four rows into shared memory";
+  let description = [{
+    Copies 64 columns, from column `first` + `column` on, of four rows to consecutive rows of a panel at `dest`, where an
+    absent `first` is 0. Row n is row `rows`[n] of head `head` in `batches`[n], a batch or a page. All of them must be rows of the tensor. Columns that the tensor
+    does not have are written as zeros.
+
+    The tensor map has two dimensions, [head_dim, chunks]: a row begins at every 16 bytes of the tensor, so that rows of
+    the map overlap, and any row of any head and batch is one of them. Its number follows from the strides of the tensor, which are
+    parameters of the kernel.
+
+    ```mlir
+    tile.tma_gather %K[%page0, %page1, %page2, %page3] rows [%r0, %r1, %r2, %r3] head %h column 64 to %dst
+        signals %full[%stage] : memref<?x1x?x128xbf16, strided<[?, ?, ?, 1]>>, !llvm.ptr<3>, !tile.barrier<3>
+    ```
+
+    Constraints: there are four batches and four rows.
+  }];
+  let arguments = (ins Tile_Tensor:$src, Variadic<Index>:$batches, Variadic<Index>:$rows, Index:$head,
+                       Tile_BoxColumnAttr:$column, Optional<Index>:$first, LLVM_PointerInAddressSpace<3>:$dest,
+                       Tile_BarrierType:$barrier, Index:$stage);
+  let assemblyFormat = [{
+    $src `[` $batches `]` `rows` `[` $rows `]` `head` $head `column` $column (`behind` $first^)? `to` $dest
+    `signals` $barrier `[` $stage `]` attr-dict `:` type($src) `,` type($dest) `,` type($barrier)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_CopyRowsOp : Tile_MachineOp<"copy_rows", [AttrSizedOperandSegments]> {
   let summary = "Copies rows of a tile to shared memory with cp.async";
   let description = [{

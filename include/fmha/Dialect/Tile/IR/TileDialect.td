@@ -25,7 +25,7 @@ def Tile_Dialect : Dialect {
     | tiled | `view`, ops on tile values: `load`, `dot`, `mask`, `row_max`, `exp2`, `row_sum`, `cast`, `rescale`, `normalize`, `store` |
     | placed | every tile type names its place (`#tile.smem`, `#tile.tmem`, `#tile.registers`), `move` changes it |
     | specialised | `warp_specialize`, `role`, `channel` with `acquire`, `publish`, `receive`, `release` |
-    | machine | `wait`, `arrive`, `tma_load`, `mma`, `commit`, `tmem_load`, `tmem_store`, …: one op, one instruction |
+    | machine | `wait`, `arrive`, `tma_load`, `tma_gather`, `mma`, `commit`, `tmem_load`, `tmem_store`, …: one op, one instruction |
 
     A tile is a value of static shape. A tile of rank 2 has rows x columns; a tile of rank 1 has one element per row.
 

@@ -60,7 +60,7 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     With `list` the rows of the view are those that a list names: row r is the row that entry `first` + r of the list names,
     of the batch, or of the rows in pages. An entry names a row from 0 on `below` a bound; a number outside stands for the
     nearest one, and the bound is positive if the view has rows. Entries after that of the last row of the view are not
-    read. TMA copies one row at a time.
+    read. TMA copies one row at a time, or, if the kernel gathers rows, four.
 
     ```mlir
     %k = tile.view %K batch %batch head %head rows %n

@@ -11,6 +11,7 @@
 #include "RowPlaces.h"
 #include "fmha/Dialect/Tile/Transforms/RolledLoops.h"
 #include "fmha/Layout/SmemTile.h"
+#include "fmha/Schedule/Model/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -143,23 +144,44 @@ PagePlace CopyLowering::pagePlace(LoadOp op, Value key, Value entry) {
           arith::MaxSIOp::create(b, left, one)};
 }
 
+/// Returns the address of row `rowInTile` of a panel.
+Value CopyLowering::boxAddress(LoadOp op, Value stage, int64_t panel,
+                               Value rowInTile) {
+  Value address = panelAddress(op.getType(), stage, panel);
+  Value offset = arith::IndexCastOp::create(
+      b, b.getI32Type(),
+      arith::MulIOp::create(b, rowInTile, index(b, panelColumns * 2)));
+  return LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
 /// Copies the panels of one box, which goes to row `rowInTile` of the tile.
 void CopyLowering::copyBox(LoadOp op, Barriers own, Value rowInTile,
                            const PagePlace &place) {
   TileType tile = op.getType();
   ViewOp view = op.getViewOp();
   Value stage = slotOf(op, own);
-  Value offset = arith::IndexCastOp::create(
-      b, b.getI32Type(),
-      arith::MulIOp::create(b, rowInTile, index(b, panelColumns * 2)));
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel) {
     auto [column, more] = panelColumn(op, panel);
-    Value address = panelAddress(tile, stage, panel);
-    address = LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
-                                  ArrayRef<LLVM::GEPArg>{offset});
     TmaLoadOp::create(b, view.getSource(), place.page, place.row,
-                      view.getHead(), Value(), column, more, place.end, address,
-                      own.full, stage, Value(), Value());
+                      view.getHead(), Value(), column, more, place.end,
+                      boxAddress(op, stage, panel, rowInTile), own.full, stage,
+                      Value(), Value());
+  }
+}
+
+/// Copies the panels of four rows, of which the first goes to row `rowInTile`
+/// of the tile.
+void CopyLowering::gatherBox(LoadOp op, Barriers own, Value rowInTile,
+                             ValueRange pages, ValueRange rows) {
+  ViewOp view = op.getViewOp();
+  Value stage = slotOf(op, own);
+  int64_t columns = op.getType().getColumns();
+  for (int64_t panel = 0; panel * panelColumns < columns; ++panel) {
+    auto [column, more] = panelColumn(op, panel);
+    TmaGatherOp::create(b, view.getSource(), pages, rows, view.getHead(),
+                        column, more, boxAddress(op, stage, panel, rowInTile),
+                        own.full, stage);
   }
 }
 
@@ -243,10 +265,10 @@ void CopyLowering::copyByThreads(LoadOp op, Barriers own) {
 
 /// Copies `count` rows, from row `first` of the tile on. The lists of all rows
 /// are read first, then their pages, so that the latencies overlap.
-void CopyLowering::copyListedRows(LoadOp op, Barriers own, Value first,
-                                  int64_t count) {
+void CopyLowering::copyRowsAt(LoadOp op, Barriers own, Value first,
+                              int64_t count) {
   RowPlaces places(b, op.getViewOp());
-  SmallVector<Value> inTile, keys, pages;
+  SmallVector<Value> inTile, keys, pages, rows;
   for (int64_t n = 0; n < count; ++n) {
     inTile.push_back(arith::AddIOp::create(b, first, index(b, n)));
     keys.push_back(
@@ -254,19 +276,26 @@ void CopyLowering::copyListedRows(LoadOp op, Barriers own, Value first,
   }
   for (Value key : keys)
     pages.push_back(places.pageOf(key));
-  for (auto [row, key, page] : llvm::zip_equal(inTile, keys, pages))
-    copyBox(op, own, row, {page, places.rowInPage(key), Value()});
+  for (Value key : keys)
+    rows.push_back(places.rowInPage(key));
+  constexpr int64_t four = schedule::gatheredRows;
+  for (int64_t n = 0; gathers && n < count; n += four)
+    gatherBox(op, own, inTile[n], ArrayRef(pages).slice(n, four),
+              ArrayRef(rows).slice(n, four));
+  for (int64_t n = 0; !gathers && n < count; ++n)
+    copyBox(op, own, inTile[n], {pages[n], rows[n], Value()});
 }
 
-/// Copies a tile of listed rows one by one, in a loop.
-void CopyLowering::copyListed(LoadOp op, Barriers own) {
-  constexpr int64_t step = 4;
+/// Copies a tile of rows from anywhere, in a loop. Four messages are in flight
+/// per panel.
+void CopyLowering::copySingleRows(LoadOp op, Barriers own) {
+  int64_t step = gathers ? 4 * schedule::gatheredRows : 4;
   auto loop = scf::ForOp::create(
       b, index(b, 0), index(b, op.getType().getRows()), index(b, step));
   keepRolled(loop);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  copyListedRows(op, own, loop.getInductionVar(), step);
+  copyRowsAt(op, own, loop.getInductionVar(), step);
 }
 
 /// %t = tile.load %k[%row] into %slot ->
@@ -282,7 +311,10 @@ void CopyLowering::lower(LoadOp op, Barriers own) {
   Value stage = slotOf(op, own);
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
   if (view.getList() || view.getPages()) {
-    view.getList() ? copyListed(op, own) : copyPages(op, own);
+    if (view.getList() || gathers)
+      copySingleRows(op, own);
+    else
+      copyPages(op, own);
     return op.erase();
   }
   auto [row, end] = loadRow(op);

@@ -38,7 +38,9 @@ struct PagePlace {
 /// Lowers tile.load and tile.store to copies of panels.
 class CopyLowering {
 public:
-  explicit CopyLowering(mlir::ImplicitLocOpBuilder &b) : b(b) {}
+  /// With `gathers`, TMA copies listed rows and rows in pages four at a time.
+  CopyLowering(mlir::ImplicitLocOpBuilder &b, bool gathers)
+      : b(b), gathers(gathers) {}
 
   /// Emits the copies of a tile to its slot and erases `op`. `own` are the
   /// barriers of the channel, which guard the slot.
@@ -55,17 +57,21 @@ private:
   std::pair<int32_t, mlir::Value> panelColumn(LoadOp op, int64_t panel);
   mlir::Value pageNumber(LoadOp op, mlir::Value key);
   PagePlace pagePlace(LoadOp op, mlir::Value key, mlir::Value entry);
+  mlir::Value boxAddress(LoadOp op, mlir::Value stage, int64_t panel,
+                         mlir::Value rowInTile);
   void copyBox(LoadOp op, Barriers own, mlir::Value rowInTile,
                const PagePlace &place);
+  void gatherBox(LoadOp op, Barriers own, mlir::Value rowInTile,
+                 mlir::ValueRange pages, mlir::ValueRange rows);
   void copyBoxes(LoadOp op, Barriers own, mlir::Value first, int64_t rows,
                  int64_t count);
   void copyPages(LoadOp op, Barriers own);
   void copyByThreads(LoadOp op, Barriers own);
-  void copyListed(LoadOp op, Barriers own);
-  void copyListedRows(LoadOp op, Barriers own, mlir::Value first,
-                      int64_t count);
+  void copySingleRows(LoadOp op, Barriers own);
+  void copyRowsAt(LoadOp op, Barriers own, mlir::Value first, int64_t count);
 
   mlir::ImplicitLocOpBuilder &b;
+  bool gathers;
 };
 
 } // namespace fmha::tile

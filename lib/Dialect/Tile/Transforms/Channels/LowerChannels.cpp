@@ -417,7 +417,7 @@ LogicalResult lowerChannels(gpu::GPUFuncOp func, const KernelInfo &info) {
   BarrierTable barriers(b, *info.map.findSmem("barriers"));
   if (failed(barriers.make(func)))
     return failure();
-  CopyLowering copies(b);
+  CopyLowering copies(b, schedule::gathersRows(info.schedule));
   EndLowering ends(b, barriers, uses->ends);
   // Loads first: their lowering reads the op that acquired their slot.
   for (Operation *op : llvm::concat<Operation *>(uses->loads, uses->ends)) {

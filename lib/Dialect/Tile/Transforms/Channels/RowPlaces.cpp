@@ -18,15 +18,16 @@ Value RowPlaces::index(int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
+/// key = max(min(row, length - 1), 0), or with a list
 /// number = list[first + min(row, length - 1)]
 /// key = max(min(number, bound - 1), 0)
 Value RowPlaces::keyOf(Value row) {
-  if (!view.getList())
-    return row;
   Value one = index(1);
   Value last = arith::SubIOp::create(b, view.getLength(), one);
-  Value place = arith::AddIOp::create(b, view.getFirst(),
-                                      arith::MinSIOp::create(b, row, last));
+  Value inView = arith::MinSIOp::create(b, row, last);
+  if (!view.getList())
+    return arith::MaxSIOp::create(b, inView, index(0));
+  Value place = arith::AddIOp::create(b, view.getFirst(), inView);
   Value number = arith::IndexCastOp::create(
       b, b.getIndexType(), memref::LoadOp::create(b, view.getList(), place));
   Value most = arith::SubIOp::create(b, view.getBound(), one);

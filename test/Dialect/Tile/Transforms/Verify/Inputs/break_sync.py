@@ -78,7 +78,7 @@ MACHINE = [
     ("expect-tx-bytes", r"tile\.arrive_expect_tx ", halve_bytes),
     ("commit", r"tile\.commit ", delete),
     ("arrive-copies", r"tile\.arrive_copies ", delete),
-    ("tma-load", r"tile\.tma_load ", delete),
+    ("tma-load", r"tile\.tma_(load|gather) ", delete),
     ("fence-before", r"tile\.fence tcgen05_before", delete),
     ("fence-after", r"tile\.fence tcgen05_after", delete),
     ("fence-proxy", r"tile\.fence proxy_async", delete),

@@ -1,0 +1,70 @@
+//===- CopiesTest.cpp - Ways to copy K and V with tensor memory -----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rules/CheckCase.h"
+
+#include "fmha/Schedule/Model/Schedule.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace fmha;
+using namespace fmha::schedule;
+using testing::StartsWith;
+
+namespace {
+
+/// Returns the rule that a schedule violates which gathers rows of pages of one
+/// key, after `change`.
+std::string gathered(const std::function<void(Problem &)> &change) {
+  return violation([&](Problem &p, Schedule &s) {
+    p.pageSize = 1;
+    p.blockTables = p.kvLens = true;
+    s.kvCopy = KvCopy::Gather4;
+    change(p);
+  });
+}
+
+} // namespace
+
+TEST(Tcgen05Copies, C8GathersSingleRows) {
+  EXPECT_EQ(gathered([](Problem &) {}), "");
+  EXPECT_THAT(gathered([](Problem &p) { p.pageSize = 2; }),
+              StartsWith("plan.C8: expected lists of keys (topk) or pages of "
+                         "one key with kv_copy = gather4"));
+  EXPECT_THAT(gathered([](Problem &p) { p.pageSize = 2; }),
+              testing::EndsWith("got pages of 2 keys; take kv_copy = tma"));
+  EXPECT_THAT(gathered([](Problem &p) {
+                p.pageSize = 0;
+                p.blockTables = false;
+              }),
+              testing::EndsWith("got neither; take kv_copy = tma"));
+  EXPECT_THAT(gathered([](Problem &p) { p.source2 = true; }),
+              StartsWith("plan.C8: expected one KV segment with kv_copy = "
+                         "gather4, got two; take kv_copy = tma"));
+}
+
+TEST(Tcgen05Copies, C8CopiesByThreads) {
+  for (KvCopy copy : {KvCopy::CpAsync, KvCopy::Convert})
+    EXPECT_THAT(
+        violation([&](Problem &, Schedule &s) { s.kvCopy = copy; }),
+        StartsWith("plan.C8: expected kv_copy to be tma or gather4 on sm_100a, "
+                   "got " +
+                   std::string(stringify(copy))));
+}
+
+/// A message has four rows whatever the page, or the chunk of V, is.
+TEST(Tcgen05Copies, BoxesHaveFourRows) {
+  Problem problem = problemOf(128);
+  problem.pageSize = 1;
+  Schedule schedule = soundSchedule();
+  schedule.kvCopy = KvCopy::Gather4;
+  for (Operand operand : {Operand::Key, Operand::Value})
+    EXPECT_EQ(boxRows(problem, schedule, operand), 4u);
+  EXPECT_EQ(boxRows(problem, schedule, Operand::Query), schedule.qTileRows);
+}
