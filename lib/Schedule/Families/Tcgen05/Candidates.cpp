@@ -10,6 +10,13 @@
 
 using namespace fmha::schedule;
 
+/// Returns how K and V are copied. A message of TMA covers at most one page, or
+/// one listed key, unless it gathers four rows.
+static Values copiesOfKeys(const Problem &problem) {
+  bool gathers = (problem.topk || problem.pageSize == 1) && !problem.source2;
+  return {unsigned(gathers ? KvCopy::Gather4 : KvCopy::Tma)};
+}
+
 /// Adds the levels of the tree. Subtiles, separate rings and head_dim_v tiles
 /// cost something, and are needed only if whole blocks are large.
 static void addAxes(Axes &axes) {
@@ -24,6 +31,7 @@ static void addAxes(Axes &axes) {
   axes.add("q_tiles", problem.topk ? Values{1} : Values{2, 1}, 0);
   axes.add("q_tile_rows", {128, 64}, 0);
   axes.addPacking();
+  axes.add("kv_copy", copiesOfKeys(problem), 0);
   axes.add("kv_block", {128, 64, 256}, rule(3));
   axes.add("o_columns",
            wideValues ? parts(problem.headDimV, 64, 256) : Values{0}, rule(2));

@@ -58,6 +58,31 @@ TEST(Tcgen05Copies, C8CopiesByThreads) {
                    std::string(stringify(copy))));
 }
 
+/// A list of keys, and pages of one key, are gathered; other pages are boxes.
+TEST(Tcgen05Copies, PlannerGathersSingleRows) {
+  for (const char *target : {"sm_100a", "sm_103a"}) {
+    auto copy = [&](unsigned pageSize, bool topk, Overrides overrides = {}) {
+      Problem problem = problemOf(128);
+      problem.pageSize = pageSize;
+      problem.blockTables = problem.kvLens = pageSize != 0;
+      problem.topk = topk;
+      std::string error;
+      std::optional<Plan> made = plan(problem, target, overrides, error);
+      EXPECT_TRUE(made) << error;
+      return made.value_or(Plan()).schedule.kvCopy;
+    };
+    for (unsigned size : {0u, 1u, 2u, 64u}) {
+      EXPECT_EQ(copy(size, true), KvCopy::Gather4) << size;
+      EXPECT_EQ(copy(size, false), size == 1 ? KvCopy::Gather4 : KvCopy::Tma)
+          << size;
+    }
+    Overrides rows;
+    rows.fix(Choice::KvCopy, unsigned(KvCopy::Tma));
+    EXPECT_EQ(copy(1, true, rows), KvCopy::Tma);
+    EXPECT_EQ(copy(1, false, rows), KvCopy::Tma);
+  }
+}
+
 /// A message has four rows whatever the page, or the chunk of V, is.
 TEST(Tcgen05Copies, BoxesHaveFourRows) {
   Problem problem = problemOf(128);
