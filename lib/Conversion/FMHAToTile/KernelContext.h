@@ -90,17 +90,14 @@ struct KernelContext {
     return of1 == of2 ? of1
                       : mlir::arith::SelectOp::create(b, second, of2, of1);
   }
-  /// Returns `tile` times the entry of the scales `name` for KV head `kvHead`,
-  /// or `tile` if there are none.
-  mlir::Value scaled(mlir::Value tile, const std::string &name,
-                     mlir::Value kvHead) {
+  /// Returns the entry of the scales `name` for KV head `kvHead`, or null if
+  /// there are none.
+  mlir::Value scaleOf(const std::string &name, mlir::Value kvHead) {
     mlir::Value scales = operand(name);
     if (!scales)
-      return tile;
+      return {};
     mlir::Value entry = problem.scalePerHead ? kvHead : index(0);
-    return tile::ScaleByOp::create(
-        b, tile.getType(), tile,
-        mlir::memref::LoadOp::create(b, scales, entry));
+    return mlir::memref::LoadOp::create(b, scales, entry);
   }
   /// Sets the region of the memory map for the result of `made`, and the one
   /// for numbers of rows that `made` receives from another role.

@@ -24,21 +24,22 @@ struct OutputViews {
 } // namespace
 
 /// Builds the columns of the output of one query tile that a consumer has.
-/// `sum` includes the sink if the output is divided by the sum.
+/// `sum` includes the sink if the output is divided by the sum. `scale` is that
+/// of stored values, or null.
 static void buildOutput(KernelContext &k, Value view, Value row, unsigned tile,
-                        Value acc, Value sum, unsigned consumer) {
+                        Value acc, Value sum, Value scale, unsigned consumer) {
   bool undivided = k.problem.unnormalised;
   auto [first, count] = k.columnsOf(consumer);
   Type element = cast<tile::ViewType>(view.getType()).getElementType();
   TileType type = k.tileType(count, element);
   if (element.isF32()) {
-    auto write = tile::WriteOp::create(k.b, acc, sum, type, view, row,
+    auto write = tile::WriteOp::create(k.b, acc, sum, scale, type, view, row,
                                        undivided, k.plan.pOffset);
     k.inConsumer(k.inRegion(write, "", 0, "stats" + Twine(tile)), consumer);
     return;
   }
-  auto out =
-      tile::NormalizeOp::create(k.b, type, acc, sum, undivided, k.plan.pOffset);
+  auto out = tile::NormalizeOp::create(k.b, type, acc, sum, scale, undivided,
+                                       k.plan.pOffset);
   k.inRegion(out, "out" + Twine(tile), first, "stats" + Twine(tile));
   tile::StoreOp::create(k.b, k.inConsumer(out, consumer), view, row);
 }
@@ -122,8 +123,8 @@ static void buildTileEpilogue(KernelContext &k, const Coordinates &at,
     total = tile::AddSinkOp::create(k.b, k.rowType(), state.max, state.sum,
                                     sink, softmaxScale(k));
   for (auto [consumer, acc] : llvm::enumerate(state.accs))
-    buildOutput(k, views.outputs[consumer], row, tile,
-                k.scaled(acc, "v_scale", at.kvHead), total, consumer);
+    buildOutput(k, views.outputs[consumer], row, tile, acc, total,
+                k.scaleOf("v_scale", at.kvHead), consumer);
   buildRowOutputs(k, views, row, state, sink);
 }
 

@@ -191,8 +191,9 @@ Value OnlineSoftmax::buildScoreCode(unsigned tile, Value s,
 State OnlineSoftmax::buildStep(unsigned tile, Value query,
                                const BlockTiles &block, const KeyBlock &keys,
                                State state) {
-  Value s =
-      k.scaled(buildScores(tile, query, block.keys), "k_scale", at.kvHead);
+  Value s = buildScores(tile, query, block.keys);
+  if (Value scale = k.scaleOf("k_scale", at.kvHead))
+    s = tile::ScaleByOp::create(k.b, s.getType(), s, scale);
   if (log2Scale(k) == 0)
     s = tile::ScaleOp::create(k.b, s.getType(), s, k.b.getF32FloatAttr(0.0f));
   if (hasScoreCode(k))

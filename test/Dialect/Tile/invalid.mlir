@@ -122,7 +122,7 @@ func.func @slice_tmem(%p: !tile.tile<128x128xf16, #tile.tmem<column = 64>>) {
 func.func @write_shape(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64xf32>, %s: !tile.tile<128xf32>) {
   %o = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xf32> -> !tile.view<?x64xf32>
   // expected-error@+1 {{expected a value of the shape of '!tile.tile<128x32xf32>', got '!tile.tile<128x64xf32>'}}
-  "tile.write"(%v, %s, %o, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1>, tile = !tile.tile<128x32xf32>}> : (!tile.tile<128x64xf32>, !tile.tile<128xf32>, !tile.view<?x64xf32>, index) -> ()
+  "tile.write"(%v, %s, %o, %i) <{operandSegmentSizes = array<i32: 1, 1, 0, 1, 1>, tile = !tile.tile<128x32xf32>}> : (!tile.tile<128x64xf32>, !tile.tile<128xf32>, !tile.view<?x64xf32>, index) -> ()
   return
 }
 
@@ -140,7 +140,16 @@ func.func @write_rows(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64
 func.func @write_without_sum(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64xf32>) {
   %o = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xf32> -> !tile.view<?x64xf32>
   // expected-error@+1 {{expected a value and the sums of its rows, or neither}}
-  "tile.write"(%v, %o, %i) <{operandSegmentSizes = array<i32: 1, 0, 1, 1>, tile = !tile.tile<128x64xf32>}> : (!tile.tile<128x64xf32>, !tile.view<?x64xf32>, index) -> ()
+  "tile.write"(%v, %o, %i) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 1>, tile = !tile.tile<128x64xf32>}> : (!tile.tile<128x64xf32>, !tile.view<?x64xf32>, index) -> ()
+  return
+}
+
+// -----
+
+func.func @write_scale_of_nothing(%t: memref<?x?x?x64xf32>, %i: index, %f: f32) {
+  %o = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xf32> -> !tile.view<?x64xf32>
+  // expected-error@+1 {{expected a value to multiply by the scale, got none}}
+  "tile.write"(%f, %o, %i) <{operandSegmentSizes = array<i32: 0, 0, 1, 1, 1>, tile = !tile.tile<128x64xf32>}> : (f32, !tile.view<?x64xf32>, index) -> ()
   return
 }
 

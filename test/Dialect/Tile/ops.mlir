@@ -36,6 +36,10 @@ func.func @written(%out: memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>, %i: index,
   // CHECK: tile.scale_by %{{.*}}, %[[FACTOR]] : <128xf32>
   %factor = arith.constant 0.25 : f32
   %by = tile.scale_by %row, %factor : !row
+  // CHECK: tile.write %{{.*}} over %{{.*}} times %[[FACTOR]] : !tile.tile<128x64xf32>, !tile.tile<128xf32> as !tile.tile<128x64xf32> to %{{.*}}[%{{.*}}] : <?x64xf32>
+  tile.write %o over %row times %factor : !o, !row as !o to %t[%i] : !tile.view<?x64xf32>
+  // CHECK: tile.normalize %{{.*}}, %{{.*}} times %[[FACTOR]] undivided offset 8 : <128x64xf32>, <128xf32> to <128x64xbf16>
+  %scaled = tile.normalize %o, %row times %factor undivided offset 8 : !o, !row to !q
   return %n, %s : !q, !row
 }
 

@@ -400,6 +400,9 @@ LogicalResult WriteOp::verify() {
   if (bool(getValue()) != bool(getSum()))
     return emitOpError() << "expected a value and the sums of its rows, or "
                             "neither";
+  if (getScale() && !getValue())
+    return emitOpError() << "expected a value to multiply by the scale, got "
+                            "none";
   if (getValue() && getValue().getType().getShape() != tile.getShape())
     return emitOpError() << "expected a value of the shape of " << tile
                          << ", got " << getValue().getType();

@@ -170,6 +170,7 @@ def Tile_WriteOp : Tile_RowsOp<"write", [AttrSizedOperandSegments, MemoryEffects
     Row r of `value`, divided by its sum, is written to row `row` + r of the view. Rows, columns and heads that the view
     does not have are not written. A row with sum 0 is written as zeros, and so is a `tile` without a value. With
     `undivided`, rows are not divided by their sums. The factor 2^`offset` of the exponentials is removed in both cases.
+    All rows are multiplied by `scale`, if there is one.
 
     The threads write from their registers, because a tile of f32 in shared memory would be twice as large as that of the
     query, whose place the output takes.
@@ -181,12 +182,13 @@ def Tile_WriteOp : Tile_RowsOp<"write", [AttrSizedOperandSegments, MemoryEffects
     ```
 
     Constraints: the view is made by a `tile.view` of rows of several columns; the tile has the constraints of
-    `tile.load`; `tile` has the shape of the value.
+    `tile.load`; `tile` has the shape of the value; only a value has a scale.
   }];
-  let arguments = (ins Optional<Tile_F32Matrix>:$value, Optional<Tile_F32Row>:$sum, TypeAttrOf<Tile_TileType>:$tile,
+  let arguments = (ins Optional<Tile_F32Matrix>:$value, Optional<Tile_F32Row>:$sum, Optional<F32>:$scale,
+                       TypeAttrOf<Tile_TileType>:$tile,
                        Tile_ViewType:$view, Index:$row, UnitAttr:$undivided, Tile_ExponentAttr:$offset);
   let assemblyFormat = [{
-    ($value^ `over` $sum `:` type($value) `,` type($sum))? `as` $tile `to` $view `[` $row `]`
+    ($value^ `over` $sum (`times` $scale^)? `:` type($value) `,` type($sum))? `as` $tile `to` $view `[` $row `]`
     (`undivided` $undivided^)? (`offset` $offset^)? attr-dict `:` type($view)
   }];
 }
@@ -507,15 +509,17 @@ def Tile_NormalizeOp
     : Tile_ValueOp<"normalize", [Tile_ShapesMatch<["input", "result"]>, Tile_RowsMatch<["input", "sum"]>]> {
   let summary = "Divides each row by its sum and rounds; a row with sum 0 becomes 0";
   let description = [{
-    With `undivided`, rows are only rounded. The factor 2^`offset` of the exponentials is removed in both cases.
+    With `undivided`, rows are only rounded. The factor 2^`offset` of the exponentials is removed in both cases. All rows are
+    multiplied by `scale`, if there is one, before they are rounded.
 
     ```mlir
     %o = tile.normalize %acc, %l : !tile.tile<128x128xf32>, !tile.tile<128xf32> to !tile.tile<128x128xbf16>
+    %o = tile.normalize %acc, %l times %scale : !tile.tile<128x128xf32>, !tile.tile<128xf32> to !tile.tile<128x128xbf16>
     ```
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$sum, UnitAttr:$undivided, Tile_ExponentAttr:$offset);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$sum, Optional<F32>:$scale, UnitAttr:$undivided, Tile_ExponentAttr:$offset);
   let results = (outs Tile_HalfMatrix:$result);
-  let assemblyFormat = "$input `,` $sum (`undivided` $undivided^)? (`offset` $offset^)? attr-dict `:` type($input) `,` type($sum) `to` type($result)";
+  let assemblyFormat = "$input `,` $sum (`times` $scale^)? (`undivided` $undivided^)? (`offset` $offset^)? attr-dict `:` type($input) `,` type($sum) `to` type($result)";
 }
 
 def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "sink", "result"]>]> {

@@ -81,7 +81,7 @@ OwnRow ownRow(mlir::ImplicitLocOpBuilder &b, const RowLayout &layout, OpTy op,
 template <typename OpTy>
 mlir::Value divided(mlir::ImplicitLocOpBuilder &b, const RowLayout &layout,
                     OpTy op, mlir::Value x, mlir::Value sum) {
-  return Quotient(b, sum, op.getUndivided(), op.getOffset())
+  return Quotient(b, sum, op.getScale(), op.getUndivided(), op.getOffset())
       .finish(b, x, [&](mlir::Value numbers) {
         return layout.spread(b, numbers, x.getType());
       });

@@ -175,8 +175,12 @@ Value tile::logSumExp(ImplicitLocOpBuilder &b, LseOp op, Value max, Value sum,
 // Output
 //===----------------------------------------------------------------------===//
 
-Quotient::Quotient(ImplicitLocOpBuilder &b, Value sum, bool undivided,
-                   unsigned offset) {
+void Quotient::multiply(ImplicitLocOpBuilder &b, Value by) {
+  factor = factor ? Value(arith::MulFOp::create(b, factor, by)) : by;
+}
+
+Quotient::Quotient(ImplicitLocOpBuilder &b, Value sum, Value scale,
+                   bool undivided, unsigned offset) {
   Type type = sum.getType();
   Value one = constantOf(b, type, 1.0f);
   unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
@@ -185,10 +189,11 @@ Quotient::Quotient(ImplicitLocOpBuilder &b, Value sum, bool undivided,
   if (!undivided)
     factor = arith::DivFOp::create(
         b, one, sum, arith::FastMathFlagsAttr::get(b.getContext(), flags));
-  if (offset == 0)
-    return;
-  Value scale = constantOf(b, type, std::ldexp(1.0f, -int(offset)));
-  factor = undivided ? scale : arith::MulFOp::create(b, factor, scale);
+  if (offset)
+    multiply(b, constantOf(b, type, std::ldexp(1.0f, -int(offset))));
+  if (scale)
+    multiply(b, type.isF32() ? scale
+                             : vector::BroadcastOp::create(b, type, scale));
 }
 
 Value Quotient::finish(ImplicitLocOpBuilder &b, Value x, Spread spread) const {

@@ -72,11 +72,14 @@ struct Quotient {
 
   /// Creates the factors of rows with `afn`, the approximate reciprocal, whose
   /// error of 1 ulp is far below that of rounding P to 16 bits. They also
-  /// remove the factor 2^offset.
-  Quotient(mlir::ImplicitLocOpBuilder &b, mlir::Value sum, bool undivided,
-           unsigned offset);
+  /// remove the factor 2^offset, and multiply by `scale` unless that is null.
+  Quotient(mlir::ImplicitLocOpBuilder &b, mlir::Value sum, mlir::Value scale,
+           bool undivided, unsigned offset);
   mlir::Value finish(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                      Spread spread) const;
+
+private:
+  void multiply(mlir::ImplicitLocOpBuilder &b, mlir::Value by);
 };
 
 } // namespace fmha::tile

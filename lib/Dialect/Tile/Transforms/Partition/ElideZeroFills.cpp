@@ -158,6 +158,7 @@ LogicalResult Elision::useAfter(Operation *user) {
           auto zeros = cast<WriteOp>(b.clone(*op.getOperation()));
           zeros.getValueMutable().clear();
           zeros.getSumMutable().clear();
+          zeros.getScaleMutable().clear();
           return Value();
         });
         return success();

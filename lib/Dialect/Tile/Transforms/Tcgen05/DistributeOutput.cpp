@@ -92,7 +92,8 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
     if (!to.getSmem() || !from.getTmem())
       return rewriter.notifyMatchFailure(
           op, "expected a tile in #tile.tmem to go to #tile.smem");
-    Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
+    Quotient rows(b, adaptor.getSum(), op.getScale(), op.getUndivided(),
+                  op.getOffset());
     forPieces(b, context, from, [&](Value column, Value, Value x) {
       Value rounded =
           rowOfThread().round(b, divided(b, rows, x), to.getElementType());
@@ -128,7 +129,8 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
               arith::ConstantOp::create(b, b.getZeroAttr(type)));
       });
     } else {
-      Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
+      Quotient rows(b, adaptor.getSum(), op.getScale(), op.getUndivided(),
+                    op.getOffset());
       TileType from = op.getValue().getType();
       if (from.inRegisters()) {
         storeRow(b, from, divided(b, rows, adaptor.getValue()), store);
