@@ -3,6 +3,7 @@
 
     scripts/check/spills.py --minutes=30              from a seed, as long as one wants
     scripts/check/spills.py --targets=sm_90a          of one target alone
+    scripts/check/spills.py --with="--kv-dtype=e4m3 --k-scale --v-scale"     with these flags in addition
     scripts/check/spills.py check                     whether each row of RegisterDemand.def is as its evidence has it
     scripts/check/spills.py refit --minutes=30        the same, and searches kernels for rows that their evidence does not need
 
@@ -49,6 +50,7 @@ CHOICES = {
     "left": ["", "--window-left=100"],
     "right": ["", "--window-right=30"],
     "kv lens": ["", "--kv-lens"],
+    "stored": ["", "", "", "--family=mma --kv-dtype=e4m3 --k-scale --v-scale"],
     "query lists": ["", "--cu-seqlens-q"],
     "key lists": ["", "--cu-seqlens-k"],
     "sink": ["", "--sink"],
@@ -99,6 +101,9 @@ def draw(rng, targets):
     share = rng.random()
     for options in (CHOICES | WGMMA if target == "sm_90a" else CHOICES).values():
         flags += (rng.choice(options) if rng.random() < share else options[0]).split()
+    # Pages go with none of these.
+    if rng.random() < 0.2 and not {"--cu-seqlens-k", "--source2-k"} & set(flags):
+        flags += ["--kv-lens", "--block-tables", "--page-size=16"]
     return flags
 
 
@@ -289,6 +294,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=TARGETS, help="drawn from (default: all)")
+    parser.add_argument("--with", dest="also", default="", help="flags of all kernels that are drawn")
     parser.add_argument("--rows", nargs="+", help="of the table (default: all)")
     parser.add_argument("--together", action="store_true", help="leave all of --rows out at once")
     parser.add_argument("--write", action="store_true", help="put the bytes that ptxas spilled into the table")
@@ -305,7 +311,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(tools.jobs) as pool:
         numbers = itertools.count()
         while time.monotonic() < end:
-            batch = [(next(numbers), draw(rng, tools.targets)) for _ in range(8 * tools.jobs)]
+            batch = [(next(numbers), draw(rng, tools.targets) + tools.also.split()) for _ in range(8 * tools.jobs)]
             for (_, flags), (verdict, text) in zip(batch, pool.map(lambda one: assemble(tools, folder, *one), batch)):
                 counts[verdict] += 1
                 if verdict == "refused":
