@@ -45,6 +45,9 @@ constexpr double maximaPerScore = 0.5, conversionsPerScore = 0.5;
 /// An emulated ex2 of FlashAttention-4: a rounding add, two subtractions and
 /// three FMAs of the polynomial; clamp, shift and add of the integer part.
 constexpr double fmaPerEmulated = 6, aluPerEmulated = 3;
+/// Of a number of e4m3, in pairs: cvt.f16x2.e4m3x2, and for bf16 two
+/// cvt.f32.f16 and a cvt.bf16x2.f32.
+constexpr double conversionsToHalf = 0.5, conversionsToBf16 = 2;
 /// Share of blocks whose row maximum exceeds a positive threshold.
 constexpr double rescaledShare = 0.1;
 /// The most columns of D of one instruction (PTX ISA 9.7.16.2.1 and 9.7.15.5).
@@ -63,7 +66,9 @@ struct TileWork {
   double vBytes() const { return keys() * kernel.headDimV * eb() / group(); }
   double pBytes() const { return scores() * eb(); }
   double scoreBytes() const { return scores() * sizeof(float); }
-  double eb() const { return kernel.elementBytes; }
+  /// Bytes of an element in shared memory, and in device memory.
+  double eb() const { return kernel.conversionsPerElement ? 2 : stored(); }
+  double stored() const { return kernel.elementBytes; }
   double group() const { return kernel.ctaGroup; }
   bool pInSmem() const { return kernel.pPlacement == PPlacement::Smem; }
   double rescales() const {
@@ -118,7 +123,7 @@ Traffic trafficOf(const TileWork &w, const Products &p) {
       w.kernel.scaleBlock ? keysAndValues / w.eb() / w.kernel.scaleBlock : 0;
   traffic.smemRead = tiles * (p.qk.bytes + p.pv.bytes + rowFactors) + scales;
   traffic.smemWritten = tiles * rowFactors + keysAndValues + scales;
-  traffic.l2Read = keysAndValues + scales;
+  traffic.l2Read = keysAndValues / w.eb() * w.stored() + scales;
   if (w.pInSmem())
     traffic.smemWritten += tiles * w.pBytes();
   if (!w.inTmem)
@@ -209,6 +214,10 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.target = schedule.target;
   kernel.family = schedule.family;
   kernel.elementBytes = bytesOf(problem.kvDtype());
+  if (schedule.kvCopy == KvCopy::Convert &&
+      familyOf(schedule).cost.modelsConversions)
+    kernel.conversionsPerElement =
+        problem.dtype == DataType::F16 ? conversionsToHalf : conversionsToBf16;
   kernel.tiles = schedule.qTiles;
   kernel.tileRows = schedule.qTileRows;
   kernel.packHeads = schedule.packHeads;

@@ -33,6 +33,9 @@ struct FamilyCost {
   unsigned scoreStages;
   /// The clocks are fitted to launches, so small differences count as well.
   bool measured;
+  /// Conversions of K and V are modeled. If not, the choices were measured with
+  /// a model in which products have the type of the cache.
+  bool modelsConversions;
   /// What a report says of emulated exponentials.
   std::string_view emulation;
   /// Returns the cost of a block. Null for tiles: it then follows from the two

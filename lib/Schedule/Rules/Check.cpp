@@ -56,8 +56,7 @@ constexpr RareFeature rareFeatures[] = {
     {&Problem::keyVectors, "keys with a whole head dim",
      "keys in vectors of 16 bytes; take family = fma"},
     {&Problem::scalePerPage, "one scale, or one per KV head",
-     "one per page; take family = fma"},
-    {&Problem::kvE4M3, "k and v of the type of q", "e4m3; take family = fma"}};
+     "one per page; take family = fma"}};
 
 Violation fmha::schedule::checkDtype(const Case &c) {
   if (c.family.takes(c.problem))
@@ -155,6 +154,49 @@ Violation fmha::schedule::checkCtaGroup(const Case &c) {
     return std::nullopt;
   return "expected cta_group to be 1, got " + str(c.schedule.ctaGroup) +
          ": no pass pairs CTAs";
+}
+
+std::string fmha::schedule::withConversion(std::string_view expected,
+                                           std::string_view got) {
+  return "expected " + std::string(expected) + " with kv_copy = convert, got " +
+         std::string(got);
+}
+
+/// Checks messages of K and V that threads convert, whichever family takes
+/// them.
+static Violation checkConvertedTiles(const Case &c) {
+  constexpr unsigned numbersOfLoad = 16, rowsOfStep = 32;
+  const Schedule &s = c.schedule;
+  const Problem &p = c.problem;
+  if (p.headDim % numbersOfLoad || p.headDimV % numbersOfLoad)
+    return withConversion("head dims to be multiples of 16 (16 bytes of e4m3)",
+                          str(p.headDim) + " and " + str(p.headDimV));
+  if (s.kvBlock % rowsOfStep)
+    return withConversion("kv_block to be a multiple of 32", str(s.kvBlock));
+  if (s.valueChunk % rowsOfStep)
+    return withConversion("value_chunk to be a multiple of 32",
+                          str(s.valueChunk));
+  if (s.shareKv)
+    return withConversion(
+        "share_kv = false, since K and V have different scales", "true");
+  return std::nullopt;
+}
+
+Violation fmha::schedule::checkKvCopy(const Case &c) {
+  KvCopy copy = c.schedule.kvCopy;
+  bool converts = copy == KvCopy::Convert;
+  if (converts != c.problem.kvE4M3)
+    return "expected kv_copy = convert if and only if K and V are of e4m3, "
+           "got " +
+           std::string(stringify(copy)) + " and K of " +
+           std::string(stringify(c.problem.kvDtype())) + "; leave kv_copy out";
+  if (copiesKeysByThreads(c.schedule) && c.problem.source2)
+    return "expected one KV segment with kv_copy = " +
+           std::string(stringify(copy)) + ", got two; " +
+           (converts ? "compute each with row_max and row_sum and combine them "
+                       "by fmha.merge"
+                     : "take kv_copy = tma");
+  return converts ? checkConvertedTiles(c) : std::nullopt;
 }
 
 Violation fmha::schedule::checkSplitBy(const Case &c) {

@@ -101,6 +101,11 @@ Violation checkChunks(const Case &c);
 Violation checkSlices(const Case &c);
 Violation checkSharing(const Case &c);
 Violation checkCtaGroup(const Case &c);
+/// Checks that threads convert K and V of e4m3 and no others, from one segment
+/// and in messages that they have instructions for.
+Violation checkKvCopy(const Case &c);
+/// Returns "expected ... with kv_copy = convert, got ...".
+std::string withConversion(std::string_view expected, std::string_view got);
 /// Checks that splits by length have lengths, unpacked queries and no loop.
 Violation checkSplitBy(const Case &c);
 Violation checkSmem(const Case &c);

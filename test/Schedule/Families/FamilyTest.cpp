@@ -48,8 +48,6 @@ TEST(Family, UsuallyHasTensorCoresForTypesOf16Bits) {
     EXPECT_EQ(usual(DataType::BF16, true), FamilyKind::Fma) << name;
     Problem cached;
     cached.kvE4M3 = true;
-    EXPECT_EQ(usualFamily(gpu, cached),
-              gpu->hasWgmma ? FamilyKind::Mma : FamilyKind::Fma)
-        << name;
+    EXPECT_EQ(usualFamily(gpu, cached), FamilyKind::Mma) << name;
   }
 }

@@ -39,8 +39,8 @@ TEST(FamiliesTest, NewKeysDoNotChooseTheFamily) {
 TEST(FamiliesTest, CachesOf8Bits) {
   Problem problem;
   problem.kvE4M3 = true;
-  EXPECT_EQ(chooseFamily(problem, "sm_90a", {}), FamilyKind::Mma);
-  EXPECT_EQ(chooseFamily(problem, "sm_100a", {}), FamilyKind::Fma);
+  for (const char *target : {"sm_90a", "sm_100a", "sm_103a"})
+    EXPECT_EQ(chooseFamily(problem, target, {}), FamilyKind::Mma) << target;
   // No other kernel appends to such caches.
   EXPECT_TRUE(appendsNewKeys(problem, "sm_90a", {}));
   Problem decoding = withHints(problem, {64, 32, 32, 1, 1024});

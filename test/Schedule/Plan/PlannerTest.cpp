@@ -147,7 +147,7 @@ TEST(Planner, ObeysEveryField) {
         EXPECT_EQ(field.get(got->schedule), value) << field.name;
       else
         EXPECT_THAT(error, AnyOf(HasSubstr("the nearest that works: "),
-                                 HasSubstr("take kv_copy = tma"),
+                                 HasSubstr("leave kv_copy out"),
                                  HasSubstr("take split_by = sequence")))
             << field.name;
     }

@@ -92,7 +92,11 @@ struct KernelModel {
   unsigned passes = 1;
   /// Consumers of a CTA that share those columns.
   unsigned consumers = 1;
+  /// Bytes of an element of K and V in memory.
   unsigned elementBytes = 2;
+  /// Instructions that convert such an element on its way to shared memory,
+  /// where it has 16 bits; 0 if it is copied as it is.
+  double conversionsPerElement = 0;
   unsigned ctaGroup = 1;
   /// CTAs that an SM runs at once.
   unsigned ctasPerSm = 1;

@@ -44,6 +44,8 @@ static double launch(const LaunchWork &work) {
 
 constinit const FamilyCost fmha::schedule::fmaCost = {.scoreStages = 1,
                                                       .measured = false,
+                                                      .modelsConversions =
+                                                          false,
                                                       .emulation = "",
                                                       .block = block,
                                                       .loads = nullptr,

@@ -28,7 +28,10 @@ static void addAxes(Axes &axes) {
       {{1, 2}, rule(1) | rule(4), [](Schedule &s, unsigned group) {
          s.ctaGroup = group;
        }});
-  axes.add("q_tiles", problem.topk ? Values{1} : Values{2, 1}, 0);
+  // The warps of a second softmax convert K and V.
+  bool converts = problem.kvE4M3;
+  axes.add("kv_copy", {unsigned(converts ? KvCopy::Convert : KvCopy::Tma)}, 0);
+  axes.add("q_tiles", problem.topk || converts ? Values{1} : Values{2, 1}, 0);
   axes.add("q_tile_rows", {128, 64}, 0);
   axes.addPacking();
   axes.add("kv_copy", copiesOfKeys(problem), 0);
@@ -38,10 +41,11 @@ static void addAxes(Axes &axes) {
   axes.addPlacement({PPlacement::Tmem, PPlacement::Smem, PPlacement::Registers},
                     rule(5));
   // plan.C8 requires subtiles or sharing for wide heads: decides key_chunk.
-  axes.add("share_kv", problem.vInK ? Values{1, 0} : Values{0}, 0);
+  axes.add("share_kv", problem.vInK && !converts ? Values{1, 0} : Values{0}, 0);
   axes.add("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},
            rule(8));
-  axes.add("value_chunk", wideValues ? parts(wide, 16, 64) : Values{0},
+  axes.add("value_chunk",
+           wideValues ? parts(wide, converts ? 32 : 16, 64) : Values{0},
            rule(8));
   bool ownRing = wideKeys || wideValues || uneven;
   axes.add("v_stages", ownRing ? Values{0, 1} : Values{0}, rule(8));

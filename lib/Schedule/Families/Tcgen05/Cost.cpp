@@ -13,9 +13,23 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
+/// Returns the clocks of a warpgroup that converts a block. Its threads load
+/// 128 bytes each, wait for L2, to which they have prefetched, convert and
+/// store: no load is in flight while they convert.
+static double conversions(const KernelModel &kernel, const target::Target &gpu,
+                          const Traffic &traffic) {
+  constexpr double bytesOfTrip = 128.0 * target::warpgroupThreads;
+  double latency = gpu.memoryLatency / 2.0;
+  double trips = traffic.l2Read / bytesOfTrip * latency;
+  double elements = traffic.l2Read / kernel.elementBytes;
+  return trips + elements * kernel.conversionsPerElement / gpu.convertPerClock;
+}
+
 /// Returns the clocks of loads; the message that an MMA reads is not in flight.
 static double loads(const KernelModel &kernel, const target::Target &gpu,
                     const Traffic &traffic) {
+  if (kernel.conversionsPerElement)
+    return conversions(kernel, gpu, traffic);
   double free = std::max<double>(1, double(kernel.ringBytes) -
                                         double(kernel.messageBytes));
   return traffic.l2Read * gpu.memoryLatency / free;
@@ -36,11 +50,12 @@ static double launch(const LaunchWork &work) {
          tripsPaid * trips;
 }
 
-constinit const FamilyCost fmha::schedule::tcgen05Cost = {.scoreStages = 1,
-                                                          .measured = false,
-                                                          .emulation = "",
-                                                          .block = nullptr,
-                                                          .loads = loads,
-                                                          .setClocks =
-                                                              setClocks,
-                                                          .launch = launch};
+constinit const FamilyCost fmha::schedule::tcgen05Cost = {
+    .scoreStages = 1,
+    .measured = false,
+    .modelsConversions = true,
+    .emulation = "",
+    .block = nullptr,
+    .loads = loads,
+    .setClocks = setClocks,
+    .launch = launch};

@@ -23,12 +23,26 @@ static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
   return emulating ? 200 : 184;
 }
 
+/// With one query tile the warps of softmax1 may convert K and V. With fewer
+/// registers ptxas 13.0 spills: conversions with 104 at head dim 224,
+/// correction and roles of one thread with 88 next to a head_dim_v of 512 and
+/// at head dim 256 (20 bytes each).
+static std::vector<Role> convertingRoles() {
+  constexpr unsigned other = 96;
+  return {{"softmax0", 0, 4, 208},     {"convert", 4, 4, 112},
+          {"correction", 8, 4, other}, {"load", 12, 1, other},
+          {"mma", 13, 1, other},       {"store", 14, 1, other},
+          {"spare", 15, 1, other}};
+}
+
 /// 16 warps, as in the fastest public kernels. Counts per thread are such that
 /// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of scores per
 /// thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
 /// query tile softmax1 is idle and gives up its registers; with two,
 /// polynomials for exponentials take some of correction's.
 static std::vector<Role> rolesOf(const Schedule &s) {
+  if (s.kvCopy == KvCopy::Convert)
+    return convertingRoles();
   unsigned ofTwo = softmaxOfTwo(s.exp2EmulatedPercent, s.kvBlock);
   unsigned softmax0 = s.qTiles == 2 ? ofTwo : 216;
   unsigned softmax1 = s.qTiles == 2 ? ofTwo : 24;
@@ -48,8 +62,10 @@ constinit const Family fmha::schedule::tcgen05Family = {
     .serves = [](const target::Target &gpu) { return gpu.hasTcgen05; },
     .takes =
         [](const Problem &problem) {
-          return bytesOf(problem.dtype) == 2 && !problem.kvE4M3 &&
-                 !problem.keyVectors;
+          bool isOut = problem.outF32 || problem.outDtype() == problem.dtype;
+          return bytesOf(problem.dtype) == 2 && isOut &&
+                 !problem.scalePerPage && !problem.keyVectors &&
+                 !(problem.keyNew && problem.kvE4M3);
         },
     .kernel = {.accumulatesInTensorMemory = true,
                .announcesNextTile = true,

@@ -81,15 +81,23 @@ static Violation checkGather(const Case &c) {
   return std::nullopt;
 }
 
-static Violation checkKvCopy(const Case &c) {
-  if (gathersRows(c.schedule))
+/// Checks that no warps copy keys without converting them, and that softmax of
+/// a second query tile does not need the warps that convert.
+static Violation checkKvCopies(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (copiesKeysByThreads(s) && s.kvCopy != KvCopy::Convert)
+    return "expected kv_copy to be tma or gather4, or convert for e4m3, on " +
+           s.target + ", got " + std::string(stringify(s.kvCopy)) +
+           ": no warps there copy keys as they are; leave kv_copy out";
+  if (Violation violation = checkKvCopy(c))
+    return violation;
+  if (gathersRows(s))
     return checkGather(c);
-  if (c.schedule.kvCopy == KvCopy::Tma)
-    return std::nullopt;
-  return "expected kv_copy to be tma or gather4 on " + c.schedule.target +
-         ", got " + std::string(stringify(c.schedule.kvCopy)) +
-         ": only kernels for sm_90a have warps that copy keys; take kv_copy = "
-         "tma";
+  if (s.kvCopy == KvCopy::Convert && s.qTiles != 1)
+    return withConversion("q_tiles = 1, since the warps of a second softmax "
+                          "convert",
+                          str(s.qTiles));
+  return std::nullopt;
 }
 
 static Violation checkPlacement(const Case &c) {
@@ -121,15 +129,20 @@ static constexpr Entry entries[] = {
     {1, checkTarget},     {1, checkDtype},      {3, checkTiles},
     {3, checkListedKeys}, {2, checkHeadDims},   {8, checkChunks},
     {8, checkSlices},     {8, checkSharing},    {2, checkTmem},
-    {8, checkCtasPerSm},  {4, checkCtaGroup},   {8, checkKvCopy},
+    {8, checkCtasPerSm},  {4, checkCtaGroup},   {8, checkKvCopies},
     {8, checkSplitBy},    {8, checkNewKeys},    {5, checkPlacement},
     {8, checkDemand},     {8, checkLoopDemand}, {6, checkSmem},
     {8, checkFeatures},   {7, checkThreshold},  {9, checkRoles},
     {10, checkWarps},     {11, checkRegisters}};
 
-static constexpr KnownRole roles[] = {{"softmax0", 4, 0},   {"softmax1", 4, 1},
-                                      {"correction", 4, 0}, {"load", 1, 0},
-                                      {"mma", 1, 0},        {"store", 1, 0}};
+static bool convertsKeys(const Schedule &s) {
+  return s.kvCopy == KvCopy::Convert;
+}
+
+static constexpr KnownRole roles[] = {
+    {"softmax0", 4, 0},   {"softmax1", 4, 1}, {"convert", 4, 0, convertsKeys},
+    {"correction", 4, 0}, {"load", 1, 0},     {"mma", 1, 0},
+    {"store", 1, 0}};
 
 constinit const FamilyRules fmha::schedule::tcgen05Rules = {
     .entries = entries,

@@ -253,6 +253,7 @@ constinit const FamilyCost fmha::schedule::wgmmaCost = {
     // A consumer starts the scores of the next block before it waits for these.
     .scoreStages = 2,
     .measured = true,
+    .modelsConversions = false,
     .emulation = ", each of which took as long as two",
     .block = nullptr,
     .loads = loadsOf,

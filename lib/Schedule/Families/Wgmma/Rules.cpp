@@ -124,25 +124,13 @@ static Violation checkConsumers(const Case &c) {
   return std::nullopt;
 }
 
-/// Checks a CTA in which threads convert K and V of e4m3.
+/// Checks the consumers next to a warpgroup that converts.
 static Violation checkConversion(const Case &c) {
   const Schedule &s = c.schedule;
-  auto must = [&](const char *what, const std::string &got) {
-    return "expected " + std::string(what) + " with kv_copy = convert, got " +
-           got;
-  };
-  if (c.problem.headDim % 16 || c.problem.headDimV % 16)
-    return must("head dims to be multiples of 16 (16 bytes of e4m3)",
-                str(c.problem.headDim) + " and " + str(c.problem.headDimV));
-  if (s.kvBlock % 32)
-    return must("kv_block to be a multiple of 32", str(s.kvBlock));
   if (s.ctasPerSm != 1)
-    return must("ctas_per_sm = 1", str(s.ctasPerSm));
+    return withConversion("ctas_per_sm = 1", str(s.ctasPerSm));
   if (consumersOf(s) > 2)
-    return must("at most two consumers", str(consumersOf(s)));
-  if (s.shareKv)
-    return must("share_kv = false, since K and V have different scales",
-                "true");
+    return withConversion("at most two consumers", str(consumersOf(s)));
   return std::nullopt;
 }
 
@@ -167,19 +155,10 @@ static Violation checkKvCopies(const Case &c) {
            c.schedule.target +
            ", whose TMA does not gather rows, got gather4; take kv_copy = "
            "cp_async";
-  bool converts = c.schedule.kvCopy == KvCopy::Convert;
-  if (converts != c.problem.kvE4M3)
-    return "expected kv_copy = convert if and only if K and V are of e4m3, "
-           "got " +
-           std::string(stringify(c.schedule.kvCopy)) + " and K of " +
-           std::string(stringify(c.problem.kvDtype())) + "; leave kv_copy out";
-  if (copiesKeysByThreads(c.schedule) && c.problem.source2)
-    return "expected one KV segment with kv_copy = " +
-           std::string(stringify(c.schedule.kvCopy)) + ", got two; " +
-           (converts ? "compute each with row_max and row_sum and combine them "
-                       "by fmha.merge"
-                     : "take kv_copy = tma");
-  return converts ? checkConversion(c) : checkGather(c.schedule);
+  if (Violation violation = checkKvCopy(c))
+    return violation;
+  return c.schedule.kvCopy == KvCopy::Convert ? checkConversion(c)
+                                              : checkGather(c.schedule);
 }
 
 static Violation checkPlacement(const Case &c) {

@@ -127,24 +127,19 @@ TEST(Fma, PacksTwoHeadsWithCachesOfE4M3) {
                        "in registers, got 4"));
 }
 
-TEST(Fma, TensorCoresDoNotTakeE4M3) {
+TEST(Fma, TensorCoresDoNotTakeQueriesOfE4M3OrScalesOfPages) {
   Overrides onCores =
       Overrides().fix(Choice::Family, unsigned(FamilyKind::Mma));
   Problem problem = problemOf(DataType::F16, 64);
-  problem.kvE4M3 = true;
-  std::string error = mustFail(problem, "sm_100a", onCores);
-  EXPECT_TRUE(contains(error, "plan.C1: expected k and v of the type of q with "
-                              "family = mma, got e4m3; "))
-      << error;
-  EXPECT_TRUE(contains(error, "family = fma")) << error;
-  problem.scalePerPage = true;
-  error = mustFail(problem, "sm_90a", onCores);
-  EXPECT_TRUE(contains(error, "plan.C1: expected one scale, or one per KV head "
-                              "with family = mma, got one per page; "))
-      << error;
+  problem.kvE4M3 = problem.scalePerPage = true;
+  Problem stored = problemOf(DataType::E4M3, 64);
   for (const char *target : {"sm_90a", "sm_100a"}) {
-    problem = problemOf(DataType::E4M3, 64);
-    error = mustFail(problem, target, onCores);
+    std::string error = mustFail(problem, target, onCores);
+    EXPECT_TRUE(contains(error, "plan.C1: expected one scale, or one per KV "
+                                "head with family = mma, got one per page; "))
+        << error;
+    EXPECT_TRUE(contains(error, "family = fma")) << error;
+    error = mustFail(stored, target, onCores);
     EXPECT_TRUE(contains(error, "plan.C1: expected q, k and v of f16 or bf16 "
                                 "with family = mma, got e4m3"))
         << error;

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 //   load         TMA loads
+//   convert      loads of keys and values that threads convert, which the
+//                builder assigns
 //   mma          products, which accumulate in tensor memory
 //   softmax<n>   arithmetic on tiles in registers, a warpgroup for each set of
 //                rows
@@ -34,6 +36,8 @@ static bool readsTensorMemory(Operation *op) {
 static constexpr RoleRule roles[] = {
     {"load", Agent::Tma, true, false,
      [](Operation *op) { return isa<LoadOp>(op); }},
+    {"convert", Agent::Threads, false, false,
+     [](Operation *) { return false; }},
     {"mma", Agent::Mma, true, false,
      [](Operation *op) { return isa<DotOp>(op); }},
     {"store", Agent::Tma, true, false,
@@ -43,16 +47,14 @@ static constexpr RoleRule roles[] = {
     {"softmax", Agent::Threads, false, true, [](Operation *) { return true; },
      "compute"}};
 
-static constexpr ChannelRule channels[] = {{"KV", "load", "k", "V"},
-                                           {"KV", "load", "kv"},
-                                           {"V", "load", "v"},
-                                           {"Q", "load", "q"},
-                                           {"S", "mma", "s"},
-                                           {"P", "softmax", "p"},
-                                           {"stats", "softmax", "stats"},
-                                           {"O", "correction", "ready"},
-                                           {"O", "mma", "done"},
-                                           {"out", "correction", "out"}};
+static constexpr ChannelRule channels[] = {
+    {"KV", "load", "k", "V"},     {"KV", "load", "kv"},
+    {"V", "load", "v"},           {"KV", "convert", "k", "V"},
+    {"KV", "convert", "kv"},      {"V", "convert", "v"},
+    {"Q", "load", "q"},           {"S", "mma", "s"},
+    {"P", "softmax", "p"},        {"stats", "softmax", "stats"},
+    {"O", "correction", "ready"}, {"O", "mma", "done"},
+    {"out", "correction", "out"}};
 
 const PartitionFamily &tile::tcgen05Partition() {
   static const PartitionFamily family = {roles, channels,

@@ -1,0 +1,156 @@
+//===- ConvertTest.cpp - Caches of e4m3 with tensor memory ----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planning.h"
+
+#include "fmha/Schedule/Cost/CostModel.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <functional>
+
+using namespace fmha;
+using namespace fmha::schedule;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+
+Problem cacheOf(unsigned headDim) {
+  Problem problem = problemOf(headDim);
+  problem.kvE4M3 = problem.kScale = problem.vScale = true;
+  return problem;
+}
+
+/// Returns the rule that a schedule violates in which a warpgroup converts
+/// caches of e4m3, after `change`; "" if it violates none.
+std::string
+converted(const std::function<void(Problem &, Schedule &)> &change) {
+  Problem problem = cacheOf(128);
+  Schedule schedule;
+  schedule.qTiles = 1;
+  schedule.kvCopy = KvCopy::Convert;
+  change(problem, schedule);
+  return check(problem, withRoles(schedule)).value_or("");
+}
+
+const char *const targets[] = {"sm_100a", "sm_103a"};
+
+} // namespace
+
+TEST(ConvertTcgen05, PlansConversions) {
+  for (const char *target : targets)
+    for (unsigned dim : {16u, 64u, 128u, 192u, 256u, 512u})
+      for (DataType type : {DataType::F16, DataType::BF16}) {
+        Problem problem = cacheOf(dim);
+        problem.dtype = type;
+        Schedule s = mustPlan(problem, target).schedule;
+        EXPECT_EQ(s.family, FamilyKind::Mma) << dim;
+        EXPECT_EQ(s.kvCopy, KvCopy::Convert) << dim;
+        EXPECT_FALSE(s.shareKv) << dim;
+        const Role *role = s.findRole("convert");
+        ASSERT_TRUE(role) << dim;
+        EXPECT_EQ(role->warps, 4u);
+        EXPECT_EQ(role->firstWarp % 4, 0u);
+      }
+  EXPECT_EQ(mustPlan(problemOf(128), "sm_100a").schedule.kvCopy, KvCopy::Tma);
+}
+
+/// One row per key is faster by plain threads, and keeps them.
+TEST(ConvertTcgen05, LeavesSingleRowsToThreads) {
+  Problem decoding = withHints(cacheOf(128), {64, 32, 32, 1, 1024});
+  EXPECT_EQ(mustPlan(decoding, "sm_100a").schedule.family, FamilyKind::Fma);
+  decoding = withHints(cacheOf(128), {64, 32, 8, 1, 1024});
+  Schedule s = mustPlan(decoding, "sm_100a").schedule;
+  EXPECT_EQ(s.kvCopy, KvCopy::Convert);
+  EXPECT_EQ(s.packHeads, 4u);
+}
+
+TEST(ConvertTcgen05, C8ConversionIsForE4M3) {
+  EXPECT_EQ(converted([](auto &, auto &) {}), "");
+  EXPECT_THAT(
+      converted([](auto &, Schedule &s) { s.kvCopy = KvCopy::Tma; }),
+      StartsWith("plan.C8: expected kv_copy = convert if and only if K and V "
+                 "are of e4m3, got tma and K of e4m3; leave kv_copy out"));
+  EXPECT_THAT(
+      converted([](Problem &p, auto &) { p.kvE4M3 = false; }),
+      StartsWith("plan.C8: expected kv_copy = convert if and only if K and V "
+                 "are of e4m3, got convert and K of bf16; leave kv_copy out"));
+  EXPECT_THAT(
+      converted([](auto &, Schedule &s) { s.kvCopy = KvCopy::CpAsync; }),
+      StartsWith("plan.C8: expected kv_copy to be tma, or convert for e4m3, on "
+                 "sm_100a, got cp_async"));
+}
+
+TEST(ConvertTcgen05, C8ShapesThatAWarpgroupConverts) {
+  EXPECT_THAT(
+      converted([](Problem &p, auto &) { p.headDimV = 72; }),
+      StartsWith("plan.C8: expected head dims to be multiples of 16 (16 "
+                 "bytes of e4m3) with kv_copy = convert, got 128 and "
+                 "72"));
+  EXPECT_THAT(converted([](auto &, Schedule &s) { s.valueChunk = 16; }),
+              StartsWith("plan.C8: expected value_chunk to be a multiple of 32 "
+                         "with kv_copy = convert, got 16"));
+  EXPECT_EQ(converted([](auto &, Schedule &s) { s.valueChunk = 32; }), "");
+  EXPECT_THAT(converted([](auto &, Schedule &s) { s.qTiles = 2; }),
+              StartsWith("plan.C8: expected q_tiles = 1, since the warps of a "
+                         "second softmax convert with kv_copy = convert, got "
+                         "2"));
+  EXPECT_THAT(converted([](Problem &p, Schedule &s) {
+                p.vInK = true;
+                s.shareKv = true;
+              }),
+              StartsWith("plan.C8: expected share_kv = false, since K and V"));
+  EXPECT_THAT(converted([](Problem &p, auto &) { p.source2 = true; }),
+              StartsWith("plan.C8: expected one KV segment with kv_copy = "
+                         "convert, got two; compute each"));
+}
+
+TEST(ConvertTcgen05, C9ARoleForTheConversion) {
+  EXPECT_THAT(converted([](auto &, Schedule &s) {
+                Schedule other = s;
+                other.kvCopy = KvCopy::Tma;
+                s.roles = withRoles(other).roles;
+              }),
+              StartsWith("plan.C9: expected a role \"convert\" for"));
+}
+
+TEST(ConvertTcgen05, RefusesWhatOnlyThreadsRead) {
+  Overrides onCores =
+      Overrides().fix(Choice::Family, unsigned(FamilyKind::Mma));
+  Problem problem = cacheOf(128);
+  problem.scalePerPage = true;
+  EXPECT_THAT(mustFail(problem, "sm_103a", onCores),
+              HasSubstr("plan.C1: expected one scale, or one per KV head with "
+                        "family = mma, got one per page"));
+  problem = cacheOf(128);
+  problem.setOutDtype(DataType::F16);
+  EXPECT_THAT(
+      mustFail(problem, "sm_100a", onCores),
+      HasSubstr("plan.C1: expected an output of bf16, the type of q, or "
+                "f32 with family = mma, got f16"));
+}
+
+/// A conversion to bf16 goes through f32, and takes longer than one to f16. The
+/// products have 16 bits, and memory has half the bytes of a cache of bf16.
+TEST(ConvertTcgen05, CostsConversions) {
+  Schedule s;
+  s.qTiles = 1;
+  Problem cache = cacheOf(128), whole = problemOf(128);
+  Cost plain = modelCost(whole, s);
+  s.kvCopy = KvCopy::Convert;
+  Cost toBf16 = modelCost(cache, s);
+  cache.dtype = DataType::F16;
+  Cost toHalf = modelCost(cache, s);
+  EXPECT_EQ(toBf16.qkClocks, plain.qkClocks);
+  EXPECT_EQ(toBf16.traffic.l2Read, plain.traffic.l2Read / 2);
+  EXPECT_EQ(toBf16.traffic.smemWritten, plain.traffic.smemWritten);
+  EXPECT_GT(toBf16.loads, toHalf.loads);
+  EXPECT_GT(toHalf.loads, 0);
+}
