@@ -60,8 +60,9 @@ def case_of(draw, folder, targets, families):
     words += [f"--q-heads={heads}", f"--kv-heads={kv_heads}", f"--seed={draw.randrange(1 << 20)}", f"--policy={draw.choice(('eager', 'late', 'random'))}",
               f"--splits={draw.choice((1, 1, 3))}", f"--kv-len={longest}"]
     size = draw.choice((0, 1, 16, 64, 256))
-    if family == "fma" and draw.random() < 0.4:
-        words += ["--kv-dtype=e4m3", "--k-scale", "--v-scale"] + ["--scale-per-page"] * bool(size)
+    if draw.random() < 0.4:
+        words += ["--kv-dtype=e4m3", "--k-scale", "--v-scale"]
+        words += ["--scale-per-page"] * bool(size) if family == "fma" else ["--family=mma"]
     if size:
         words += ["--block-tables", f"--page-size={size}", f"--cache-layout={draw.choice(('nhd', 'hnd'))}"]
     # Four rows per message of TMA, or one.
