@@ -176,9 +176,6 @@ static Violation checkConvertedTiles(const Case &c) {
   if (s.valueChunk % rowsOfStep)
     return withConversion("value_chunk to be a multiple of 32",
                           str(s.valueChunk));
-  if (s.shareKv)
-    return withConversion(
-        "share_kv = false, since K and V have different scales", "true");
   return std::nullopt;
 }
 

@@ -41,7 +41,7 @@ static void addAxes(Axes &axes) {
   axes.addPlacement({PPlacement::Tmem, PPlacement::Smem, PPlacement::Registers},
                     rule(5));
   // plan.C8 requires subtiles or sharing for wide heads: decides key_chunk.
-  axes.add("share_kv", problem.vInK && !converts ? Values{1, 0} : Values{0}, 0);
+  axes.add("share_kv", problem.vInK ? Values{1, 0} : Values{0}, 0);
   axes.add("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},
            rule(8));
   axes.add("value_chunk",

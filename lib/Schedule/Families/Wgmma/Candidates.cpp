@@ -155,8 +155,7 @@ static void addAxes(Axes &axes) {
   axes.add("kv_block", keyBlocks(problem), rule(3));
   axes.addPlacement({PPlacement::Registers, PPlacement::Smem},
                     rule(5) | rule(2));
-  bool shares = problem.vInK && !problem.kvE4M3;
-  axes.add("share_kv", shares ? Values{1, 0} : Values{0}, rule(8));
+  axes.add("share_kv", problem.vInK ? Values{1, 0} : Values{0}, rule(8));
   for (std::string_view name : {"key_chunk", "value_chunk", "v_stages"})
     axes.add(name, {0}, rule(8));
   axes.addSlices({1});

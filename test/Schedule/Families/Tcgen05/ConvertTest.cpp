@@ -53,7 +53,6 @@ TEST(ConvertTcgen05, PlansConversions) {
         Schedule s = mustPlan(problem, target).schedule;
         EXPECT_EQ(s.family, FamilyKind::Mma) << dim;
         EXPECT_EQ(s.kvCopy, KvCopy::Convert) << dim;
-        EXPECT_FALSE(s.shareKv) << dim;
         const Role *role = s.findRole("convert");
         ASSERT_TRUE(role) << dim;
         EXPECT_EQ(role->warps, 4u);
@@ -70,6 +69,19 @@ TEST(ConvertTcgen05, LeavesSingleRowsToThreads) {
   Schedule s = mustPlan(decoding, "sm_100a").schedule;
   EXPECT_EQ(s.kvCopy, KvCopy::Convert);
   EXPECT_EQ(s.packHeads, 4u);
+}
+
+/// One conversion of a block is both K and V: scales are factors of scores and
+/// of the output, not of stored numbers.
+TEST(ConvertTcgen05, SharesConversionsOfLatentCaches) {
+  Problem latent = cacheOf(576);
+  latent.headDimV = 512;
+  latent.vInK = true;
+  latent = withHints(latent, {1, 16, 1, 1, 4096});
+  Schedule s = mustPlan(latent, "sm_100a").schedule;
+  EXPECT_TRUE(s.shareKv);
+  EXPECT_EQ(outputPasses(latent, s), 1u);
+  EXPECT_EQ(s.kvCopy, KvCopy::Convert);
 }
 
 TEST(ConvertTcgen05, C8ConversionIsForE4M3) {
@@ -102,14 +114,30 @@ TEST(ConvertTcgen05, C8ShapesThatAWarpgroupConverts) {
               StartsWith("plan.C8: expected q_tiles = 1, since the warps of a "
                          "second softmax convert with kv_copy = convert, got "
                          "2"));
-  EXPECT_THAT(converted([](Problem &p, Schedule &s) {
-                p.vInK = true;
-                s.shareKv = true;
-              }),
-              StartsWith("plan.C8: expected share_kv = false, since K and V"));
+  EXPECT_EQ(
+      converted([](Problem &p, Schedule &s) { p.vInK = s.shareKv = true; }),
+      "");
   EXPECT_THAT(converted([](Problem &p, auto &) { p.source2 = true; }),
               StartsWith("plan.C8: expected one KV segment with kv_copy = "
                          "convert, got two; compute each"));
+}
+
+TEST(ConvertTcgen05, C8BlocksOfWideHeads) {
+  auto wide = [](unsigned rows, unsigned keys) {
+    return converted([&](Problem &p, Schedule &s) {
+      p.headDim = 320;
+      s.oColumns = 64;
+      s.qTileRows = rows;
+      s.kvBlock = keys;
+      s.kvStages = 2;
+      s.keyChunk = 64;
+    });
+  };
+  EXPECT_EQ(wide(128, 64), "");
+  EXPECT_THAT(wide(128, 128),
+              StartsWith("plan.C8: expected kv_block of at most 64 with caches "
+                         "of e4m3, a head dim above 256 and query tiles of 128 "
+                         "rows"));
 }
 
 TEST(ConvertTcgen05, C9ARoleForTheConversion) {

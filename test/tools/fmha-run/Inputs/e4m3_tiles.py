@@ -34,7 +34,7 @@ def draw(dice, folder, n, block, fields):
     words += [f"--mask={dice.choice(('none', 'causal', 'causal-top-left'))}"] if dice.random() < 0.7 else ["--window-left=40", "--window-right=9"]
     words += [flag for flag, share in (("--scale-per-head", 0.4), ("--lse", 0.4), ("--splits=2", 0.25), *fields, ("--softcap=20", 0.2),
                                        ("--out-dtype=f32", 0.2), ("--scheduler=static", 0.2)) if dice.random() < share]
-    if dim > 512:
+    if dim > 512 or dim_v <= dim and dice.random() < 0.3:
         words.append("--v-in-k")
     return words
 
