@@ -210,6 +210,23 @@ offset = [
 ]
 
 
+# A warpgroup that converts has what a second softmax leaves, and takes some of softmax's and correction's.
+cache = ("--kv-dtype=e4m3", "--k-scale", "--v-scale", "--family=mma")
+stored = [
+    *itertools.product(("sm_100a", "sm_103a"), ("--head-dim=64", "--head-dim=128", "--head-dim=256"), ("tmem", "smem"),
+                       ((*cache, "--dtype=f16", "--causal", "--lse"),
+                        (*cache, "--window-left=100", "--kv-lens", "--block-tables", "--page-size=16", "--sink", "--scheduler=static"))),
+    # What random options found.
+    ("sm_103a", "--head-dim=224", "tmem", (*cache, "--dtype=f16", "--kv-lens", "--cu-seqlens-k", "--softcap=30", "--alibi", "--row-max", "--exp2-emulated=12",
+                                           "--scale=-0.1")),
+    ("sm_100a", "--head-dim=64 --head-dim-v=512", "tmem", (*cache, "--dtype=f16", "--kv-lens", "--block-tables", "--page-size=16", "--bias", "--unnormalised")),
+    ("sm_103a", "--head-dim=256", "smem", (*cache, "--dtype=f16", "--causal", "--alibi", "--row-max", "--unnormalised")),
+    ("sm_103a", "--head-dim=576 --head-dim-v=512 --v-in-k", "tmem", (*cache, "--dtype=f16", "--mask=causal-top-left", "--window-right=30", "--unnormalised")),
+    ("sm_100a", "--head-dim=576 --head-dim-v=512", "tmem", (*cache, "--dtype=f16", "--causal", "--lse")),
+    ("sm_100a", "--head-dim=576 --head-dim-v=512 --v-in-k --q-tile-rows=64", "smem", (*cache, "--kv-lens", "--block-tables", "--page-size=16", "--splits=2")),
+]
+
+
 def flags_of(kind):
     target, head_dim, placement, tiles, dtype, features = kind
     head_dim, head_dim_v = head_dim if isinstance(head_dim, tuple) else (head_dim, head_dim)
@@ -258,7 +275,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
                  *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, beside, found, shared)),
-                 *map(crowded_flags, itertools.chain(crowded, looped))]
+                 *map(crowded_flags, itertools.chain(crowded, looped, stored))]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:

@@ -136,7 +136,7 @@ TEST(ConvertTcgen05, C8BlocksOfWideHeads) {
   EXPECT_EQ(wide(128, 64), "");
   EXPECT_THAT(wide(128, 128),
               StartsWith("plan.C8: expected kv_block of at most 64 with caches "
-                         "of e4m3, a head dim above 256 and query tiles of 128 "
+                         "of e4m3, a head dim above 192 and query tiles of 128 "
                          "rows"));
 }
 
