@@ -326,7 +326,8 @@ Violation fmha::schedule::checkThreshold(const Case &c) {
 static std::string only(const char *field, const char *value,
                         const std::string &got) {
   return std::string("expected ") + field + " to be " + value +
-         ", since no pass implements anything else; got " + got;
+         ", since no pass implements anything else; got " + got + "; leave " +
+         field + " out";
 }
 
 /// Checks that messages are whole panels of K and whole K steps of V, and that

@@ -13,6 +13,8 @@ using namespace fmha::schedule;
 /// Returns how K and V are copied. A message of TMA covers at most one page, or
 /// one listed key, unless it gathers four rows.
 static Values copiesOfKeys(const Problem &problem) {
+  if (problem.kvE4M3)
+    return {unsigned(KvCopy::Convert)};
   bool gathers = (problem.topk || problem.pageSize == 1) && !problem.source2;
   return {unsigned(gathers ? KvCopy::Gather4 : KvCopy::Tma)};
 }
@@ -30,11 +32,10 @@ static void addAxes(Axes &axes) {
        }});
   // The warps of a second softmax convert K and V.
   bool converts = problem.kvE4M3;
-  axes.add("kv_copy", {unsigned(converts ? KvCopy::Convert : KvCopy::Tma)}, 0);
+  axes.add("kv_copy", copiesOfKeys(problem), 0);
   axes.add("q_tiles", problem.topk || converts ? Values{1} : Values{2, 1}, 0);
   axes.add("q_tile_rows", {128, 64}, 0);
   axes.addPacking();
-  axes.add("kv_copy", copiesOfKeys(problem), 0);
   axes.add("kv_block", {128, 64, 256}, rule(3));
   axes.add("o_columns",
            wideValues ? parts(problem.headDimV, 64, 256) : Values{0}, rule(2));
