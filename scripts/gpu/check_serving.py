@@ -7,8 +7,8 @@
 
 Kernels of attention differ in head dims, types, families, masks, page sizes, splits (by sequence and by length), packed queries and outputs, those of
 fmha.append in rotations and queries; cases in lengths, heads, tables and the layouts of all tensors. Some kernels of attention
-come with one that appends the last keys right before; some of plain threads append themselves, some have caches of e4m3, and
-some lists of keys. Launches go through the C API. Rows that no sequence has are NaN, table
+come with one that appends the last keys right before; some append themselves, some have caches of e4m3, and some lists of
+keys. Launches go through the C API. Rows that no sequence has are NaN, table
 entries after the last page name none, and outputs are poisoned; all bytes of buffers with outputs are compared, so that a write
 to another place is an error. A plain copy is exact. A failure prints the one command that repeats it. `run` takes
 --library=build/lib/libptxsim.so where there is no GPU. Exit status 0 if nothing failed.
@@ -30,6 +30,8 @@ PAGE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 DROPPED = ("kv-copy", "split-by", "kv-block", "q-tiles", "p-placement", "ctas-per-sm", "pack-heads", "scheduler", "splits", "cu-seqlens-q")
 # What fmha-compile has to know to plan splits and all else itself.
 DECODING = {"splits": "auto", "batch": 2, "q-len": 1, "kv-len": 4096, "q-heads": 8, "kv-heads": 2}
+# One CTA has all heads of a KV head and all queries, so that it may append before it loads.
+APPENDING = {"pack-heads": 8, "scheduler": "single", "q-len": 5, "q-heads": 8, "kv-heads": 1}
 LIBRARY = "libfmha_rt.so"
 SYSTEM_LIBRARIES = ("linux-vdso", "ld-linux", "libc.", "libm.", "libstdc++.", "libgcc_s.", "libdl.", "libpthread.")
 
@@ -52,7 +54,10 @@ def random_attention(dice):
         flags |= random_plain(dice, flags)
     elif dice.random() < 0.3:
         flags["cu-seqlens-q"] = True
-    if not is_plain and dim % 16 == 0 and "appended" not in flags and dice.random() < 0.25:
+    elif flags.get("appended") and dice.random() < 0.5:
+        del flags["appended"]
+        flags |= {"family": "mma", "key-new": True, "value-new": True}
+    if not is_plain and dim % 16 == 0 and not {"appended", "key-new"} & set(flags) and dice.random() < 0.25:
         flags |= {"family": "mma", "kv-dtype": "e4m3", "k-scale": True, "v-scale": True}
         if dice.random() < 0.5:
             flags["scale-per-head"] = True
@@ -64,6 +69,9 @@ def random_attention(dice):
     if "sink" not in flags and dice.random() < 0.15:
         flags |= {"row-max": True, "row-sum": True, "unnormalised": True, "out-dtype": "f32"}
         flags.pop("lse", None)
+    if not is_plain and "key-new" in flags:
+        chosen = random_schedule(dice, is_plain)
+        return flags | {name: chosen[name] for name in ("splits", "split-by", "kv-copy") if name in chosen} | APPENDING
     if dice.random() < 0.25:
         return flags | DECODING | ({"kv-len-mean": 700} if dice.random() < 0.5 else {})
     return flags | random_schedule(dice, is_plain)

@@ -106,6 +106,9 @@ private:
   explicit BlockLoop(scf::ForOp loop)
       : loop(loop), b(loop.getLoc(), loop->getContext()) {}
   bool findMask();
+  Received *findMessage(Value channel, LinearIndex number);
+  bool addMessage(ReceiveOp receive);
+  bool addRelease(ReleaseOp release);
   bool findMessages();
   Value buildOwnBlocks();
   void buildSkipped(SplitTripsOp trips);
@@ -135,35 +138,52 @@ bool BlockLoop::findMask() {
   return true;
 }
 
+/// Returns the message of `channel` with this number in each iteration, or
+/// null.
+Received *BlockLoop::findMessage(Value channel, LinearIndex number) {
+  Received *found = llvm::find_if(messages, [&](Received &message) {
+    return message.op.getChannel() == channel && message.number == number;
+  });
+  return found == messages.end() ? nullptr : found;
+}
+
+/// Adds the message that `receive` or another op like it receives: a tile that
+/// is both K and V is used in two stages of the loop.
+bool BlockLoop::addMessage(ReceiveOp receive) {
+  auto number = LinearIndex::of(receive.getMessage(), loop);
+  if (number && !findMessage(receive.getChannel(), *number))
+    messages.push_back({receive, *number, ReleaseOp()});
+  return number.has_value();
+}
+
+/// Notes the release of a message, of which there is one.
+bool BlockLoop::addRelease(ReleaseOp release) {
+  auto number = LinearIndex::of(release.getMessage(), loop);
+  Received *freed =
+      number ? findMessage(release.getChannel(), *number) : nullptr;
+  if (!freed || freed->release)
+    return false;
+  freed->release = release;
+  return true;
+}
+
 /// Finds the messages of an iteration; fails if a role has other effects in it
 /// that its peers wait for.
 bool BlockLoop::findMessages() {
-  bool onlyReceives = true;
-  SmallVector<ReleaseOp> releases;
+  Block &body = *loop.getBody();
+  bool hasOthers = false;
   loop.getBody()->walk([&](Operation *op) {
-    bool isOwn = op->getBlock() == loop.getBody();
-    if (auto receive = dyn_cast<ReceiveOp>(op); receive && isOwn) {
-      if (auto number = LinearIndex::of(receive.getMessage(), loop)) {
-        messages.push_back({receive, *number, ReleaseOp()});
-        return;
-      }
-    } else if (auto release = dyn_cast<ReleaseOp>(op); release && isOwn) {
-      releases.push_back(release);
-      return;
-    }
-    onlyReceives &= !isa<ReceiveOp, ReleaseOp, AcquireOp, PublishOp, StoreOp,
-                         StoreRowsOp, scf::ForOp>(op);
+    bool isEnd = isa<ReceiveOp, ReleaseOp>(op);
+    hasOthers |=
+        isa<AcquireOp, PublishOp, StoreOp, StoreRowsOp, scf::ForOp>(op) ||
+        (isEnd && op->getBlock() != &body);
   });
-  for (ReleaseOp release : releases) {
-    auto freed = llvm::find_if(messages, [&](const Received &message) {
-      return ReceiveOp(message.op).getChannel() == release.getChannel() &&
-             LinearIndex::of(release.getMessage(), loop) == message.number;
-    });
-    if (freed == messages.end() || freed->release)
-      return false;
-    freed->release = release;
-  }
-  return onlyReceives && !messages.empty();
+  if (hasOthers)
+    return false;
+  auto add = [&](ReceiveOp receive) { return addMessage(receive); };
+  auto free = [&](ReleaseOp release) { return addRelease(release); };
+  return llvm::all_of(body.getOps<ReceiveOp>(), add) &&
+         llvm::all_of(body.getOps<ReleaseOp>(), free) && !messages.empty();
 }
 
 std::optional<BlockLoop> BlockLoop::of(scf::ForOp loop) {

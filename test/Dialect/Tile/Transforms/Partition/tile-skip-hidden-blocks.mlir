@@ -158,6 +158,68 @@ gpu.module @packed {
 
 // -----
 
+// A tile that is both K and V is received twice in an iteration; a skipped one is received and released once.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, scheduler = dynamic, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+
+// CHECK-LABEL: gpu.func @shared
+// CHECK: tile.role "consumer0"
+// CHECK: scf.for {{.*}} to %skipped step
+// CHECK-NEXT: arith.addi %computed
+// CHECK-NEXT: tile.receive
+// CHECK-NEXT: tile.release
+// CHECK-NEXT: }
+gpu.module @shared {
+  gpu.func @shared(%q: !t, %k: !t, %v: !t, %o: !t, %row: index, %upper: index, %first: index) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c128 = arith.constant 128 : index
+    %len = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 of %c3 rows %len : !t -> !tile.view<?x64xbf16, heads = 8>
+    %ks = tile.view %k batch %c0 head %c0 rows %len : !t -> !w
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    tile.warp_specialize {
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %a = tile.slot %c0 : !q
+        scf.for %i = %c0 to %c3 step %c1 {
+          %x = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+          %s = tile.dot %a, %x transpose_b : !q, !k -> !s
+          %again = arith.muli %i, %c1 : index
+          %y = tile.receive %kv[%again] : !tile.channel<!k> -> !k
+          tile.release %kv[%again] : !tile.channel<!k>
+          %block = arith.muli %i, %c128 : index
+          %col = arith.addi %block, %first : index
+          %m = tile.mask %s at %qs[%row], %ks[%col] to %upper : !s, !tile.view<?x64xbf16, heads = 8>, !w
+        }
+      }
+      tile.role "consumer1" warps 8 to 12 registers 232 {
+        %a = tile.slot %c0 : !q
+        scf.for %i = %c0 to %c3 step %c1 {
+          %x = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+          %s = tile.dot %a, %x transpose_b : !q, !k -> !s
+          %again = arith.muli %i, %c1 : index
+          %y = tile.receive %kv[%again] : !tile.channel<!k> -> !k
+          tile.release %kv[%again] : !tile.channel<!k>
+          %block = arith.muli %i, %c128 : index
+          %col = arith.addi %block, %first : index
+          %m = tile.mask %s at %qs[%row], %ks[%col] to %upper : !s, !tile.view<?x64xbf16, heads = 8>, !w
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // The only role of a CTA sees its last key.
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, scheduler = dynamic, roles = [
   #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
