@@ -186,7 +186,8 @@ Violation fmha::schedule::checkKvCopy(const Case &c) {
     return "expected kv_copy = convert if and only if K and V are of e4m3, "
            "got " +
            std::string(stringify(copy)) + " and K of " +
-           std::string(stringify(c.problem.kvDtype())) + "; leave kv_copy out";
+           std::string(stringify(c.problem.kvDtype())) +
+           (converts ? "; leave kv_copy out" : "; take kv_copy = convert");
   if (copiesKeysByThreads(c.schedule) && c.problem.source2)
     return "expected one KV segment with kv_copy = " +
            std::string(stringify(copy)) + ", got two; " +

@@ -191,7 +191,7 @@ func.func @f(%q: memref<2x1x8x64xbf16>, %k: memref<2x300x2x64xf8E4M3FN>, %v: mem
 
 // A schedule of tensor cores.
 func.func @f(%q: memref<2x1x8x64xbf16>, %k: memref<2x300x2x64xf8E4M3FN>, %v: memref<2x300x2x64xf8E4M3FN>, %k_scale: memref<1xf32>, %v_scale: memref<1xf32>, %o: memref<2x1x8x64xbf16>) {
-  // expected-error@below {{expected k and v of the type of q with family = mma, got e4m3; take family = fma}}
+  // expected-error@below {{plan.C8: expected kv_copy = convert if and only if K and V are of e4m3, got tma and K of e4m3; take kv_copy = convert}}
   fmha.attention ins(%q, %k, %v : memref<2x1x8x64xbf16>, memref<2x300x2x64xf8E4M3FN>, memref<2x300x2x64xf8E4M3FN>) k_scale(%k_scale : memref<1xf32>) v_scale(%v_scale : memref<1xf32>) outs(%o : memref<2x1x8x64xbf16>) {schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1>}
   return
 }

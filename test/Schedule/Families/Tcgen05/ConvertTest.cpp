@@ -89,7 +89,7 @@ TEST(ConvertTcgen05, C8ConversionIsForE4M3) {
   EXPECT_THAT(
       converted([](auto &, Schedule &s) { s.kvCopy = KvCopy::Tma; }),
       StartsWith("plan.C8: expected kv_copy = convert if and only if K and V "
-                 "are of e4m3, got tma and K of e4m3; leave kv_copy out"));
+                 "are of e4m3, got tma and K of e4m3; take kv_copy = convert"));
   EXPECT_THAT(
       converted([](Problem &p, auto &) { p.kvE4M3 = false; }),
       StartsWith("plan.C8: expected kv_copy = convert if and only if K and V "

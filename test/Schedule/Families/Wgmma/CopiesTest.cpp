@@ -79,7 +79,7 @@ TEST(WgmmaCopies, C8ConversionIsForE4M3) {
   EXPECT_THAT(
       violation([](Problem &p, auto &) { p.kvE4M3 = true; }),
       StartsWith("plan.C8: expected kv_copy = convert if and only if K and V "
-                 "are of e4m3, got tma and K of e4m3; leave kv_copy out"));
+                 "are of e4m3, got tma and K of e4m3; take kv_copy = convert"));
   EXPECT_THAT(
       violation([](auto &, Schedule &s) { s.kvCopy = KvCopy::Convert; }),
       StartsWith("plan.C8: expected kv_copy = convert if and only if K and V "
