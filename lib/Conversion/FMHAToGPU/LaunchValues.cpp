@@ -167,8 +167,8 @@ Value LaunchValues::capture(const Parameter &parameter) {
   return math.cast(addressOr(source, view(TensorName::Q)), 64);
 }
 
-/// Returns the number of places that are multiples of 16 bytes, from the first
-/// element to the last row, and the elements between two of them.
+/// Returns the extent and the stride in elements of the dimension `chunks`: a
+/// chunk has 16 bytes, and the last chunk begins at the last row.
 std::pair<Value, Value> LaunchValues::chunksOf(const TensorView &tensor) {
   constexpr int64_t chunkBytes = 16;
   Value one = math.constant(1), last = math.constant(0);

@@ -1,5 +1,4 @@
-//===- NewKeys.cpp - Launches that append new keys
-//----------------------------===//
+//===- NewKeys.cpp - Launches that append new keys ------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -82,10 +82,9 @@ Blocks countBlocksOfSequence(const KernelModel &kernel, const Workload &w) {
   return blocks;
 }
 
-/// Returns the mean of sequences of a packed batch, whose lengths are taken to
-/// be spread evenly from 0 to twice the lengths of the workload: each row of
-/// blocks is as likely to be partial as in a batch of many lengths, and a row
-/// lies in a longer sequence than the mean.
+/// Returns the blocks of a mean sequence. The lengths of a packed batch are
+/// assumed to be spread evenly from 0 to twice those of the workload, so that
+/// the last blocks are partial as often as in batches of many lengths.
 Blocks countBlocks(const KernelModel &kernel, const Workload &w) {
   if (!kernel.packedSequences)
     return countBlocksOfSequence(kernel, w);

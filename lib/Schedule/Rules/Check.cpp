@@ -51,8 +51,8 @@ struct RareFeature {
 };
 
 constexpr RareFeature rareFeatures[] = {
-    {&Problem::keyNew, "no key_new",
-     "one; take family = fma, or append by fmha.append"},
+    {&Problem::keyNew, "no key_new with caches of e4m3",
+     "one; take family = fma"},
     {&Problem::keyVectors, "keys with a whole head dim",
      "keys in vectors of 16 bytes; take family = fma"},
     {&Problem::scalePerPage, "one scale, or one per KV head",

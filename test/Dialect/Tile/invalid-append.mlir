@@ -71,3 +71,15 @@ func.func @strided(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: m
   tile.append_rows %kn, %vn[%i] to %k, %v pages %t[%i] : memref<?xi32, strided<[2]>> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x16x?x64xbf16>, memref<?x16x?x64xbf16>
   return
 }
+
+// -----
+
+func.func @role(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %i: index) {
+  tile.warp_specialize {
+    tile.role "load" warps 0 to 1 registers 48 {
+      // expected-error@+1 {{expected a place outside of roles, since all threads of the CTA copy the rows}}
+      tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+    }
+  }
+  return
+}

@@ -210,13 +210,13 @@ offset = [
 ]
 
 
-# A warpgroup that converts has what a second softmax leaves, and takes some of softmax's and correction's.
+# A warpgroup that converts has the registers of a second softmax, and some of those of softmax and correction.
 cache = ("--kv-dtype=e4m3", "--k-scale", "--v-scale", "--family=mma")
 stored = [
     *itertools.product(("sm_100a", "sm_103a"), ("--head-dim=64", "--head-dim=128", "--head-dim=256"), ("tmem", "smem"),
                        ((*cache, "--dtype=f16", "--causal", "--lse"),
                         (*cache, "--window-left=100", "--kv-lens", "--block-tables", "--page-size=16", "--sink", "--scheduler=static"))),
-    # What random options found.
+    # Kernels found with random options.
     ("sm_103a", "--head-dim=224", "tmem", (*cache, "--dtype=f16", "--kv-lens", "--cu-seqlens-k", "--softcap=30", "--alibi", "--row-max", "--exp2-emulated=12",
                                            "--scale=-0.1")),
     ("sm_100a", "--head-dim=64 --head-dim-v=512", "tmem", (*cache, "--dtype=f16", "--kv-lens", "--block-tables", "--page-size=16", "--bias", "--unnormalised")),

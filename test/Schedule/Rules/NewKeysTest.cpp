@@ -76,7 +76,8 @@ TEST(NewKeys, CachesOf8BitsAreForPlainThreads) {
   problem.kvE4M3 = true;
   EXPECT_EQ(mustPlan(problem, "sm_90a").schedule.family, FamilyKind::Fma);
   EXPECT_THAT(errorOf(problem, {}, "sm_90a"),
-              HasSubstr("plan.C1: expected no key_new with family = mma"));
+              HasSubstr("plan.C1: expected no key_new with caches of "
+                        "e4m3 with family = mma"));
 }
 
 TEST(NewKeys, SplitsShareThem) {

@@ -50,8 +50,9 @@ struct Estimate {
   bool memoryBound = false;
 };
 
-/// KV blocks of all CTAs of one head, and of the longest of them, and the number
-/// of the CTAs. The tiles of a CTA process the blocks that any of them sees.
+/// KV blocks of all CTAs of one head, and of the longest of them, and the
+/// number of the CTAs. The tiles of a CTA process the blocks that any of them
+/// sees.
 struct Blocks {
   double all = 0, longest = 0, tiles = 0;
 };

@@ -120,6 +120,9 @@ LogicalResult AppendRowsOp::verify() {
     return failure();
   Type keys = type(getKey()).getElementType(),
        values = type(getValue()).getElementType();
+  if ((*this)->getParentOfType<RoleOp>())
+    return emitOpError() << "expected a place outside of roles, since all "
+                            "threads of the CTA copy the rows";
   if (keys != values)
     return emitOpError() << "expected caches of one element type, got " << keys
                          << " and " << values;

@@ -43,9 +43,9 @@ static void setClocks(const KernelModel &, const target::Target &,
 static double launch(const LaunchWork &work) {
   double trips = 2.0 * work.gpu.memoryLatency;
   double tripsPaid = work.kernel.persistent ? 1 : work.waves;
-  double even = work.workload.mask.isFull()
-                    ? work.waves * work.blocks.longest
-                    : work.heads * work.blocks.all / work.gpu.sms;
+  bool isUniform = work.workload.mask.isFull() && !work.kernel.packedSequences;
+  double even = isUniform ? work.waves * work.blocks.longest
+                          : work.heads * work.blocks.all / work.gpu.sms;
   return std::max(even, work.blocks.longest) * work.block.clocks +
          tripsPaid * trips;
 }

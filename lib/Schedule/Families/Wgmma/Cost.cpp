@@ -130,8 +130,8 @@ double ofEdges(const KernelModel &kernel, const Mask &mask) {
   return one::edgePerKey * edges * std::max<double>(kernel.keys, rows);
 }
 
-/// Returns the blocks of a CTA that its consumers skip, added up: those after
-/// the last row of each, of as many CTAs as differ in their place in a block.
+/// Returns the mean number of blocks that the consumers of a CTA skip in total.
+/// The mean is over all positions of the diagonal in a KV block.
 double skippedBlocks(const KernelModel &kernel) {
   uint64_t rows = queriesPerCta(kernel), keys = kernel.keys;
   uint64_t each = rows / kernel.tiles, skipped = 0;
@@ -144,10 +144,10 @@ double skippedBlocks(const KernelModel &kernel) {
 }
 
 /// Returns the clocks that consumers save at the right edge of a mask, where
-/// they skip blocks.
+/// they skip blocks, in loops over tiles (tile-skip-hidden-blocks).
 double savedAtEdge(const KernelModel &kernel, const Mask &mask,
                    const Cost &block) {
-  if (kernel.tiles < 2 || !mask.rightBound())
+  if (kernel.tiles < 2 || !kernel.persistent || !mask.rightBound())
     return 0;
   double ofConsumer = (block.clocks - block.chain) / (kernel.tiles - 1);
   return one::savedBySkipping * skippedBlocks(kernel) *

@@ -153,8 +153,7 @@ static Violation checkKvCopies(const Case &c) {
   if (gathersRows(c.schedule))
     return "expected kv_copy to be tma, cp_async or convert on " +
            c.schedule.target +
-           ", whose TMA does not gather rows, got gather4; take kv_copy = "
-           "cp_async";
+           ", whose TMA does not gather rows, got gather4; leave kv_copy out";
   if (Violation violation = checkKvCopy(c))
     return violation;
   return c.schedule.kvCopy == KvCopy::Convert ? checkConversion(c)

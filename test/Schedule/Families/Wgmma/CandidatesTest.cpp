@@ -217,10 +217,10 @@ TEST(CandidatesWgmma, NamesTheWayOut) {
                 "registers"));
 }
 
-/// Within 2 % of the fastest of five schedules each, in batches of 16 sequences
-/// of 64 to 2000 rows on an H100 (results/h100-skipped-blocks-2026-11-26.md). By
-/// the mean length alone, 2 query tiles would be planned, which took up to 1.13
-/// times as long.
+/// Takes at most 1.03 times as long as the fastest schedule measured, in
+/// batches of 16 sequences of 64 to 2000 rows on an H100
+/// (results/h100-skipped-blocks-2026-11-26.md). By the mean length alone, 2
+/// query tiles would be planned, which took up to 1.13 times as long.
 TEST(CandidatesWgmma, PlansPackedSequencesForLengthsThatDiffer) {
   auto tiles = [](unsigned dim, Mask::Kind mask) {
     Problem problem = problemOf(dim);

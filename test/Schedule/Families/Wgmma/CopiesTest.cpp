@@ -71,8 +71,8 @@ TEST(WgmmaCopies, C8NoGatheredRows) {
         s.roles.clear();
       }),
       StartsWith("plan.C8: expected kv_copy to be tma, cp_async or convert on "
-                 "sm_90a, whose TMA does not gather rows, got gather4; take "
-                 "kv_copy = cp_async"));
+                 "sm_90a, whose TMA does not gather rows, got gather4; leave "
+                 "kv_copy out"));
 }
 
 TEST(WgmmaCopies, C8ConversionIsForE4M3) {

@@ -48,7 +48,7 @@ def scales_of(draw, folder, kv_heads):
 
 
 def sinks_of(draw, folder, heads):
-    """Perhaps the flag of sinks."""
+    """Returns the flag of random sinks, or no flag."""
     if draw.random() >= 0.2:
         return []
     sinks = [draw.choice((float("-inf"), draw.uniform(-3, 3), 30.0)) for _ in range(heads)]

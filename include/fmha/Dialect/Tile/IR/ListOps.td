@@ -68,8 +68,7 @@ def Tile_AppendRowsOp : Tile_Op<"append_rows", [AttrSizedOperandSegments, Memory
           memref<?x16x?x128xbf16, strided<[?, ?, ?, 1]>>, memref<?x16x?x128xbf16, strided<[?, ?, ?, 1]>>
     ```
 
-    Constraints: all tensors have four dimensions, of which the last one is static and a multiple of 8, and one element
-    type, f16 or bf16; `key_new` has the last dimension of `key`, and `value_new` that of `value`; caches of pages have a
+    Constraints: all tensors have four dimensions and the same element type, f16 or bf16; the last dimension is static and a multiple of 8; `key_new` has the last dimension of `key`, and `value_new` that of `value`; caches of pages have a
     static number of rows per page, and a contiguous table with its entry.
   }];
   let hasVerifier = 1;

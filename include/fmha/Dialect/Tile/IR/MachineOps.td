@@ -182,9 +182,9 @@ def Tile_TmaGatherOp : Tile_MachineOp<"tma_gather", [AttrSizedOperandSegments]> 
     absent `first` is 0. Row n is row `rows`[n] of head `head` in `batches`[n], a batch or a page. All of them must be rows of the tensor. Columns that the tensor
     does not have are written as zeros.
 
-    The tensor map has two dimensions, [head_dim, chunks]: a row begins at every 16 bytes of the tensor, so that rows of
-    the map overlap, and any row of any head and batch is one of them. Its number follows from the strides of the tensor, which are
-    parameters of the kernel.
+    The tensor map has two dimensions, [head_dim, chunks]: a row of the map begins at every 16
+    bytes of the tensor. Rows of the map overlap, and each row of each head and batch is a row of the map. The kernel computes
+    its number from the strides of the tensor, which are parameters.
 
     ```mlir
     tile.tma_gather %K[%page0, %page1, %page2, %page3] rows [%r0, %r1, %r2, %r3] head %h column 64 to %dst

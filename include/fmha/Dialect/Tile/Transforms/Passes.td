@@ -167,9 +167,9 @@ def TileSkipHiddenBlocks : Tile_Pass<"tile-skip-hidden-blocks"> {
   let description = [{
     The roles of a CTA receive the same KV blocks, those that its last row sees. If at least two roles have rows of their
     own, the loop of each ends before the blocks that the upper bound of its mask hides from its rows; a second loop receives
-    and releases their messages. A role computes at least one block. Blocks begin at a multiple of the loop's index, plus a
-    number that the loop does not change. A loop in which a role sends messages stays as it is, and so do kernels whose CTAs
-    compute one output tile.
+    and releases their messages. A role computes at least one block. The first key of a block is a constant times
+    the loop index, plus a value that is invariant in the loop. The pass does not change loops in which a role sends
+    messages, and kernels whose CTAs compute one output tile.
 
     Before:
     ```mlir

@@ -14,9 +14,9 @@
 
 using namespace mlir;
 
-/// Returns the number of iterations of which `loop` has the first ones: its
-/// own, or all that a role divides (tile.split_trips), of which it computes at
-/// least one.
+/// Returns the upper bound of `loop`. If tile.split_trips computes the bound,
+/// returns the number of all iterations: `loop` runs at least once if that is
+/// not 0.
 static Value allIterations(scf::ForOp loop) {
   Value end = loop.getUpperBound();
   auto split = end.getDefiningOp<fmha::tile::SplitTripsOp>();

@@ -1,4 +1,4 @@
-//===- TraceArithmetic.cpp - Arithmetic on intervals ------------*- C++ -*-===//
+//===- TraceArithmetic.cpp - Arithmetic on intervals ----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -79,8 +79,7 @@ private:
   void runFor(const Step &step, Mask mask);
   void runWhile(const Step &step, Mask mask);
   Interval valueOf(const Step &step, unsigned member);
-  Interval allTrips(const Step &step, unsigned member);
-  Interval computedTrips(const Step &step, unsigned member);
+  Interval tripsOf(const Step &step, unsigned member);
 
   void emit(const TracedEffect &effect, uint32_t source, Mask mask);
   bool place(const TracedEffect &effect, Event &event, Mask mask);
@@ -126,31 +125,30 @@ void TraceRunner::runBody(uint32_t body, Mask mask) {
   }
 }
 
-/// Returns the number of iterations that a role divides; of an unknown number,
-/// that of other loops with unknown bounds.
-Interval TraceRunner::allTrips(const Step &step, unsigned member) {
-  Interval all = at(step.b, member);
-  return all.isExact() ? all : Interval{scenario.trips, scenario.trips};
+/// Returns the warpgroup of a member.
+static int groupOf(const Member &member) {
+  constexpr int groupWarps = 4;
+  return member.warps ? std::countr_zero(member.warps) / groupWarps : 0;
 }
 
-/// Returns the number of iterations that a role computes, whatever it wants. In
-/// scenarios whose conditions on data hold, a role computes one less than the
-/// role of the next warpgroup, and the last role computes all; in others each
-/// role computes all.
-Interval TraceRunner::computedTrips(const Step &step, unsigned member) {
-  Interval all = allTrips(step, member);
-  if (!scenario.oracle)
-    return all;
-  constexpr int groupWarps = 4;
-  auto groupOf = [](const Member &one) {
-    return one.warps ? std::countr_zero(one.warps) / groupWarps : 0;
-  };
-  int last = 0;
-  for (const Member &one : trace.members)
-    last = std::max(last, groupOf(one));
-  int64_t wanted = all.lo - (last - groupOf(trace.members[member]));
-  wanted = std::min(std::max<int64_t>(wanted, 1), all.lo);
-  return {wanted, wanted};
+/// Returns the number of iterations that a role computes, or skips, for any
+/// `wanted`. In scenarios whose conditions on data hold, a role computes one
+/// less than the role of the next warpgroup, and the last role computes all; in
+/// others each role computes all. An unknown number of all iterations is that
+/// of other loops with unknown bounds.
+Interval TraceRunner::tripsOf(const Step &step, unsigned member) {
+  Interval all = at(step.b, member);
+  int64_t count = all.isExact() ? all.lo : scenario.trips, computed = count;
+  if (scenario.oracle) {
+    int last = 0;
+    for (const Member &one : trace.members)
+      last = std::max(last, groupOf(one));
+    int64_t wanted = count - (last - groupOf(trace.members[member]));
+    computed = std::min(std::max<int64_t>(wanted, 1), count);
+  }
+  bool isComputed = step.code == StepCode::ComputedTrips;
+  int64_t trips = isComputed ? computed : count - computed;
+  return {trips, trips};
 }
 
 Interval TraceRunner::valueOf(const Step &step, unsigned member) {
@@ -188,10 +186,8 @@ Interval TraceRunner::valueOf(const Step &step, unsigned member) {
   case StepCode::Oracle:
     return {scenario.oracle, scenario.oracle};
   case StepCode::ComputedTrips:
-    return computedTrips(step, member);
   case StepCode::SkippedTrips:
-    return apply(Arithmetic::Sub, allTrips(step, member),
-                 computedTrips(step, member));
+    return tripsOf(step, member);
   default:
     return unknown;
   }

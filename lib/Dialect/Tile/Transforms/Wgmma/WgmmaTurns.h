@@ -26,9 +26,9 @@ struct Consumer {
 /// Whether `a` and `b` are computed from the same values by equal ops.
 bool areSame(mlir::Value a, mlir::Value b);
 
-/// Whether all of `roles` have one rotated loop, with the same bounds, or with
-/// the same iterations of which each computes some and skips the others, so
-/// that every arrival at a named barrier has a wait.
+/// Returns whether each of `roles` has one rotated loop, and all have the same
+/// number of iterations, computed and skipped together. Every arrival at a
+/// named barrier then has a wait.
 bool canTakeTurns(llvm::ArrayRef<RoleOp> roles);
 
 /// Emits the named barriers by which consumers issue their products in turn.
