@@ -29,7 +29,7 @@ gpu.module @kernels {
     // 8 vectors of K and 8 of V.
     // CHECK: %[[SIXTEEN:.*]] = arith.constant 16 : i32
     // CHECK: %[[UNITS:.*]] = arith.muli %[[COUNT]], %[[SIXTEEN]]
-    // CHECK: scf.for %{{.*}} = %[[THREAD]] to %[[UNITS]] step %[[THREADS]]
+    // CHECK: scf.for unsigned %{{.*}} = %[[THREAD]] to %[[UNITS]] step %[[THREADS]]
     // CHECK: %[[ENTRY:.*]] = llvm.load %{{.*}} invariant : !llvm.ptr<1> -> i32
     // CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[ENTRY]], %{{.*}} : i32
     // CHECK: scf.if %[[EXISTS]] {

@@ -35,6 +35,20 @@ gpu.module @gather {
 
 // -----
 
+// Other kernels have no operands with new rows.
+!k = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
+gpu.module @append {
+  gpu.func @append(%k: !k, %v: !k, %kn: !k, %vn: !k) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">, known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    // expected-error@+2 {{expected operands of a kernel of attention with new keys, got other values}}
+    // expected-error@+1 {{failed to legalize operation 'tile.append_rows'}}
+    tile.append_rows %kn, %vn[%c0] to %k, %v head %c0 from %c0 to %c0 before %c0 : !k, !k, !k, !k
+    gpu.return
+  }
+}
+
+// -----
+
 // The batch is no parameter: nothing in a kernel depends on it.
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,

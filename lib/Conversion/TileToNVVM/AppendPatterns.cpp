@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MachinePatterns.h"
+#include "NumberCode.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Schedule/Model/Lists.h"
 
@@ -29,11 +30,11 @@ namespace {
 ///     for unit = thread to count·vectors step threads of the CTA:
 ///       copy vector unit mod vectors of row start + unit / vectors
 ///     fence.proxy.async.global
-class AppendCode {
+class AppendCode : NumberCode {
 public:
   AppendCode(ImplicitLocOpBuilder &b, tile::AppendRowsOp op,
              tile::AppendRowsOp::Adaptor adaptor)
-      : b(b), op(op), adaptor(adaptor), parameters(parametersOf(op)) {}
+      : NumberCode(b), op(op), adaptor(adaptor), parameters(parametersOf(op)) {}
 
   void build();
 
@@ -47,18 +48,6 @@ private:
     Value outer, inner;
   };
 
-  Value i32(int64_t n) {
-    return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(n)));
-  }
-  Value narrow(Value index) {
-    return arith::IndexCastOp::create(b, b.getI32Type(), index);
-  }
-  Value wide(Value number) {
-    return arith::ExtUIOp::create(b, b.getI64Type(), number);
-  }
-  template <typename Made> Value make(Value lhs, Value rhs) {
-    return Made::create(b, lhs, rhs);
-  }
   Value compare(Predicate predicate, Value lhs, Value rhs) {
     return arith::CmpIOp::create(b, predicate, lhs, rhs);
   }
@@ -79,7 +68,6 @@ private:
   /// The elements of a vector, and its bytes.
   static constexpr int64_t elements = 8, vectorBytes = 16;
 
-  ImplicitLocOpBuilder &b;
   tile::AppendRowsOp op;
   tile::AppendRowsOp::Adaptor adaptor;
   std::vector<KernelParameter> parameters;
@@ -179,6 +167,8 @@ void AppendCode::build() {
     Value threads = NVVM::BlockDimXOp::create(b, b.getI32Type());
     auto loop = scf::ForOp::create(
         b, thread, make<arith::MulIOp>(count, i32(vectors)), threads);
+    // 2^24 new keys of 136 vectors fit 32 bits without sign.
+    loop.setUnsignedCmp(true);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
@@ -202,8 +192,8 @@ struct LowerAppendRows : public OpConversionPattern<tile::AppendRowsOp> {
                                      adaptor.getKey(), adaptor.getValue()},
                      [](Value value) { return isa<BlockArgument>(value); });
     if (!isOperand || func->hasAttr("tile.kernel"))
-      return rewriter.notifyMatchFailure(
-          op, "expected operands of attention with new keys");
+      return op.emitError() << "expected operands of a kernel of attention "
+                               "with new keys, got other values";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AppendCode(b, op, adaptor).build();
     rewriter.eraseOp(op);

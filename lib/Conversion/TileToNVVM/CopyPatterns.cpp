@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MachinePatterns.h"
+#include "NumberCode.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/RolledLoops.h"
 #include "fmha/Layout/SmemTile.h"
@@ -36,37 +37,6 @@ constexpr int64_t warpThreads = target::warpThreads;
 constexpr int64_t chunkBytes = layout::PanelTile::chunkBytes;
 constexpr int64_t rowBytes = layout::PanelTile::rowBytes;
 constexpr int64_t swizzledRows = 8;
-
-/// Emits numbers and addresses.
-class NumberCode {
-protected:
-  explicit NumberCode(ImplicitLocOpBuilder &b) : b(b) {}
-
-  Value i32(int64_t n) {
-    return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(n)));
-  }
-  Value i64(int64_t n) {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(n));
-  }
-  Value narrow(Value index) {
-    return arith::IndexCastOp::create(b, b.getI32Type(), index);
-  }
-  Value wide(Value number) {
-    return arith::ExtUIOp::create(b, b.getI64Type(), number);
-  }
-  template <typename Made> Value make(Value lhs, Value rhs) {
-    return Made::create(b, lhs, rhs);
-  }
-  Value isLess(Value lhs, Value rhs) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, lhs, rhs);
-  }
-  Value at(Value pointer, LLVM::GEPArg offset) {
-    return LLVM::GEPOp::create(b, pointer.getType(), b.getI8Type(), pointer,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
-
-  ImplicitLocOpBuilder &b;
-};
 
 /// Common code of copies and conversions of a tile. `own` threads share a panel
 /// row, with 16 bytes of the source each.

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MachinePatterns.h"
+#include "NumberCode.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Layout/SmemTile.h"
 #include "fmha/Schedule/Model/Lists.h"
@@ -29,12 +30,12 @@ using namespace fmha;
 namespace {
 
 /// Emits the coordinates of gathered rows.
-class ChunkCode {
+class ChunkCode : NumberCode {
 public:
   /// `name` is that of the parameter of the tensor.
   ChunkCode(ImplicitLocOpBuilder &b, tile::TmaGatherOp op,
             const std::string &name)
-      : b(b), op(op), name(name) {}
+      : NumberCode(b), op(op), name(name) {}
 
   /// Returns the column and the rows of the map.
   SmallVector<Value> coordinates() {
@@ -49,14 +50,11 @@ public:
     return at;
   }
 
-  Value narrow(Value index) {
-    return arith::IndexCastOp::create(b, b.getI32Type(), index);
-  }
+  using NumberCode::narrow;
 
 private:
   Value column() {
-    Value column =
-        arith::ConstantOp::create(b, b.getI32IntegerAttr(op.getColumn()));
+    Value column = i32(op.getColumn());
     if (Value first = op.getFirst())
       column = LLVM::AddOp::create(b, narrow(first), column);
     return column;
@@ -68,15 +66,13 @@ private:
     constexpr int64_t chunkBytes = layout::PanelTile::chunkBytes;
     int64_t elementBytes =
         cast<MemRefType>(op.getSrc().getType()).getElementTypeBitWidth() / 8;
-    Value shift = arith::ConstantOp::create(
-        b, b.getI64IntegerAttr(llvm::Log2_64(chunkBytes / elementBytes)));
+    Value shift = i64(llvm::Log2_64(chunkBytes / elementBytes));
     Value chunks =
         LLVM::LShrOp::create(b, parameterOf(op, name + stride), shift);
     return LLVM::MulOp::create(
         b, narrow(count), LLVM::TruncOp::create(b, b.getI32Type(), chunks));
   }
 
-  ImplicitLocOpBuilder &b;
   tile::TmaGatherOp op;
   std::string name;
 };

@@ -35,7 +35,8 @@ std::string checkAppendingRows(const Manifest &manifest, int64_t newLen,
     return "";
   auto expected = [](const char *what, int64_t wanted, int64_t got) {
     return "tensor 'q': expected at most " + std::to_string(wanted) + what +
-           " with key_new, whose rows one CTA has, got " + std::to_string(got) +
+           " with key_new, since one CTA has all rows, got " +
+           std::to_string(got) +
            "; compile for this launch, or append by fmha.append";
   };
   if (rows.length > most->length)

@@ -96,7 +96,7 @@ struct Received {
 /// A loop on KV blocks that may end before the blocks that its mask hides.
 class BlockLoop {
 public:
-  /// Returns `loop` if it is one.
+  /// Returns the block loop of `loop`, or nothing if it is not one.
   static std::optional<BlockLoop> of(scf::ForOp loop);
   /// scf.for 0 to n { ... } -> scf.for 0 to computed { ... }
   ///                           scf.for 0 to skipped { receive, release }
@@ -147,8 +147,9 @@ Received *BlockLoop::findMessage(Value channel, LinearIndex number) {
   return found == messages.end() ? nullptr : found;
 }
 
-/// Adds the message that `receive` or another op like it receives: a tile that
-/// is both K and V is used in two stages of the loop.
+/// Adds the message of `receive`, unless it is known: a tile that is both K and
+/// V is received in two stages of the loop. Returns false if its number is not
+/// linear in the index of the loop.
 bool BlockLoop::addMessage(ReceiveOp receive) {
   auto number = LinearIndex::of(receive.getMessage(), loop);
   if (number && !findMessage(receive.getChannel(), *number))
@@ -156,7 +157,8 @@ bool BlockLoop::addMessage(ReceiveOp receive) {
   return number.has_value();
 }
 
-/// Notes the release of a message, of which there is one.
+/// Adds the release of a message. Returns false if no op receives the message,
+/// or if it has another release.
 bool BlockLoop::addRelease(ReleaseOp release) {
   auto number = LinearIndex::of(release.getMessage(), loop);
   Received *freed =
@@ -257,7 +259,7 @@ struct TileSkipHiddenBlocksPass
       if (std::optional<BlockLoop> found = BlockLoop::of(loop))
         loops.push_back(*found);
     });
-    // The only role with a mask sees the last key of the CTA.
+    // A single role with a mask sees the last key of the CTA: it skips nothing.
     if (loops.size() > 1)
       for (BlockLoop &loop : loops)
         loop.split();
