@@ -78,6 +78,7 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
 static void addNVVM(OpPassManager &pm) {
   // After the verifiers of the previous level, which require separate roles.
   kernels(pm).addPass(tile::createTileShareConsumers());
+  kernels(pm).addPass(tile::createTileCarryStages());
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(createConvertTileToNVVM());
   module.addPass(createConvertKernelToLLVM());

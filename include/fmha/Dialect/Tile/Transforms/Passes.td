@@ -383,6 +383,40 @@ def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
   }];
 }
 
+def TileCarryStages : Tile_Pass<"tile-carry-stages"> {
+  let summary = "Carry the stages of channels through loops instead of dividing numbers of messages";
+  let description = [{
+    Message n of a channel of depth d lies in stage n mod d, in round n / d. If d is no power of two, each of them is a
+    multiplication by a reciprocal. Where the number of a message is a constant times the loop index plus a value that is
+    invariant in the loop, the loop carries the stage and the parity of the round of its first message, and each other
+    message is a few stages after it. A loop that only uses messages in branches is left as it is: their numbers may be
+    negative in other iterations.
+
+    Before:
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %round = arith.divui %i, %c3 : index
+      %parity = arith.andi %round, %c1 : index
+      %stage = arith.remui %i, %c3 : index
+      ...
+    }
+    ```
+    After:
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 iter_args(%stage = %c0, %parity = %c0) -> (index, index) {
+      ...
+      %next = arith.addi %stage, %c1 : index
+      %wraps = arith.cmpi uge, %next, %c3 : index
+      %wrapped = arith.subi %next, %c3 : index
+      %other = arith.xori %parity, %c1 : index
+      %next_stage = arith.select %wraps, %wrapped, %next : index
+      %next_parity = arith.select %wraps, %other, %parity : index
+      scf.yield %next_stage, %next_parity : index, index
+    }
+    ```
+  }];
+}
+
 def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
   let summary = "Verify that a placed kernel fits its target";
   let description = [{
