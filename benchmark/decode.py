@@ -4,8 +4,8 @@
     benchmark/decode.py compile FOLDER            on the build host
     benchmark/decode.py run FOLDER -o R.md        on the GPU host, with torch and fa3-fwd
 
-Inputs are bf16 N(0, 1). Kernels: the one that the planner chooses for dense K and V ("dense"), and for caches of pages in
-random order ("pages of 16"); with --sweep also other schedules and splits of the dense one, with --copies kernels in which
+Inputs are bf16 N(0, 1). Kernels: the one that the planner chooses for dense K and V ("dense"), for dense caches that hold
+kv_lens[b] keys ("lengths"), and for caches of pages in random order, which have lengths, too ("pages of 16"); with --sweep also other schedules and splits of the dense one, with --copies kernels in which
 TMA or threads copy the pages. Peers: cuDNN through torch's
 scaled_dot_product_attention, and FlashAttention-3 with its own choice of splits. L2 is flushed before each launch, and the
 host is ahead of the device; kernels
@@ -60,6 +60,7 @@ def compile_half(flags):
         dim, heads, kv_heads, batch, length = cell
         words = [f"--head-dim={dim}", f"--q-heads={heads}", f"--kv-heads={kv_heads}", f"--batch={batch}", "--q-len=1", f"--kv-len={length}"]
         make(flags, words, folder / name_of(cell, "dense"))
+        make(flags, [*words, "--kv-lens"], folder / name_of(cell, "lengths"))
         for size in PAGES:
             paged = [*words, "--kv-lens", "--block-tables", f"--page-size={size}"]
             make(flags, paged, folder / name_of(cell, f"pages of {size}"))
@@ -111,13 +112,19 @@ class Cell:
             caches.append(cache)
         return *caches, order.to(torch.int32).reshape(batch, length // size).contiguous()
 
-    def ours(self, files, size=0):
+    def ours(self, kind, size=0):
+        return self.kernel(self.folder / name_of(self.cell, kind), size, lengths=size or kind == "lengths")
+
+    def kernel(self, files, size=0, lengths=False):
         torch = self.torch
         kernel = launch.Kernel(pathlib.Path(f"{files}.ptx").read_text(), json.loads(pathlib.Path(f"{files}.manifest").read_text()), self.driver)
         out = torch.full_like(self.q, float("nan"))
         held = {"q": self.q, "k": self.k, "v": self.v, "o": out}
         if size:
             held["k"], held["v"], held["block_tables"] = self.paged(size)
+        if lengths:
+            if not size:  # As pages: a copy that no other kernel reads, of which L2 holds nothing.
+                held["k"], held["v"] = self.k.clone(), self.v.clone()
             held["kv_lens"] = torch.full((self.q.shape[0],), self.k.shape[1], device="cuda", dtype=torch.int32)
         calls = kernel.prepare({name: launch.Tensor(t.data_ptr(), tuple(t.shape)) for name, t in held.items()})
         stream = torch.cuda.current_stream().cuda_stream
@@ -147,15 +154,15 @@ class Cell:
         return found
 
     def runs(self, flags):
-        found = {"dense": self.ours(self.folder / name_of(self.cell, "dense"))}
+        found = {kind: self.ours(kind) for kind in ("dense", "lengths")}
         for name, size in paged_kinds(flags):
             files = self.folder / name_of(self.cell, name)
             if files.with_name(f"{files.name}.ptx").exists():
-                found[name] = self.ours(files, size)
+                found[name] = self.ours(name, size)
         if flags.sweep:
             pattern = "sweep-{}-{}-{}-*.manifest".format(*self.cell[:3])
             for path in sorted(self.folder.glob(pattern)):
-                found[path.stem.split("-")[-1]] = self.ours(path.with_suffix(""))
+                found[path.stem.split("-")[-1]] = self.kernel(path.with_suffix(""))
         return found | self.peers()
 
 
@@ -170,9 +177,9 @@ def measured(flags, cell):
 def run_half(flags):
     import torch
     torch.manual_seed(5)
-    names = ["dense", *(name for name, _ in paged_kinds(flags)), "cuDNN", "FA3"]
-    lines = ["| shape | " + " | ".join(f"{name}, GB/s" for name in names) + " | dense / best peer | pages of 16 / dense | largest error of a row |",
-             "| --- |" + " ---: |" * (len(names) + 3)]
+    names = ["dense", "lengths", *(name for name, _ in paged_kinds(flags)), "cuDNN", "FA3"]
+    lines = ["| shape | " + " | ".join(f"{name}, GB/s" for name in names) + " | dense / best peer | pages of 16 / dense | pages of 16 / lengths | largest error of a row |",
+             "| --- |" + " ---: |" * (len(names) + 4)]
     everything = {}
     for cell in CELLS:
         dim, heads, kv_heads, batch, length = cell
@@ -181,7 +188,7 @@ def run_half(flags):
         best = max(speed.get(name, 0) for name in ("cuDNN", "FA3")) or float("nan")
         worst = max(error for name, (_, error) in result.items() if name not in ("cuDNN", "FA3"))
         lines.append(f"| {title(cell)} | " + " | ".join(f"{speed.get(name, 0):.0f}" for name in names)
-                     + f" | {speed['dense'] / best:.3f} | {speed.get('pages of 16', 0) / speed['dense']:.3f} | {worst:.1e} |")
+                     + f" | {speed['dense'] / best:.3f} | {speed.get('pages of 16', 0) / speed['dense']:.3f} | {speed.get('pages of 16', 0) / speed['lengths']:.3f} | {worst:.1e} |")
         print(lines[-1], flush=True)
         torch.cuda.empty_cache()
     pathlib.Path(flags.output).write_text("\n".join(lines) + "\n")

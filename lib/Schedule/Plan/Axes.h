@@ -70,9 +70,11 @@ struct FamilyCandidates {
   unsigned leastStages;
   /// O keeps a maximum until it has grown by rescale_threshold.
   bool delaysRescales;
-  /// Returns the most bytes of the KV rings of a CTA that pay, 0 for as many as
-  /// fit. Null: there are no rings.
-  uint64_t (*ringBytes)(const Problem &problem);
+  /// Returns the most bytes of the KV rings of a CTA of `schedule`, whose
+  /// stages are not chosen yet, that pay; 0 for as many as fit. Null: there are
+  /// no rings.
+  uint64_t (*ringBytes)(const Problem &problem, const Schedule &schedule,
+                        const target::Target &gpu);
 };
 
 } // namespace fmha::schedule

@@ -132,7 +132,7 @@ std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
   uint64_t there = smemOfCta(*gpu, schedule);
   // In a share of an SM the margin would cost a stage.
   uint64_t margin = schedule.ctasPerSm > 1 ? 0 : smemMargin;
-  uint64_t most = family.ringBytes(problem);
+  uint64_t most = family.ringBytes(problem, schedule, *gpu);
   while (growsK || growsV) {
     // The ring that holds the smaller share of a block's bytes grows first.
     bool value = growsV && (!growsK || schedule.vStages < schedule.kvStages);

@@ -102,6 +102,7 @@ private:
     Cost block, part;
     LaunchSize size;
     std::vector<unsigned> counts;
+    KvCopy copy;
   };
   /// A candidate with one number of splits. `blocks` does not include the time
   /// of memory. If many SMs have no CTA, the launch is `idle`.
@@ -109,6 +110,7 @@ private:
     SplitChoice choice;
     double clocks, blocks;
     bool memoryBound, idle;
+    KvCopy copy;
   };
   std::vector<Launch> launches() const;
   const Problem &problem;
@@ -130,6 +132,7 @@ void Fastest::add(const Schedule &schedule) {
   Cost block = modelCost(kernel);
   if (isNew || block.clocks < best.block.clocks) {
     best.kernel = kernel;
+    best.copy = schedule.kvCopy;
     best.block = block;
     kernel.rescaleThreshold = 0;
     best.part = best.counts.size() > 1 ? modelCost(kernel) : block;
@@ -153,7 +156,8 @@ std::vector<Fastest::Launch> Fastest::launches() const {
                      whole.clocks,
                      whole.blockClocks + whole.combineClocks,
                      whole.memoryBound,
-                     candidate.size.leavesIdle(count)});
+                     candidate.size.leavesIdle(count),
+                     candidate.copy});
     }
   }
   return all;
@@ -175,8 +179,10 @@ SplitChoice Fastest::choose() const {
     // GPUs of one target differ in bandwidth, and the fastest needs requests
     // from all SMs, and no more of them. Next prefer one launch to two, and
     // then few splits, or the shortest blocks.
-    // With pages more threads have to issue copies.
-    bool few = !memoryBound || (launch.choice.fillsSms && !problem.blockTables);
+    // Threads that copy pages wait for each page's number: more CTAs hide that
+    // (results/h100-page-rings-2026-11-27.md).
+    bool waits = problem.blockTables && launch.copy == KvCopy::CpAsync;
+    bool few = !memoryBound || (launch.choice.fillsSms && !waits);
     return std::tuple(launch.clocks > most, memoryBound && launch.idle,
                       parts > 1, few ? double(parts) : launch.blocks,
                       launch.clocks);

@@ -61,4 +61,5 @@ constinit const FamilyCandidates fmha::schedule::tcgen05Candidates = {
     .addAxes = addAxes,
     .leastStages = 2,
     .delaysRescales = true,
-    .ringBytes = [](const Problem &) { return uint64_t(0); }};
+    .ringBytes = [](const Problem &, const Schedule &,
+                    const fmha::target::Target &) { return uint64_t(0); }};

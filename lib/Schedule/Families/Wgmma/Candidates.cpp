@@ -69,10 +69,6 @@ static bool streamsKeys(const Problem &problem) {
 /// to 1.1 times as long: results/h200-decode-2026-11-26.md.)
 static constexpr uint64_t streamedRing = 64 << 10, streamedBlock = 16 << 10;
 
-static uint64_t ringBytes(const Problem &problem) {
-  return streamsKeys(problem) ? streamedRing : 0;
-}
-
 /// Returns the CTAs per SM. One CTA of several consumers loads each key once
 /// for all of them; several CTAs of one consumer wait, start and end
 /// independently, which pays for short sequences. The model decides if the
@@ -130,6 +126,19 @@ static Values copiesOfKeys(const Problem &problem) {
   bool byThreads =
       (problem.topk || (problem.pageSize && small)) && !problem.source2;
   return {unsigned(byThreads ? KvCopy::CpAsync : KvCopy::Tma)};
+}
+
+/// Returns the most bytes of a ring. If a launch needs splits to fill the SMs,
+/// each SM has one CTA, which has as many pages under way as fit
+/// (results/h100-page-rings-2026-11-27.md).
+static uint64_t ringBytes(const Problem &problem, const Schedule &schedule,
+                          const fmha::target::Target &gpu) {
+  if (!streamsKeys(problem))
+    return 0;
+  Workload launch = *workloadOf(problem);
+  bool splits = launch.batch * launch.kvHeads < gpu.sms;
+  bool copiesPages = problem.blockTables && schedule.kvCopy == KvCopy::Tma;
+  return copiesPages && splits ? 0 : streamedRing;
 }
 
 /// Adds the levels of the tree. Query tiles are warpgroups; larger blocks have
