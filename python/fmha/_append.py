@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from . import _device, _native
 from ._arguments import check_caches, integer, text, word
-from ._attention import (
-    Array, Device, Layout, Policy, _bshd, _from_dlpack, _lengths, _library, _raise_faults, _rows_dense, _typed, settings_of,
-)  # fmt: skip
 from ._compile import DType
 from ._errors import CompileError, Diagnostic, Error
+from ._host import Device, Policy, _library, _raise_faults, settings_of
+from ._tensors import Array, Layout, _bshd, _from_dlpack, _lengths, _rows_dense
 
 Rotary = Literal["half", "interleaved"]
 _KINDS: dict[str, DType] = {"float16": "f16", "bfloat16": "bf16"}

@@ -3,187 +3,22 @@
 from __future__ import annotations
 
 import functools
-import json
-import pathlib
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _device, _native
-from ._arguments import check_caches, check_pages, flag, integer, logits_of, scales_of, text, window_bounds, word
+from . import _device
+from ._arguments import check_pages, flag, integer, logits_of, scales_of, window_bounds, word
 from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, Scheduler, Window, compile
-from ._errors import Error, Finding, SimulationError
+from ._errors import Error
 from ._hints import hints_of
+from ._host import Device, Policy, _run, settings_of
+from ._tensors import (
+    Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _extents, _import_all, _import_second, _lengths, _typed, _widen,
+)  # fmt: skip
 
-Array = npt.NDArray[Any]
-Lists = dict[str, Array | None]
-Layout = Literal["bshd", "bhsd"]
 ScalePer = Literal["tensor", "head", "page"]
-Policy = Literal["eager", "late", "random"]
-Device = Literal["sim", "cuda"]
-
-
-def _lengths(value: Any, name: str, expected: str = "a list of integers", rank: int = 1) -> npt.NDArray[np.int32] | None:
-    """Returns lengths, positions or page indices as int32."""
-    if value is None:
-        return None
-    array = np.asarray(value)
-    if array.ndim != rank or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise TypeError(f"{name}: expected {expected}, got {array.dtype} of shape {array.shape}")
-    if array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
-        raise ValueError(f"{name}: expected numbers of 32 bits, got one beyond")
-    return np.ascontiguousarray(array, np.int32)
-
-
-def _captures(alibi: Any, bias: Any, attn_mask: Any) -> list[npt.NDArray[Any]]:
-    """What the kernel reads for each score, in its order."""
-    captures: list[npt.NDArray[Any]] = []
-    for name, value, rank in (("alibi", alibi, 1), ("bias", bias, 4), ("attn_mask", attn_mask, 4)):
-        if value is None:
-            continue
-        array = np.asarray(value)
-        if name == "attn_mask":
-            if array.dtype != np.bool_:
-                raise TypeError(f"attn_mask: expected an array of bool, got {array.dtype}")
-            array = array.view(np.int8)
-        else:
-            array = array.astype(np.float32)
-        if array.ndim != rank:
-            raise ValueError(f"{name}: expected {rank} dimensions, got shape {array.shape}")
-        captures.append(np.ascontiguousarray(array))
-    return captures
-
-
-def _extents(inputs: tuple[Array, Array, Array], layout: Layout, lists: Lists) -> tuple[int, int, int, int]:
-    """Sequences, query heads, and the rows and keys of the longest."""
-    q, k = _bshd(inputs[0], layout).shape, _bshd(inputs[1], layout).shape
-    batch, rows, keys = q[0], q[1], k[1]
-    for name in ("cu_seqlens_q", "cu_seqlens_k"):
-        starts = lists[name]
-        if starts is None or len(starts) == 0:
-            continue
-        batch, longest = len(starts) - 1, int(np.diff(starts).max(initial=0))
-        rows, keys = (longest, keys) if name == "cu_seqlens_q" else (rows, longest)
-    tables = lists["block_tables"]
-    if tables is not None:
-        keys = tables.shape[1] * k[1]
-    return batch, q[2], rows, keys
-
-
-def _check_captures(captures: list[npt.NDArray[Any]], extents: tuple[int, int, int, int]) -> None:
-    for array in captures:
-        if array.ndim == 1 and array.shape != extents[1:2]:
-            raise ValueError(f"alibi: expected one slope a query head, shape {extents[1:2]}, got {array.shape}")
-        if array.ndim == 4 and any(got not in (1, wanted) for got, wanted in zip(array.shape, extents)):
-            name = "attn_mask" if array.dtype == np.int8 else "bias"
-            raise ValueError(f"{name}: expected the shape {extents}, or 1 for any of it, got {array.shape}")
-
-
-def _import(array: Any, name: str, dtype: DType | None, packed: bool, in_bytes: bool = False) -> tuple[Array, DType]:
-    """The bits (uint16) of a 4-dimensional array and its type as kernels name it; those of
-    e4m3 (uint8) if it is `in_bytes`. float32 is rounded to `dtype`, bf16 unless said. A packed
-    array has no batch, and gets one of 1."""
-    if not isinstance(array, np.ndarray):
-        array = _from_dlpack(array, name)
-    if packed:
-        if array.ndim != 3:
-            raise ValueError(f"{name}: expected 3 dimensions of a packed array, got shape {array.shape}")
-        array = array[np.newaxis]
-    if array.ndim != 4:
-        raise ValueError(f"{name}: expected 4 dimensions, got shape {array.shape}")
-    if in_bytes:
-        if array.dtype.name not in ("float8_e4m3fn", "uint8"):
-            raise TypeError(f"{name}: expected float8_e4m3fn (ml_dtypes), or its bytes as uint8, with a scale, got {array.dtype}")
-        return _dense(array, np.uint8), "e4m3"
-    if array.dtype.name == "float8_e4m3fn":
-        scales = "q_scale" if name == "q" else "k_scale and v_scale"
-        raise ValueError(f"{name}: expected {scales} with float8_e4m3fn, which its numbers are multiplied by, got none; 1.0 leaves them as they are")
-    if array.dtype == np.float32:
-        wanted: DType = dtype or "bf16"
-        return _round(array, wanted), wanted
-    if array.dtype == np.float16:
-        found: DType = "f16"
-    elif array.dtype.name == "bfloat16":
-        found = "bf16"
-    else:
-        raise TypeError(
-            f"{name}: expected float16, bfloat16 (ml_dtypes) or float32, got {array.dtype}"
-        )
-    if dtype not in (None, found):
-        raise TypeError(f"{name}: is {found}, but dtype={dtype!r} was asked for")
-    return _dense(array, np.uint16), found
-
-
-def _from_dlpack(array: Any, name: str) -> Array:
-    """Any DLPack array on the CPU as a NumPy one; bfloat16, which NumPy does not
-    import, by way of its bits."""
-    if not hasattr(array, "__dlpack__"):
-        raise TypeError(f"{name}: expected a NumPy or DLPack array, got {type(array)}")
-    try:
-        bits, dtype = _native.bits(array)
-    except TypeError:
-        return np.from_dlpack(array)
-    if dtype == "f16":
-        return bits.view(np.float16)
-    if dtype == "e4m3":
-        return bits
-    import ml_dtypes  # Optional: only needed for this type.
-
-    return bits.view(ml_dtypes.bfloat16)
-
-
-def _rows_dense(array: Array) -> bool:
-    """Whether rows are contiguous and no step goes backwards."""
-    steps = array.strides
-    return steps[-1] == array.itemsize and all(step >= 0 for step in steps)
-
-
-def _dense(array: Array, bits: Any) -> Array:
-    """The bits of an array, copied if its rows are not contiguous."""
-    return (array if _rows_dense(array) else np.ascontiguousarray(array)).view(bits)
-
-
-def _round(array: Array, dtype: DType) -> Array:
-    """float32 rounded to nearest even, as bits. NaN stays NaN."""
-    if dtype == "f16":
-        with np.errstate(over="ignore"):
-            return np.ascontiguousarray(array.astype(np.float16)).view(np.uint16)
-    word = np.ascontiguousarray(array).view(np.uint32)
-    rounded = ((word + 0x7FFF + ((word >> 16) & 1)) >> 16).astype(np.uint16)
-    return np.where(np.isnan(array), np.uint16(0x7FC0), rounded)
-
-
-def _widen(bits: Array, dtype: DType) -> Array:
-    """Bits as float32."""
-    if dtype == "f16":
-        return bits.view(np.float16).astype(np.float32)
-    return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-def _bshd(array: Array, layout: Layout) -> Array:
-    """A view in the order [batch, length, heads, dim], or back."""
-    return array if layout == "bshd" else array.transpose(0, 2, 1, 3)
-
-
-def _check_shapes(q: Array, k: Array, v: Array, packed: bool) -> None:
-    """q, k, v in bshd order; the batches of packed ones say nothing."""
-    batches = {k.shape[0], v.shape[0]} | (set() if packed else {q.shape[0]})
-    if len(batches) > 1:
-        raise ValueError(
-            f"batch: expected one size, got q {q.shape[0]}, k {k.shape[0]}, v {v.shape[0]}"
-        )
-    if k.shape[1:3] != v.shape[1:3]:
-        raise ValueError(
-            "k and v: expected the same (length, heads), "
-            f"got {k.shape[1:3]} and {v.shape[1:3]}"
-        )
-    if q.shape[3] != k.shape[3]:
-        raise ValueError(f"head dim: q has {q.shape[3]}, k has {k.shape[3]}")
-    if k.shape[2] == 0 or q.shape[2] % k.shape[2]:
-        raise ValueError(
-            f"heads: q has {q.shape[2]}, which is no multiple of the {k.shape[2]} of k and v"
-        )
 
 
 @functools.lru_cache(maxsize=64, typed=True)
@@ -198,31 +33,6 @@ def _kernel(**options: Any) -> Kernel:
     except TypeError:
         return compile(**options)
     return _cached(**options)
-
-
-def settings_of(device: Device, policy: Policy, seed: int, checks: str) -> tuple[Device, Policy, int, str]:
-    """Returns the settings of a launch."""
-    return (
-        word(device, "device", ("sim", "cuda")),
-        word(policy, "policy", ("eager", "late", "random")),
-        integer(seed, "seed", bits=64),
-        text(checks, "checks"),
-    )
-
-
-def _library() -> str:
-    """libptxsim.so of an installed package; empty leaves the search to the
-    runtime (FMHA_PTXSIM, the loader's path)."""
-    own = pathlib.Path(__file__).parent / "libptxsim.so"
-    return str(own) if own.exists() else ""
-
-
-def _raise_faults(status: str, findings: str, driver_error: str) -> None:
-    if status == "ok":
-        return
-    names = ("id", "message", "ptx_line", "warp", "lane")
-    listed = [Finding(*map(entry.get, names)) for entry in json.loads(findings)]
-    raise SimulationError(f"the kernel ended with {status}: {driver_error}", listed)
 
 
 class Options(TypedDict, total=False):
@@ -512,89 +322,3 @@ def attention(
     if packed[0]:
         written = tuple(array[0] for array in written)
     return written if rows else written[0]
-
-
-def _check_view(k: Any, v: Any) -> None:
-    """That v is k[..., :dim_v]."""
-    if not isinstance(k, np.ndarray) or not isinstance(v, np.ndarray):
-        raise TypeError(f"v_in_k: expected NumPy arrays k and v, got {type(k)} and {type(v)}")
-    if k.ctypes.data != v.ctypes.data or k.strides != v.strides or v.shape != k[..., : v.shape[-1]].shape:
-        raise ValueError("v_in_k: expected v to be a view k[..., :dim_v] of k, got memory of its own")
-
-
-def _import_all(
-    arrays: tuple[Any, Any, Any],
-    layout: Layout,
-    dtype: DType | None,
-    packed: tuple[bool, bool],
-    in_pages: bool,
-    in_bytes: tuple[bool, bool],
-) -> tuple[tuple[Array, Array, Array], DType]:
-    """Bits of q, k and v in bshd order, checked against each other, and their type."""
-    (q, q_kind), (k, k_kind), (v, v_kind) = (
-        _import(array, name, dtype, packed[name != "q"], in_bytes[name != "q"]) for array, name in zip(arrays, "qkv")
-    )
-    if not q_kind == k_kind == v_kind and not in_bytes[1]:
-        given = ", ".join(str(getattr(array, "dtype", type(array).__name__)) for array in arrays)
-        raise TypeError(f"q, k, v: expected one type, got {given}; give float32 arrays the type of the others by dtype='f16' or 'bf16'")
-    inputs = _bshd(q, layout), _bshd(k, layout), _bshd(v, layout)
-    if in_pages:
-        check_caches(inputs[1].shape, inputs[2].shape, layout)
-    _check_shapes(*inputs, any(packed) or in_pages)
-    return inputs, q_kind
-
-
-def _import_second(
-    source2: tuple[Any, Any], layout: Layout, kind: DType, dtype: DType | None, v_in_k: bool
-) -> tuple[Array, Array]:
-    """Bits of k2 and v2 in bshd order, of the first segment's type; the runtime checks
-    their shapes."""
-    if not isinstance(source2, (tuple, list)) or len(source2) != 2:
-        raise TypeError(f"source2: expected a pair (k2, v2) of arrays, got {type(source2).__name__}")
-    k2, v2 = source2
-    if v_in_k:
-        _check_view(k2, v2)
-    bits = []
-    for name, array in (("k2", k2), ("v2", v2)):
-        imported, found = _import(array, name, dtype, False)
-        if found != kind:
-            raise TypeError(f"{name}: expected {kind}, the type of q, got {found}")
-        bits.append(_bshd(imported, layout))
-    return bits[0], bits[0][..., : bits[1].shape[3]] if v_in_k else bits[1]
-
-
-def _run(
-    kernel: Kernel,
-    inputs: tuple[Array, Array, Array],
-    out: Array,
-    rows: dict[str, npt.NDArray[np.float32]],
-    settings: tuple[Device, Policy, int, str],
-    lists: Lists,
-    captures: list[npt.NDArray[Any]],
-    second: tuple[Array, Array] | None,
-) -> None:
-    """Writes `out` (bshd) and `rows`, or raises what went wrong."""
-    device, policy, seed, checks = settings
-    # The runtime wants [batch, q_len, q_heads, 1].
-    views = {name: array.transpose(0, 2, 1)[..., np.newaxis] for name, array in rows.items()}
-    library = _library() if device == "sim" else ""
-    try:
-        status, findings, driver_error, _, _ = _native.run(
-            kernel.ptx, json.dumps(kernel.manifest), *inputs, out, views.get("lse"),
-            device, library, policy, seed, checks,
-            lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
-            second[0] if second else None, second[1] if second else None, lists["source2_lens"],
-            views.get("row_max"), views.get("row_sum"), lists["block_tables"], lists["topk"],
-            lists["k_scale"], lists["v_scale"], lists["q_scale"],
-        )  # fmt: skip
-    except RuntimeError as error:
-        raise Error(str(error)) from None
-    _raise_faults(status, findings, driver_error)
-
-
-def _typed(bits: Array, dtype: DType) -> Array:
-    if dtype == "f16":
-        return bits.view(np.float16)
-    import ml_dtypes  # The caller's own array is of this type.
-
-    return bits.view(ml_dtypes.bfloat16)

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from . import _native
 from ._arguments import flag, logits_of, text, word
-from ._attention import Array, Device, Policy, _library, _raise_faults, _typed, settings_of
 from ._errors import CompileError, Diagnostic, Error
+from ._host import Device, Policy, _library, _raise_faults, settings_of
+from ._tensors import Array, _typed
 
 MergeDType = Literal["f32", "f16", "bf16"]
 

@@ -6,7 +6,7 @@ import fmha
 import numpy as np
 import pytest
 from conftest import assert_close, reference
-from fmha import _attention, _native
+from fmha import _host, _native
 
 ROWS, KEYS, HEADS, DIM = 70, 90, 2, 64
 LARGE = 2**40
@@ -44,7 +44,7 @@ def captures(random):
 
 def run(kernel, q, k, v, given):
     out, lse = np.full_like(q, np.nan), np.full((1, HEADS, ROWS), np.nan, np.float32)
-    library = _attention._library()
+    library = _host._library()
     status, findings, error, _, _ = _native.run(
         kernel.ptx, json.dumps(kernel.manifest), *(x.view(np.uint16) for x in (q, k, v)), out.view(np.uint16),
         lse.transpose(0, 2, 1)[..., None], "sim", library, "eager", 0, "all", captures=given,
