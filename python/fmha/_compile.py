@@ -123,8 +123,9 @@ def _word(value: object) -> str:
 
 # What the op of a module says itself; `schedule` too has a word of its own there.
 _OF_THE_OP = frozenset(
-    [*"dtype kv_dtype head_dim head_dim_v lists page_size softcap softcap_approx alibi bias attn_mask source2 source2_mask causal mask window scale out_dtype".split(), *FACTS]
+    [*"dtype kv_dtype head_dim head_dim_v lists page_size softcap softcap_approx alibi bias attn_mask source2 source2_mask key_new causal mask window scale out_dtype".split(), *FACTS]
 )
+_HINTS = ("batch", "q_heads", "kv_heads", "q_len", "kv_len", "kv_len_mean")
 _P = ParamSpec("_P")
 
 
@@ -154,6 +155,61 @@ def _for_op_of_module(function: Callable[_P, Kernel]) -> Callable[_P, Kernel]:
     return checked
 
 
+def _request(options: dict[str, Any]) -> tuple[Any, ...]:
+    """Returns the arguments of the native compiler for those of compile()."""
+    module, schedule, target = options["module"], options["schedule"], text(options["target"], "target")
+    if schedule is not None and module is not None:
+        raise ValueError("schedule: expected none with a module; write {schedule = ...} on its op")
+    fields = {name: _word(options.get(name, "auto")) for name in FIELDS}
+    names = [text(entry, "lists") for entry in options["lists"]]
+    facts = _facts(options)
+    page_size = page_size_of(options["page_size"], names, options["source2"])
+    if module is None:
+        head_dim, head_dim_v = options["head_dim"], options["head_dim_v"]
+        module = _native.build_module(
+            word(options["dtype"], "dtype", ("f16", "bf16", "e4m3")),
+            integer(head_dim, "head_dim", 1),
+            integer(head_dim if head_dim_v is None else head_dim_v, "head_dim_v", 1),
+            _mask_name(options["causal"], options["mask"]),
+            *window_bounds(options["window"]),
+            number(options["scale"], "scale"),
+            facts,
+            names,
+            softcap_of(options["softcap"]),
+            softcap_approx_of(options["softcap_approx"], options["softcap"]),
+            flag(options["alibi"], "alibi"),
+            flag(options["bias"], "bias"),
+            flag(options["attn_mask"], "attn_mask"),
+            "" if schedule is None else _read_schedule(schedule, target),
+            word(options["source2_mask"], "source2_mask", MASKS),
+            page_size,
+        )
+    return (
+        text(module, "module"),
+        text(options["name"], "name"),
+        target,
+        word(options["p_placement"], "p_placement", ("auto", "tmem", "smem", "registers")),
+        fields,
+        {name.replace("_", "-"): integer(options[name], name) for name in _HINTS},
+        flag(options["verify_kernels"], "verify_kernels"),
+    )
+
+
+def _facts(options: dict[str, Any]) -> list[str]:
+    """Returns the names of the facts that hold."""
+    dtype = options["dtype"]
+    out = word(options["out_dtype"], "out_dtype", ("auto", "f32", "f16", "bf16"))
+    if out == "auto" and dtype == "e4m3":
+        out = "bf16"
+    in_e4m3 = word(options["kv_dtype"], "kv_dtype", ("auto", "e4m3")) == "e4m3" or dtype == "e4m3"
+    if out in ("f16", "bf16") and out != dtype and not in_e4m3:
+        raise ValueError(f"out_dtype: expected 'f32', or {dtype!r} as q, k and v have it, got {out!r}; convert the result instead")
+    switches = {name: options.get(name, False) for name in (*FACTS, "source2", "key_new")}
+    switches |= {"kv_e4m3": in_e4m3, "out_f32": out == "f32"}
+    switches |= {f"out_{kind}": out == kind != dtype for kind in ("f16", "bf16")}
+    return [name for name, on in switches.items() if flag(on, name)]
+
+
 @_for_op_of_module
 def compile(  # noqa: A001  (the package's own word for it)
     module: str | None = None,
@@ -171,6 +227,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     attn_mask: bool = False,
     source2: bool = False,
     source2_mask: Mask = "none",
+    key_new: bool = False,
     causal: bool = False,
     mask: Mask = "none",
     window: Window = (None, None),
@@ -200,7 +257,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     v_scale have a number for), page_size (the keys of a page, with block_tables: K and V are then caches of
     pages; a power of two from 1 to 256),
     softcap, softcap_approx, alibi, bias and attn_mask (what becomes of scores, as attention() says),
-    source2 (there is a second KV segment, with source2_mask), mask (causal
+    source2 (there is a second KV segment, with source2_mask), key_new (the kernel appends key_new and
+    value_new to K and V, with kv_lens in lists), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     after its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)), lse, row_max and row_sum (what is written for each
@@ -220,51 +278,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     it is for `target`. verify_kernels verifies capacities and synchronization at each
     level. Raises CompileError.
     """
-    if schedule is not None and module is not None:
-        raise ValueError("schedule: expected none with a module; write {schedule = ...} on its op")
-    text(target, "target")
-    switches: dict[str, Any] = dict(given)
-    fields = {name: _word(switches.pop(name, "auto")) for name in FIELDS}
-    out = word(out_dtype, "out_dtype", ("auto", "f32", "f16", "bf16"))
-    if out == "auto" and dtype == "e4m3":
-        out = "bf16"
-    in_e4m3 = word(kv_dtype, "kv_dtype", ("auto", "e4m3")) == "e4m3" or dtype == "e4m3"
-    if out in ("f16", "bf16") and out != dtype and not in_e4m3:
-        raise ValueError(f"out_dtype: expected 'f32', or {dtype!r} as q, k and v have it, got {out!r}; convert the result instead")
-    switches |= {"source2": source2, "kv_e4m3": in_e4m3, "out_f32": out == "f32"}
-    switches |= {f"out_{kind}": out == kind != dtype for kind in ("f16", "bf16")}
-    facts = [name for name, on in switches.items() if flag(on, name)]
-    names = [text(entry, "lists") for entry in lists]
-    keys_of_page = page_size_of(page_size, names, source2)
-    hints = {"batch": batch, "q_heads": q_heads, "kv_heads": kv_heads, "q_len": q_len, "kv_len": kv_len, "kv_len_mean": kv_len_mean}
-    if module is None:
-        module = _native.build_module(
-            word(dtype, "dtype", ("f16", "bf16", "e4m3")),
-            integer(head_dim, "head_dim", 1),
-            integer(head_dim if head_dim_v is None else head_dim_v, "head_dim_v", 1),
-            _mask_name(causal, mask),
-            *window_bounds(window),
-            number(scale, "scale"),
-            facts,
-            names,
-            softcap_of(softcap),
-            softcap_approx_of(softcap_approx, softcap),
-            flag(alibi, "alibi"),
-            flag(bias, "bias"),
-            flag(attn_mask, "attn_mask"),
-            "" if schedule is None else _read_schedule(schedule, target),
-            word(source2_mask, "source2_mask", MASKS),
-            keys_of_page,
-        )
-    arguments = (
-        text(module, "module"),
-        text(name, "name"),
-        target,
-        word(p_placement, "p_placement", ("auto", "tmem", "smem", "registers")),
-        fields,
-        {name.replace("_", "-"): integer(value, name) for name, value in hints.items()},
-        flag(verify_kernels, "verify_kernels"),
-    )
+    options = dict(locals())
+    arguments = _request(options | options.pop("given"))
     result = _native.compile(*arguments)
     diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)
     if not result.ok:
@@ -277,3 +292,11 @@ def compile(  # noqa: A001  (the package's own word for it)
         from_cache=result.from_cache,
         _arguments=arguments,
     )
+
+
+def appends_new_keys(**options: Any) -> bool:
+    """Returns whether the kernel that compile() makes for `options`, with new keys, appends them and is as fast as one without.
+
+    A kernel of tensor cores has to have all rows that see a new key in one CTA (plan.C8)."""
+    usual = {name: parameter.default for name, parameter in inspect.signature(compile).parameters.items()}
+    return _native.appends_new_keys(*_request(usual | options | {"key_new": True}))

@@ -101,6 +101,15 @@ def compile_levels(
     hints: dict[str, int],
     verify_kernels: bool,
 ) -> CompileResult: ...
+def appends_new_keys(
+    text: str,
+    name: str,
+    target: str,
+    p_placement: str,
+    fields: dict[str, str],
+    hints: dict[str, int],
+    verify_kernels: bool,
+) -> bool: ...
 def compile_merge(head_dim: int, output: str, facts: list[str], target: str) -> CompiledKernel: ...
 def compile_append(
     dtype: str, head_dim: int, head_dim_v: int, page_size: int, rotary: str, rotary_dim: int, query: bool, target: str

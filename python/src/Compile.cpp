@@ -14,8 +14,10 @@
 #include "Module.h"
 
 #include "fmha/Pipeline/KernelCache.h"
+#include "fmha/Pipeline/Query.h"
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Schedule/Model/Overrides.h"
+#include "fmha/Schedule/Plan/Families.h"
 #include "fmha/Schedule/Report/Explain.h"
 
 #include <nanobind/stl/map.h>
@@ -221,6 +223,23 @@ compileLevels(const std::string &text, const std::string &name,
   return compile(text, name, options);
 }
 
+/// Returns whether the kernel for the op, which has new keys, appends them and
+/// is as fast as one without them. Another op gets its errors from compile().
+static bool appendsNewKeys(const std::string &text, const std::string &name,
+                           const std::string &target,
+                           const std::string &placement,
+                           const std::map<std::string, std::string> &fields,
+                           const std::map<std::string, unsigned> &hints,
+                           bool verifyKernels) {
+  CompileOptions options =
+      optionsOf(target, placement, fields, hints, verifyKernels);
+  CompileResult found = inspect(text, name);
+  return found.ok && found.isAttention && whyUnsupported(target).empty() &&
+         schedule::appendsNewKeys(
+             schedule::withHints(found.spec.problem, options.hints), target,
+             options.overrides);
+}
+
 static const char *stringify(Diagnostic::Severity severity) {
   switch (severity) {
   case Diagnostic::Severity::Error:
@@ -402,6 +421,10 @@ void fmha::python::bindCompile(nb::module_ &module) {
   module.def("compile_levels", &compileLevels, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
              nb::arg("hints"), nb::arg("verify_kernels"), Unlocked());
+  module.def("appends_new_keys", &appendsNewKeys, nb::arg("text"),
+             nb::arg("name"), nb::arg("target"), nb::arg("p_placement"),
+             nb::arg("fields"), nb::arg("hints"), nb::arg("verify_kernels"),
+             Unlocked());
   module.def("compile_merge", &compileMergeKernel, nb::arg("head_dim"),
              nb::arg("output"), nb::arg("facts"), nb::arg("target"),
              Unlocked());

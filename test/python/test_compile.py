@@ -180,3 +180,15 @@ def test_verification_changes_no_kernel():
 
 def test_compiling_again_gives_the_same_bytes():
     assert fmha.compile(head_dim=64).ptx == fmha.compile(head_dim=64).ptx
+
+
+def test_kernels_that_append_new_keys():
+    """Tensor cores if the launch is known, plain threads otherwise."""
+    hints = dict(q_len=1, q_heads=8, kv_heads=2, kv_len=1024, batch=2)
+    kernel = fmha.compile(key_new=True, lists=("kv_lens",), target="sm_90a", **hints)
+    assert kernel.manifest["key_new"] and kernel.manifest["pack_heads"] == 4
+    assert fmha.compile(key_new=True, lists=("kv_lens",)).report.schedule["family"] == "fma"
+    with pytest.raises(fmha.CompileError, match="attention.C33: expected kv_lens with key_new"):
+        fmha.compile(key_new=True)
+    with pytest.raises(ValueError, match="key_new: expected none with a module"):
+        fmha.compile(kernel.levels["attention"], key_new=True)
