@@ -16,7 +16,7 @@ from ._arguments import check_caches, integer, text, word
 from ._compile import DType
 from ._errors import CompileError, Diagnostic, Error
 from ._host import Device, Policy, _library, _raise_faults, settings_of
-from ._tensors import Array, Layout, _bshd, _from_dlpack, _lengths, _rows_dense
+from ._tensors import Array, Layout, _bshd, _dense, _from_dlpack, _lengths, check_written
 
 Rotary = Literal["half", "interleaved"]
 _KINDS: dict[str, DType] = {"float16": "f16", "bfloat16": "bf16"}
@@ -143,22 +143,16 @@ def _kernel_for(given: dict[str, Any], arrays: dict[str, Any], dtype: DType) -> 
 
 def _matrix(array: Any, name: str, layout: Layout, written: bool) -> tuple[Array, DType]:
     """Returns the bits of an array in bshd order, and its type. An array that is written is not copied."""
-    if not isinstance(array, np.ndarray):
-        if written:
-            raise TypeError(f"{name}: expected a NumPy array, which is written in place, got {type(array)}")
+    if written:
+        check_written(array, name)
+    elif not isinstance(array, np.ndarray):
         array = _from_dlpack(array, name)
     kind = _KINDS.get(array.dtype.name)
     if kind is None:
         raise TypeError(f"{name}: expected float16 or bfloat16 (ml_dtypes), got {array.dtype}; convert it")
     if array.ndim != 4:
         raise ValueError(f"{name}: expected 4 dimensions, got shape {array.shape}")
-    if array.size and not _rows_dense(array):
-        if written:
-            raise ValueError(f"{name}: expected rows that are contiguous, got strides {array.strides} in bytes")
-        array = np.ascontiguousarray(array)
-    if written and not array.flags.writeable:
-        raise ValueError(f"{name}: expected an array that can be written, got a read-only one")
-    return _bshd(array.view(np.uint16), layout), kind
+    return _bshd(_dense(array, np.uint16), layout), kind
 
 
 def _angles(value: Any, name: str) -> npt.NDArray[np.float32]:

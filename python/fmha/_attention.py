@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _device
+from ._append import Rotary, append
 from ._arguments import check_pages, flag, integer, logits_of, scales_of, window_bounds, word
-from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, Scheduler, Window, compile
+from ._compile import Count, DType, Mask, OutDType, Packing, PPlacement, Scheduler, Window
 from ._errors import Error
 from ._hints import hints_of
 from ._host import Device, Policy, _run, settings_of
+from ._kernels import NEW_KEYS, check_new_keys, kernel_of
 from ._tensors import (
-    Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _extents, _import_all, _import_second, _lengths, _typed, _widen,
+    Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _check_written_caches, _extents, _import_all, _import_new, _import_second, _lengths, _typed, _widen,
 )  # fmt: skip
 
 ScalePer = Literal["tensor", "head", "page"]
-
-
-@functools.lru_cache(maxsize=64, typed=True)
-def _cached(**options: Any) -> Kernel:
-    return compile(**options)
-
-
-def _kernel(**options: Any) -> Kernel:
-    """compile(), once for equal options. What cannot be a key is no option, and compile() says so."""
-    try:
-        hash(tuple(options.values()))
-    except TypeError:
-        return compile(**options)
-    return _cached(**options)
 
 
 class Options(TypedDict, total=False):
@@ -60,6 +47,11 @@ class Options(TypedDict, total=False):
     v_scale: Any
     q_scale: Any
     scale_per: ScalePer
+    key_new: Any
+    value_new: Any
+    rotary: Rotary | None
+    rotary_cos: Any
+    rotary_sin: Any
     scale: float | None
     layout: Layout
     dtype: DType | None
@@ -131,6 +123,11 @@ def attention(
     v_scale: Any = None,
     q_scale: Any = None,
     scale_per: ScalePer = "tensor",
+    key_new: Any = None,
+    value_new: Any = None,
+    rotary: Rotary | None = None,
+    rotary_cos: Any = None,
+    rotary_sin: Any = None,
     scale: float | None = None,
     lse: bool = False,
     return_row_max: bool = False,
@@ -183,6 +180,15 @@ def attention(
     single rows, [rows, kv_heads, dim], as cache[:, None]. Sequences may share pages. Entries
     after the last page of a sequence may be anything, as may rows that no sequence has, NaN
     included. Queries may be packed; neither cu_seqlens_k nor source2 goes with block_tables.
+
+    With key_new and value_new [batch, n, kv_heads, dim], of the type of the caches k and v, these are
+    the last n keys and values of each sequence: they are written to k and v in place, as append()
+    does, and seen by q. kv_lens, which must be given, counts them. Host arrays k and v are NumPy ones
+    that can be written. No row that is written may be one of another sequence. The launch of attention
+    appends if one CTA of tensor cores has all rows that see a new key (q_len times the query heads of a
+    KV head, rounded up to a power of two, is at most 128), or if k and v are of e4m3. Otherwise append()
+    comes first, a launch of its own; so it does with schedule, cu_seqlens_q, source2, topk and rotary.
+    rotary, rotary_cos and rotary_sin rotate the new keys and q as append() does.
 
     With topk [batch, q_len, n] query i of sequence b sees only the keys at positions
     topk[b, i], up to the first -1; all its heads share the list. Positions count the keys of
@@ -246,11 +252,11 @@ def attention(
     given = dict(locals())
     if type(q) is not np.ndarray:
         try:
-            again: Array | tuple[Array, ...] | None = _device.PLANS.again(given)
+            again: Array | tuple[Array, ...] | None | Literal[False] = _device.PLANS.again(given)
         except RuntimeError as error:
             raise Error(str(error)) from None
         if again is not None:
-            return again
+            return _append_first(given) if again is False else again
     settings = settings_of(device, policy, seed, checks)
     integer(stream, "stream", bits=64)
     word(layout, "layout", ("bshd", "bhsd"))
@@ -264,16 +270,19 @@ def attention(
     flags = {"v_in_k": v_in_k, "lse": lse, "return_row_max": return_row_max, "return_row_sum": return_row_sum}
     for name, value in flags.items():
         flag(value, name)
+    check_new_keys(given)
     given_arrays = _device.arrays_of(given)
     check_pages(tuple(given_arrays), source2 is not None)
     if any(map(_device.on_device, given_arrays.values())):
-        results: Array | tuple[Array, ...] = _device.attention(given)
-        return results
+        results: Array | tuple[Array, ...] | None = _device.attention(given)
+        return _append_first(given) if results is None else results
     if out is not None or stream:
         raise ValueError("out, stream: expected none with host arrays, which are copied to the device and back")
     was_float32 = getattr(q, "dtype", None) == np.float32
     if v_in_k:
         _check_view(k, v)
+    if key_new is not None:
+        _check_written_caches(k, v)
     lists: Lists = {
         name: _lengths(value, name)
         for name, value in (
@@ -294,16 +303,23 @@ def attention(
     if source2 is not None and k_scale is not None:
         raise ValueError("source2: expected none with k_scale and v_scale, whose kernels have one segment, got both")
     second = None if source2 is None else _import_second(source2, layout, kind, dtype, v_in_k)
+    new = None if key_new is None else _import_new(key_new, value_new, layout, "e4m3" if in_bytes[1] else kind)
     batch, q_len, q_heads, head_dim = inputs[0].shape
     head_dim_v = inputs[2].shape[3]
     shapes = {name: value.shape for name, value in lists.items() if value is not None}
     shapes |= {"q": inputs[0].shape[packed[0] :], "k": inputs[1].shape[packed[1] :]}
-    kernel = _kernel(
+    shapes |= {} if new is None else {"key_new": new[0].shape}
+    captures = _captures(alibi, bias, attn_mask)
+    _check_captures(captures, _extents(inputs, layout, lists))
+    options: dict[str, Any] = dict(
         dtype=kind, kv_dtype="auto" if k_scale is None else "e4m3", scale_per_head=scale_per == "head", scale_per_page=scale_per == "page", head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask, page_size=inputs[1].shape[1] if in_pages else None,
         lists=tuple(name for name, value in lists.items() if value is not None),
         softcap=softcap, softcap_approx=softcap_approx, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
         **hints_of(shapes, lists["kv_lens"]),
     )  # fmt: skip
+    kernel = kernel_of(given, options)
+    if kernel is None:
+        return _append_first(given)
 
     q_shape = _bshd(inputs[0], layout).shape
     out_kind: Any = out_dtype if out_dtype != "auto" else "bf16" if kind == "e4m3" else kind
@@ -313,12 +329,20 @@ def attention(
         for name, asked in (("lse", lse), ("row_max", return_row_max), ("row_sum", return_row_sum))
         if asked
     }
-    captures = _captures(alibi, bias, attn_mask)
-    _check_captures(captures, _extents(inputs, layout, lists))
-    _run(kernel, inputs, _bshd(result, layout), rows, settings, lists, captures, second)
+    _run(kernel, inputs, _bshd(result, layout), rows, settings, lists, captures, second, new)
     if out_kind != "f32":
         result = _widen(result, out_kind) if was_float32 else _typed(result, out_kind)
     written = (result, *rows.values())
     if packed[0]:
         written = tuple(array[0] for array in written)
     return written if rows else written[0]
+
+
+def _append_first(given: dict[str, Any]) -> Array | tuple[Array, ...]:
+    """append(), and attention() of the caches that it leaves."""
+    shared = {name: given[name] for name in "kv_lens block_tables rotary rotary_cos rotary_sin layout target device policy seed checks stream".split()}
+    q = given["q"] if given["rotary"] is not None else None
+    rotated = append(given["key_new"], given["value_new"], given["k"], given["v"], q=q, **shared)
+    rest = {name: value for name, value in given.items() if name not in NEW_KEYS}
+    results: Array | tuple[Array, ...] = attention(**rest | ({} if q is None else {"q": rotated}))
+    return results

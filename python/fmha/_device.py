@@ -10,9 +10,9 @@ from typing import Any, Protocol, get_args
 
 from . import _native
 from ._arguments import check_caches, window_bounds
-from ._compile import Kernel
 from ._errors import Error
 from ._hints import hints_of
+from ._kernels import NEW_ARRAYS, kernel_of
 from ._keywords import List
 
 # kDLCUDA and kDLCUDAManaged of dlpack.h.
@@ -39,7 +39,7 @@ def on_device(array: Any) -> bool:
 
 def arrays_of(options: dict[str, Any]) -> dict[str, Any]:
     """The arrays among the arguments of attention(), by their names."""
-    names = ("q", "k", "v", *_LISTS, *_CAPTURES, "out")
+    names = ("q", "k", "v", *_LISTS, *_CAPTURES, *NEW_ARRAYS, "out")
     arrays = {name: options[name] for name in names if options[name] is not None}
     if isinstance(options["source2"], (tuple, list)):
         arrays |= dict(zip(("k2", "v2"), options["source2"]))
@@ -131,13 +131,12 @@ def _check_captures(arrays: dict[str, _native.DeviceArray], packed: dict[str, bo
             raise ValueError(f"{name}: expected the shape {wanted}{'' if whole else ', or 1 for any of it'}, got {array.shape}")
 
 
-def _compiled(options: dict[str, Any], arrays: dict[str, _native.DeviceArray]) -> Kernel:
-    from ._attention import _kernel
-
+def _options_of_kernel(options: dict[str, Any], arrays: dict[str, _native.DeviceArray]) -> dict[str, Any]:
+    """Returns the arguments of compile()."""
     given = {name: options[name] for name in _OF_THE_KERNEL}
     given["window"] = window_bounds(given["window"])
     given |= hints_of({name: tuple(array.shape) for name, array in arrays.items()})
-    return _kernel(
+    return dict(
         dtype="e4m3" if arrays["q"].dtype in BYTES else arrays["q"].dtype,
         kv_dtype="e4m3" if "k_scale" in arrays else "auto",
         scale_per_head=options["scale_per"] == "head",
@@ -180,12 +179,12 @@ def _outputs_to_make(
 
 
 def attention(options: dict[str, Any]) -> Any:
-    """fmha.attention() with all of its arguments, of which some are device arrays."""
+    """fmha.attention() with all of its arguments, of which some are device arrays; None if append() has to come first."""
     check_settings(options)
     layout = options["layout"]
     arrays = {name: import_array(array, name) for name, array in arrays_of(options).items()}
     packed = {"q": "cu_seqlens_q" in arrays, "k": "cu_seqlens_k" in arrays, "k2": False, "v2": False}
-    packed |= {"v": packed["k"], "out": packed["q"]}
+    packed |= {"v": packed["k"], "out": packed["q"], "key_new": False, "value_new": False}
     _check_ranks(arrays, packed)
     for name in packed:
         if name in arrays:
@@ -193,7 +192,10 @@ def attention(options: dict[str, Any]) -> Any:
     if "block_tables" in arrays:
         check_caches(arrays["k"].shape, arrays["v"].shape, layout)
     _check_captures(arrays, packed)
-    kernel = _compiled(options, arrays)
+    kernel = kernel_of(options, _options_of_kernel(options, arrays))
+    if kernel is None:
+        PLANS.keep_append(options)
+        return None
     try:
         module = module_of(kernel, arrays["q"].device)
         made = _outputs_to_make(options, arrays, packed["q"])

@@ -17,6 +17,11 @@ def rounded(extent: int, base: int = 4) -> int:
     return extent if extent <= 4 else power
 
 
+def rounded_up(extent: int) -> int:
+    """Returns the smallest power of two that is not below `extent`."""
+    return 1 << max(extent - 1, 0).bit_length()
+
+
 def keys_of(shapes: dict[str, Shape], batch: int) -> int:
     """Returns the length of the longest sequence of keys that the shapes allow."""
     k = shapes["k"]
@@ -38,13 +43,15 @@ def share_of_mean(keys: int, kv_lens: Any) -> float:
 def hints_of(shapes: dict[str, Shape], kv_lens: Any = None) -> dict[str, int]:
     """Returns the hints of compile() for arrays of these shapes: q and k as [batch, length, heads, dim] or packed, [rows, heads, dim].
 
+    Kernels that append new keys refuse more queries than they were made for, which are therefore rounded up.
     The mean of `kv_lens` is known if they are in host memory. Otherwise it counts as half of the keys that there is room for.
     Returns no hints for arrays without elements."""
     q = shapes["q"]
     packed = "cu_seqlens_q" in shapes
     batch = max(shapes["cu_seqlens_q"][0] - 1 if packed else q[0], 1)
-    keys = keys_of(shapes, batch)
-    hints = {"batch": rounded(batch, 2), "q_len": rounded(q[0] // batch if packed else q[1]), "kv_len": rounded(keys)}
+    keys, rows = keys_of(shapes, batch), q[0] // batch if packed else q[1]
+    q_len = rounded_up(rows) if "key_new" in shapes else rounded(rows)
+    hints = {"batch": rounded(batch, 2), "q_len": q_len, "kv_len": rounded(keys)}
     if "kv_lens" in shapes and "topk" not in shapes:
         hints["kv_len_mean"] = max(int(hints["kv_len"] * share_of_mean(keys, kv_lens)), 1)
     hints |= {"q_heads": q[-2], "kv_heads": shapes["k"][-2]}

@@ -53,8 +53,9 @@ def _run(
     lists: Lists,
     captures: list[npt.NDArray[Any]],
     second: tuple[Array, Array] | None,
+    new: tuple[Array, Array] | None,
 ) -> None:
-    """Writes `out` (bshd) and `rows`, or raises what went wrong."""
+    """Writes `out` (bshd) and `rows`, and new keys to the caches, or raises what went wrong."""
     device, policy, seed, checks = settings
     # The runtime wants [batch, q_len, q_heads, 1].
     views = {name: array.transpose(0, 2, 1)[..., np.newaxis] for name, array in rows.items()}
@@ -66,7 +67,7 @@ def _run(
             lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
             second[0] if second else None, second[1] if second else None, lists["source2_lens"],
             views.get("row_max"), views.get("row_sum"), lists["block_tables"], lists["topk"],
-            lists["k_scale"], lists["v_scale"], lists["q_scale"],
+            lists["k_scale"], lists["v_scale"], lists["q_scale"], *(new or ()),
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

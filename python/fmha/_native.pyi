@@ -61,6 +61,7 @@ class LaunchPlans:
         made: Sequence[tuple[str, Sequence[int], str, bool]],
         workspace_bytes: int,
     ) -> None: ...
+    def keep_append(self, arguments: dict[str, Any]) -> None: ...
 
 def device_empty(shape: Sequence[int], dtype: str, device: int, zero: bool, stream: int) -> Any: ...
 def build_module(
@@ -143,6 +144,8 @@ def run(
     k_scale: npt.NDArray[np.float32] | None = None,
     v_scale: npt.NDArray[np.float32] | None = None,
     q_scale: npt.NDArray[np.float32] | None = None,
+    key_new: npt.NDArray[Any] | None = None,
+    value_new: npt.NDArray[Any] | None = None,
 ) -> tuple[str, str, str, int | None, float]: ...
 def merge(
     ptx: str,

@@ -216,6 +216,40 @@ def _import_all(
     return inputs, q_kind
 
 
+def check_written(array: Any, name: str) -> None:
+    """Checks that an array can be written where it is: a copy of it would be lost."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name}: expected a NumPy array, which is written in place, got {type(array)}")
+    if array.size and not _rows_dense(array):
+        raise ValueError(f"{name}: expected rows that are contiguous, got strides {array.strides} in bytes")
+    if not array.flags.writeable:
+        raise ValueError(f"{name}: expected an array that can be written, got a read-only one")
+
+
+def _import_new(key_new: Any, value_new: Any, layout: Layout, kind: DType) -> tuple[Array, Array]:
+    """Bits of new keys and values in bshd order, of the type of the caches."""
+    bits = []
+    for name, array in (("key_new", key_new), ("value_new", value_new)):
+        _check_not_rounded(array, name)
+        imported, found = _import(array, name, None, False, kind == "e4m3")
+        if found != kind:
+            raise TypeError(f"{name}: expected {kind}, the type of k, got {found}")
+        bits.append(_bshd(imported, layout))
+    return bits[0], bits[1]
+
+
+def _check_not_rounded(array: Any, name: str) -> None:
+    if getattr(array, "dtype", None) == np.float32:
+        raise TypeError(f"{name}: expected float16 or bfloat16 (ml_dtypes) with key_new, got float32; convert it")
+
+
+def _check_written_caches(k: Any, v: Any) -> None:
+    """Checks that k and v can be written in place, since attention() would convert and copy others."""
+    for name, cache in (("k", k), ("v", v)):
+        check_written(cache, name)
+        _check_not_rounded(cache, name)
+
+
 def _import_second(
     source2: tuple[Any, Any], layout: Layout, kind: DType, dtype: DType | None, v_in_k: bool
 ) -> tuple[Array, Array]:

@@ -53,6 +53,10 @@ constexpr std::pair<std::string_view, Role> specialArguments[] = {
     {"alibi", Role::Array},
     {"bias", Role::Array},
     {"attn_mask", Role::Array},
+    {"key_new", Role::Array},
+    {"value_new", Role::Array},
+    {"rotary_cos", Role::Array},
+    {"rotary_sin", Role::Array},
     {"out", Role::Array},
     {"source2", Role::Pair},
     {"stream", Role::Stream}};
@@ -187,6 +191,7 @@ struct Plan {
   std::vector<uint64_t> words;
   std::vector<nb::object> options;
   nb::object owner;
+  /// Null if append() has to write the new keys first.
   LoadedModule *module = nullptr;
   std::vector<Use> uses;
   std::vector<MadeArray> made;
@@ -268,7 +273,8 @@ nb::object Plan::launch(const Call &call) const {
 /// The plans of calls that were made last.
 class LaunchPlans {
 public:
-  /// Launches as an earlier call with these arguments, or returns None.
+  /// Launches as an earlier call with these arguments. Returns None without
+  /// one, and False if append() came before it.
   nb::object again(const nb::dict &arguments) {
     Call call;
     if (!read(arguments, call))
@@ -279,7 +285,7 @@ public:
         // Another call may drop the plan while this one launches.
         std::shared_ptr<Plan> plan = found->second;
         plan->used = ++uses;
-        return plan->launch(call);
+        return plan->module ? plan->launch(call) : nb::object(nb::bool_(false));
       }
     return nb::none();
   }
@@ -294,8 +300,16 @@ public:
   void keep(const nb::dict &arguments, const nb::object &module,
             const Uses &used, const MadeList &made, uint64_t workspaceBytes);
 
+  /// Keeps that append() comes before a call with `arguments`.
+  void keepAppend(const nb::dict &arguments) {
+    Call call;
+    if (read(arguments, call))
+      add(call, Plan());
+  }
+
 private:
   bool read(const nb::dict &arguments, Call &call);
+  void add(const Call &call, Plan plan);
   void dropOldest();
 
   static constexpr size_t mostPlans = 256;
@@ -336,6 +350,16 @@ void LaunchPlans::dropOldest() {
   plans.erase(oldest);
 }
 
+void LaunchPlans::add(const Call &call, Plan plan) {
+  plan.words = call.words;
+  for (PyObject *option : call.options)
+    plan.options.push_back(nb::borrow(option));
+  plan.used = ++uses;
+  while (plans.size() >= mostPlans)
+    dropOldest();
+  plans.emplace(call.hash(), std::make_shared<Plan>(std::move(plan)));
+}
+
 void LaunchPlans::keep(const nb::dict &arguments, const nb::object &module,
                        const Uses &used, const MadeList &made,
                        uint64_t workspaceBytes) {
@@ -358,16 +382,10 @@ void LaunchPlans::keep(const nb::dict &arguments, const nb::object &module,
         {isMade, isExchanged,
          size_t(isMade ? fresh - made.begin() : array - names.begin())});
   }
-  plan.words = call.words;
-  for (PyObject *option : call.options)
-    plan.options.push_back(nb::borrow(option));
   plan.owner = module;
   plan.module = nb::cast<LoadedModule *>(module);
   plan.workspaceBytes = workspaceBytes;
-  plan.used = ++uses;
-  while (plans.size() >= mostPlans)
-    dropOldest();
-  plans.emplace(call.hash(), std::make_shared<Plan>(std::move(plan)));
+  add(call, std::move(plan));
 }
 
 } // namespace
@@ -377,5 +395,6 @@ void fmha::python::bindLaunchPlans(nb::module_ &module) {
       .def(nb::init<>())
       .def("again", &LaunchPlans::again, nb::arg("arguments"))
       .def("keep", &LaunchPlans::keep, nb::arg("arguments"), nb::arg("module"),
-           nb::arg("used"), nb::arg("made"), nb::arg("workspace_bytes"));
+           nb::arg("used"), nb::arg("made"), nb::arg("workspace_bytes"))
+      .def("keep_append", &LaunchPlans::keepAppend, nb::arg("arguments"));
 }

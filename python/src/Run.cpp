@@ -89,6 +89,13 @@ static Tensor4 operand(const Operand &array, ElementType type,
                            .c_str());
 }
 
+static std::optional<Tensor4> operand(const std::optional<Operand> &array,
+                                      ElementType type, const char *name) {
+  if (!array)
+    return std::nullopt;
+  return operand(*array, type, name);
+}
+
 static std::optional<std::vector<float>>
 floats(const std::optional<Logits> &list) {
   if (!list)
@@ -200,6 +207,8 @@ static void setTopk(const std::optional<QueryTable> &topk,
   tensors.topkQueries = {int64_t(topk->shape(0)), int64_t(topk->shape(1))};
 }
 
+/// Writes to `o`, `lse`, `rowMax` and `rowSum`, and to `k` and `v` if there are
+/// new keys.
 static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     Operand q, Operand k, Operand v, Output o,
                     std::optional<Lse> lse, const std::string &deviceKind,
@@ -213,7 +222,8 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     std::optional<Lse> rowSum, std::optional<Table> blockTables,
                     std::optional<QueryTable> topk,
                     std::optional<Logits> kScale, std::optional<Logits> vScale,
-                    std::optional<Logits> qScale) {
+                    std::optional<Logits> qScale, std::optional<Operand> keyNew,
+                    std::optional<Operand> valueNew) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
   tensors.q = operand(q, manifest.dtype, "q");
@@ -236,10 +246,10 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   if (blockTables)
     tensors.maxPages = int64_t(blockTables->shape(1));
   setTopk(topk, tensors);
-  if (k2)
-    tensors.k2 = operand(*k2, manifest.kvDtype, "k2");
-  if (v2)
-    tensors.v2 = operand(*v2, manifest.kvDtype, "v2");
+  tensors.k2 = operand(k2, manifest.kvDtype, "k2");
+  tensors.v2 = operand(v2, manifest.kvDtype, "v2");
+  tensors.keyNew = operand(keyNew, manifest.kvDtype, "key_new");
+  tensors.valueNew = operand(valueNew, manifest.kvDtype, "value_new");
   tensors.sink = floats(sink);
   tensors.kScale = floats(kScale);
   tensors.vScale = floats(vScale);
@@ -387,7 +397,8 @@ void fmha::python::bindRun(nb::module_ &module) {
              nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none(),
              nb::arg("block_tables") = nb::none(), nb::arg("topk") = nb::none(),
              nb::arg("k_scale") = nb::none(), nb::arg("v_scale") = nb::none(),
-             nb::arg("q_scale") = nb::none());
+             nb::arg("q_scale") = nb::none(), nb::arg("key_new") = nb::none(),
+             nb::arg("value_new") = nb::none());
   module.def("merge", &mergeParts, nb::arg("ptx"), nb::arg("manifest"),
              nb::arg("parts"), nb::arg("o"), nb::arg("max"), nb::arg("sum"),
              nb::arg("out"), nb::arg("lse").none(), nb::arg("row_max").none(),

@@ -1,0 +1,55 @@
+"""The kernel of a call of attention(), and whether it appends new keys itself."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, cast
+
+from ._compile import Kernel, appends_new_keys, compile
+
+# Arguments of attention() about what is appended.
+NEW_ARRAYS = ("key_new", "value_new", "rotary_cos", "rotary_sin")
+NEW_KEYS = (*NEW_ARRAYS, "rotary")
+
+_compile = functools.lru_cache(maxsize=64, typed=True)(compile)
+_appends = functools.lru_cache(maxsize=256, typed=True)(appends_new_keys)
+
+
+def _once(function: Any, **options: Any) -> Any:
+    """Calls a function of _compile, once for equal options. What cannot be a key is no option, and compile() says so."""
+    try:
+        hash(tuple(options.values()))
+    except TypeError:
+        return function.__wrapped__(**options)
+    return function(**options)
+
+
+def check_new_keys(given: dict[str, Any]) -> None:
+    """Checks which arguments of attention() come together with new keys."""
+    if (given["key_new"] is None) != (given["value_new"] is None):
+        raise ValueError("key_new and value_new: expected both, or neither, got one of them")
+    if given["key_new"] is None:
+        for name in NEW_KEYS:
+            if given[name] is not None:
+                raise ValueError(f"{name}: expected key_new and value_new with it, whose keys it rotates, got none; rotate q beforehand")
+        return
+    if given["kv_lens"] is None:
+        raise ValueError("key_new: expected kv_lens with it, which counts the new keys, got none")
+    for name, there in (("v_in_k", given["v_in_k"]), ("cu_seqlens_k", given["cu_seqlens_k"] is not None)):
+        if there:
+            raise ValueError(f"key_new and {name}: expected one of them, got both; write the keys by other ops")
+    if given["rotary"] is not None and given["k_scale"] is not None:
+        raise ValueError("rotary: expected caches of float16 or bfloat16 with it, got caches of e4m3; rotate the new keys and q beforehand")
+
+
+def kernel_of(given: dict[str, Any], options: dict[str, Any]) -> Kernel | None:
+    """Returns the kernel for the arguments of attention() and the options of compile() that follow from them, or None
+    if append() has to write the new keys before: if another kernel would be slower, if there is a rotary embedding, and
+    with a schedule of the caller, which might not append."""
+    if given["key_new"] is None:
+        return cast(Kernel, _once(_compile, **options))
+    # No other kernel writes to caches of e4m3.
+    is_apart = given["rotary"] is not None or options["schedule"] is not None
+    if options["kv_dtype"] == "e4m3" or (not is_apart and _once(_appends, **options)):
+        return cast(Kernel, _once(_compile, **options, key_new=True))
+    return None
