@@ -100,7 +100,7 @@ class Gpu:
 
 
 class PagedAttention:
-    """A cache [pages, 2, page, kv_heads, dim] for each layer, on fmha.append() and fmha.attention()."""
+    """A cache [pages, 2, page, kv_heads, dim] for each layer, on fmha.attention()."""
 
     def __init__(self, memory, sizes, longest, angles, target):
         import fmha
@@ -126,8 +126,7 @@ class PagedAttention:
     def run(self, layer, lists, q, k, v):
         """Appends k and v [batch, tokens, kv_heads, dim] and returns attention of q, all at the ends of their sequences."""
         keys, values = self.caches[layer][:, 0], self.caches[layer][:, 1]
-        rotated = self.fmha.append(k, v, keys, values, q=q, **lists, **self.rotary, **self.options)
-        return self.fmha.attention(rotated, keys, values, causal=True, **lists, **self.options)
+        return self.fmha.attention(q, keys, values, key_new=k, value_new=v, causal=True, **lists, **self.rotary, **self.options)
 
     def release(self, sequence):
         self.free += sequence.pages

@@ -66,10 +66,15 @@ def test_example(page):
 def test_example_of_serving():
     cached, tokens = paged(np.random.default_rng(1).standard_normal)
     names = cached | tokens | {"q": cached["query"], "k": tokens["new_k"], "v": tokens["new_v"]}
+    before = cached["cache"].copy()
     for example in blocks(SERVING):
         exec(example, names)  # noqa: S102
-    assert not np.array_equal(names["rotated"], cached["query"])
-    check_decoded(names["out"], **cached | {"query": names["rotated"]})
+    rotated = fmha.append(
+        names["k"], names["v"], before[:, 0], before[:, 1], names["lens"], block_tables=names["tables"], rotary="half",
+        rotary_cos=names["cos"], rotary_sin=names["sin"], q=names["q"],
+    )  # fmt: skip
+    assert not np.array_equal(rotated, cached["query"])
+    check_decoded(names["out"], **cached | {"query": rotated, "cache": before})
 
 
 def check_decoded(out, query, cache, tables, lens, listed=None):
