@@ -19,18 +19,19 @@
 // CHECK: arith.cmpi slt, %{{.*}}, %c128_i32
 // 16 bytes at once, or one element.
 // CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
-// CHECK: arith.mulf
+// CHECK: llvm.call_intrinsic "llvm.nvvm.mul.rn.f"
 // CHECK: llvm.store {{.*}} {alignment = 16 : i64}
 // CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> bf16
 // CHECK: gpu.module @fmha_append_kernel_0
 // CHECK: fmha.append = {dtype = "bf16", head_dim = 128 : i64, head_dim_v = 128 : i64}
 
-// Nothing is contracted: the bits are those of the decomposition.
+// Nothing is contracted: the bits are those of the decomposition. A fused operation multiplies by -1 or 1.
 // PTX: gpu.binary @fmha_append_kernel
 // PTX-SAME: \22append\22: true
 // PTX-SAME: append_heads\22,{{[^0-9]*0A[ ]+}}4
 // PTX-SAME: .target sm_90a
-// PTX-NOT: fma.rn
+// PTX-SAME: selp.f32 {{[^ ]*}}%[[SIGN:r[0-9]+]], 0fBF800000, 0f3F800000,
+// PTX-SAME: fma.rn.f32 {{[^,]*, %r[0-9]+}}, %[[SIGN]], %r
 // PTX: gpu.binary @fmha_append_kernel_0
 // PTX-NOT: fma.rn
 func.func @append(%k: !n, %lens: memref<?xi32>, %pages: memref<?x?xi32>, %cos: !a, %sin: !a, %q: !q, %r: !q, %keys: !c, %values: !c,

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AppendKernel.h"
+#include "Threads/RotaryCode.h"
 #include "Threads/RowCode.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -48,7 +49,9 @@ protected:
       : RowCode(func, appendParameters(problem)), problem(problem),
         element(problem.dtype == "f16" ? Type(b.getF16Type())
                                        : Type(b.getBF16Type())),
-        vectorType(VectorType::get({columns}, element)) {}
+        vectorType(VectorType::get({columns}, element)),
+        rotary(b, problem.rotary == "interleaved", problem.rotaryDim, element,
+               columns) {}
 
   void copy(Piece piece);
   Value rowAt(const std::string &tensor, Value batch, Value row, Value head) {
@@ -56,8 +59,6 @@ protected:
   }
 
 private:
-  bool isHalf() const { return problem.rotary == "half"; }
-  int32_t pairs() const { return int32_t(problem.rotaryDim / 2); }
   Value isAligned(const Piece &piece);
   Value addressOf(Value row, Value column) {
     return elementAt(row, wide(column), element);
@@ -69,24 +70,18 @@ private:
   void store(Value vector, const Piece &piece, bool isAligned);
 
   Value rotated(Value vector, const Piece &piece, bool isAligned);
-  Value partners(Value vector, const Piece &piece, bool isAligned);
-  /// Returns whether the pairs of a piece have angles in vectors of 16 bytes.
-  bool hasAngleVectors() const {
-    return pairs() % (isHalf() ? columns : columns / 2) == 0;
-  }
   Value angleRow(const std::string &table, Value position);
-  Value pairOf(Value column);
-  SmallVector<Value> angles(Value row, const Piece &piece, bool isAligned);
-  Value turned(Value own, Value other, Value cos, Value sin, Value isFirst);
   Value elementOf(Value vector, int32_t n) {
     return vector::ExtractOp::create(b, vector, int64_t(n));
   }
-  Value isFirstOfPair(Value column, int32_t n);
 
 protected:
   const AppendProblem &problem;
   Type element;
   VectorType vectorType;
+
+private:
+  RotaryCode rotary;
 };
 
 /// Builds the kernel: the place of each thread's pieces, then the copies.
@@ -121,7 +116,7 @@ Value PieceCode::isAligned(const Piece &piece) {
   };
   // Columns of pieces are multiples of 16 bytes.
   Value all = make<arith::OrIOp>(number(piece.from), number(piece.to));
-  if (piece.position && hasAngleVectors())
+  if (piece.position && rotary.hasAngleVectors())
     for (Value angles : {piece.cos, piece.sin})
       all = make<arith::OrIOp>(all, number(angles));
   constexpr int64_t mask = 15;
@@ -168,67 +163,6 @@ void PieceCode::copy(Piece piece) {
 // Rotation
 //===----------------------------------------------------------------------===//
 
-/// Returns `vector` with its rotated columns replaced. Columns after the
-/// rotated ones, and rows without angles, stay.
-Value PieceCode::rotated(Value vector, const Piece &piece, bool isAligned) {
-  int32_t dim = int32_t(problem.rotaryDim);
-  // An unsigned comparison: a negative position has no angles.
-  Value isRotated = make<arith::AndIOp>(
-      compare(Predicate::slt, piece.column, i32(dim)),
-      compare(Predicate::ult, piece.position, parameter("positions")));
-  auto branch = scf::IfOp::create(b, TypeRange(vectorType), isRotated, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Value others = partners(vector, piece, isAligned);
-  SmallVector<Value> cosines = angles(piece.cos, piece, isAligned);
-  SmallVector<Value> sines = angles(piece.sin, piece, isAligned);
-  SmallVector<Value> elements;
-  for (int32_t n = 0; n < columns; ++n) {
-    Value own = elementOf(vector, n);
-    Value turn = turned(own, elementOf(others, n), cosines[n], sines[n],
-                        isFirstOfPair(piece.column, n));
-    if (dim % columns) {
-      Value column = make<arith::AddIOp>(piece.column, i32(n));
-      turn = select(compare(Predicate::slt, column, i32(dim)), turn, own);
-    }
-    elements.push_back(turn);
-  }
-  scf::YieldOp::create(
-      b, vector::FromElementsOp::create(b, vectorType, elements).getResult());
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, vector);
-  return branch.getResult(0);
-}
-
-/// Returns whether column `column` + n is the first of its pair.
-Value PieceCode::isFirstOfPair(Value column, int32_t n) {
-  if (!isHalf())
-    return arith::ConstantOp::create(b, b.getBoolAttr(n % 2 == 0));
-  // All columns of a piece are the first or none is, if pairs allow.
-  Value at = pairs() % columns ? make<arith::AddIOp>(column, i32(n)) : column;
-  return compare(Predicate::slt, at, i32(pairs()));
-}
-
-/// Returns the other columns of the pairs of `vector`; any for columns that do
-/// not rotate.
-Value PieceCode::partners(Value vector, const Piece &piece, bool isAligned) {
-  if (!isHalf())
-    return vector::ShuffleOp::create(b, vector, vector,
-                                     ArrayRef<int64_t>{1, 0, 3, 2, 5, 4, 7, 6});
-  auto other = [&](Value column) -> Value {
-    return select(compare(Predicate::slt, column, i32(pairs())),
-                  make<arith::AddIOp>(column, i32(pairs())),
-                  make<arith::SubIOp>(column, i32(pairs())));
-  };
-  if (pairs() % columns == 0)
-    return load(piece.from, other(piece.column), isAligned);
-  SmallVector<Value> elements;
-  for (int32_t n = 0; n < columns; ++n)
-    elements.push_back(loadElement(
-        piece.from, other(make<arith::AddIOp>(piece.column, i32(n)))));
-  return vector::FromElementsOp::create(b, vectorType, elements);
-}
-
 /// Returns the address of the angles of a position, if it has any.
 Value PieceCode::angleRow(const std::string &table, Value position) {
   Value offset =
@@ -236,53 +170,15 @@ Value PieceCode::angleRow(const std::string &table, Value position) {
   return elementAt(parameter(table), offset, b.getF32Type());
 }
 
-/// Returns the number of a column's pair, or of any if it does not rotate.
-Value PieceCode::pairOf(Value column) {
-  Value pair = isHalf()
-                   ? select(compare(Predicate::slt, column, i32(pairs())),
-                            column, make<arith::SubIOp>(column, i32(pairs())))
-                   : make<arith::DivUIOp>(column, i32(2));
-  return problem.rotaryDim % columns
-             ? make<arith::MinSIOp>(pair, i32(pairs() - 1))
-             : pair;
-}
-
-/// Returns the angle of each column of a piece.
-SmallVector<Value> PieceCode::angles(Value row, const Piece &piece,
-                                     bool isAligned) {
-  constexpr int32_t perVector = 4;
-  // Interleaved columns share the angle of their pair.
-  int32_t perPair = isHalf() ? 1 : 2;
-  bool isVector = isAligned && hasAngleVectors();
-  SmallVector<Value> all;
-  Value loaded;
-  for (int32_t n = 0; n < columns; ++n) {
-    int32_t number = n / perPair;
-    if (n % perPair == 0 && (!isVector || number % perVector == 0)) {
-      Value column = make<arith::AddIOp>(piece.column, i32(n));
-      Value place = elementAt(row, wide(pairOf(column)), b.getF32Type());
-      loaded = isVector ? LLVM::LoadOp::create(
-                              b, VectorType::get({perVector}, b.getF32Type()),
-                              place, /*alignment=*/16)
-                        : LLVM::LoadOp::create(b, b.getF32Type(), place);
-    }
-    all.push_back(isVector ? elementOf(loaded, number % perVector) : loaded);
-  }
-  return all;
-}
-
-/// Returns own * cos - other * sin for the first element of a pair, own * cos +
-/// other * sin for the second.
-Value PieceCode::turned(Value own, Value other, Value cos, Value sin,
-                        Value isFirst) {
-  auto product = [&](Value narrow, Value angle) -> Value {
-    Value wide = arith::ExtFOp::create(b, b.getF32Type(), narrow);
-    return make<arith::MulFOp>(wide, angle);
-  };
-  Value kept = product(own, cos), mixed = product(other, sin);
-  Value sum = select(isFirst, make<arith::SubFOp>(kept, mixed),
-                     make<arith::AddFOp>(kept, mixed));
-  return arith::TruncFOp::create(b, element, sum);
+/// Returns `vector` with its rotated columns replaced. Rows without angles
+/// stay.
+Value PieceCode::rotated(Value vector, const Piece &piece, bool isAligned) {
+  // An unsigned comparison: a negative position has no angles.
+  Value hasAngles =
+      compare(Predicate::ult, piece.position, parameter("positions"));
+  return rotary.rotated(
+      vector, piece.column,
+      {piece.from, piece.cos, piece.sin, hasAngles, isAligned, isAligned});
 }
 
 //===----------------------------------------------------------------------===//
