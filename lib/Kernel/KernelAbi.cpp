@@ -32,6 +32,9 @@ fmha::kernelOperands(const schedule::Problem &problem) {
   if (problem.keyNew)
     for (const char *tensor : {"key_new", "value_new"})
       operands.push_back({tensor, Kind::Pointer});
+  if (problem.rotates())
+    for (const char *tensor : angleTables)
+      operands.push_back({tensor, Kind::Pointer});
   if (problem.cuSeqlensQ)
     operands.push_back({"max_q_len", Kind::U32});
   if (problem.blockTables)
@@ -67,8 +70,9 @@ fmha::kernelParameters(const schedule::Problem &problem,
   for (KernelParameter &operand : parameters) {
     bool isCopied = operand.kind == Kind::TensorMap;
     bool isKey = operand.name == "k" || operand.name == "v";
-    if (isCopied &&
-        (usesAddresses(schedule) || (isKey && copiesKeysByThreads(schedule))))
+    bool isRotated = operand.name == "q" && problem.rotates();
+    if (isCopied && (usesAddresses(schedule) || isRotated ||
+                     (isKey && copiesKeysByThreads(schedule))))
       operand.kind = Kind::Pointer;
     bool isRows = operand.name.size() == 1 || operand.name.ends_with("_new");
     bool isAppended =
@@ -86,6 +90,9 @@ fmha::kernelParameters(const schedule::Problem &problem,
       parameters.push_back({name + stride, Kind::U64});
   if (problem.keyVectors)
     parameters.push_back({"k_stride_vector", Kind::U64});
+  if (problem.rotates())
+    for (const char *tensor : angleTables)
+      parameters.push_back({std::string(tensor) + "_stride_row", Kind::U64});
   for (const schedule::RowField &row : schedule::rowFields)
     if (problem.*row.there)
       for (const char *stride : schedule::rowStrides)
@@ -96,6 +103,8 @@ fmha::kernelParameters(const schedule::Problem &problem,
     parameters.push_back({"pages", Kind::U32});
   if (problem.keyNew)
     parameters.push_back({"new_len", Kind::U32});
+  if (problem.rotates())
+    parameters.push_back({"positions", Kind::U32});
   if (problem.source2)
     parameters.push_back({"kv_len2", Kind::U32});
   for (unsigned n = 0; n < problem.captures.size(); ++n) {

@@ -96,6 +96,8 @@ static bool fits(const schedule::Problem &problem,
   if (operand.kind == KernelParameter::Kind::TensorMap || operand.name == "o" ||
       operand.name.ends_with("_new"))
     return memref.getRank() == 4;
+  if (llvm::is_contained(angleTables, operand.name))
+    return memref.getRank() == 2 && memref.getElementType().isF32();
   bool isRow =
       llvm::any_of(schedule::rowFields, [&](const schedule::RowField &row) {
         return operand.name == row.name;

@@ -49,6 +49,22 @@ gpu.module @append {
 
 // -----
 
+// Nor do they have queries to rotate.
+!k = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
+!a = memref<?x8xf32, strided<[?, 1]>, #gpu.address_space<global>>
+gpu.module @rotate {
+  gpu.func @rotate(%q: !k, %k: !k, %cos: !a) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">, known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %p = tile.smem_address 0 : !llvm.ptr<3>
+    // expected-error@+2 {{expected q of a kernel of attention that rotates, got another value}}
+    // expected-error@+1 {{failed to legalize operation 'tile.rotate_rows'}}
+    tile.rotate_rows 64 x 64 of %q batch %c0 head %c0 members %c0 from %c0 before %c0 heads 1 at %c0 by %cos, %cos to %p : !k, !a, !a, !llvm.ptr<3>
+    gpu.return
+  }
+}
+
+// -----
+
 // The batch is no parameter: nothing in a kernel depends on it.
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,

@@ -41,14 +41,17 @@ struct KernelParameter {
 /// Returns the operands of the kernel at the levels of tiles: q, k, v, o as
 /// tensor maps, or o as a pointer if it is in f32; k2 and v2 if there is a
 /// second KV segment; lse, row_max, row_sum, kv_lens, cu_seqlens_q,
-/// cu_seqlens_k, sink, source2_lens, block_tables, topk, scales, key_new and
-/// value_new as pointers, if the problem has them; the number max_q_len if
-/// there is cu_seqlens_q; the number max_pages, the length of a row of
-/// block_tables, if there are pages; the number topk_len, the length of a list
-/// of topk, if there are lists; the number batch if the kernel writes
-/// splits of queries that are not packed; then capture0, capture1, ... as
-/// pointers.
+/// cu_seqlens_k, sink, source2_lens, block_tables, topk, scales, key_new,
+/// value_new, rotary_cos and rotary_sin as pointers, if the problem has them;
+/// the number max_q_len if there is cu_seqlens_q; the number max_pages, the
+/// length of a row of block_tables, if there are pages; the number topk_len,
+/// the length of a list of topk, if there are lists; the number batch if the
+/// kernel writes splits of queries that are not packed; then capture0,
+/// capture1, ... as pointers.
 std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
+
+/// The tables of angles of a rotary embedding.
+inline constexpr const char *angleTables[] = {"rotary_cos", "rotary_sin"};
 
 /// Returns the name of the pointer to the memory of `tensor`, k or v, in a
 /// kernel that has a tensor map of it as well.
@@ -57,15 +60,17 @@ std::string cachePointer(const std::string &tensor);
 std::string tensorOfPointer(const std::string &parameter);
 
 /// Returns all parameters of the kernel: the operands, with pointers in place
-/// of tensor maps if threads use addresses; the pointers k_cache and v_cache if
+/// of tensor maps if threads use addresses, of q also if threads rotate it; the
+/// pointers k_cache and v_cache if
 /// threads write new keys to caches that have tensor maps; the strides of
 /// batch, row and head of those of q, k, v and o that are or have pointers, or
 /// of which TMA gathers rows, and of key_new and value_new, that of vectors of
 /// keys in vectors, and those of batch, head and row of LSE, row_max and
-/// row_sum, in elements; q_len, kv_len, q_heads, kv_heads; pages, the number of
-/// pages of the caches, if they have pages; new_len, the length of key_new, if
-/// there is one; kv_len2 if there is a second KV segment; the extents of each
-/// capture, capture0_size0, ..., and its strides in elements,
+/// row_sum, in elements, after those of the rows of rotary_cos and rotary_sin;
+/// q_len, kv_len, q_heads, kv_heads; pages, the number of pages of the caches,
+/// if they have pages; new_len, the length of key_new, and positions, that of
+/// rotary_cos, if there are any; kv_len2 if there is a second KV segment; the
+/// extents of each capture, capture0_size0, ..., and its strides in elements,
 /// capture0_stride0, ..., without the last one, which is 1. If the number of
 /// output tiles does not follow from the grid, that number, `tiles`, comes
 /// next. If CTAs draw tiles, the pointer `tile_counter` is last.

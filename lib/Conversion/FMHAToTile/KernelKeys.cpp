@@ -182,8 +182,9 @@ void fmha::buildAppend(KernelContext &k, const Coordinates &at) {
     return;
   auto [first, end] = buildOwnRows(k, at);
   Value pages = at.keys.entry ? k.operand("block_tables") : Value();
-  tile::AppendRowsOp::create(k.b, fresh, k.operand("value_new"), at.sequence,
-                             k.func.getArgument(Key),
-                             k.func.getArgument(Values), pages, at.keys.entry,
-                             at.kvHead, first, end, at.keys.length);
+  tile::AppendRowsOp::create(
+      k.b, fresh, k.operand("value_new"), at.sequence, k.func.getArgument(Key),
+      k.func.getArgument(Values), pages, at.keys.entry, /*cos=*/Value(),
+      /*sin=*/Value(), at.kvHead, first, end, at.keys.length,
+      /*interleaved=*/false);
 }

@@ -8,6 +8,7 @@
 
 #include "MachinePatterns.h"
 #include "NumberCode.h"
+#include "RotaryRows.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Schedule/Model/Lists.h"
 
@@ -28,7 +29,8 @@ namespace {
 ///   start = max(first, length - n, 0), count = min(end, length) - start
 ///   if count > 0:
 ///     for unit = thread to count·vectors step threads of the CTA:
-///       copy vector unit mod vectors of row start + unit / vectors
+///       copy vector unit mod vectors of row start + unit / vectors, rotated
+///       if it is one of K and there are angles
 ///     fence.proxy.async.global
 class AppendCode : NumberCode {
 public:
@@ -63,7 +65,9 @@ private:
   Value rowAt(Value tensor, const Row &row);
   void copyUnit(Value unit, Value start, Value firstNew);
   void inPage(Value key, function_ref<void(const Row &)> body);
-  void copyVector(const Row &from, const Row &to, Value vector);
+  void copyVector(const Row &from, const Row &to, Value vector, Value key);
+  Value rotated(Value data, const Row &from, Value vector, Value key,
+                Value isKey);
 
   /// The elements of a vector, and its bytes.
   static constexpr int64_t elements = 8, vectorBytes = 16;
@@ -102,8 +106,28 @@ Value AppendCode::rowAt(Value tensor, const Row &row) {
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
-/// Copies a vector of K, or of V if its number is at least that of K.
-void AppendCode::copyVector(const Row &from, const Row &to, Value vector) {
+/// Returns a vector, rotated by the angles of row `key` if `isKey` holds.
+Value AppendCode::rotated(Value data, const Row &from, Value vector, Value key,
+                          Value isKey) {
+  if (!op.getCos())
+    return data;
+  Type element = cast<MemRefType>(op.getKey().getType()).getElementType();
+  RotaryCode code(b, op.getInterleaved(),
+                  2 * op.getCos().getType().getDimSize(1), element, elements);
+  RotaryCode::Row row =
+      rotaryRow(b, op, adaptor.getCos(), adaptor.getSin(), key);
+  row.address = rowAt(adaptor.getKeyNew(), from);
+  row.hasAngles = make<arith::AndIOp>(row.hasAngles, isKey);
+  Value turned = code.rotated(
+      LLVM::BitcastOp::create(b, VectorType::get({elements}, element), data),
+      make<arith::MulIOp>(vector, i32(elements)), row);
+  return LLVM::BitcastOp::create(b, data.getType(), turned);
+}
+
+/// Copies a vector of row `key` of K, or of V if its number is at least that of
+/// K.
+void AppendCode::copyVector(const Row &from, const Row &to, Value vector,
+                            Value key) {
   int64_t ofKey = vectorsOf(op.getKey());
   Value isKey = compare(Predicate::slt, vector, i32(ofKey));
   auto pick = [&](Value key, Value value) -> Value {
@@ -119,7 +143,7 @@ void AppendCode::copyVector(const Row &from, const Row &to, Value vector) {
   Value data = LLVM::LoadOp::create(
       b, VectorType::get({vectorBytes / 4}, b.getI32Type()),
       addressAt(adaptor.getKeyNew(), adaptor.getValueNew(), from), vectorBytes);
-  LLVM::StoreOp::create(b, data,
+  LLVM::StoreOp::create(b, rotated(data, from, vector, key, isKey),
                         addressAt(adaptor.getKey(), adaptor.getValue(), to),
                         vectorBytes);
 }
@@ -150,7 +174,7 @@ void AppendCode::copyUnit(Value unit, Value start, Value firstNew) {
   Value token = make<arith::SubIOp>(key, firstNew);
   inPage(key, [&](const Row &to) {
     copyVector({narrow(op.getSequence()), token}, to,
-               make<arith::RemUIOp>(unit, i32(vectors)));
+               make<arith::RemUIOp>(unit, i32(vectors)), key);
   });
 }
 
@@ -194,6 +218,9 @@ struct LowerAppendRows : public OpConversionPattern<tile::AppendRowsOp> {
     if (!isOperand || func->hasAttr("tile.kernel"))
       return op.emitError() << "expected operands of a kernel of attention "
                                "with new keys, got other values";
+    if (op.getCos() && !rotates(op))
+      return op.emitError() << "expected angles in a kernel of attention that "
+                               "rotates, got them in another one";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AppendCode(b, op, adaptor).build();
     rewriter.eraseOp(op);

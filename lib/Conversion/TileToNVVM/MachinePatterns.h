@@ -41,6 +41,8 @@ void populateCopyPatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
 void populateGatherPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
+void populateRotaryPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
 void populateScorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
 void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,

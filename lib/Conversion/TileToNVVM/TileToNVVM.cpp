@@ -455,6 +455,7 @@ struct ConvertTileToNVVMPass
     populateWgmmaPatterns(patterns, converter);
     populateScorePatterns(patterns, converter);
     populateAppendPatterns(patterns, converter);
+    populateRotaryPatterns(patterns, converter);
     populateCopyPatterns(patterns, converter);
     populateGatherPatterns(patterns, converter);
     patterns.add<LowerKernel, LowerReturn, LowerDim, LowerRowStore,

@@ -1,6 +1,6 @@
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
-// Each case breaks one constraint of tile.append_rows.
+// Each case breaks one constraint of tile.append_rows or tile.load_rotated.
 
 func.func @dynamic(%kn: memref<?x?x?x?xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
   // expected-error@+1 {{expected tensors of four dimensions with f16 or bf16 elements and a static last dimension that is a multiple of 8, got 'memref<?x?x?x?xbf16>'}}
@@ -79,6 +79,44 @@ func.func @role(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memr
     tile.role "load" warps 0 to 1 registers 48 {
       // expected-error@+1 {{expected a place outside of roles, since all threads of the CTA copy the rows}}
       tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @angles(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %c: memref<?x33xf32>, %i: index) {
+  // expected-error@+1 {{expected angles of a static number of pairs, from 1 to 32, got 'memref<?x33xf32>'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v rotary %c, %c : memref<?x33xf32>, memref<?x33xf32> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @sines(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %s: memref<?x4xf32>, %i: index) {
+  // expected-error@+1 {{expected sines of 8 pairs, got 'memref<?x4xf32>'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v rotary %c, %s : memref<?x8xf32>, memref<?x4xf32> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @varlen(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i: index) {
+  // expected-error@+1 {{expected no first row in a view of rotated rows, got one}}
+  %0 = tile.view %q batch %i head %i rows %i from %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
+  %1 = tile.load_rotated %0[%i] at %i by %c, %c : !tile.view<?x64xbf16>, memref<?x8xf32>, memref<?x8xf32> -> !tile.tile<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @rotated_in_role(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i: index) {
+  %0 = tile.view %q batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
+  tile.warp_specialize {
+    tile.role "load" warps 0 to 1 registers 48 {
+      // expected-error@+1 {{expected a place outside of roles, since all threads of the CTA load the rows}}
+      %1 = tile.load_rotated %0[%i] at %i by %c, %c : !tile.view<?x64xbf16>, memref<?x8xf32>, memref<?x8xf32> -> !tile.tile<64x64xbf16>
     }
   }
   return

@@ -69,6 +69,21 @@ func.func @append(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x32xbf16>, %k: me
   return
 }
 
+// CHECK-LABEL: func.func @rotary
+func.func @rotary(%q: memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x32xbf16>,
+                  %kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x32xbf16>, %cos: memref<?x32xf32>, %sin: memref<?x32xf32>, %i: index, %n: index) {
+  // CHECK: tile.append_rows %{{.*}} rotary %[[C:.*]], %[[S:.*]] : memref<?x32xf32>, memref<?x32xf32> head
+  tile.append_rows %kn, %vn[%i] to %k, %v rotary %cos, %sin : memref<?x32xf32>, memref<?x32xf32> head %i from %i to %n before %n : memref<?x?x?x64xbf16>, memref<?x?x?x32xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x32xbf16>
+  // CHECK: tile.append_rows %{{.*}} rotary %[[C]], %[[S]] : memref<?x32xf32>, memref<?x32xf32> interleaved head
+  tile.append_rows %kn, %vn[%i] to %k, %v rotary %cos, %sin : memref<?x32xf32>, memref<?x32xf32> interleaved head %i from %i to %n before %n : memref<?x?x?x64xbf16>, memref<?x?x?x32xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x32xbf16>
+  %0 = tile.view %q batch %i head %i rows %n : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>> -> !tile.view<?x64xbf16>
+  // CHECK: tile.load_rotated %{{.*}}[%{{.*}}] at %{{.*}} by %[[C]], %[[S]] : <?x64xbf16>, memref<?x32xf32>, memref<?x32xf32> -> <64x64xbf16>
+  %1 = tile.load_rotated %0[%i] at %n by %cos, %sin : !tile.view<?x64xbf16>, memref<?x32xf32>, memref<?x32xf32> -> !tile.tile<64x64xbf16>
+  // CHECK: tile.load_rotated %{{.*}}[%{{.*}}] at %{{.*}} by %[[C]], %[[S]] interleaved :
+  %2 = tile.load_rotated %0[%i] at %n by %cos, %sin interleaved : !tile.view<?x64xbf16>, memref<?x32xf32>, memref<?x32xf32> -> !tile.tile<64x64xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @numbers
 func.func @numbers(%l: !lse, %sinks: memref<?xf32>, %b: index, %h: index, %n: index, %s: index) {
   // CHECK: tile.view %{{.*}} batch %{{.*}} head %{{.*}} rows %{{.*}} from %{{.*}} : memref<?x?x?xf32, {{.*}}> -> <?xf32>

@@ -71,6 +71,8 @@ struct Problem : Facts {
   unsigned headDimV = 128;
   /// Number of keys per page if K and V are paged caches, otherwise 0.
   unsigned pageSize = 0;
+  /// Number of columns of queries and new keys that the kernel rotates.
+  unsigned rotaryDim = 0;
   Mask mask;
   /// The mask of a second KV segment.
   Mask mask2;
@@ -101,6 +103,8 @@ struct Problem : Facts {
     outF16 = type == DataType::F16 && dtype != type;
     outBF16 = type == DataType::BF16 && dtype != type;
   }
+  /// Returns whether the kernel rotates queries and new keys.
+  bool rotates() const { return rotaryDim != 0; }
   /// Returns whether an output depends on which maximum was subtracted.
   bool needsTrueMax() const { return rowMax || rowSum || unnormalised; }
 };

@@ -124,6 +124,10 @@ void ConvertRowsOp::getSyncEffects(Effects &effects) {
              fmha::layout::PanelTile{getCount(), getColumns()}.bytes()));
 }
 
+/// Each thread writes its own parts of rows, before all roles: a barrier of the
+/// CTA orders them before every read.
+void RotateRowsOp::getSyncEffects(Effects &) {}
+
 void TmaStoreOp::getSyncEffects(Effects &effects) {
   effects.push_back(
       access(Unit::TmaStore, Memory::Shared, false, getSrc(), 0, 0));

@@ -109,6 +109,20 @@ static LogicalResult verifyCache(Operation *op, MemRefType fresh,
   return success();
 }
 
+/// Checks tables of angles of rows that have `columns` columns.
+static LogicalResult verifyAngles(Operation *op, MemRefType cos, MemRefType sin,
+                                  int64_t columns) {
+  int64_t pairs = cos.getDimSize(1);
+  if (ShapedType::isDynamic(pairs) || pairs < 1 || 2 * pairs > columns)
+    return op->emitOpError() << "expected angles of a static number of pairs, "
+                                "from 1 to "
+                             << columns / 2 << ", got " << cos;
+  if (sin.getDimSize(1) != pairs)
+    return op->emitOpError()
+           << "expected sines of " << pairs << " pairs, got " << sin;
+  return success();
+}
+
 LogicalResult AppendRowsOp::verify() {
   auto type = [](Value value) { return cast<MemRefType>(value.getType()); };
   bool hasPages = bool(getPages());
@@ -126,6 +140,11 @@ LogicalResult AppendRowsOp::verify() {
   if (keys != values)
     return emitOpError() << "expected caches of one element type, got " << keys
                          << " and " << values;
+  if (failed(verifyBoth(*this, getCos(), "cosines", getSin(), "sines")) ||
+      (getCos() &&
+       failed(verifyAngles(*this, getCos().getType(), getSin().getType(),
+                           type(getKeyNew()).getDimSize(3)))))
+    return failure();
   return hasPages ? verifyContiguous(*this, getPages().getType()) : success();
 }
 
@@ -384,6 +403,26 @@ LogicalResult LoadOp::verify() {
     return emitOpError() << "expected a slot of the result's type " << getType()
                          << ", got " << getInto().getType();
   return verifyCopy(*this, getType(), getView());
+}
+
+LogicalResult LoadRotatedOp::verify() {
+  if (failed(verifyTileOfView(*this, getType(), getView(), 2)))
+    return failure();
+  ViewOp view = getViewOp();
+  if (failed(verifyNoneOf(view, "rotated rows",
+                          {{"pages", view.getPages()},
+                           {"list", view.getList()},
+                           {"first row", view.getStart()},
+                           {"first column", view.getColumn()},
+                           {"other tensor", view.getOther()}})) ||
+      failed(verifyRowsInVectors(*this,
+                                 cast<MemRefType>(view.getSource().getType()))))
+    return failure();
+  if ((*this)->getParentOfType<RoleOp>())
+    return emitOpError() << "expected a place outside of roles, since all "
+                            "threads of the CTA load the rows";
+  return verifyAngles(*this, getCos().getType(), getSin().getType(),
+                      view.getType().getShape().back());
 }
 
 LogicalResult StoreOp::verify() {

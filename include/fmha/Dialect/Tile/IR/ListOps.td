@@ -56,6 +56,10 @@ def Tile_AppendRowsOp : Tile_Op<"append_rows", [AttrSizedOperandSegments, Memory
     the caches, a fence makes the rows visible to it. The CTA's barrier before the roles orders the copies before all
     loads of this CTA. Nothing orders them for other CTAs, so no other CTA may load these rows.
 
+    With `rotary` the first 2c columns of a row of `key_new` are rotated by the angles of the row's number, as `fmha.append`
+    rotates them: `cos` and `sin` have c columns and a row per position. Pairs are columns 2j and 2j + 1 if `interleaved`, or j
+    and j + c.
+
     ```mlir
     tile.append_rows %key_new, %value_new[%b] to %K, %V head %h from %first to %end before %length
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
@@ -66,19 +70,58 @@ def Tile_AppendRowsOp : Tile_Op<"append_rows", [AttrSizedOperandSegments, Memory
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
           memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
           memref<?x16x?x128xbf16, strided<[?, ?, ?, 1]>>, memref<?x16x?x128xbf16, strided<[?, ?, ?, 1]>>
+    tile.append_rows %key_new, %value_new[%b] to %K, %V
+        rotary %cos, %sin : memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>>,
+                            memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>>
+        head %h from %first to %end before %length
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
+          memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
+          memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
     ```
 
     Constraints: all tensors have four dimensions and the same element type, f16 or bf16; the last dimension is static and a multiple of 8; `key_new` has the last dimension of `key`, and `value_new` that of `value`; caches of pages have a
-    static number of rows per page, and a contiguous table with its entry.
+    static number of rows per page, and a contiguous table with its entry; `cos` and `sin` are matrices of f32 with a
+    static number of columns, at most half of those of `key_new`.
   }];
   let hasVerifier = 1;
   let arguments = (ins AnyMemRef:$key_new, AnyMemRef:$value_new, Index:$sequence, AnyMemRef:$key, AnyMemRef:$value,
-                       Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry, Index:$head, Index:$first,
-                       Index:$end, Index:$length);
+                       Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry,
+                       Optional<MemRefRankOf<[F32], [2]>>:$cos, Optional<MemRefRankOf<[F32], [2]>>:$sin, Index:$head,
+                       Index:$first, Index:$end, Index:$length, UnitAttr:$interleaved);
   let assemblyFormat = [{
     $key_new `,` $value_new `[` $sequence `]` `to` $key `,` $value (`pages` $pages^ `[` $entry `]` `:` type($pages))?
+    (`rotary` $cos^ `,` $sin `:` type($cos) `,` type($sin) (`interleaved` $interleaved^)?)?
     `head` $head `from` $first `to` $end `before` $length attr-dict
     `:` type($key_new) `,` type($value_new) `,` type($key) `,` type($value)
+  }];
+}
+
+def Tile_LoadRotatedOp : Tile_RowsOp<"load_rotated", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Loads a tile of rows of a view with a rotary embedding";
+  let description = [{
+    The tile is that of `tile.load`, with the first 2c columns of each row rotated, as `fmha.append` rotates them, by the
+    angles in row `position` + r of `cos` and `sin`, which have c columns, where r is the number of the row in the view.
+    Rows at a position below 0, or after the last one of the tables, are as they are. Pairs are columns 2j and 2j + 1 if
+    `interleaved`, or j and j + c.
+
+    All threads of the CTA run the op together, above the roles, and write the tile to shared memory. A fence makes it
+    visible to TMA and MMA, and the CTA's barrier before the roles orders it before all uses; there is no channel.
+
+    ```mlir
+    %q = tile.load_rotated %view[%row] at %position by %cos, %sin : !tile.view<?x128xbf16, heads = 16>,
+        memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>>,
+        memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>> -> !tile.tile<128x128xbf16>
+    ```
+
+    Constraints: those of `tile.load`; the view is one of a batch, of a tensor in global memory with a static head dim,
+    without a first row and a first column; `cos` and `sin` have a static number of columns, at most half of that dim.
+  }];
+  let arguments = (ins Index:$row, Tile_ViewType:$view, Index:$position, MemRefRankOf<[F32], [2]>:$cos,
+                       MemRefRankOf<[F32], [2]>:$sin, UnitAttr:$interleaved);
+  let results = (outs Tile_HalfMatrix:$result);
+  let assemblyFormat = [{
+    $view `[` $row `]` `at` $position `by` $cos `,` $sin (`interleaved` $interleaved^)? attr-dict
+    `:` type($view) `,` type($cos) `,` type($sin) `->` type($result)
   }];
 }
 

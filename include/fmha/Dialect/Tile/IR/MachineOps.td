@@ -263,6 +263,32 @@ def Tile_ConvertRowsOp : Tile_MachineOp<"convert_rows", [AttrSizedOperandSegment
   let hasVerifier = 1;
 }
 
+def Tile_RotateRowsOp : Tile_MachineOp<"rotate_rows"> {
+  let summary = "Loads rows, rotates them and stores them to shared memory";
+  let description = [{
+    Row r of `count` rows, in panels of 64 columns at `dest` with the 128-byte swizzle, is row `row` + r / p of head `head` +
+    r mod p in the batch, where p is `heads`; it is zeros if there are no more than row `row` + r / p of `length` rows or r mod p of
+    `members` heads, and so are columns that the tensor does not have. The other operands have the meaning that they have in
+    `tile.load_rotated`. All threads of the CTA execute the op; each handles 16 bytes at a time. No fence follows.
+
+    ```mlir
+    tile.rotate_rows 128 x 128 of %Q batch %b head %h members %n from %row before %length heads 16 at %position by %cos, %sin
+        to %dest : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
+        memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>>,
+        memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$head, Index:$members, Index:$row, Index:$length,
+                       Index:$position, MemRefRankOf<[F32], [2]>:$cos, MemRefRankOf<[F32], [2]>:$sin,
+                       LLVM_PointerInAddressSpace<3>:$dest, I32Attr:$count, I32Attr:$columns, I32Attr:$heads,
+                       UnitAttr:$interleaved);
+  let assemblyFormat = [{
+    $count `x` $columns `of` $src `batch` $batch `head` $head `members` $members `from` $row `before` $length `heads` $heads
+    `at` $position `by` $cos `,` $sin (`interleaved` $interleaved^)? `to` $dest attr-dict
+    `:` type($src) `,` type($cos) `,` type($sin) `,` type($dest)
+  }];
+}
+
 def Tile_TmaStoreOp : Tile_MachineOp<"tma_store", [AttrSizedOperandSegments]> {
   let summary = "cp.async.bulk.tensor of one box to global memory, clipped at the tensor's end";
   let description = [{

@@ -328,6 +328,23 @@ void CopyLowering::lower(LoadOp op, Barriers own) {
   op.erase();
 }
 
+/// %q = tile.load_rotated %view[%row] at %position by %cos, %sin ->
+///   tile.rotate_rows ... to %p0
+///   tile.fence proxy_async
+/// Roles have slots of their own for the tile.
+void CopyLowering::lower(LoadRotatedOp op) {
+  TileType tile = op.getType();
+  ViewOp view = op.getViewOp();
+  Value members = view.getCount() ? view.getCount() : index(b, 1);
+  RotateRowsOp::create(
+      b, view.getSource(), view.getBatch(), view.getHead(), members,
+      op.getRow(), view.getLength(), op.getPosition(), op.getCos(), op.getSin(),
+      panelAddress(tile, index(b, 0), /*panel=*/0), tile.getRows(),
+      tile.getColumns(), view.getType().getHeads(), op.getInterleaved());
+  FenceOp::create(b, FenceKind::ProxyAsync);
+  op.erase();
+}
+
 void CopyLowering::lower(StoreOp op) {
   TileType tile = op.getValue().getType();
   ViewOp view = op.getViewOp();

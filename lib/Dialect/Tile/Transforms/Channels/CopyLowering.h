@@ -45,6 +45,7 @@ public:
   /// Emits the copies of a tile to its slot and erases `op`. `own` are the
   /// barriers of the channel, which guard the slot.
   void lower(LoadOp op, Barriers own);
+  void lower(LoadRotatedOp op);
   void lower(StoreOp op);
 
 private:

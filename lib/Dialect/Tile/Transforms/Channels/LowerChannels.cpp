@@ -378,7 +378,7 @@ LogicalResult checkStore(StoreOp store) {
 FailureOr<ChannelUses> findUses(gpu::GPUFuncOp func) {
   ChannelUses uses;
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
-    if (isa<LoadOp>(op))
+    if (isa<LoadOp, LoadRotatedOp>(op))
       uses.loads.push_back(op);
     else if (isa<StoreOp, AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(op))
       uses.ends.push_back(op);
@@ -428,6 +428,7 @@ LogicalResult lowerChannels(gpu::GPUFuncOp func, const KernelInfo &info) {
           auto slot = load.getInto().getDefiningOp<AcquireOp>();
           copies.lower(load, barriers.of(slot.getChannel()));
         })
+        .Case([&](LoadRotatedOp load) { copies.lower(load); })
         .Case([&](StoreOp store) { copies.lower(store); })
         .Case<AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(
             [&](auto end) { ends.lower(end); });

@@ -53,6 +53,7 @@ private:
   }
   void findLive();
   void findConditions();
+  void placeSlots(IRMapping &mapping);
   void inConditions(ArrayRef<Value> left, IRMapping &mapping);
   void cloneBlock(Block &block, IRMapping mapping,
                   function_ref<void(IRMapping &)> finish = nullptr);
@@ -285,10 +286,23 @@ void Slicer::inConditions(ArrayRef<Value> left, IRMapping &mapping) {
   inConditions(left.drop_front(), mapping);
 }
 
+/// Gives the role slots of its own for the tiles that all threads load above
+/// the roles.
+void Slicer::placeSlots(IRMapping &mapping) {
+  for (auto load : func.getBody().front().getOps<LoadRotatedOp>()) {
+    Value tile = load.getResult();
+    if (!live.contains(tile))
+      continue;
+    Value first = arith::ConstantIndexOp::create(b, 0);
+    mapping.map(tile, SlotAddressOp::create(b, tile.getType(), first));
+  }
+}
+
 void Slicer::run() {
   findLive();
   findConditions();
   IRMapping mapping;
+  placeSlots(mapping);
   // The innermost condition was found first.
   SmallVector<Value> outer(llvm::reverse(conditions));
   inConditions(outer, mapping);

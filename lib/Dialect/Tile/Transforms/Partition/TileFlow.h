@@ -34,8 +34,9 @@ llvm::SmallVector<TileSource> sourcesOf(mlir::Value value);
 bool isMemorySlice(mlir::Operation *op);
 /// Whether `value` is a tile in shared or tensor memory.
 bool isInMemory(mlir::Value value);
-/// Whether `op` is an op on tiles: one of the tile dialect, except views,
-/// channels and roles.
+/// Whether `op` is an op on tiles that a role executes: one of the tile
+/// dialect, except views, channels, roles, and ops of all threads above the
+/// roles.
 bool isTileOp(mlir::Operation *op);
 
 /// Whether the stages of `role` overlap in `loop`: it has ops of two stages,
