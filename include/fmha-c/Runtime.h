@@ -118,6 +118,8 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *   k_scale, v_scale       float32 [1], [kv_heads] if the kernel has
  *                          scale_per_head, [pages] with scale_per_page; contiguous
  *   q_scale                float32 [1]
+ *   key_new, value_new     [batch, n, kv_heads, dim], if the kernel appends
+ *   rotary_cos, rotary_sin float32 [positions, rotary_dim / 2], if it rotates
  *   o_parts                float32 [parts, batch, q_len, q_heads, dim]
  *   max_parts, sum_parts   float32 [parts, batch, q_heads, q_len]
  *   captureN               as the op's score region reads it

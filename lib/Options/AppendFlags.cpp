@@ -8,6 +8,7 @@
 
 #include "fmha/Options/FlagTable.h"
 #include "fmha/Options/ProblemFlags.h"
+#include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Plan/Families.h"
 
 namespace fmha::tools {
@@ -22,6 +23,13 @@ void ProblemFlags::addAppend(FlagTable &table) {
   table.addOptionalText(
       "value-new", "F.npy", "their values",
       [this](std::string text) { valueNew = std::move(text); });
+  table.addWord("rotary", {"none", "half", "interleaved"},
+                "rotary embedding of q and key-new: pairs of columns j and j + "
+                "n, or 2j and 2j + 1",
+                rotary);
+  table.addCount("rotary-dim",
+                 "columns that rotate, an even number (default all)", rotaryDim,
+                 2, 65536);
 }
 
 /// Returns whether a kernel of fmha.append takes the caches.
@@ -40,6 +48,36 @@ bool ProblemFlags::appendsInKernel(const schedule::Problem &problem) const {
     return true;
   return schedule::appendsNewKeys(withHints(problem, hintsOf(*this)), target,
                                   overrides);
+}
+
+void ProblemFlags::describeAppend(schedule::Problem &problem) const {
+  problem.keyNew = appendsInKernel(problem);
+  problem.kvLens |= problem.keyNew;
+  if (!problem.keyNew || !hasRotary())
+    return;
+  problem.rotaryDim = unsigned(rotaryDim.value_or(problem.headDim));
+  problem.rotaryInterleaved = rotary == "interleaved";
+}
+
+llvm::Error ProblemFlags::adoptRotary(const schedule::Problem &problem) {
+  // Without new keys in the op, fmha.append rotates.
+  if (!problem.keyNew)
+    return llvm::Error::success();
+  std::string own = !problem.rotates()          ? "none"
+                    : problem.rotaryInterleaved ? "interleaved"
+                                                : "half";
+  bool isOther = hasRotary() && rotary != own;
+  if (isOther || (rotaryDim && *rotaryDim != problem.rotaryDim))
+    return runtime::failure(
+        "--rotary=" + rotary + " contradicts '" + input + "': expected " + own +
+        (problem.rotates()
+             ? " of " + std::to_string(problem.rotaryDim) + " columns"
+             : "") +
+        "; leave the flag out, or change the file");
+  rotary = own;
+  if (problem.rotates())
+    rotaryDim = problem.rotaryDim;
+  return llvm::Error::success();
 }
 
 } // namespace fmha::tools

@@ -66,6 +66,30 @@ static llvm::Error checkPages(const ProblemFlags &flags) {
   return llvm::Error::success();
 }
 
+/// Checks the columns that rotate, and, where no other kernel can rotate keys
+/// and queries, that the kernel appends keys.
+static llvm::Error checkRotary(const ProblemFlags &flags,
+                               const schedule::Problem &problem) {
+  if (!flags.hasRotary())
+    return flags.rotaryDim ? failure("--rotary-dim: expected --rotary=half or "
+                                     "--rotary=interleaved with it, got none")
+                           : llvm::Error::success();
+  uint64_t dim = flags.rotaryDim.value_or(problem.headDim);
+  if (dim % 2 || dim > problem.headDim)
+    return failure("--rotary-dim=" + llvm::Twine(dim) +
+                   ": expected an even number of at most the head dim, " +
+                   llvm::Twine(problem.headDim));
+  if (problem.keyNew && problem.kvE4M3)
+    return failure("--rotary: expected keys of f16, bf16 or f32, which rotate "
+                   "before they are quantized, got e4m3; rotate keys and "
+                   "queries beforehand");
+  if (flags.keyNew || flags.needsFiles)
+    return llvm::Error::success();
+  return failure("--rotary: expected --key-new and --value-new with it, since "
+                 "a kernel that appends rotates, got neither; compile a module "
+                 "with fmha.append");
+}
+
 /// Checks that new keys and values come together, and, where no other kernel
 /// can append them (`needsFiles` is not set), that the kernel does.
 static llvm::Error checkAppend(const ProblemFlags &flags,
@@ -73,6 +97,8 @@ static llvm::Error checkAppend(const ProblemFlags &flags,
   if (flags.keyNew.has_value() != flags.valueNew.has_value())
     return failure("--key-new and --value-new: expected both, or neither, got "
                    "one; keys and values are appended together");
+  if (llvm::Error error = checkRotary(flags, problem))
+    return error;
   if (!flags.keyNew || flags.needsFiles || problem.keyNew)
     return llvm::Error::success();
   return failure("--key-new: expected a kernel that appends: of plain threads, "

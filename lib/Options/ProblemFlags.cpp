@@ -297,8 +297,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   const schedule::Hints hints = hintsOf(flags);
   problem.qLenHint = hints.qLen;
   problem.kvLenHint = hints.kvLen;
-  problem.keyNew = flags.appendsInKernel(problem);
-  problem.kvLens |= problem.keyNew;
+  flags.describeAppend(problem);
   spec.scale = flags.scale;
   return spec;
 }
@@ -540,6 +539,8 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
                    "or change the file");
   if (source.spec.problem.pageSize)
     flags.pageSize = source.spec.problem.pageSize;
+  if (llvm::Error error = flags.adoptRotary(source.spec.problem))
+    return std::move(error);
   // The file does not give numbers of heads that it leaves dynamic.
   if (flags.qHeads && flags.kvHeads)
     if (llvm::Error error = checkHeads(flags))

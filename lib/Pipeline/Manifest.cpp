@@ -183,6 +183,9 @@ static std::string flagOf(const schedule::Fact &fact) {
     return " --cache-layout=mmha";
   if (fact.there == &schedule::Facts::keyNew)
     return " --key-new --value-new";
+  // --rotary names it.
+  if (fact.there == &schedule::Facts::rotaryInterleaved)
+    return "";
   std::string flag = " --" + schedule::flagOf(fact.name);
   return fact.there == &schedule::Facts::source2 ? flag + "-k" : flag;
 }
@@ -253,6 +256,8 @@ static void addFeatures(const schedule::Problem &problem,
       manifest[fact.name] = true;
   if (problem.pageSize)
     manifest["page_size"] = problem.pageSize;
+  if (problem.rotates())
+    manifest["rotary_dim"] = problem.rotaryDim;
   if (schedule.packHeads > 1)
     manifest["pack_heads"] = schedule.packHeads;
   if (!problem.mask2.isFull())
@@ -436,6 +441,10 @@ static std::string command(const KernelSpec &spec,
       text += flagOf(fact);
   if (problem.pageSize)
     text += llvm::formatv(" --page-size={0}", problem.pageSize);
+  if (problem.rotates())
+    text += llvm::formatv(" --rotary={0} --rotary-dim={1}",
+                          problem.rotaryInterleaved ? "interleaved" : "half",
+                          problem.rotaryDim);
   if (!problem.mask2.isFull())
     text += " --source2-mask=" + std::string(stringify(problem.mask2.kind));
   text += maskFlags(problem.mask);

@@ -128,7 +128,6 @@ void restore(const HostArray &from, HostArray &to) {
 llvm::Error checkAppendFlags(const RunFlags &flags) {
   const ProblemFlags &problem = flags.problem;
   const std::pair<const char *, bool> ofRotary[] = {
-      {"rotary-dim", flags.rotaryDim.has_value()},
       {"rotary-cos", !flags.rotaryCos.empty()},
       {"rotary-sin", !flags.rotarySin.empty()}};
   for (auto [name, given] : ofRotary)
@@ -305,15 +304,8 @@ void Append::define(const HostProblem &problem) {
                });
 }
 
-/// Checks the keys and values that fmha.append has to take, and that there is
-/// no rotation where the kernel of attention appends.
-llvm::Error Append::checkKeys(const RunFlags &flags,
-                              const schedule::Problem &problem) const {
-  if (inKernel && flags.hasRotary())
-    return failure("--rotary: expected none where the kernel of attention "
-                   "appends (f32, e4m3, --cache-layout=mmha or --family=fma), "
-                   "got " +
-                   flags.rotary + "; rotate keys and queries beforehand");
+/// Checks the keys and values that fmha.append has to take.
+llvm::Error Append::checkKeys(const schedule::Problem &problem) const {
   if (inKernel)
     return llvm::Error::success();
   if (problem.dtype == schedule::DataType::F32)
@@ -335,7 +327,7 @@ llvm::Expected<Append> Append::create(const RunFlags &flags,
                                       HostProblem &problem) {
   Append append;
   append.inKernel = problemSpec.keyNew;
-  if (llvm::Error error = append.checkKeys(flags, problemSpec))
+  if (llvm::Error error = append.checkKeys(problemSpec))
     return std::move(error);
   AppendProblem &spec = append.spec;
   spec.dtype = schedule::stringify(problemSpec.dtype);
@@ -343,13 +335,8 @@ llvm::Expected<Append> Append::create(const RunFlags &flags,
   spec.headDimV = problemSpec.headDimV;
   spec.pageSize = problemSpec.pageSize;
   if (flags.hasRotary()) {
-    uint64_t dim = flags.rotaryDim.value_or(spec.headDim);
-    if (dim % 2 || dim > spec.headDim)
-      return failure("--rotary-dim=" + llvm::Twine(dim) +
-                     ": expected an even number of at most the head dim, " +
-                     llvm::Twine(spec.headDim));
-    spec.rotary = flags.rotary;
-    spec.rotaryDim = unsigned(dim);
+    spec.rotary = flags.problem.rotary;
+    spec.rotaryDim = unsigned(flags.problem.rotaryDim.value_or(spec.headDim));
     spec.query = true;
   }
   AttentionTensors tensors = problem.tensors();
@@ -419,6 +406,8 @@ Append::run(Device &device, const RunOptions &options, HostProblem &problem) {
     return runAppend(manifest, ptx, device, tensors, options);
   problem.keyNew = tensors.keyNew;
   problem.valueNew = tensors.valueNew;
+  problem.cos = tensors.cos;
+  problem.sin = tensors.sin;
   return LaunchReport();
 }
 
@@ -426,7 +415,8 @@ void Append::compare(const HostProblem &problem, LaunchReport &report) const {
   const std::tuple<const char *, const HostArray &, const HostArray &> all[] = {
       {"k", problem.k, kAfter},
       {"v", problem.v, vAfter},
-      {"q", problem.q, qAfter}};
+      // The kernel of attention keeps its rotated queries.
+      {"q", problem.q, inKernel ? qBefore : qAfter}};
   for (const auto &[name, got, wanted] : all) {
     size_t count = 0, bytes = sizeOf(got.view.dtype);
     for (int64_t n = 0; n < got.count(); ++n)

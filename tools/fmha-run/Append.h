@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // With --key-new or --rotary, a kernel of fmha.append runs before each launch
-// of attention, on the caches and queries as they were before. What it writes
+// of attention, or that of attention appends and rotates, on the caches and
+// queries as they were before. What it writes
 // is compared bit by bit with what the definition of the op gives.
 //
 //===----------------------------------------------------------------------===//
@@ -69,8 +70,7 @@ public:
   void setExpected(HostProblem &problem) const;
 
 private:
-  llvm::Error checkKeys(const RunFlags &flags,
-                        const schedule::Problem &problem) const;
+  llvm::Error checkKeys(const schedule::Problem &problem) const;
   llvm::Error makeTokens(const RunFlags &flags, const AppendFiles &files,
                          const HostProblem &problem);
   llvm::Error makeAngles(const AppendFiles &files, int64_t most);

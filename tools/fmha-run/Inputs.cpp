@@ -171,6 +171,8 @@ AttentionTensors HostProblem::tensors() const {
   tensors.topkLen = lists.topkLen;
   tensors.topkQueries = lists.topkShape;
   tensors.keyNew = keyNew;
+  tensors.cos = cos;
+  tensors.sin = sin;
   tensors.valueNew = valueNew;
   tensors.kScale = lists.kScale;
   tensors.vScale = lists.vScale;

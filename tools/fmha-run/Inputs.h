@@ -40,7 +40,7 @@ struct HostProblem {
 
   /// New keys and values that the kernel appends to k and v; nullopt if it
   /// appends none.
-  std::optional<runtime::Tensor4> keyNew, valueNew;
+  std::optional<runtime::Tensor4> keyNew, valueNew, cos, sin;
 
   /// Returns all outputs per row, requested or not.
   std::array<std::optional<std::vector<float>> *, 3> rows() {

@@ -75,13 +75,6 @@ void RunFlags::addAppend(FlagTable &table) {
   table.addText("k-cache-out", "F.npy", "write k as it is afterwards, float32",
                 kCacheOut);
   table.addText("v-cache-out", "F.npy", "likewise v", vCacheOut);
-  table.addWord("rotary", {"none", "half", "interleaved"},
-                "rotary embedding of q and key-new: pairs of columns j and j + "
-                "n, or 2j and 2j + 1",
-                rotary);
-  table.addCount("rotary-dim",
-                 "columns that rotate, an even number (default all)", rotaryDim,
-                 2, 65536);
   table.addText("rotary-cos", "F.npy",
                 "float32 [positions, rotary-dim / 2] (default angles of base "
                 "10000)",

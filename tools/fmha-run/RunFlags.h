@@ -20,12 +20,11 @@ struct RunFlags {
   std::optional<uint64_t> seed, scheduleSeed, schedules, maxCtas;
   std::string q, k, v, out, lseOut, rowMaxOut, rowSumOut, ptx;
   std::string kCacheOut, vCacheOut;
-  std::string rotary = "none", rotaryCos, rotarySin;
-  std::optional<uint64_t> rotaryDim;
+  std::string rotaryCos, rotarySin;
   bool json = false, help = false, version = false;
 
   void add(FlagTable &table);
-  bool hasRotary() const { return rotary != "none"; }
+  bool hasRotary() const { return problem.hasRotary(); }
   /// Returns whether tokens are appended before attention, or by it.
   bool appends() const { return problem.keyNew || hasRotary(); }
 

@@ -247,15 +247,6 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
   return llvm::Error::success();
 }
 
-/// Returns whether the kernel uses tensor cores. TMA then copies q; plain
-/// threads read it by address.
-bool usesTensorCores(const runtime::Manifest &manifest) {
-  return llvm::any_of(manifest.parameters, [](const auto &parameter) {
-    return parameter.name == "q" &&
-           parameter.kind == launch::ParameterKind::TensorMap;
-  });
-}
-
 /// Compares the outputs with the reference, except after a deadlock, which
 /// leaves partial outputs.
 void judge(Session &session, HostProblem &problem) {
@@ -267,7 +258,7 @@ void judge(Session &session, HostProblem &problem) {
     session.append->setExpected(problem);
   outcome.accuracy =
       compareWith(referenceOf(problem, session.spec), problem, session.spec,
-                  usesTensorCores(*outcome.manifest));
+                  !outcome.manifest->usesPlainThreads());
   if (!outcome.accuracy->ok && outcome.status == Outcome::Status::Ok)
     outcome.status = Outcome::Status::Inaccurate;
 }
@@ -318,8 +309,6 @@ llvm::Error run(Session &session) {
     flags.problem.rowSum = true;
   if (llvm::Error error = checkAppendFlags(flags))
     return error;
-  if (flags.hasRotary())
-    flags.problem.appendsApart = true;
   auto files = readInputs(flags);
   if (!files)
     return files.takeError();

@@ -65,6 +65,16 @@ struct ProblemFlags {
   /// the flags describe, as far as they do; else fmha.append
   /// does.
   bool appendsInKernel(const schedule::Problem &problem) const;
+  /// The rotary embedding of queries and new keys: none, half or interleaved,
+  /// and the columns that rotate, all of them if unset.
+  std::string rotary = "none";
+  std::optional<uint64_t> rotaryDim;
+  bool hasRotary() const { return rotary != "none"; }
+  /// Sets the facts of new keys in `problem`, which has all others.
+  void describeAppend(schedule::Problem &problem) const;
+  /// Takes the rotary embedding of an op of a file. Returns an error if flags
+  /// contradict it.
+  llvm::Error adoptRotary(const schedule::Problem &problem);
   /// Modifications of scores, with files as above.
   std::optional<double> softcap;
   bool softcapApprox = false;

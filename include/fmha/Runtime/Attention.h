@@ -74,7 +74,8 @@ struct CaptureData {
 /// compiled.
 ///
 /// keyNew [batch, n, kv_heads, head_dim] and valueNew are given if the kernel
-/// appends them: it also writes k and v.
+/// appends them: it also writes k and v. cos and sin [1, positions, 1,
+/// rotary_dim / 2] in f32 are given if it rotates q and keyNew.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;
@@ -96,6 +97,7 @@ struct AttentionTensors {
                                     vScale = std::nullopt,
                                     qScale = std::nullopt;
   std::optional<Tensor4> keyNew = std::nullopt, valueNew = std::nullopt;
+  std::optional<Tensor4> cos = std::nullopt, sin = std::nullopt;
 
   /// Returns the maximum number of keys per sequence of k.
   int64_t maxKeys() const {

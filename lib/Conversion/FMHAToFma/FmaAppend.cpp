@@ -33,6 +33,8 @@ void FmaAppend::copyVector(const std::string &cache, const Token &token,
   Value from = rowAt(fresh, batch, token.number, kvHead, type);
   Value data =
       loadVector(from, times(vector, i32(all.vectorElements)), keyElement);
+  if (cache == "k")
+    data = rotated(data, vector, from, token.key);
   KeyPlace place = placeOf(token.key);
   Value to = rowAt(cache, place.batch, place.row, kvHead, type);
   bool inVectors = problem.keyVectors && cache == "k";

@@ -9,14 +9,14 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOFMA_FMAKEYS_H
 #define FMHA_LIB_CONVERSION_FMHATOFMA_FMAKEYS_H
 
-#include "FmaPlaces.h"
+#include "FmaRotary.h"
 
 namespace fmha {
 
 /// Emits loads of keys and values from dense caches, pages and new rows.
-class FmaKeys : protected FmaPlaces {
+class FmaKeys : protected FmaRotary {
 protected:
-  using FmaPlaces::FmaPlaces;
+  using FmaRotary::FmaRotary;
 
   /// Where a key is in its tensor: its batch, or its page, and its row there.
   struct KeyPlace {
@@ -37,6 +37,13 @@ protected:
     return loadVector(row, times(vector, i32(all.vectorElements)), keyElement);
   }
   Value loadKeyVector(const KeyPlace &place, Value row, Value vector);
+  /// Returns vector `number` of the key in `row`, rotated if it is new.
+  Value rotatedIfNew(Value vector, Value number, Value row,
+                     const KeyPlace &place) {
+    return problem.rotates()
+               ? rotated(vector, number, row, place.key, isNew(place))
+               : vector;
+  }
   /// Returns the scale of keys or values ("k_scale" or "v_scale") that all of
   /// the CTA share; null without one, or if pages have their own.
   Value sharedScale(const std::string &scale);

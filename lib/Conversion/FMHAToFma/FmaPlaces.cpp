@@ -92,6 +92,8 @@ Value FmaPlaces::keysOfSequence() {
   Value listed = loadNumber("kv_lens", batch);
   if (problem.keyNew)
     firstNew = make<arith::SubIOp>(listed, parameter("new_len"));
+  if (problem.rotates())
+    firstQuery = make<arith::SubIOp>(listed, parameter("q_len"));
   Value own = make<arith::MaxSIOp>(listed, i32(0));
   if (problem.blockTables) {
     // A cache without pages has no keys, whatever the lists say.

@@ -61,6 +61,8 @@ protected:
   /// The first key that is new, with `append`; negative if there are more new
   /// keys than keys.
   Value firstNew;
+  /// The position of the first query, with `rotary`; it may be negative.
+  Value firstQuery;
   /// The first entry of the query's list in topk, and the keys that there are
   /// for it; null without lists. `begin` and `end` then count its entries.
   Value firstListed, listable;

@@ -58,7 +58,10 @@ void FmaScores::loadQueries() {
          Value row = make<arith::DivUIOp>(at, vectors);
          Value vector = make<arith::RemUIOp>(at, vectors);
          Value place = shared("Q", times(at, i32(all.queryElements)));
-         Value loaded = loadQueryVector(queryRow(row), vector);
+         Value from = queryRow(row);
+         Value loaded = loadQueryVector(from, vector);
+         if (problem.rotates())
+           loaded = rotated(loaded, vector, from, plus(firstQuery, query));
          LLVM::StoreOp::create(b, widen(loaded, element), place,
                                /*alignment=*/16);
          return Values();
@@ -120,11 +123,22 @@ FmaScores::KeyLoad FmaScores::loadKey(const Block &block, Value place) {
   Value last = make<arith::SubIOp>(block.keys, i32(1));
   KeyPlace key = placeOf(plus(block.first, make<arith::MinSIOp>(place, last)));
   Value row = keyRow("k", key);
-  KeyLoad load{place, pageScale("k_scale", key), {}};
+  KeyLoad load{place, pageScale("k_scale", key), key, row, {}};
   for (unsigned v = 0; v < all.vectorsPerThread; ++v)
     load.vectors.push_back(
         loadKeyVector(key, row, plus(mine, i32(v * all.threadsPerKey))));
   return load;
+}
+
+/// Returns the vectors of a key, rotated if it is new.
+FmaScores::Values FmaScores::rotatedVectors(const KeyLoad &load) {
+  Value mine = partOfKey();
+  Values vectors;
+  for (auto [v, vector] : llvm::enumerate(load.vectors))
+    vectors.push_back(
+        rotatedIfNew(vector, plus(mine, i32(int64_t(v) * all.threadsPerKey)),
+                     load.row, load.key));
+  return vectors;
 }
 
 /// Emits the scores of `keys` keys, keysAtOnce apart, from key `first` of the
@@ -140,7 +154,8 @@ FmaScores::Values FmaScores::buildScoresAt(const Block &block, Value first,
   Value isFirst = compare(arith::CmpIPredicate::eq, partOfKey(), i32(0));
   Values most(max);
   for (const KeyLoad &key : loads) {
-    Values scores = multiplyKey(key.vectors, queries);
+    Values scores = multiplyKey(
+        problem.rotates() ? rotatedVectors(key) : key.vectors, queries);
     Value own =
         key.pageScale ? make<arith::MulFOp>(factor, key.pageScale) : factor;
     for (auto [score, best] : llvm::zip_equal(scores, most)) {

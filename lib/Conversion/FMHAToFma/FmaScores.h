@@ -38,9 +38,11 @@ protected:
 
 private:
   /// A key that a thread has loaded its part of: the place of its score in the
-  /// block, and the scale of its page, if it has one.
+  /// block, the scale of its page, if it has one, and where it is.
   struct KeyLoad {
     Value place, pageScale;
+    KeyPlace key;
+    Value row;
     Values vectors;
   };
   /// Return the thread's number among those that share a key, and the number of
@@ -53,6 +55,7 @@ private:
   Values multiplyKey(mlir::ArrayRef<Value> vectors,
                      mlir::ArrayRef<Value> queries);
   KeyLoad loadKey(const Block &block, Value place);
+  Values rotatedVectors(const KeyLoad &load);
   Values buildScoresAt(const Block &block, Value first, unsigned keys,
                        mlir::ArrayRef<Value> queries, mlir::ValueRange max);
   /// Returns the factor of scores in log2 units, without scales of pages.

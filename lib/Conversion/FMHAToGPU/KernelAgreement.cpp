@@ -36,7 +36,9 @@ NamedOperands fmha::operandsOf(AttentionOp op) {
           {TensorName::VScale, op.getVScale()},
           {TensorName::QScale, op.getQScale()},
           {TensorName::KeyNew, op.getKeyNew()},
-          {TensorName::ValueNew, op.getValueNew()}};
+          {TensorName::ValueNew, op.getValueNew()},
+          {TensorName::RotaryCos, op.getCos()},
+          {TensorName::RotarySin, op.getSin()}};
 }
 
 NamedOperands fmha::operandsOf(MergeOp op) {
@@ -142,6 +144,8 @@ LogicalResult fmha::checkAgreement(AttentionOp op,
        text(uint64_t(manifest.headDimV))},
       {"page_size", text(uint64_t(problem.pageSize)),
        text(uint64_t(manifest.pageSize))},
+      {"rotary_dim", text(uint64_t(problem.rotaryDim)),
+       text(uint64_t(manifest.rotaryDim))},
       {"mask", text(stringify(problem.mask.kind)), manifest.mask},
       {"window_left", text(problem.mask.left), text(manifest.windowLeft)},
       {"window_right", text(problem.mask.right), text(manifest.windowRight)},

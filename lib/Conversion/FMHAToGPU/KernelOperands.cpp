@@ -31,6 +31,8 @@ static NamedValues namesOf(AttentionOp op) {
           {"'q_scale'", op.getQScale()},
           {"'key_new'", op.getKeyNew()},
           {"'value_new'", op.getValueNew()},
+          {"'cos'", op.getCos()},
+          {"'sin'", op.getSin()},
           {"'sink'", op.getSink()},
           {"'output'", op.getOutput()},
           {"'lse'", op.getLse()},

@@ -75,6 +75,10 @@ static FunctionType kernelType(AttentionOp op) {
                            /*contiguous=*/false);
     if (schedule::isFloatList(operand.name))
       return MemRefType::get({dyn}, Float32Type::get(ctx));
+    if (llvm::is_contained(angleTables, operand.name))
+      return dynamicMemref(ctx, {dyn, int64_t(problem.rotaryDim / 2)},
+                           Float32Type::get(ctx), /*contiguous=*/true,
+                           addressedSpace(ctx));
     bool isNew = operand.name == "key_new" || operand.name == "value_new";
     if (operand.kind == KernelParameter::Kind::Pointer && !isNew &&
         operand.name != "o")
@@ -86,6 +90,7 @@ static FunctionType kernelType(AttentionOp op) {
     bool isCopiedByThreads =
         (operand.name == "k" || operand.name == "v") &&
         schedule::copiesKeysByThreads(op.getScheduleAttr().getValue());
+    bool isRotated = operand.name == "q" && problem.rotates();
     Type element = op.getElementType();
     if (operand.name == "k" || operand.name == "v" || isNew)
       element = op.getKey().getType().getElementType();
@@ -96,8 +101,9 @@ static FunctionType kernelType(AttentionOp op) {
                           isValue ? op.getHeadDimV() : op.getHeadDim()},
                          element,
                          /*contiguous=*/true,
-                         isCopiedByThreads || isNew ? addressedSpace(ctx)
-                                                    : Attribute());
+                         isCopiedByThreads || isNew || isRotated
+                             ? addressedSpace(ctx)
+                             : Attribute());
   };
   SmallVector<Type> inputs;
   for (const KernelParameter &operand : kernelOperands(problem))

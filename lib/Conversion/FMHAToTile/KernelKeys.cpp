@@ -184,7 +184,7 @@ void fmha::buildAppend(KernelContext &k, const Coordinates &at) {
   Value pages = at.keys.entry ? k.operand("block_tables") : Value();
   tile::AppendRowsOp::create(
       k.b, fresh, k.operand("value_new"), at.sequence, k.func.getArgument(Key),
-      k.func.getArgument(Values), pages, at.keys.entry, /*cos=*/Value(),
-      /*sin=*/Value(), at.kvHead, first, end, at.keys.length,
-      /*interleaved=*/false);
+      k.func.getArgument(Values), pages, at.keys.entry,
+      k.operand(angleTables[0]), k.operand(angleTables[1]), at.kvHead, first,
+      end, at.keys.length, k.problem.rotaryInterleaved);
 }

@@ -13,6 +13,24 @@
 using namespace mlir;
 using namespace fmha;
 
+/// Loads a query tile; with a rotary embedding it is rotated. Query row 0 sits
+/// at position kv_len - q_len.
+static Value loadTile(KernelContext &k, const Coordinates &at, unsigned tile,
+                      Value view) {
+  auto type = k.tileType(k.keyColumns(), k.op.getElementType());
+  std::string region = "Q" + std::to_string(tile);
+  if (!k.problem.rotates())
+    return k.inRegion(
+        tile::LoadOp::create(k.b, type, at.rows[tile], view, Value()), region);
+  Value position = k.make<arith::SubIOp>(at.keys.length,
+                                         k.extent(Query, AttentionOp::Length));
+  return k.inRegion(tile::LoadRotatedOp::create(
+                        k.b, type, at.rows[tile], view, position,
+                        k.operand(angleTables[0]), k.operand(angleTables[1]),
+                        k.problem.rotaryInterleaved),
+                    region);
+}
+
 QueryTiles::QueryTiles(KernelContext &k, const Coordinates &at)
     : b(k.b), view(k.view(k.func.getArgument(Query), placeOfQueries(k, at),
                           k.plan.packHeads)),
@@ -21,11 +39,7 @@ QueryTiles::QueryTiles(KernelContext &k, const Coordinates &at)
     active[1] = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at.rows[1],
                                       at.queries.length);
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
-    tiles.push_back(k.inRegion(
-        tile::LoadOp::create(b,
-                             k.tileType(k.keyColumns(), k.op.getElementType()),
-                             at.rows[tile], view, Value()),
-        "Q" + Twine(tile)));
+    tiles.push_back(loadTile(k, at, tile, view));
 }
 
 SmallVector<Value>

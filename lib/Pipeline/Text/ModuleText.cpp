@@ -118,8 +118,18 @@ static std::pair<std::string, std::string> appendTexts(
   const char *element = schedule::elementName(problem.kvDtype()).data();
   std::string k = tensor(problem.headDim, element, 0);
   std::string v = tensor(problem.headDimV, element, 0);
-  return {"%key_new: " + k + ", %value_new: " + v + ", ",
-          "      append(%key_new, %value_new : " + k + ", " + v + ")\n"};
+  std::string arguments = "%key_new: " + k + ", %value_new: " + v + ", ";
+  std::string clauses =
+      "      append(%key_new, %value_new : " + k + ", " + v + ")\n";
+  if (problem.rotates()) {
+    std::string angles = llvm::formatv("memref<?x{0}xf32, strided<[?, 1]>>",
+                                       problem.rotaryDim / 2);
+    arguments += "%rotary_cos: " + angles + ", %rotary_sin: " + angles + ", ";
+    clauses += llvm::formatv(
+        "      rotary {0}(%rotary_cos, %rotary_sin : {1}, {1})\n",
+        problem.rotaryInterleaved ? "interleaved" : "half", angles);
+  }
+  return {arguments, clauses};
 }
 
 /// Returns the type of keys in vectors of 16 bytes.

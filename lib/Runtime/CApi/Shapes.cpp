@@ -27,6 +27,8 @@ struct Extents {
   int64_t newLen = 0;
   /// Number of entries of a list of topk.
   int64_t topkLen = 0;
+  /// Number of positions that have angles.
+  int64_t positions = 0;
 };
 
 /// The tensors of one call, by name.
@@ -131,7 +133,10 @@ FmhaStatus checkHeads(const Extents &all) {
 
 FmhaStatus checkLengths(const launch::Manifest &manifest, const Extents &all) {
   const std::pair<const char *, int64_t> lengths[] = {
-      {"q", all.qLen}, {"k", all.kvLen}, {"k2", all.kvLen2}};
+      {"q", all.qLen},
+      {"k", all.kvLen},
+      {"k2", all.kvLen2},
+      {"rotary_cos", all.positions}};
   for (auto [name, length] : lengths)
     if (length > manifest.maxLength())
       return fail(FMHA_ERROR_SHAPE, std::string("tensor '") + name +
@@ -238,6 +243,7 @@ void setExtents(const Extents &all, launch::RunValues &values) {
   values[RunValue::MaxPages] = uint64_t(all.maxPages);
   values[RunValue::Pages] = uint64_t(all.kBatch);
   values[RunValue::TopkLen] = uint64_t(all.topkLen);
+  values[RunValue::Positions] = uint64_t(all.positions);
 }
 
 /// Checks the shapes of new keys and values.
@@ -260,6 +266,11 @@ FmhaStatus checkNew(const launch::Manifest &manifest, const Shapes &shapes,
                     std::to_string(schedule::FmaThreads::mostNewKeys) +
                     " tokens, got " + std::to_string(all.newLen) +
                     "; append in several launches");
+  for (TensorName name : {TensorName::RotaryCos, TensorName::RotarySin})
+    if (FmhaStatus status = shapes.expect(
+            name, {all.positions, int64_t(manifest.rotaryDim / 2)},
+            "a row per position and a column per pair"))
+      return status;
   const char *why = "key_new sets the tokens, q the batch, k the heads, and "
                     "the kernel the head dims";
   if (FmhaStatus status = shapes.expect(
@@ -294,6 +305,8 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
     all.kvLen2 = extent(bound.view(TensorName::K2), 1);
   if (manifest.keyNew)
     all.newLen = bound.view(TensorName::KeyNew).dims[1];
+  if (const DLTensor *cos = shapes.find(TensorName::RotaryCos))
+    all.positions = cos->shape[0];
   if (FmhaStatus status = checkHeads(all))
     return status;
   if (FmhaStatus status = checkRows(manifest, shapes, all))
@@ -365,8 +378,7 @@ FmhaStatus checkAppendLengths(const Extents &all) {
 }
 
 FmhaStatus checkAppendShapes(const launch::AppendManifest &manifest,
-                             const Shapes &shapes, const Extents &all,
-                             int64_t positions) {
+                             const Shapes &shapes, const Extents &all) {
   int64_t dim = manifest.headDim, dimV = manifest.headDimV;
   int64_t blocks = manifest.pageSize ? all.kBatch : all.batch;
   int64_t rows = manifest.pageSize ? manifest.pageSize : all.kvLen;
@@ -392,8 +404,8 @@ FmhaStatus checkAppendShapes(const launch::AppendManifest &manifest,
       {TensorName::V, {blocks, rows, heads, dimV}, cache},
       {TensorName::Q, {all.batch, all.qLen, all.qHeads, dim}, queries},
       {TensorName::QOut, {all.batch, all.qLen, all.qHeads, dim}, queries},
-      {TensorName::RotaryCos, {0, 0, positions, pairs}, angles},
-      {TensorName::RotarySin, {0, 0, positions, pairs}, angles}};
+      {TensorName::RotaryCos, {0, 0, all.positions, pairs}, angles},
+      {TensorName::RotarySin, {0, 0, all.positions, pairs}, angles}};
   for (const auto &[name, shape, why] : wanted)
     if (FmhaStatus status =
             shapes.expect(name, {shape[0], shape[1], shape[2], shape[3]}, why))
@@ -420,11 +432,11 @@ FmhaStatus bindAppend(const FmhaModuleImpl &module, const Shapes &shapes,
     all.qLen = q->shape[1];
     all.qHeads = q->shape[2];
   }
-  const DLTensor *cos = shapes.find(TensorName::RotaryCos);
-  int64_t positions = cos ? cos->shape[0] : 0;
+  if (const DLTensor *cos = shapes.find(TensorName::RotaryCos))
+    all.positions = cos->shape[0];
   if (const DLTensor *tables = shapes.find(TensorName::BlockTables))
     all.maxPages = tables->shape[1];
-  if (FmhaStatus status = checkAppendShapes(manifest, shapes, all, positions))
+  if (FmhaStatus status = checkAppendShapes(manifest, shapes, all))
     return status;
   if (manifest.pageSize)
     all.kvLen = all.maxPages * manifest.pageSize;
@@ -437,7 +449,6 @@ FmhaStatus bindAppend(const FmhaModuleImpl &module, const Shapes &shapes,
   setExtents(all, bound.values);
   bound.values[RunValue::AppendRows] = uint64_t(std::max(all.newLen, all.qLen));
   bound.values[RunValue::AppendHeads] = uint64_t(all.kvHeads + all.qHeads);
-  bound.values[RunValue::Positions] = uint64_t(positions);
   return FMHA_SUCCESS;
 }
 

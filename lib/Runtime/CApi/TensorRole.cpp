@@ -134,6 +134,14 @@ TensorRole tableOf(TensorName name, int32_t rank = 2) {
   return role;
 }
 
+/// Returns the role of a table of angles, [positions, pairs].
+TensorRole anglesOf(TensorName name) {
+  TensorRole role = rowsOf(name, ElementType::F32, 2);
+  role.form = Form::Angles;
+  role.alignment = uint32_t(sizeOf(ElementType::F32));
+  return role;
+}
+
 TensorRole outputOf(TensorRole role) {
   role.isOutput = true;
   return role;
@@ -178,6 +186,9 @@ TensorRole roleOf(TensorName name, const launch::Manifest &manifest) {
     return tableOf(name);
   case TensorName::Topk:
     return tableOf(name, 3);
+  case TensorName::RotaryCos:
+  case TensorName::RotarySin:
+    return anglesOf(name);
   default:
     return listOf(name);
   }
@@ -213,12 +224,8 @@ TensorRole roleOf(TensorName name, const launch::AppendManifest &manifest) {
   case TensorName::BlockTables:
     return tableOf(name);
   case TensorName::RotaryCos:
-  case TensorName::RotarySin: {
-    TensorRole role = rowsOf(name, ElementType::F32, 2);
-    role.form = Form::Angles;
-    role.alignment = uint32_t(sizeOf(ElementType::F32));
-    return role;
-  }
+  case TensorName::RotarySin:
+    return anglesOf(name);
   default: {
     TensorRole role = rowsOf(name, manifest.dtype, 4);
     role.alignment = uint32_t(sizeOf(manifest.dtype));

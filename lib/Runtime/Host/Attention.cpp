@@ -30,7 +30,7 @@ struct DeviceTensors {
   DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink, blockTables, topk;
   DeviceTensor kScale, vScale, qScale;
   /// For a second KV segment, and for new keys.
-  DeviceTensor k2, v2, source2Lens, keyNew, valueNew;
+  DeviceTensor k2, v2, source2Lens, keyNew, valueNew, cos, sin;
 
   const DeviceTensor &get(TensorName name) const {
     for (auto [row, copy] : llvm::zip(attentionRows, rows))
@@ -61,6 +61,10 @@ struct DeviceTensors {
       return keyNew;
     case TensorName::ValueNew:
       return valueNew;
+    case TensorName::RotaryCos:
+      return cos;
+    case TensorName::RotarySin:
+      return sin;
     case TensorName::BlockTables:
       return blockTables;
     case TensorName::Topk:
@@ -195,6 +199,11 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
     if (llvm::Error error = createKeys(copies.keyNew, copies.valueNew,
                                        *tensors.keyNew, *tensors.valueNew))
       return std::move(error);
+  for (auto [copy, angles] :
+       {std::pair(&copies.cos, &tensors.cos), {&copies.sin, &tensors.sin}})
+    if (*angles)
+      if (llvm::Error error = create(*copy, **angles, Fill::Contents, padding))
+        return std::move(error);
   // Rows outside of all sequences keep their contents.
   Fill outputs = tensors.cuSeqlensQ ? Fill::Contents : Fill::Poison;
   if (llvm::Error error = create(copies.o, tensors.o, outputs, padding))
@@ -218,6 +227,10 @@ RunValues runValues(const AttentionTensors &tensors,
                              values);
     launch::setMatrixStrides(RunValue::ValueNewStrideBatch,
                              copies.valueNew.view(), values);
+  }
+  if (tensors.cos) {
+    values[RunValue::RotaryCosStrideRow] = uint64_t(copies.cos.strides()[1]);
+    values[RunValue::RotarySinStrideRow] = uint64_t(copies.sin.strides()[1]);
   }
   setRowStrides(attentionRows, copies.rows, values);
   return values;

@@ -186,6 +186,42 @@ llvm::Error checkNew(const Manifest &manifest,
                            /*isRead=*/true);
 }
 
+/// Checks that tables of angles are given if the kernel rotates, with a row for
+/// each position of a sequence.
+llvm::Error checkAngles(const Manifest &manifest,
+                        const AttentionTensors &tensors) {
+  bool rotates = manifest.rotaryDim != 0;
+  int64_t positions = tensors.cos ? tensors.cos->dims[1] : 0;
+  for (auto [name, table] :
+       {std::pair("rotary_cos", &tensors.cos), {"rotary_sin", &tensors.sin}}) {
+    if (rotates != table->has_value())
+      return failure(llvm::Twine("tensor '") + name + "': expected " +
+                     (rotates ? "it, by which the kernel rotates, got none"
+                              : "none, since the kernel rotates nothing, got "
+                                "one"));
+    if (!rotates)
+      continue;
+    if (llvm::Error error = expectShape(
+            **table, name, {1, positions, 1, manifest.rotaryDim / 2}))
+      return error;
+    if (llvm::Error error = expectType(**table, name, ElementType::F32))
+      return error;
+  }
+  if (positions > maxLength)
+    return failure("tensor 'rotary_cos': expected at most " +
+                   llvm::Twine(maxLength) + " positions, got " +
+                   llvm::Twine(positions));
+  if (!rotates)
+    return llvm::Error::success();
+  for (auto [n, keys] : llvm::enumerate(*tensors.kvLens))
+    if (keys > positions)
+      return failure("kv_lens[" + llvm::Twine(n) + "]: expected at most " +
+                     llvm::Twine(positions) +
+                     ", the positions of rotary_cos and rotary_sin, got " +
+                     llvm::Twine(keys));
+  return llvm::Error::success();
+}
+
 llvm::Error checkLengths(const Manifest &manifest,
                          const AttentionTensors &tensors) {
   bool window = manifest.windowLeft || manifest.windowRight;
@@ -232,6 +268,9 @@ llvm::Error checkOverlaps(const AttentionTensors &tensors) {
     all = {{"q", &tensors.q},
            {"key_new", &*tensors.keyNew},
            {"value_new", &*tensors.valueNew}};
+    if (tensors.cos)
+      all.append(
+          {{"rotary_cos", &*tensors.cos}, {"rotary_sin", &*tensors.sin}});
     firstOutput = all.size();
     all.append({{"k", &tensors.k}, {"v", &tensors.v}, {"o", &tensors.o}});
     for (const AttentionRow &row : attentionRows)
@@ -267,6 +306,7 @@ RunValues extentsOf(const AttentionTensors &tensors) {
   values[RunValue::Group] = k[2] ? q[2] / k[2] : 0;
   values[RunValue::KvLen2] = tensors.k2 ? tensors.k2->dims[1] : 0;
   values[RunValue::NewLen] = tensors.keyNew ? tensors.keyNew->dims[1] : 0;
+  values[RunValue::Positions] = tensors.cos ? tensors.cos->dims[1] : 0;
   return values;
 }
 
@@ -303,6 +343,8 @@ llvm::Error checkProblem(const Manifest &manifest,
   if (llvm::Error error = checkSecond(manifest, tensors))
     return error;
   if (llvm::Error error = checkNew(manifest, tensors))
+    return error;
+  if (llvm::Error error = checkAngles(manifest, tensors))
     return error;
   if (llvm::Error error = checkRows(manifest, tensors))
     return error;

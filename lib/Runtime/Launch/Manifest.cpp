@@ -8,6 +8,7 @@
 
 #include "fmha/Runtime/Launch/Manifest.h"
 #include "JsonReader.h"
+#include "fmha/Schedule/Model/FmaThreads.h"
 
 #include <algorithm>
 #include <optional>
@@ -272,6 +273,7 @@ Fields<Manifest> problemFields() {
       {"head_dim", true, readNumber<M, &M::headDim, 1, 1 << 16>},
       {"head_dim_v", true, readNumber<M, &M::headDimV, 1, 1 << 16>},
       {"page_size", false, readNumber<M, &M::pageSize, 1, 256>},
+      {"rotary_dim", false, readNumber<M, &M::rotaryDim, 2, 1 << 16>},
       {"source2_mask", false, readWord<M, &M::mask2, maskNames>},
       {"captures", false, readCaptures},
       {"mask", true, readWord<M, &M::mask, maskNames>},
@@ -417,6 +419,19 @@ void checkScales(JsonNode root, const Manifest &manifest) {
   if (manifest.scalePerPage && !manifest.blockTables)
     root.fail("scale_per_page with block_tables", "it without");
 }
+/// Checks that a kernel that rotates appends keys, and that one that names the
+/// pairs rotates.
+void checkRotary(JsonNode root, const Manifest &manifest) {
+  if (manifest.rotaryDim ? manifest.keyNew && manifest.rotaryDim % 2 == 0
+                         : !manifest.rotaryInterleaved)
+    return;
+  root.fail("an even rotary_dim with key_new, and rotary_interleaved only with "
+            "it",
+            "others");
+}
+void checkRotary(JsonNode, const MergeManifest &) {}
+void checkRotary(JsonNode, const AppendManifest &) {}
+
 void checkScales(JsonNode, const MergeManifest &) {}
 void checkScales(JsonNode, const AppendManifest &) {}
 
@@ -446,6 +461,7 @@ std::optional<M> parse(std::string_view text, std::string &problem) {
   readSplit(root, manifest);
   checkPages(root, manifest);
   checkScales(root, manifest);
+  checkRotary(root, manifest);
   if (!problem.empty())
     return std::nullopt;
   return manifest;
@@ -485,6 +501,9 @@ bool Manifest::has(TensorName name) const {
   case TensorName::KeyNew:
   case TensorName::ValueNew:
     return keyNew;
+  case TensorName::RotaryCos:
+  case TensorName::RotarySin:
+    return rotaryDim != 0;
   default:
     return KernelManifest::has(name);
   }
@@ -515,6 +534,10 @@ bool AppendManifest::has(TensorName name) const {
   default:
     return false;
   }
+}
+
+bool Manifest::usesPlainThreads() const {
+  return roles.size() == 1 && roles.front().name == schedule::FmaThreads::role;
 }
 
 int64_t Manifest::maxLength() const {

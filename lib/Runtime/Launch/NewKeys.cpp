@@ -8,18 +8,11 @@
 
 #include "fmha/Runtime/Launch/NewKeys.h"
 
-#include <algorithm>
-
 namespace fmha::launch {
 
-/// Kernels of plain threads have no tensor maps, and no bound.
+/// Kernels of plain threads have no bound.
 std::optional<QueryRows> mostAppendingRows(const Manifest &manifest) {
-  auto isMapOfQueries = [](const Parameter &parameter) {
-    return parameter.kind == Parameter::Kind::TensorMap &&
-           parameter.tensor == TensorName::Q;
-  };
-  if (!manifest.keyNew ||
-      std::ranges::none_of(manifest.parameters, isMapOfQueries))
+  if (!manifest.keyNew || manifest.usesPlainThreads())
     return std::nullopt;
   // The grid has a CTA for each of these blocks of rows.
   for (const GridFactor &factor : manifest.grid[0])

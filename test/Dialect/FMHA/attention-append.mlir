@@ -12,6 +12,20 @@ func.func @dense(%q: memref<2x3x4x64xf32>, %k: memref<2x9x2x64xf32>, %v: memref<
   return
 }
 
+// CHECK-LABEL: @rotary
+// CHECK: append({{.*}}) rotary half(%{{.*}}, %{{.*}} : memref<?x32xf32>, memref<?x32xf32, strided<[?, 1]>>) outs(
+// CHECK: append({{.*}}) rotary interleaved(%{{.*}}, %{{.*}} : memref<9x3xf32>, memref<9x3xf32>) outs(
+func.func @rotary(%q: memref<2x3x4x64xbf16>, %k: memref<2x9x2x64xbf16>, %v: memref<2x9x2x64xbf16>, %lens: memref<2xi32>, %kn: memref<2x3x2x64xbf16>,
+                  %vn: memref<2x3x2x64xbf16>, %cos: memref<?x32xf32>, %sin: memref<?x32xf32, strided<[?, 1]>>, %few: memref<9x3xf32>, %o: memref<2x3x4x64xbf16>) {
+  fmha.attention ins(%q, %k, %v : memref<2x3x4x64xbf16>, memref<2x9x2x64xbf16>, memref<2x9x2x64xbf16>)
+      kv_lens(%lens : memref<2xi32>) append(%kn, %vn : memref<2x3x2x64xbf16>, memref<2x3x2x64xbf16>)
+      rotary half(%cos, %sin : memref<?x32xf32>, memref<?x32xf32, strided<[?, 1]>>) outs(%o : memref<2x3x4x64xbf16>)
+  fmha.attention ins(%q, %k, %v : memref<2x3x4x64xbf16>, memref<2x9x2x64xbf16>, memref<2x9x2x64xbf16>)
+      kv_lens(%lens : memref<2xi32>) append(%kn, %vn : memref<2x3x2x64xbf16>, memref<2x3x2x64xbf16>)
+      rotary interleaved(%few, %few : memref<9x3xf32>, memref<9x3xf32>) outs(%o : memref<2x3x4x64xbf16>)
+  return
+}
+
 // The caches are written, so that neither read is the other one.
 // CHECK-LABEL: @twice
 // CHECK-COUNT-2: memref.load

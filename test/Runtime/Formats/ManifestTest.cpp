@@ -312,6 +312,24 @@ TEST(Manifest, PagesHaveBlockTablesAndASizeThatIsAPowerOfTwo) {
   EXPECT_THAT(problemOf(value), HasSubstr("block_tables and page_size"));
 }
 
+TEST(Manifest, RotatedColumnsComeWithNewKeys) {
+  llvm::json::Value value = sample();
+  llvm::json::Object &object = *value.getAsObject();
+  object["rotary_dim"] = 32;
+  EXPECT_THAT(problemOf(value), HasSubstr("rotary_dim with key_new"));
+  object["key_new"] = true;
+  object["rotary_interleaved"] = true;
+  auto manifest = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_EQ(manifest->rotaryDim, 32u);
+  EXPECT_TRUE(manifest->has(TensorName::RotaryCos) &&
+              manifest->has(TensorName::RotarySin));
+  object["rotary_dim"] = 31;
+  EXPECT_THAT(problemOf(value), HasSubstr("an even rotary_dim"));
+  object.erase("rotary_dim");
+  EXPECT_THAT(problemOf(value), HasSubstr("rotary_interleaved only with it"));
+}
+
 TEST(Manifest, SecondSourceIsReadWhereSaid) {
   llvm::json::Value value = sample();
   auto without = parseManifest(llvm::formatv("{0}", value).str());

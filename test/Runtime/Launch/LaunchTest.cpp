@@ -46,7 +46,7 @@ Parameter mapOfQueries() {
   return map;
 }
 
-/// A kernel with tensor maps has all rows that see a new key in one CTA.
+/// A kernel of tensor cores has all rows that see a new key in one CTA.
 TEST(NewKeys, NeedAllRowsInOneCta) {
   Manifest manifest;
   manifest.parameters = {mapOfQueries()};
@@ -63,7 +63,7 @@ TEST(NewKeys, NeedAllRowsInOneCta) {
   EXPECT_THAT(checkAppendingRows(manifest, 1, {16, 9}),
               HasSubstr("at most 8 query heads of a KV head with key_new"));
   // Plain threads read new keys from their own tensors.
-  manifest.parameters.front().kind = Parameter::Kind::Pointer;
+  manifest.roles = {{"compute", 0, 4, 128}};
   EXPECT_EQ(checkAppendingRows(manifest, 1, {17, 9}), "");
 }
 

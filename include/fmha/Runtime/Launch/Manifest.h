@@ -100,6 +100,8 @@ struct Manifest : KernelManifest {
   uint32_t headDim = 0, headDimV = 0;
   /// Number of keys per page if k and v are paged caches, otherwise 0.
   uint32_t pageSize = 0;
+  /// Number of columns of q and key_new that the kernel rotates.
+  uint32_t rotaryDim = 0;
   /// The mask of a second KV segment, named as `mask` is.
   std::string mask2 = "none";
   /// The tensors that the score region reads.
@@ -132,6 +134,8 @@ struct Manifest : KernelManifest {
 
   /// Returns whether the kernel has that tensor.
   bool has(TensorName name) const;
+  /// Returns whether plain threads compute, not tensor cores.
+  bool usesPlainThreads() const;
   /// Returns the maximum q_len and kv_len of a launch: a kernel counts rows in
   /// signed 32-bit integers, and rounds up to the tiles of a CTA.
   int64_t maxLength() const;

@@ -16,10 +16,33 @@ static InFlightDiagnostic errorOf(AttentionOp op) {
   return op.emitError() << "attention.C33: ";
 }
 
+static InFlightDiagnostic rotaryError(AttentionOp op) {
+  return op.emitError() << "attention.C35: ";
+}
+
+/// Checks which operands come with `rotary`.
+static LogicalResult verifyRotaryPresence(AttentionOp op) {
+  bool hasRotary = bool(op.getRotary());
+  for (auto [name, angles] :
+       {std::pair("cos", op.getCos()), {"sin", op.getSin()}})
+    if (bool(angles) != hasRotary)
+      return rotaryError(op)
+             << "expected " << name
+             << (hasRotary ? " with rotary, got none; add it, or remove rotary"
+                           : " only with rotary, got it without; add rotary, "
+                             "or remove it");
+  if (!hasRotary || op.getKeyNew())
+    return success();
+  return rotaryError(op) << "expected append with rotary, got none; rotate "
+                            "queries and keys beforehand";
+}
+
 LogicalResult fmha::verifyAppendPresence(AttentionOp op) {
   Value key = op.getKeyNew(), value = op.getValueNew();
   if (bool(key) != bool(value))
     return errorOf(op) << "expected key_new and value_new, or neither, got one";
+  if (failed(verifyRotaryPresence(op)))
+    return failure();
   if (!key)
     return success();
   for (Value operand : {key, value})
@@ -54,8 +77,10 @@ public:
   LogicalResult types();
   LogicalResult shapes();
   LogicalResult aliases();
+  LogicalResult rotary();
 
 private:
+  LogicalResult angles(StringRef name, ShapedType type);
   LogicalResult equal(StringRef name, Value operand, unsigned dimension,
                       StringRef otherName, Value other,
                       unsigned otherDimension);
@@ -118,7 +143,9 @@ LogicalResult AppendRules::aliases() {
       {"sink", op.getSink()},
       {"k_scale", op.getKScale()},
       {"v_scale", op.getVScale()},
-      {"q_scale", op.getQScale()}};
+      {"q_scale", op.getQScale()},
+      {"cos", op.getCos()},
+      {"sin", op.getSin()}};
   for (Value source : op.getCaptures())
     all.push_back({"a tensor that the region `score` reads", source});
   for (size_t n : {0, 1})
@@ -133,10 +160,60 @@ LogicalResult AppendRules::aliases() {
   return success();
 }
 
+/// Checks a table of cosines or sines.
+LogicalResult AppendRules::angles(StringRef name, ShapedType type) {
+  if (type.getRank() != 2 || !type.getElementType().isF32())
+    return rotaryError(op) << "expected " << name
+                           << " to be [positions, pairs] of f32, got " << type;
+  int64_t columns = type.getDimSize(1), most = op.getHeadDim() / 2;
+  if (ShapedType::isDynamic(columns) || columns < 1 || columns > most)
+    return rotaryError(op) << "expected a static number of columns of " << name
+                           << ", from 1 to " << most
+                           << ", half of the head dim, got " << type;
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  // attention.C15 reports layouts that are not strided.
+  if (failed(cast<MemRefType>(type).getStridesAndOffset(strides, offset)))
+    return success();
+  if (columns > 1 && !ShapedType::isDynamic(strides[1]) && strides[1] != 1)
+    return rotaryError(op) << "expected contiguous rows of " << name
+                           << ", got stride " << strides[1]
+                           << "; copy it to a separate buffer";
+  if (!ShapedType::isDynamic(strides[0]) && strides[0] < 0)
+    return rotaryError(op) << "expected rows of " << name
+                           << " at a stride that is not negative, got "
+                           << strides[0];
+  return success();
+}
+
+LogicalResult AppendRules::rotary() {
+  if (!op.getRotary())
+    return success();
+  auto cos = cast<ShapedType>(op.getCos().getType()),
+       sin = cast<ShapedType>(op.getSin().getType());
+  if (failed(angles("cos", cos)) || failed(angles("sin", sin)))
+    return failure();
+  for (unsigned dimension : {0, 1}) {
+    int64_t wanted = cos.getDimSize(dimension), got = sin.getDimSize(dimension);
+    if (!ShapedType::isDynamic(wanted) && !ShapedType::isDynamic(got) &&
+        wanted != got)
+      return rotaryError(op) << "expected sin to have the shape of cos, " << cos
+                             << ", got " << sin;
+  }
+  Type element = op.getElementType();
+  if (!op.hasE4M3Keys() && !isa<Float8E4M3FNType>(element))
+    return success();
+  return rotaryError(op) << "expected f16, bf16 or f32 with rotary, since keys "
+                            "rotate before they are quantized, got key "
+                         << op.getKey().getType() << " and query "
+                         << op.getQuery().getType()
+                         << "; rotate queries and keys beforehand";
+}
+
 LogicalResult fmha::verifyAppend(AttentionOp op) {
   if (!op.getKeyNew())
     return success();
   AppendRules rules(op);
   return success(succeeded(rules.types()) && succeeded(rules.shapes()) &&
-                 succeeded(rules.aliases()));
+                 succeeded(rules.rotary()) && succeeded(rules.aliases()));
 }

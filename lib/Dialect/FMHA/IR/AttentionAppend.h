@@ -14,8 +14,8 @@
 namespace fmha {
 
 /// Verify which operands come with new keys, and their shapes and memory
-/// (attention.C33). The second one needs verified ranks and types of Q, K and
-/// V.
+/// (attention.C33, attention.C35). The second one needs verified ranks and
+/// types of Q, K and V.
 llvm::LogicalResult verifyAppendPresence(AttentionOp op);
 llvm::LogicalResult verifyAppend(AttentionOp op);
 

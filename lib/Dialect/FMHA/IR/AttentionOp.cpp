@@ -107,6 +107,7 @@ schedule::Problem AttentionOp::getProblem() {
   problem.headDimV = getHeadDimV();
   if (getBlockTables())
     problem.pageSize = getKey().getType().getDimSize(Length);
+  problem.rotaryDim = getRotaryDim();
   problem.mask = getMask();
   problem.mask2 = getSource2Mask();
   AttentionOp op = *this;

@@ -152,7 +152,8 @@ AttentionOperands::AttentionOperands(AttentionOp op)
        {Operand("block_tables", op.getBlockTables()),
         Operand("topk", op.getTopk()), Operand("sink", op.getSink()),
         Operand("k_scale", op.getKScale()), Operand("v_scale", op.getVScale()),
-        Operand("q_scale", op.getQScale())})
+        Operand("q_scale", op.getQScale()), Operand("cos", op.getCos()),
+        Operand("sin", op.getSin())})
     if (other.value)
       all.push_back(other);
   for (Value source : op.getCaptures())

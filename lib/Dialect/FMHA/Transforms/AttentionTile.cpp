@@ -417,9 +417,10 @@ AttentionOp AttentionTile::buildOp(ValueRange destinations, const KeyCuts &cuts,
       op.getCuSeqlensK(), sink, key2, value2, lens2, /*block_tables=*/Value(),
       /*topk=*/Value(),
       /*k_scale=*/Value(), /*v_scale=*/Value(), /*q_scale=*/Value(),
-      /*key_new=*/Value(), /*value_new=*/Value(), destinations[0], rows[0],
-      rows[1], rows[2], isPart || op.getUnnormalised(),
-      op.getScaleAttr() ? scale : FloatAttr(), mask, op.getSource2Mask(),
-      op.getScheduleAttr(),
-      /*scale_per_head=*/false, /*scale_per_page=*/false, hasRegion ? 1 : 0);
+      /*key_new=*/Value(), /*value_new=*/Value(), /*cos=*/Value(),
+      /*sin=*/Value(), destinations[0], rows[0], rows[1], rows[2],
+      isPart || op.getUnnormalised(), op.getScaleAttr() ? scale : FloatAttr(),
+      mask, op.getSource2Mask(), op.getScheduleAttr(),
+      /*scale_per_head=*/false, /*scale_per_page=*/false, RotaryAttr(),
+      hasRegion ? 1 : 0);
 }

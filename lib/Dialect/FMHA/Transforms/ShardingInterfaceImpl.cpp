@@ -304,11 +304,13 @@ AttentionOp ShardBuilder::buildOp(ValueRange destinations, bool hasRegion) {
       own(op.getCuSeqlensK()), sink, own(op.getKey2()), own(op.getValue2()),
       own(op.getSource2Lens()), own(op.getBlockTables()), own(op.getTopk()),
       own(op.getKScale()), own(op.getVScale()), own(op.getQScale()),
-      /*key_new=*/Value(), /*value_new=*/Value(), destinations[0], rows[0],
-      rows[1], rows[2], isPart || op.getUnnormalised(), op.getScaleAttr(),
+      /*key_new=*/Value(), /*value_new=*/Value(), /*cos=*/Value(),
+      /*sin=*/Value(), destinations[0], rows[0], rows[1], rows[2],
+      isPart || op.getUnnormalised(), op.getScaleAttr(),
       shift.addsMask ? schedule::Mask() : op.getMask(), op.getSource2Mask(),
       isSameProblem ? op.getScheduleAttr() : ScheduleAttr(),
-      op.getScalePerHead(), op.getScalePerPage(), hasRegion ? 1 : 0);
+      op.getScalePerHead(), op.getScalePerPage(), RotaryAttr(),
+      hasRegion ? 1 : 0);
 }
 
 /// Gathers the partial results of all processes that share the keys, in a new

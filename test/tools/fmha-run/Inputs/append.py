@@ -49,8 +49,7 @@ def check(folder, random, dtype, page, style, heads_first):
         np.save(name("cos"), cos)
         np.save(name("sin"), sin)
         flags += [f"--rotary={style}", f"--rotary-dim={2 * columns}", f"--rotary-cos={name('cos')}", f"--rotary-sin={name('sin')}"]
-    else:
-        flags.append(f"--append-apart={random.choice(['true', 'false'])}")
+    flags.append(f"--append-apart={random.choice(['true', 'false'])}")
     np.save(name("lens"), lens)
     outs = {"k": name("k_after"), "v": name("v_after")}
     flags += [f"--{which}-cache-out={path}" for which, path in outs.items()]

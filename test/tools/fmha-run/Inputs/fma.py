@@ -97,6 +97,15 @@ def tokens_of(draw, folder, words):
     return flags
 
 
+def rotary_of(draw, words):
+    """Flags of a rotary embedding, of all columns or the first ones; none for keys that are quantized."""
+    given = dict(word[2:].split("=", 1) for word in words if "=" in word)
+    if "e4m3" in (given["dtype"], given.get("kv-dtype")) or draw.random() < 0.4:
+        return []
+    dim = int(given["head-dim"])
+    return [f"--rotary={draw.choice(('half', 'interleaved'))}", f"--rotary-dim={draw.choice((dim, dim, 2, 10, 16, dim // 2, 2 * draw.randint(1, dim // 2)))}"]
+
+
 def main(case_of=case_of, description=__doc__):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tool")
@@ -105,7 +114,7 @@ def main(case_of=case_of, description=__doc__):
     parser.add_argument("--dtype", action="append")
     parser.add_argument("--target", action="append")
     parser.add_argument("--kv-dtype")
-    parser.add_argument("--append", action="store_true", help="with new tokens in every case")
+    parser.add_argument("--append", action="store_true", help="with new tokens in every case, which are rotated in some")
     parser.add_argument("--policy", default="eager")
     flags = parser.parse_args()
     print("seed", flags.seed)
@@ -119,6 +128,7 @@ def main(case_of=case_of, description=__doc__):
             words.append(f"--policy={flags.policy}")
             if flags.append:
                 words += tokens_of(draw, folder, words)
+                words += rotary_of(draw, words)
             run = subprocess.run([flags.tool, *words], capture_output=True, text=True, timeout=300, env=environment)
         if run.returncode == 0 and not (flags.append and "by a kernel before" in run.stdout):
             continue

@@ -117,8 +117,15 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `kv_lens[b] - n + i`, as `fmha.append` writes it, and `kv_lens` counts the new keys.
     Tokens before position 0, or without a page, are left out, and nothing else in the
     caches changes. Tensor cores append where one CTA, or each split, has all rows that
-    see a new key (plan.C8); else plain threads do. A rotary embedding, tensors, and
-    launches with more rows than the schedule has in a CTA need `fmha.append`.
+    see a new key (plan.C8); else plain threads do. Tensors, and launches with more rows
+    than the schedule has in a CTA, need `fmha.append`.
+
+    `rotary` with `append` rotates the first 2c columns of each row of `key_new` and
+    `query`, with c the columns of `cos` and `sin` [positions, c], by the angles of its
+    position, as `fmha.append` does, before the keys are written and the scores are
+    computed. Row i of `query` sits at position `kv_lens[b] - q_len + i`; it stays as it
+    is if that is below 0. Rotated rows are rounded to the element type, so that the
+    caches and the output are those of `fmha.append` and then `fmha.attention`.
 
     `source2` is a second segment of keys and values: one softmax runs over the
     keys of both segments, and `lse` and `row_sum` include both. `key2` and
@@ -252,6 +259,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         append(%knew, %vnew : memref<?x1x8x64xf32>, memref<?x1x8x64xf32>)
         outs(%out : memref<?x1x8x64xf32>)
 
+    // The same in bf16, with rotated queries and new keys.
+    fmha.attention
+        ins(%q, %k, %v : memref<?x1x32x128xbf16>, memref<?x?x8x128xbf16>, memref<?x?x8x128xbf16>)
+        kv_lens(%lens : memref<?xi32>)
+        append(%knew, %vnew : memref<?x1x8x128xbf16>, memref<?x1x8x128xbf16>)
+        rotary half(%cos, %sin : memref<?x64xf32>, memref<?x64xf32>)
+        outs(%out : memref<?x1x32x128xbf16>)
+
     // One softmax over compressed keys and those of a window after them.
     fmha.attention
         ins(%q, %k, %v : memref<?x?x128x512xbf16>, memref<?x?x1x512xbf16>,
@@ -377,6 +392,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       `cu_seqlens_q`, `cu_seqlens_k`, `source2` and `append`. Before launch: it has
       less than 2^31 elements, and entries before the first -1 of a list are from 0
       to the number of keys of the sequence less 1.
+    - (attention.C35) `rotary` comes with `append`, `cos` and `sin`. These are
+      matrices of f32 of one shape, with contiguous rows; their columns are static,
+      at least 1, and at most half of the head dim of `query`, and strides are not
+      negative. `query` and `key` are of f16, bf16 or f32. Before launch: no entry of
+      `kv_lens` is above the number of rows. A kernel does not rotate a row at a
+      position without angles.
   }];
 
   let arguments = (ins
@@ -397,6 +418,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<Optional<FMHA_TensorOrMemRef>, "factor of queries of 8 bits">:$q_scale,
     Arg<Optional<FMHA_TensorOrMemRef>, "new keys of each sequence">:$key_new,
     Arg<Optional<FMHA_TensorOrMemRef>, "new values of each sequence">:$value_new,
+    Arg<Optional<FMHA_TensorOrMemRef>, "cosines of each position">:$cos,
+    Arg<Optional<FMHA_TensorOrMemRef>, "sines of each position">:$sin,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row maxima">:$row_max,
@@ -407,7 +430,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$source2_mask,
     OptionalAttr<FMHA_ScheduleAttr>:$schedule,
     UnitAttr:$scale_per_head,
-    UnitAttr:$scale_per_page);
+    UnitAttr:$scale_per_page,
+    OptionalAttr<FMHA_RotaryAttr>:$rotary);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<MaxSizedRegion<1>>:$score_regions);
 
@@ -426,6 +450,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`v_scale` `(` $v_scale^ `:` type($v_scale) `)`)?
     (`q_scale` `(` $q_scale^ `:` type($q_scale) `)`)?
     (`append` `(` $key_new^ `,` $value_new `:` type($key_new) `,` type($value_new) `)`)?
+    (`rotary` $rotary^ `(` $cos `,` $sin `:` type($cos) `,` type($sin) `)`)?
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     (`row_max` `(` $row_max^ `:` type($row_max) `)`)?
     (`row_sum` `(` $row_sum^ `:` type($row_sum) `)`)?
@@ -441,7 +466,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// The largest magnitude of `scale` (attention.C14).
     static constexpr double maxScale = 0x1p64;
     /// The index of `output` among the ODS operands.
-    static constexpr unsigned outputIndex = 17;
+    static constexpr unsigned outputIndex = 19;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(
@@ -474,6 +499,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     bool isValueInKey();
     /// Returns `scale`, or 1 / sqrt(head_dim) without it.
     double getScaleOrDefault();
+    /// Returns the number of columns that rotate, 0 without `rotary`.
+    unsigned getRotaryDim() {
+      return getRotary()
+                 ? 2 * ::llvm::cast<::mlir::ShapedType>(getCos().getType()).getDimSize(1)
+                 : 0;
+    }
     /// Returns the number of sequences, dynamic if no operand has it.
     int64_t getSequenceCount();
     /// Returns the maximum number of keys per sequence: the length of `key`, or

@@ -92,13 +92,7 @@ void AppendChecker::rows() {
       contiguous(name, "A8");
       continue;
     }
-    Value isOne = math.compare(Predicate::ule, operand.view.sizes.back(),
-                               math.constant(1));
-    Value isDense = math.compare(Predicate::eq, operand.view.strides.back(),
-                                 math.constant(1));
-    require(math.either(isOne, isDense), "A8",
-            "the last dimension of " + name +
-                " to be contiguous; copy it to a separate buffer");
+    denseRows(name, "A8");
   }
 }
 

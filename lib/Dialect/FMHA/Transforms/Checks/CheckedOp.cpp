@@ -80,6 +80,18 @@ void CheckedOp::eachElementOnce(StringRef rule) {
 
 /// Checks that destinations share no memory with other operands, because the
 /// kernel writes rows while it still reads inputs.
+void CheckedOp::denseRows(StringRef name, StringRef rule) {
+  if (!has(name))
+    return;
+  Value isOne =
+      math.compare(Predicate::ule, view(name).sizes.back(), math.constant(1));
+  Value isDense =
+      math.compare(Predicate::eq, view(name).strides.back(), math.constant(1));
+  require(math.either(isOne, isDense), rule,
+          "the last dimension of " + name +
+              " to be contiguous; copy it to a separate buffer");
+}
+
 void CheckedOp::apart(StringRef rule) {
   LocalAliasAnalysis aliases;
   for (const auto &[name, written] : operands)

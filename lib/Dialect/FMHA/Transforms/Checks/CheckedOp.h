@@ -49,6 +49,8 @@ protected:
       mlir::function_ref<void(mlir::Value index, mlir::Value entry)> body);
   void extents(mlir::ArrayRef<EqualExtents> table);
   void contiguous(mlir::StringRef name, mlir::StringRef rule);
+  /// Requires the last dimension, if the op has that operand, to be contiguous.
+  void denseRows(mlir::StringRef name, mlir::StringRef rule);
   void apart(mlir::StringRef rule);
   void eachElementOnce(mlir::StringRef rule);
   mlir::Value load(mlir::StringRef name, mlir::Value index);

@@ -41,7 +41,7 @@ constexpr EqualExtents attentionExtents[] = {
     {"C33", "key", 2, "key_new", 2},       {"C33", "key", 2, "value_new", 2},
     {"C33", "query", 3, "key_new", 3},     {"C33", "value", 3, "value_new", 3},
     {"C33", "key_new", 1, "value_new", 1}, {"C34", "query", 0, "topk", 0},
-    {"C34", "query", 1, "topk", 1}};
+    {"C34", "query", 1, "topk", 1},        {"C35", "cos", 0, "sin", 0}};
 
 constexpr EqualExtents mergeExtents[] = {
     {"M5", "output", 0, "parts", 1},   {"M5", "output", 1, "parts", 2},
@@ -77,6 +77,7 @@ protected:
   Value maxKeys();
   void starts(StringRef name, Value length);
   void counts(StringRef name, Value most);
+  void positions();
   void pages();
   void listed();
   void finiteSink(StringRef rule);
@@ -156,12 +157,12 @@ void ShapeChecks::lengths(bool isWindowed) {
   int64_t most = (int64_t(1) << (isWindowed ? 30 : 31)) - 512;
   int64_t size =
       has("block_tables") ? knownNumber(view("key").sizes[1]).value() : 1;
-  for (StringRef name : {"query", "key", "key2"})
+  for (StringRef name : {"query", "key", "key2", "cos"})
     if (has(name))
       require(math.compare(Predicate::ule,
                            name == "key" && has("block_tables")
                                ? view("block_tables").sizes[1]
-                               : view(name).sizes[1],
+                               : view(name).sizes[name == "cos" ? 0 : 1],
                            math.constant(name == "key" ? most / size : most)),
               "C29",
               "a length of " + name + " of at most " + Twine(most) +
@@ -332,6 +333,16 @@ void EntryChecks::counts(StringRef name, Value most) {
   });
 }
 
+/// Checks that all positions of a sequence have angles.
+void EntryChecks::positions() {
+  forEachEntry("kv_lens", 0, [&](Value, Value entry) {
+    Value keys =
+        arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(), entry);
+    require(math.compare(Predicate::ule, keys, view("cos").sizes[0]), "C35",
+            "no entry of kv_lens above the number of rows of cos and sin");
+  });
+}
+
 /// Checks that the pages in which sequences have keys exist:
 ///   for b: for i < ceil(kv_lens[b] / page_size): block_tables[b, i] < pages
 void EntryChecks::pages() {
@@ -426,6 +437,8 @@ void Checker::addAll(AttentionOp attention) {
   add("q_scale", attention.getQScale());
   add("key_new", attention.getKeyNew());
   add("value_new", attention.getValueNew());
+  add("cos", attention.getCos());
+  add("sin", attention.getSin());
   for (auto [n, source] : llvm::enumerate(attention.getCaptures()))
     add("capture " + std::to_string(n), source);
 }
@@ -437,6 +450,8 @@ void Checker::contents() {
     starts("cu_seqlens_k", view("key").sizes[1]);
   if (has("kv_lens"))
     counts("kv_lens", maxKeys());
+  if (has("cos"))
+    positions();
   if (has("block_tables"))
     pages();
   if (has("topk"))
@@ -455,6 +470,8 @@ void Checker::check(AttentionOp attention, ListContents lists) {
   schedule::Mask mask = attention.getMask();
   lengths(mask.left || mask.right || has("key2"));
   newKeys(attention);
+  for (StringRef name : {"cos", "sin"})
+    denseRows(name, "C35");
   for (StringRef name : {"query", "key", "value", "output", "key2", "value2",
                          "key_new", "value_new"})
     rowsForTma(name, "C17", "C18");
