@@ -28,10 +28,11 @@ AttentionOp buildAttention(OpBuilder &b, Value q, Value kv, Value out,
   return AttentionOp::create(
       b, b.getUnknownLoc(), TypeRange(out.getType()), q, kv, kv, none, none,
       none, none, none, none, none, none, none, none, none, none, none, none,
-      out, none, none, none, /*unnormalised=*/UnitAttr(), /*scale=*/FloatAttr(),
+      none, none, out, none, none, none, /*unnormalised=*/UnitAttr(),
+      /*scale=*/FloatAttr(),
       /*mask=*/MaskAttr(), /*source2_mask=*/MaskAttr(),
       /*schedule=*/ScheduleAttr(), /*scale_per_head=*/UnitAttr(),
-      /*scale_per_page=*/UnitAttr(), regions);
+      /*scale_per_page=*/UnitAttr(), /*rotary=*/RotaryAttr(), regions);
 }
 
 } // namespace
