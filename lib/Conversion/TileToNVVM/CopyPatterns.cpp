@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KeyCode.h"
 #include "MachinePatterns.h"
-#include "NumberCode.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/RolledLoops.h"
 #include "fmha/Layout/SmemTile.h"
@@ -40,11 +40,12 @@ constexpr int64_t swizzledRows = 8;
 
 /// Common code of copies and conversions of a tile. `own` threads share a panel
 /// row, with 16 bytes of the source each.
-template <typename OpTy> class ThreadRows : protected NumberCode {
+template <typename OpTy> class ThreadRows : protected KeyCode {
 public:
   ThreadRows(ImplicitLocOpBuilder &b, OpTy op, typename OpTy::Adaptor adaptor,
              BlockArgument source, int64_t own)
-      : NumberCode(b), op(op), adaptor(adaptor), source(source),
+      : KeyCode(b, op, op.getSrc(), KeyLists::of(op, adaptor)), op(op),
+        adaptor(adaptor), source(source),
         name(parametersOf(op)[source.getArgNumber()].name),
         panels(op.getCount(), op.getColumns()), own(own),
         rowsOfStep(op.getWarps() * warpThreads / own) {}
@@ -78,14 +79,9 @@ protected:
   /// Emits `count` steps, from row `firstRow` of the tile on.
   virtual void buildSteps(Value firstRow, int64_t count) = 0;
 
-  MemRefType sourceType() { return cast<MemRefType>(op.getSrc().getType()); }
-  int64_t elementBytes() { return sourceType().getElementTypeBitWidth() / 8; }
+  int64_t elementBytes() { return sourceType.getElementTypeBitWidth() / 8; }
 
   void findThread();
-  Value opaque(Value number);
-  Value loadNumber(Value list, Value place);
-  Value listed(Value row);
-  Value pageOf(Value key);
   Value addressOf(Value key, Value page);
   Value keyOf(Value firstRow, Value step);
   Value isThere(Value firstRow, int64_t step) {
@@ -118,61 +114,13 @@ private:
 
 } // namespace
 
-/// Returns `number` through an empty asm statement. Otherwise K and V would
-/// share values of all steps, which need more registers than the role has.
-template <typename OpTy> Value ThreadRows<OpTy>::opaque(Value number) {
-  return LLVM::InlineAsmOp::create(
-             b, b.getI32Type(), number, /*asm_string=*/"",
-             /*constraints=*/"=r,0", /*has_side_effects=*/true,
-             /*is_align_stack=*/false, LLVM::TailCallKind::None,
-             LLVM::AsmDialectAttr(), ArrayAttr())
-      .getRes();
-}
-
 template <typename OpTy> void ThreadRows<OpTy>::findThread() {
-  Value id = NVVM::ThreadIdXOp::create(b, b.getI32Type());
-  thread =
-      opaque(make<arith::SubIOp>(id, i32(op.getFirstWarp() * warpThreads)));
+  thread = threadFrom(op.getFirstWarp());
   row = make<arith::DivUIOp>(thread, i32(own));
   part = make<arith::RemUIOp>(thread, i32(own));
   first = narrow(op.getRow());
   length = narrow(op.getLength());
-  last = make<arith::MaxSIOp>(make<arith::SubIOp>(length, i32(1)), i32(0));
-}
-
-/// Returns an entry of a list of i32 that no kernel writes.
-template <typename OpTy>
-Value ThreadRows<OpTy>::loadNumber(Value list, Value place) {
-  Value address = LLVM::GEPOp::create(b, list.getType(), b.getI32Type(), list,
-                                      ArrayRef<LLVM::GEPArg>{wide(place)});
-  auto load = LLVM::LoadOp::create(b, b.getI32Type(), address);
-  load.setInvariant(true);
-  return load;
-}
-
-/// Returns the key in row `row` of the view, which exists: `row` itself, or the
-/// one that the list names, clamped, since lists may be invalid:
-///   clamp(list[first + row], 0, bound - 1)
-template <typename OpTy> Value ThreadRows<OpTy>::listed(Value row) {
-  if (!op.getList())
-    return row;
-  Value number = loadNumber(adaptor.getList(),
-                            make<arith::AddIOp>(narrow(op.getFirst()), row));
-  Value most = make<arith::SubIOp>(narrow(op.getBound()), i32(1));
-  return make<arith::MaxSIOp>(make<arith::MinSIOp>(number, most), i32(0));
-}
-
-/// Returns the page of `key`, in range since lists may be invalid; null if keys
-/// are not in pages:
-///   clamp(list[entry + key / size], 0, pages - 1)
-template <typename OpTy> Value ThreadRows<OpTy>::pageOf(Value key) {
-  if (!op.getPages())
-    return {};
-  Value number = make<arith::DivUIOp>(key, i32(sourceType().getDimSize(1)));
-  Value page = loadNumber(adaptor.getPages(),
-                          make<arith::AddIOp>(narrow(op.getEntry()), number));
-  Value most = make<arith::SubIOp>(parameterOf(op, "pages"), i32(1));
-  return make<arith::MaxSIOp>(make<arith::MinSIOp>(page, most), i32(0));
+  last = lastOf(length);
 }
 
 /// Returns the address of row `key` of the sequence, which is in `page` if
@@ -181,7 +129,7 @@ template <typename OpTy>
 Value ThreadRows<OpTy>::addressOf(Value key, Value page) {
   Value outer = page, inner = key;
   if (page)
-    inner = make<arith::RemUIOp>(key, i32(sourceType().getDimSize(1)));
+    inner = make<arith::RemUIOp>(key, i32(sourceType.getDimSize(1)));
   else
     outer = narrow(op.getBatch());
   if (op.getStart())
@@ -269,7 +217,7 @@ void RowCopies::prepare() {
 /// Returns `bytes`, or 0 if the tensor does not have the columns of this
 /// thread in `panel`.
 Value RowCopies::bytesAt(Value bytes, int64_t panel) {
-  int64_t dim = sourceType().getDimSize(3);
+  int64_t dim = sourceType.getDimSize(3);
   int64_t before = panel * panels.panelColumns;
   if (!op.getColumn() && dim >= before + panels.panelColumns)
     return bytes;
@@ -387,7 +335,7 @@ void RowConversions::prepare() {
 /// view are zeros.
 RowConversions::Piece RowConversions::load(Value address, Value isThere,
                                            int64_t step, int64_t panel) {
-  int64_t dim = sourceType().getDimSize(3);
+  int64_t dim = sourceType.getDimSize(3);
   int64_t before = panel * panels.panelColumns;
   Value column = make<arith::AddIOp>(make<arith::MulIOp>(part, i32(elements)),
                                      i32(before));

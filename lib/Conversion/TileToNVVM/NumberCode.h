@@ -44,6 +44,10 @@ protected:
         b, pointer.getType(), b.getI8Type(), pointer,
         llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
   }
+  /// Returns the number of this thread among those from `firstWarp` on, through
+  /// an empty asm statement. Otherwise several tiles would share the numbers of
+  /// all steps, which need more registers than the role has.
+  mlir::Value threadFrom(int64_t firstWarp);
 
   mlir::ImplicitLocOpBuilder &b;
 };
