@@ -56,7 +56,9 @@ private:
   void ifThen(Value condition, function_ref<void()> body);
 
   static int64_t vectorsOf(Value tensor) {
-    return cast<MemRefType>(tensor.getType()).getDimSize(3) / elements;
+    auto type = cast<MemRefType>(tensor.getType());
+    return type.getDimSize(3) * type.getElementTypeBitWidth() /
+           (8 * vectorBytes);
   }
   bool isCopiedByTma(Value cache) {
     return parameters[cast<BlockArgument>(cache).getArgNumber()].kind ==
@@ -69,8 +71,7 @@ private:
   Value rotated(Value data, const Row &from, Value vector, Value key,
                 Value isKey);
 
-  /// The elements of a vector, and its bytes.
-  static constexpr int64_t elements = 8, vectorBytes = 16;
+  static constexpr int64_t vectorBytes = 16;
 
   tile::AppendRowsOp op;
   tile::AppendRowsOp::Adaptor adaptor;
@@ -101,7 +102,8 @@ Value AppendCode::rowAt(Value tensor, const Row &row) {
         make<arith::MulIOp>(wide(place), parameterOf(op, name + stride));
     offset = offset ? make<arith::AddIOp>(offset, term) : term;
   }
-  Type element = cast<MemRefType>(op.getKey().getType()).getElementType();
+  auto type = cast<MemRefType>(op.getKey().getType());
+  Type element = b.getIntegerType(type.getElementTypeBitWidth());
   return LLVM::GEPOp::create(b, base.getType(), element, base,
                              ArrayRef<LLVM::GEPArg>{offset});
 }

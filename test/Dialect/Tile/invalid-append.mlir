@@ -3,7 +3,7 @@
 // Each case breaks one constraint of tile.append_rows or tile.load_rotated.
 
 func.func @dynamic(%kn: memref<?x?x?x?xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
-  // expected-error@+1 {{expected tensors of four dimensions with f16 or bf16 elements and a static last dimension that is a multiple of 8, got 'memref<?x?x?x?xbf16>'}}
+  // expected-error@+1 {{expected tensors of four dimensions with f16, bf16 or f8E4M3FN elements and a static last dimension of whole vectors of 16 bytes, got 'memref<?x?x?x?xbf16>'}}
   tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x?xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
   return
 }
@@ -11,7 +11,7 @@ func.func @dynamic(%kn: memref<?x?x?x?xbf16>, %vn: memref<?x?x?x64xbf16>, %k: me
 // -----
 
 func.func @uneven(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x60xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x60xbf16>, %t: memref<?xi32>, %i: index) {
-  // expected-error@+1 {{a multiple of 8, got 'memref<?x?x?x60xbf16>'}}
+  // expected-error@+1 {{whole vectors of 16 bytes, got 'memref<?x?x?x60xbf16>'}}
   tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x60xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x60xbf16>
   return
 }
@@ -27,7 +27,7 @@ func.func @rank(%kn: memref<?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref
 // -----
 
 func.func @wide(%kn: memref<?x?x?x64xf32>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xf32>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
-  // expected-error@+1 {{with f16 or bf16 elements}}
+  // expected-error@+1 {{with f16, bf16 or f8E4M3FN elements}}
   tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xf32>, memref<?x?x?x64xbf16>, memref<?x?x?x64xf32>, memref<?x?x?x64xbf16>
   return
 }

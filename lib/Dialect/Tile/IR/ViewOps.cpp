@@ -79,16 +79,21 @@ LogicalResult FindSlotOp::verify() {
   return verifyContiguous(*this, getLengths().getType());
 }
 
+static bool isElementOfRow(Type type) {
+  return type.isF16() || type.isBF16() || isa<Float8E4M3FNType>(type);
+}
+
 /// Checks that `type` is one of rows that are copied in vectors of 16 bytes.
 static LogicalResult verifyRowsInVectors(Operation *op, MemRefType type) {
-  constexpr int64_t elements = 8;
-  Type element = type.getElementType();
-  if (type.getRank() == 4 && (element.isF16() || element.isBF16()) &&
-      !type.isDynamicDim(3) && type.getDimSize(3) % elements == 0)
+  constexpr int64_t vectorBits = 128;
+  if (type.getRank() == 4 && isElementOfRow(type.getElementType()) &&
+      !type.isDynamicDim(3) &&
+      type.getDimSize(3) * type.getElementTypeBitWidth() % vectorBits == 0)
     return success();
   return op->emitOpError()
-         << "expected tensors of four dimensions with f16 or bf16 elements and "
-            "a static last dimension that is a multiple of 8, got "
+         << "expected tensors of four dimensions with f16, bf16 or f8E4M3FN "
+            "elements and a static last dimension of whole vectors of 16 "
+            "bytes, got "
          << type;
 }
 
@@ -146,10 +151,6 @@ LogicalResult AppendRowsOp::verify() {
                            type(getKeyNew()).getDimSize(3)))))
     return failure();
   return hasPages ? verifyContiguous(*this, getPages().getType()) : success();
-}
-
-static bool isElementOfRow(Type type) {
-  return type.isF16() || type.isBF16() || isa<Float8E4M3FNType>(type);
 }
 
 /// Checks the rows that threads copy: their elements have `bits` bits, and each

@@ -79,9 +79,9 @@ def Tile_AppendRowsOp : Tile_Op<"append_rows", [AttrSizedOperandSegments, Memory
           memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
     ```
 
-    Constraints: all tensors have four dimensions and the same element type, f16 or bf16; the last dimension is static and a multiple of 8; `key_new` has the last dimension of `key`, and `value_new` that of `value`; caches of pages have a
-    static number of rows per page, and a contiguous table with its entry; `cos` and `sin` are matrices of f32 with a
-    static number of columns, at most half of those of `key_new`.
+    Constraints: all tensors have four dimensions and the same element type, f16, bf16 or f8E4M3FN; the last dimension is static, of whole vectors of 16 bytes;
+    `key_new` has the last dimension of `key`, and `value_new` that of `value`; caches of pages have a static number of rows per page, and a contiguous
+    table with its entry; `cos` and `sin` are matrices of f32 with a static number of columns, at most half of those of `key_new`, whose elements then have 16 bits.
   }];
   let hasVerifier = 1;
   let arguments = (ins AnyMemRef:$key_new, AnyMemRef:$value_new, Index:$sequence, AnyMemRef:$key, AnyMemRef:$value,
