@@ -1,4 +1,4 @@
-// RUN: fmha-opt %s --fmha-plan-schedule='target=sm_90a' --convert-fmha-to-tile | FileCheck %s
+// RUN: fmha-opt %s --fmha-plan-schedule='target=sm_90a family=fma' --convert-fmha-to-tile | FileCheck %s
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-to-ptx{target=sm_90a})' | FileCheck %s --check-prefix=PTX
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-to-ptx{target=sm_100a})' | FileCheck %s --check-prefix=PTX
 

@@ -91,10 +91,10 @@ struct KernelContext {
                       : mlir::arith::SelectOp::create(b, second, of2, of1);
   }
   /// Returns the entry of the scales `name` for KV head `kvHead`, or null if
-  /// there are none.
+  /// there are none, or one for each page.
   mlir::Value scaleOf(const std::string &name, mlir::Value kvHead) {
     mlir::Value scales = operand(name);
-    if (!scales)
+    if (!scales || problem.scalePerPage)
       return {};
     mlir::Value entry = problem.scalePerHead ? kvHead : index(0);
     return mlir::memref::LoadOp::create(b, scales, entry);

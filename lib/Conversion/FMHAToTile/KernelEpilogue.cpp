@@ -122,9 +122,10 @@ static void buildTileEpilogue(KernelContext &k, const Coordinates &at,
   if (sink && !k.problem.unnormalised)
     total = tile::AddSinkOp::create(k.b, k.rowType(), state.max, state.sum,
                                     sink, softmaxScale(k));
+  Value scale = buildOutputScale(k, at);
   for (auto [consumer, acc] : llvm::enumerate(state.accs))
-    buildOutput(k, views.outputs[consumer], row, tile, acc, total,
-                k.scaleOf("v_scale", at.kvHead), consumer);
+    buildOutput(k, views.outputs[consumer], row, tile, acc, total, scale,
+                consumer);
   buildRowOutputs(k, views, row, state, sink);
 }
 

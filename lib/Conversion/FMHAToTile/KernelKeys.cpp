@@ -126,6 +126,20 @@ Value KeyBlocks::loadTile(StringRef ring, Value view, int64_t rows,
   return k.inRegion(made, ring).getResult();
 }
 
+/// Loads the scales of the pages that the keys are in. The role that converts
+/// the keys has the places of their pages.
+Value KeyBlocks::loadFactors(const KeyBlock &keys) {
+  if (!k.problem.scalePerPage)
+    return {};
+  auto type = TileType::get(k.b.getContext(), {2 * int64_t(k.plan.kvBlock)},
+                            k.b.getF32Type(), Attribute());
+  auto made = tile::LoadFactorsOp::create(
+      k.b, type, k.operand("k_scale"), k.operand("v_scale"),
+      keys.views.keys.front(), keys.column, Value());
+  k.inRole(made, "convert");
+  return k.inRegion(made, "factors").getResult();
+}
+
 BlockTiles KeyBlocks::load(const KeyBlock &keys) {
   Value firstKey = keys.column;
   BlockTiles block;
@@ -135,6 +149,7 @@ BlockTiles KeyBlocks::load(const KeyBlock &keys) {
     block.keys.push_back(
         loadTile("KV", view, k.plan.kvBlock, columns, firstKey));
   }
+  block.factors = loadFactors(keys);
   if (k.plan.shareKv) {
     // Each of several consumers has a slice of its own.
     Value keyTile = block.keys.front();
@@ -150,6 +165,29 @@ BlockTiles KeyBlocks::load(const KeyBlock &keys) {
                                     row));
   }
   return block;
+}
+
+Value fmha::buildOutputScale(KernelContext &k, const Coordinates &at) {
+  if (!k.problem.scalePerPage)
+    return k.scaleOf("v_scale", at.kvHead);
+  using Predicate = arith::CmpIPredicate;
+  Value zero = k.index(0);
+  // The entry of an empty sequence may be anything.
+  Value entry =
+      memref::LoadOp::create(k.b, k.operand("block_tables"), at.keys.entry);
+  Value page = arith::IndexCastOp::create(k.b, k.b.getIndexType(), entry);
+  Value last = k.make<arith::SubIOp>(k.extent(Key, 0), k.index(1));
+  page = k.make<arith::MaxSIOp>(k.make<arith::MinSIOp>(page, last), zero);
+  Value scale = memref::LoadOp::create(k.b, k.operand("v_scale"), page);
+  auto number = [&](float value) -> Value {
+    return arith::ConstantOp::create(k.b, k.b.getF32FloatAttr(value));
+  };
+  Value hasKeys =
+      arith::CmpIOp::create(k.b, Predicate::sgt, at.keys.all(), zero);
+  Value isFactor =
+      arith::CmpFOp::create(k.b, arith::CmpFPredicate::ONE, scale, number(0));
+  return arith::SelectOp::create(k.b, k.make<arith::AndIOp>(hasKeys, isFactor),
+                                 scale, number(1));
 }
 
 //===----------------------------------------------------------------------===//

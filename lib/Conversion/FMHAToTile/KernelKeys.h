@@ -32,8 +32,11 @@ struct KeyBlock {
 };
 
 /// Messages of one KV block: chunks of the columns of K, and of the keys of V.
+/// `factors` has the scales of each key and value, if each page has its own;
+/// null otherwise.
 struct BlockTiles {
   llvm::SmallVector<mlir::Value> keys, values;
+  mlir::Value factors;
 };
 
 /// Builds the copies of new keys and values to the caches, if there are any.
@@ -44,6 +47,12 @@ struct BlockTiles {
 ///   first = split > 0 ? first key : 0
 ///   end = split + 1 < splits ? first key + blocks·keys : length
 void buildAppend(KernelContext &k, const Coordinates &at);
+
+/// Returns the factor of the output, or null if there is none: the scale of the
+/// values, or, if each page has one, that of the sequence's first page. P then
+/// has the other scales relative to this one, so that P of keys in one page is
+/// what it would be without scales. An empty sequence, or a scale of 0, has 1.
+mlir::Value buildOutputScale(KernelContext &k, const Coordinates &at);
 
 /// Builds the KV blocks of the loop, and their messages.
 class KeyBlocks {
@@ -68,6 +77,7 @@ private:
   KeyBlock buildOfFirst(mlir::Value block);
   void chooseSource(KeyBlock &made, mlir::Value block);
   KeyViews view(const Sequence &keys, mlir::Value isSecond);
+  mlir::Value loadFactors(const KeyBlock &keys);
   mlir::Value loadTile(llvm::StringRef ring, mlir::Value view, int64_t rows,
                        int64_t columns, mlir::Value row);
 

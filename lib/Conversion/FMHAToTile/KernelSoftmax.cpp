@@ -62,6 +62,10 @@ SmallVector<Value> State::values() const {
 }
 
 SmallVector<Value> OnlineSoftmax::buildInitialState() {
+  if (k.problem.scalePerPage) {
+    Value one = arith::ConstantOp::create(k.b, k.b.getF32FloatAttr(1.0f));
+    inverse = k.make<arith::DivFOp>(one, buildOutputScale(k, at));
+  }
   SmallVector<Value> values;
   auto fill = [&](Type type, float value) {
     auto made = tile::FillOp::create(k.b, type, k.b.getF32FloatAttr(value));
@@ -103,13 +107,23 @@ Value OnlineSoftmax::buildScores(unsigned tile, Value query,
   return s;
 }
 
+/// Multiplies P, which begins at key `first` of the block, by the scales of the
+/// values relative to that of the output; without scales of pages it is `p`.
+/// The sum of a row is that of P alone.
+Value OnlineSoftmax::scaleOfValues(Value p, Value factors, int64_t first) {
+  if (!factors)
+    return p;
+  p = tile::ScaleByOp::create(k.b, p.getType(), p, inverse);
+  return tile::ScaleColumnsOp::create(k.b, p.getType(), p, factors,
+                                      k.plan.kvBlock + first);
+}
+
 /// P in one piece is summed before it is rounded, because there are not enough
 /// registers for both. A slice of P is rounded at once, so that its product can
 /// begin; the sum, which no product needs, comes after the last slice.
-OnlineSoftmax::Exponentials OnlineSoftmax::buildExponentials(unsigned tile,
-                                                             Value s,
-                                                             tile::RowMaxOp max,
-                                                             Value oldSum) {
+OnlineSoftmax::Exponentials
+OnlineSoftmax::buildExponentials(unsigned tile, Value s, Value factors,
+                                 tile::RowMaxOp max, Value oldSum) {
   int64_t keys = k.plan.kvBlock / k.plan.pSlices;
   TileType half = k.tileType(keys, k.op.getElementType());
   Exponentials made;
@@ -126,9 +140,9 @@ OnlineSoftmax::Exponentials OnlineSoftmax::buildExponentials(unsigned tile,
         k.b.getI32IntegerAttr(k.plan.exp2EmulatedPercent)));
     if (k.plan.pSlices == 1)
       sum(exact.front());
-    made.slices.push_back(
-        k.inRegion(tile::CastOp::create(k.b, half, exact.back()),
-                   "P" + Twine(tile), n * keys));
+    Value p = scaleOfValues(exact.back(), factors, n * keys);
+    made.slices.push_back(k.inRegion(tile::CastOp::create(k.b, half, p),
+                                     "P" + Twine(tile), n * keys));
   }
   if (k.plan.pSlices > 1)
     sum(tile::JoinOp::create(k.b, s.getType(), exact));
@@ -194,6 +208,9 @@ State OnlineSoftmax::buildStep(unsigned tile, Value query,
   Value s = buildScores(tile, query, block.keys);
   if (Value scale = k.scaleOf("k_scale", at.kvHead))
     s = tile::ScaleByOp::create(k.b, s.getType(), s, scale);
+  if (block.factors)
+    s = tile::ScaleColumnsOp::create(k.b, s.getType(), s, block.factors,
+                                     /*first=*/0);
   if (log2Scale(k) == 0)
     s = tile::ScaleOp::create(k.b, s.getType(), s, k.b.getF32FloatAttr(0.0f));
   if (hasScoreCode(k))
@@ -204,7 +221,7 @@ State OnlineSoftmax::buildStep(unsigned tile, Value query,
   auto max = tile::RowMaxOp::create(
       k.b, k.rowType(), k.rowType(), s, state.max, softmaxScale(k),
       k.b.getF32FloatAttr(k.plan.rescaleThreshold));
-  Exponentials p = buildExponentials(tile, s, max, state.sum);
+  Exponentials p = buildExponentials(tile, s, block.factors, max, state.sum);
   State made{max.getMax(), p.sum, {}};
   for (auto [consumer, acc] : llvm::enumerate(state.accs))
     made.accs.push_back(buildOutput(tile, p.slices, block.values,

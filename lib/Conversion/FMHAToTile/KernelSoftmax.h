@@ -51,8 +51,10 @@ private:
                           llvm::ArrayRef<mlir::Value> keys);
   mlir::Value buildScoreCode(unsigned tile, mlir::Value s,
                              const KeyBlock &keys);
+  mlir::Value scaleOfValues(mlir::Value p, mlir::Value factors, int64_t first);
   Exponentials buildExponentials(unsigned tile, mlir::Value s,
-                                 tile::RowMaxOp max, mlir::Value oldSum);
+                                 mlir::Value factors, tile::RowMaxOp max,
+                                 mlir::Value oldSum);
   mlir::Value buildProduct(llvm::ArrayRef<mlir::Value> slices,
                            llvm::ArrayRef<mlir::Value> values, mlir::Value acc,
                            unsigned consumer);
@@ -63,6 +65,8 @@ private:
   KernelContext &k;
   const Coordinates &at;
   mlir::Value queryView;
+  /// 1 / the scale of the output, if each page has scales; otherwise null.
+  mlir::Value inverse;
 };
 
 } // namespace fmha

@@ -39,6 +39,8 @@ void populateAppendPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 void populateCopyPatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
+void populateFactorPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
 void populateGatherPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 void populateRotaryPatterns(mlir::RewritePatternSet &patterns,

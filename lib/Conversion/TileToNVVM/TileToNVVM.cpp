@@ -457,6 +457,7 @@ struct ConvertTileToNVVMPass
     populateAppendPatterns(patterns, converter);
     populateRotaryPatterns(patterns, converter);
     populateCopyPatterns(patterns, converter);
+    populateFactorPatterns(patterns, converter);
     populateGatherPatterns(patterns, converter);
     patterns.add<LowerKernel, LowerReturn, LowerDim, LowerRowStore,
                  LowerOutputStore, LowerLengthLoad, LowerThreadId, LowerBlockId,

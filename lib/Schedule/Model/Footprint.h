@@ -37,6 +37,16 @@ constexpr unsigned barrierBytes = 8;
 /// Row statistics go from thread to thread: the warpgroups of softmax and of
 /// correction, or two consumers, distribute rows in the same way.
 constexpr unsigned statsPerTile = 128;
+/// Blocks whose scales of pages are in flight, a power of two. As many blocks
+/// are in the deepest rings.
+constexpr unsigned factorStages = 4;
+/// Returns the bytes of the scales of the keys and values of a block, in whole
+/// vectors of 128 numbers; 0 if pages have none.
+inline uint64_t factorBytes(const Problem &problem, const Schedule &schedule) {
+  constexpr uint64_t numbers = 128;
+  uint64_t all = 2 * uint64_t(schedule.kvBlock);
+  return problem.scalePerPage ? (all + numbers - 1) / numbers * numbers * 4 : 0;
+}
 /// Returns the bytes of "next_tile", 0 if roles do not read the next tile.
 inline unsigned nextTileBytes(const Schedule &schedule) {
   if (drawsTiles(schedule))
@@ -83,6 +93,8 @@ struct Footprint {
   /// separate ring (0 if it has none), one P, one staged output, one row
   /// statistic of all threads.
   uint64_t qBytes, kvStageBytes, vStageBytes, pBytes, outBytes, statsBytes;
+  /// Bytes of the scales of one block.
+  uint64_t factorBytes;
   /// Whether S, O and the statistics are handed off outside of registers.
   bool inTensorMemory;
   /// Whether statistics of rows are in shared memory.

@@ -39,9 +39,10 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
                                         : 0);
   uint64_t stage =
       panelTileBytes(s.kvBlock, std::max<uint64_t>(problem.headDim, columns));
-  uint64_t needed =
-      s.qTiles * perTile + std::max(s.kvStages, twoBlocks) * stage +
-      barrierSlots * barrierBytes + smallAlignment + nextTileBytes(s);
+  uint64_t needed = s.qTiles * perTile +
+                    std::max(s.kvStages, twoBlocks) * stage +
+                    barrierSlots * barrierBytes + smallAlignment +
+                    nextTileBytes(s) + factorStages * factorBytes(problem, s);
   return needed <= smemOfCta(*gpu, s);
 }
 
@@ -71,6 +72,7 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   inTensorMemory = familyOf(schedule).kernel.accumulatesInTensorMemory;
   statsInSmem = inTensorMemory || outputConsumers(schedule) > 1;
   statsBytes = statsInSmem ? statsPerTile * sizeof(float) : 0;
+  factorBytes = schedule::factorBytes(problem, schedule);
 }
 
 uint64_t Footprint::tmemColumns(const Schedule &schedule) const {
@@ -90,8 +92,8 @@ uint64_t Footprint::smemBytes(const Schedule &schedule) const {
       schedule.kvStages * alignTo(kvStageBytes, uint64_t(tileAlignment)) +
       schedule.vStages * alignTo(vStageBytes, uint64_t(tileAlignment));
   return alignTo(schedule.qTiles * perTile + rings +
-                     barrierSlots * barrierBytes + smallAlignment +
-                     nextTileBytes(schedule),
+                     factorStages * factorBytes + barrierSlots * barrierBytes +
+                     smallAlignment + nextTileBytes(schedule),
                  smallAlignment);
 }
 
@@ -185,6 +187,8 @@ void Layouter::layOutTiles() {
     forTiles([&](const std::string &i) {
       smem("stats" + i, sizes.statsBytes, 1, smallAlignment);
     });
+  if (sizes.factorBytes)
+    smem("factors", sizes.factorBytes, factorStages, smallAlignment);
   smem("barriers", barrierSlots * barrierBytes, 1, smallAlignment);
   if (sizes.inTensorMemory)
     smem("tmem_address", 4, 1, smallAlignment);

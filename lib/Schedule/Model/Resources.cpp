@@ -54,6 +54,7 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
   if (s.pPlacement == PPlacement::Smem)
     perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
   return alignTo(s.qTiles * perTile + ringsOf(problem, s).bytes() +
+                     factorStages * factorBytes(problem, s) +
                      barrierSlots * barrierBytes + smallAlignment +
                      nextTileBytes(s),
                  smallAlignment);

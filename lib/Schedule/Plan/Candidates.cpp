@@ -22,6 +22,16 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
+/// Returns the p_offset if none is given. With a scale per page P in f16 is
+/// multiplied by that of V: half of the range is for small ones, so that P
+/// keeps its precision with scales of 2^-17 or more.
+static unsigned usualOffset(const Problem &problem, const Schedule &schedule) {
+  constexpr unsigned ofSmallScales = 4;
+  bool isScaled = problem.scalePerPage && problem.dtype == DataType::F16 &&
+                  familyOf(schedule).kind == FamilyKind::Mma;
+  return isScaled ? ofSmallScales : 0;
+}
+
 namespace {
 
 class Search {
@@ -41,6 +51,8 @@ public:
       if (std::optional<unsigned> wanted = overrides[field.choice])
         field.set(start, *wanted);
     start.packHeads = std::max(start.packHeads, 1u);
+    if (!overrides[Choice::POffset])
+      start.pOffset = usualOffset(problem, start);
     start.rescaleThreshold = usualThreshold(problem, start);
     family.addAxes(tree);
   }
@@ -85,7 +97,7 @@ double fmha::schedule::usualThreshold(const Problem &problem,
       !familyOf(schedule).candidates.delaysRescales)
     return 0;
   // A factor on P leaves less range for its growth.
-  return std::clamp(mostGrowth(problem.dtype) - double(schedule.pOffset), 0.0,
+  return std::clamp(mostGrowth(problem) - double(schedule.pOffset), 0.0,
                     Schedule().rescaleThreshold);
 }
 

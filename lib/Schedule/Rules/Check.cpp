@@ -51,12 +51,8 @@ struct RareFeature {
 };
 
 constexpr RareFeature rareFeatures[] = {
-    {&Problem::keyNew, "no key_new with caches of e4m3",
-     "one; take family = fma"},
     {&Problem::keyVectors, "keys with a whole head dim",
-     "keys in vectors of 16 bytes; take family = fma"},
-    {&Problem::scalePerPage, "one scale, or one per KV head",
-     "one per page; take family = fma"}};
+     "keys in vectors of 16 bytes; take family = fma"}};
 
 Violation fmha::schedule::checkDtype(const Case &c) {
   if (c.family.takes(c.problem))
@@ -165,7 +161,7 @@ std::string fmha::schedule::withConversion(std::string_view expected,
 /// Checks messages of K and V that threads convert, whichever family takes
 /// them.
 static Violation checkConvertedTiles(const Case &c) {
-  constexpr unsigned numbersOfLoad = 16, rowsOfStep = 32;
+  constexpr unsigned numbersOfLoad = 16, rowsOfStep = 32, mostThreads = 128;
   const Schedule &s = c.schedule;
   const Problem &p = c.problem;
   if (p.headDim % numbersOfLoad || p.headDimV % numbersOfLoad)
@@ -173,6 +169,10 @@ static Violation checkConvertedTiles(const Case &c) {
                           str(p.headDim) + " and " + str(p.headDimV));
   if (s.kvBlock % rowsOfStep)
     return withConversion("kv_block to be a multiple of 32", str(s.kvBlock));
+  if (p.scalePerPage && s.kvBlock > mostThreads)
+    return withConversion("kv_block of at most 128 with a scale per page, of "
+                          "which a thread of the conversion reads one,",
+                          str(s.kvBlock));
   if (s.valueChunk % rowsOfStep)
     return withConversion("value_chunk to be a multiple of 32",
                           str(s.valueChunk));
@@ -218,7 +218,7 @@ Violation fmha::schedule::checkSplitBy(const Case &c) {
 /// Returns the fewest stages: in a shared ring MMA holds V and waits for K.
 static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
 
-static Violation checkStages(const Schedule &s) {
+static Violation checkStages(const Problem &problem, const Schedule &s) {
   if (s.vStages == 0 && s.kvStages < 2)
     return "expected at least 2 KV stages, since the MMA role holds a V block "
            "while it waits for the next K block; got " +
@@ -227,8 +227,9 @@ static Violation checkStages(const Schedule &s) {
     return "expected at least 1 stage of K, got 0";
   // A full and a free mbarrier per stage, and those of a tile's channels.
   uint64_t perTile = 10 + (s.pSlices - 1);
+  uint64_t ofFactors = problem.scalePerPage ? factorStages : 0;
   uint64_t barriers =
-      2 * (uint64_t(s.kvStages) + s.vStages) + perTile * s.qTiles;
+      2 * (uint64_t(s.kvStages) + s.vStages + ofFactors) + perTile * s.qTiles;
   if (barriers > barrierSlots)
     return str(uint64_t(s.kvStages) + s.vStages) + " stages of K and V need " +
            str(barriers) + " mbarriers, " + str(barrierSlots) +
@@ -273,7 +274,7 @@ Violation fmha::schedule::checkSmem(const Case &c) {
   Footprint sizes(c.problem, s);
   uint64_t needed = sizes.smemBytes(s), there = smemOfCta(*c.gpu, s);
   if (needed <= there)
-    return checkStages(s);
+    return checkStages(c.problem, s);
   if (c.terse)
     return "";
   std::string text = tiles(s) + " of " +
@@ -290,8 +291,11 @@ Violation fmha::schedule::checkSmem(const Case &c) {
          str(needed - there) + " too many); take " + smallerInSmem(c);
 }
 
-double fmha::schedule::mostGrowth(DataType type) {
-  return type == DataType::F16 ? 15 : mostPOffset;
+double fmha::schedule::mostGrowth(const Problem &problem) {
+  constexpr double range = 15, ofScale = 8;
+  if (problem.dtype != DataType::F16)
+    return mostPOffset;
+  return problem.scalePerPage ? range - ofScale : range;
 }
 
 /// Prints six significant digits, enough for every permitted threshold.
@@ -303,7 +307,7 @@ static std::string digits(double value) {
 
 /// Checks how far P grows without a rescale: to 2^(threshold + offset).
 Violation fmha::schedule::checkThreshold(const Case &c) {
-  double limit = mostGrowth(c.problem.dtype);
+  double limit = mostGrowth(c.problem);
   double got = c.schedule.rescaleThreshold;
   if (c.problem.needsTrueMax() && got != 0)
     return "expected rescale_threshold = 0 with row_max, row_sum, an "

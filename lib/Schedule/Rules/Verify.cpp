@@ -99,6 +99,8 @@ static void wantTiles(const Schedule &s, const Footprint &sizes,
   want("KV", sizes.kvStageBytes, tileAlignment, s.kvStages);
   if (s.vStages)
     want("V", sizes.vStageBytes, tileAlignment, s.vStages);
+  if (sizes.factorBytes)
+    want("factors", sizes.factorBytes, smallAlignment, factorStages);
   want("barriers", barrierSlots * barrierBytes, smallAlignment);
   if (sizes.inTensorMemory)
     want("tmem_address", 4, smallAlignment);

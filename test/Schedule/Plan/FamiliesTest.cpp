@@ -54,12 +54,11 @@ TEST(FamiliesTest, CachesOf8Bits) {
   EXPECT_EQ(chooseFamily(decoding, "sm_90a", {}), FamilyKind::Mma);
   decoding = withHints(problem, {64, 32, 8, 1, 1024});
   EXPECT_EQ(chooseFamily(decoding, "sm_90a", {}), FamilyKind::Mma);
-  Problem pages = problem, half = problem;
-  pages.scalePerPage = true;
-  half.outF16 = true;
-  Problem full = problem;
-  full.outF32 = true;
-  for (const Problem &other : {pages, half, full})
+  decoding.scalePerPage = true;
+  EXPECT_EQ(chooseFamily(decoding, "sm_90a", {}), FamilyKind::Mma);
+  Problem half = problem, full = problem;
+  half.outF16 = full.outF32 = true;
+  for (const Problem &other : {half, full})
     EXPECT_EQ(chooseFamily(other, "sm_90a", {}), FamilyKind::Fma);
 }
 

@@ -71,13 +71,18 @@ TEST(NewKeys, MoreRowsAreForPlainThreads) {
     }
 }
 
-TEST(NewKeys, CachesOf8BitsAreForPlainThreads) {
-  Problem problem = launchOf(8, 1, 1);
-  problem.kvE4M3 = true;
-  EXPECT_EQ(mustPlan(problem, "sm_90a").schedule.family, FamilyKind::Fma);
-  EXPECT_THAT(errorOf(problem, {}, "sm_90a"),
-              HasSubstr("plan.C1: expected no key_new with caches of "
-                        "e4m3 with family = mma"));
+TEST(NewKeys, GoToCachesOf8Bits) {
+  for (const char *target : targets)
+    for (bool perPage : {false, true}) {
+      Problem problem = launchOf(8, 1, 1);
+      problem.kvE4M3 = true;
+      problem.scalePerPage = problem.blockTables = perPage;
+      problem.pageSize = perPage ? 16 : 0;
+      Schedule made = mustPlan(problem, target).schedule;
+      EXPECT_EQ(made.family, FamilyKind::Mma);
+      EXPECT_EQ(made.kvCopy, KvCopy::Convert);
+      EXPECT_TRUE(appendsNewKeys(problem, target, {}));
+    }
 }
 
 TEST(NewKeys, SplitsShareThem) {

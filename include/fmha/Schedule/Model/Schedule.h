@@ -338,8 +338,9 @@ unsigned queriesOfTile(const Schedule &schedule);
 /// Returns log2 of the largest P in `type`: f16 ends below 2^16; bf16 and f32
 /// below 2^128, and a row sums up to 2^31 keys. The caller bounds the sums of P
 /// times V, which are finite as long as kv_len times the largest |v| stays
-/// below 2^(128 - rescale_threshold - p_offset).
-double mostGrowth(DataType type);
+/// below 2^(128 - rescale_threshold - p_offset). With a scale per page P is
+/// multiplied by a ratio of scales of V, which may be up to 2^8 in f16.
+double mostGrowth(const Problem &problem);
 /// The largest p_offset of any type.
 constexpr unsigned mostPOffset = 96;
 

@@ -128,6 +128,13 @@ void ConvertRowsOp::getSyncEffects(Effects &effects) {
 /// CTA orders them before every read.
 void RotateRowsOp::getSyncEffects(Effects &) {}
 
+void ReadFactorsOp::getSyncEffects(Effects &) {}
+
+void WriteFactorsOp::getSyncEffects(Effects &effects) {
+  effects.push_back(access(Unit::Threads, Memory::Shared, true, getDest(), 0,
+                           2 * int64_t(getCount()) * int64_t(sizeof(float))));
+}
+
 void TmaStoreOp::getSyncEffects(Effects &effects) {
   effects.push_back(
       access(Unit::TmaStore, Memory::Shared, false, getSrc(), 0, 0));

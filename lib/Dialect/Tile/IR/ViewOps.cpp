@@ -466,6 +466,51 @@ LogicalResult StoreRowsOp::verify() {
   return verifyTileOfView(*this, tile, getView(), 1);
 }
 
+/// Checks the rows of an op on factors: a thread of a warpgroup has one.
+static LogicalResult verifyFactorRows(Operation *op, int64_t rows) {
+  constexpr int64_t step = 16, most = 128;
+  if (rows > 0 && rows <= most && rows % step == 0)
+    return success();
+  return op->emitOpError() << "expected factors of a multiple of " << step
+                           << " rows, at most " << most << ", got " << rows;
+}
+
+LogicalResult LoadFactorsOp::verify() {
+  if (getInto() && getInto().getType() != getType())
+    return emitOpError() << "expected a slot of the result's type " << getType()
+                         << ", got " << getInto().getType();
+  if (failed(verifyView(*this, getView(), 2)))
+    return failure();
+  if (!getViewOp().getPages())
+    return emitOpError() << "expected a view of rows in pages, which have the "
+                            "factors, got one without";
+  if (getType().getRows() % 2)
+    return emitOpError() << "expected two factors for each row, got "
+                         << getType().getRows();
+  return verifyFactorRows(*this, getType().getRows() / 2);
+}
+
+LogicalResult ReadFactorsOp::verify() {
+  auto type = cast<MemRefType>(getSrc().getType());
+  if (type.getRank() != 4 || type.isDynamicDim(1))
+    return emitOpError() << "expected a static number of rows per page, got "
+                         << type;
+  if (bool(getList()) != bool(getFirst()) ||
+      bool(getList()) != bool(getBound()))
+    return emitOpError() << "expected a list, its first entry and a bound, or "
+                            "none of them, got "
+                         << (getList() ? "a list" : "no list");
+  return verifyFactorRows(*this, getCount());
+}
+
+LogicalResult ScaleColumnsOp::verify() {
+  int64_t end = int64_t(getFirst()) + getType().getColumns();
+  if (end <= getFactors().getType().getRows())
+    return success();
+  return emitOpError() << "expected a factor for each column, at least " << end
+                       << ", got " << getFactors().getType().getRows();
+}
+
 //===----------------------------------------------------------------------===//
 // Ops on scores
 //===----------------------------------------------------------------------===//

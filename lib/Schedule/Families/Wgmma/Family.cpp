@@ -89,9 +89,7 @@ constinit const Family fmha::schedule::wgmmaFamily = {
     .takes =
         [](const Problem &problem) {
           bool isOut = problem.outF32 || problem.outDtype() == problem.dtype;
-          return bytesOf(problem.dtype) == 2 && isOut &&
-                 !problem.scalePerPage && !problem.keyVectors &&
-                 !(problem.keyNew && problem.kvE4M3);
+          return bytesOf(problem.dtype) == 2 && isOut && !problem.keyVectors;
         },
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,

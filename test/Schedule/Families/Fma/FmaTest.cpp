@@ -127,19 +127,12 @@ TEST(Fma, PacksTwoHeadsWithCachesOfE4M3) {
                        "in registers, got 4"));
 }
 
-TEST(Fma, TensorCoresDoNotTakeQueriesOfE4M3OrScalesOfPages) {
+TEST(Fma, TensorCoresDoNotTakeQueriesOfE4M3) {
   Overrides onCores =
       Overrides().fix(Choice::Family, unsigned(FamilyKind::Mma));
-  Problem problem = problemOf(DataType::F16, 64);
-  problem.kvE4M3 = problem.scalePerPage = true;
   Problem stored = problemOf(DataType::E4M3, 64);
   for (const char *target : {"sm_90a", "sm_100a"}) {
-    std::string error = mustFail(problem, target, onCores);
-    EXPECT_TRUE(contains(error, "plan.C1: expected one scale, or one per KV "
-                                "head with family = mma, got one per page; "))
-        << error;
-    EXPECT_TRUE(contains(error, "family = fma")) << error;
-    error = mustFail(stored, target, onCores);
+    std::string error = mustFail(stored, target, onCores);
     EXPECT_TRUE(contains(error, "plan.C1: expected q, k and v of f16 or bf16 "
                                 "with family = mma, got e4m3"))
         << error;

@@ -141,6 +141,53 @@ TEST(ConvertTcgen05, C8BlocksOfWideHeads) {
                          "rows"));
 }
 
+/// A ring of four blocks has two scales of each key.
+TEST(ConvertTcgen05, KeepsScalesOfPagesInSharedMemory) {
+  Problem problem = cacheOf(128);
+  problem.scalePerPage = problem.kvLens = problem.blockTables = true;
+  problem.pageSize = 16;
+  Schedule schedule = mustPlan(problem, "sm_100a").schedule;
+  MemoryMap map = layOut(problem, schedule);
+  EXPECT_EQ(verify(problem, schedule, map).value_or(""), "");
+  ASSERT_TRUE(map.findSmem("factors"));
+  EXPECT_EQ(map.findSmem("factors")->stages, 4u);
+  EXPECT_EQ(map.findSmem("factors")->bytes, 2 * schedule.kvBlock * 4);
+  problem.scalePerPage = false;
+  EXPECT_EQ(layOut(problem, schedule).smemBytes,
+            map.smemBytes - 4 * 2 * schedule.kvBlock * 4);
+}
+
+TEST(ConvertTcgen05, C8BlocksOfScalesOfPages) {
+  auto rowsOf = [](unsigned rows, unsigned keys) {
+    return converted([&](Problem &p, Schedule &s) {
+      p.scalePerPage = true;
+      s.qTileRows = rows;
+      s.kvBlock = keys;
+      s.kvStages = 2;
+    });
+  };
+  EXPECT_EQ(rowsOf(64, 128), "");
+  EXPECT_EQ(rowsOf(128, 64), "");
+  EXPECT_THAT(rowsOf(128, 128),
+              StartsWith("plan.C8: expected kv_block of at most 64 with a "
+                         "scale per page and query tiles of 128 rows"));
+}
+
+/// P is multiplied by a ratio of scales of up to 2^8, and f16 ends below 2^16.
+TEST(ConvertTcgen05, C7LeavesScalesOfPagesARange) {
+  Problem problem = cacheOf(128);
+  problem.scalePerPage = problem.kvLens = problem.blockTables = true;
+  problem.pageSize = 16;
+  EXPECT_EQ(mustPlan(problem, "sm_100a").schedule.rescaleThreshold, 8);
+  problem.dtype = DataType::F16;
+  Schedule schedule = mustPlan(problem, "sm_100a").schedule;
+  EXPECT_EQ(schedule.pOffset, 4u);
+  EXPECT_EQ(schedule.rescaleThreshold, 3);
+  schedule.rescaleThreshold = 4;
+  EXPECT_THAT(check(problem, schedule).value_or(""),
+              StartsWith("plan.C7: expected p_offset of at most 3 for f16"));
+}
+
 TEST(ConvertTcgen05, C9ARoleForTheConversion) {
   EXPECT_THAT(converted([](auto &, Schedule &s) {
                 Schedule other = s;
@@ -154,10 +201,10 @@ TEST(ConvertTcgen05, RefusesWhatOnlyThreadsRead) {
   Overrides onCores =
       Overrides().fix(Choice::Family, unsigned(FamilyKind::Mma));
   Problem problem = cacheOf(128);
-  problem.scalePerPage = true;
+  problem.keyVectors = true;
   EXPECT_THAT(mustFail(problem, "sm_103a", onCores),
-              HasSubstr("plan.C1: expected one scale, or one per KV head with "
-                        "family = mma, got one per page"));
+              HasSubstr("plan.C1: expected keys with a whole head dim with "
+                        "family = mma, got keys in vectors of 16 bytes"));
   problem = cacheOf(128);
   problem.setOutDtype(DataType::F16);
   EXPECT_THAT(

@@ -90,6 +90,12 @@ TEST(WgmmaCopies, C8ShapesThatAWarpgroupConverts) {
   EXPECT_EQ(converted([](auto &, auto &) {}), "");
   EXPECT_THAT(converted([](auto &, Schedule &s) { s.kvBlock = 48; }),
               StartsWith("plan.C8: expected kv_block to be a multiple of 32"));
+  EXPECT_THAT(converted([](Problem &p, Schedule &s) {
+                p.scalePerPage = true;
+                s.kvBlock = 160;
+              }),
+              StartsWith("plan.C8: expected kv_block of at most 128 with a "
+                         "scale per page"));
   EXPECT_THAT(converted([](Problem &p, auto &) { p.headDim = 72; }),
               StartsWith("plan.C8: expected head dims to be multiples of 16"));
   EXPECT_THAT(converted([](auto &, Schedule &s) { s.qTiles = 3; }),

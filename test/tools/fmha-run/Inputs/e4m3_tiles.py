@@ -1,7 +1,7 @@
 """e4m3_tiles.py FMHA_RUN [--target=T] [--seed=N] [--cases=N]: random launches of tensor-core kernels whose caches are of e4m3, compared with float64.
 
-Lengths are 0, 1, a block and one more or less, and any; caches dense or of pages, of which those that no sequence has hold NaN; scales one or one
-per KV head. Each case runs with two schedules of the simulator, which have to give the same bits. A failure prints its command. Without a target each
+Lengths are 0, 1, a block and one more or less, and any; caches dense or of pages, of which those that no sequence has hold NaN; scales one, one
+per KV head or one per page. Each case runs with two schedules of the simulator, which have to give the same bits. A failure prints its command. Without a target each
 case draws one."""
 
 import argparse
@@ -32,7 +32,11 @@ def draw(dice, folder, n, block, fields):
         if dice.random() < 0.7:
             words += ["--block-tables", f"--page-size={dice.choice((1, 2, 16, 64, 256))}"]
     words += [f"--mask={dice.choice(('none', 'causal', 'causal-top-left'))}"] if dice.random() < 0.7 else ["--window-left=40", "--window-right=9"]
-    words += [flag for flag, share in (("--scale-per-head", 0.4), ("--lse", 0.4), ("--splits=2", 0.25), *fields, ("--softcap=20", 0.2),
+    if "--block-tables" in words and dice.random() < 0.6:
+        words.append("--scale-per-page")
+    elif dice.random() < 0.4:
+        words.append("--scale-per-head")
+    words += [flag for flag, share in (("--lse", 0.4), ("--splits=2", 0.25), *fields, ("--softcap=20", 0.2),
                                        ("--out-dtype=f32", 0.2), ("--scheduler=static", 0.2)) if dice.random() < share]
     if dim > 512 or dim_v <= dim and dice.random() < 0.3:
         words.append("--v-in-k")

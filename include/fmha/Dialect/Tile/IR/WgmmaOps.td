@@ -9,7 +9,7 @@
 #ifndef FMHA_DIALECT_TILE_IR_WGMMAOPS_TD
 #define FMHA_DIALECT_TILE_IR_WGMMAOPS_TD
 
-include "fmha/Dialect/Tile/IR/MachineOps.td"
+include "fmha/Dialect/Tile/IR/FactorOps.td"
 
 //===----------------------------------------------------------------------===//
 // Tiles

@@ -32,20 +32,19 @@ static Value index(ImplicitLocOpBuilder &b, int64_t v) {
   return arith::ConstantIndexOp::create(b, v);
 }
 
-/// Returns the stage of the slot for the tile of `op`.
-Value CopyLowering::slotOf(LoadOp op, Barriers own) {
-  auto acquired = op.getInto().getDefiningOp<AcquireOp>();
+/// Returns the stage of `slot`, which is acquired.
+static Value stageOfSlot(ImplicitLocOpBuilder &b, Value slot, Barriers own) {
+  auto acquired = slot.getDefiningOp<AcquireOp>();
   return stageOfMessage(b, own.channel.getDepth(), acquired.getMessage());
 }
 
-/// Returns the address of a panel of 64 columns in a stage of the tile's
-/// shared memory.
-Value CopyLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
+/// Returns the address of byte `offset` of a stage of the tile's shared memory.
+static Value stageAddress(ImplicitLocOpBuilder &b, TileType tile,
+                          int32_t offset, Value stage) {
   SmemAttr place = tile.getSmem();
-  int64_t panelBytes = tile.getRows() * panelColumns * 2;
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
-  Value base = SmemAddressOp::create(
-      b, pointer, int32_t(place.getOffset() + panel * panelBytes));
+  Value base =
+      SmemAddressOp::create(b, pointer, int32_t(place.getOffset()) + offset);
   if (place.getStages() == 1)
     return base;
   Value bytes = arith::IndexCastOp::create(
@@ -53,6 +52,18 @@ Value CopyLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
       arith::MulIOp::create(b, stage, index(b, tile.getStagePitch())));
   return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+/// Returns the stage of the slot for the tile of `op`.
+Value CopyLowering::slotOf(LoadOp op, Barriers own) {
+  return stageOfSlot(b, op.getInto(), own);
+}
+
+/// Returns the address of a panel of 64 columns in a stage of the tile's
+/// shared memory.
+Value CopyLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
+  int64_t panelBytes = tile.getRows() * panelColumns * 2;
+  return stageAddress(b, tile, int32_t(panel * panelBytes), stage);
 }
 
 Value CopyLowering::rowsOf(ViewOp view) {
@@ -361,5 +372,49 @@ void CopyLowering::lower(StoreOp op) {
                        view.getColumn(), place.second);
   // The copy must have read shared memory before that is reused or freed.
   TmaStoreWaitOp::create(b);
+  op.erase();
+}
+
+/// Returns the op of the block of `op` before which its factors may be read:
+/// the first one that waits for a slot, or one after the operands.
+static Operation *firstPlaceOf(LoadFactorsOp op) {
+  Block *block = op->getBlock();
+  auto waits = block->getOps<AcquireOp>();
+  Operation *place = waits.empty() ? op : (*waits.begin()).getOperation();
+  ViewOp view = op.getViewOp();
+  for (Value operand :
+       {Value(op.getRow()), Value(view.getEntry()), Value(view.getLength())}) {
+    Operation *maker = operand.getDefiningOp();
+    if (maker && maker->getBlock() == block && !maker->isBeforeInBlock(place))
+      place = maker->getNextNode();
+  }
+  return place;
+}
+
+static ReadFactorsOp readFactors(ImplicitLocOpBuilder &b, LoadFactorsOp op,
+                                 RoleOp role) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(firstPlaceOf(op));
+  ViewOp view = op.getViewOp();
+  return ReadFactorsOp::create(
+      b, op.getKeys(), op.getValues(), view.getSource(), view.getPages(),
+      view.getEntry(), view.getList(), view.getFirst(), view.getBound(),
+      op.getRow(), view.getLength(), uint32_t(op.getType().getRows() / 2),
+      role.getFirstWarp());
+}
+
+///   %f = tile.load_factors %ks, %vs of %k[%row] into %slot
+/// ->
+///   %key, %value = tile.read_factors ...   // before the tiles of the block
+///   ...
+///   tile.write_factors %key, %value of 64 to %p
+void tile::lowerFactors(ImplicitLocOpBuilder &b, LoadFactorsOp op,
+                        Barriers own) {
+  auto role = op->getParentOfType<RoleOp>();
+  ReadFactorsOp read = readFactors(b, op, role);
+  WriteFactorsOp::create(
+      b, read.getKey(), read.getValue(),
+      stageAddress(b, op.getType(), 0, stageOfSlot(b, op.getInto(), own)),
+      read.getCount(), role.getFirstWarp());
   op.erase();
 }

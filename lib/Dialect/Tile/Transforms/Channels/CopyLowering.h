@@ -75,6 +75,11 @@ private:
   bool gathers;
 };
 
+/// Emits the loads and stores of factors and erases `op`. They are read before
+/// the tiles of the block are, so that their latency passes meanwhile.
+void lowerFactors(mlir::ImplicitLocOpBuilder &b, LoadFactorsOp op,
+                  Barriers own);
+
 } // namespace fmha::tile
 
 #endif // FMHA_LIB_DIALECT_TILE_TRANSFORMS_CHANNELS_COPYLOWERING_H

@@ -349,19 +349,19 @@ struct ChannelUses {
   SmallVector<Operation *> loads, ends, channels;
 };
 
-LogicalResult checkLoad(LoadOp load) {
-  if (!load.getInto() || !load.getInto().getDefiningOp<AcquireOp>())
-    return load.emitOpError()
+LogicalResult checkLoad(Operation *load, Value into) {
+  auto slot = into ? into.getDefiningOp<AcquireOp>() : AcquireOp();
+  if (!slot)
+    return load->emitOpError()
            << "has no acquired slot; run tile-warp-specialize first";
-  if (!load.getType().getSmem())
-    return load.emitOpError()
-           << "expected a tile in shared memory to copy to, got "
-           << load.getType();
-  auto slot = load.getInto().getDefiningOp<AcquireOp>();
+  auto type = cast<TileType>(load->getResult(0).getType());
+  if (!type.getSmem())
+    return load->emitOpError()
+           << "expected a tile in shared memory to copy to, got " << type;
   auto channel = slot.getChannel().getDefiningOp<ChannelOp>();
   if (channel && channel.getProducer() != Agent::Tma &&
       !load->getParentOfType<RoleOp>())
-    return load.emitOpError()
+    return load->emitOpError()
            << "expected a role, whose threads copy the tile, around it";
   return success();
 }
@@ -378,14 +378,15 @@ LogicalResult checkStore(StoreOp store) {
 FailureOr<ChannelUses> findUses(gpu::GPUFuncOp func) {
   ChannelUses uses;
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
-    if (isa<LoadOp, LoadRotatedOp>(op))
+    if (isa<LoadOp, LoadRotatedOp, LoadFactorsOp>(op))
       uses.loads.push_back(op);
     else if (isa<StoreOp, AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(op))
       uses.ends.push_back(op);
     else if (isa<ChannelOp>(op))
       uses.channels.push_back(op);
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case(checkLoad)
+        .Case<LoadOp, LoadFactorsOp>(
+            [](auto load) { return checkLoad(load, load.getInto()); })
         .Case(checkStore)
         .Default(success());
   });
@@ -419,14 +420,19 @@ LogicalResult lowerChannels(gpu::GPUFuncOp func, const KernelInfo &info) {
     return failure();
   CopyLowering copies(b, schedule::gathersRows(info.schedule));
   EndLowering ends(b, barriers, uses->ends);
+  auto barriersOf = [&](Value slot) {
+    return barriers.of(slot.getDefiningOp<AcquireOp>().getChannel());
+  };
   // Loads first: their lowering reads the op that acquired their slot.
   for (Operation *op : llvm::concat<Operation *>(uses->loads, uses->ends)) {
     b.setInsertionPoint(op);
     b.setLoc(op->getLoc());
     llvm::TypeSwitch<Operation *>(op)
         .Case([&](LoadOp load) {
-          auto slot = load.getInto().getDefiningOp<AcquireOp>();
-          copies.lower(load, barriers.of(slot.getChannel()));
+          copies.lower(load, barriersOf(load.getInto()));
+        })
+        .Case([&](LoadFactorsOp load) {
+          lowerFactors(b, load, barriersOf(load.getInto()));
         })
         .Case([&](LoadRotatedOp load) { copies.lower(load); })
         .Case([&](StoreOp store) { copies.lower(store); })

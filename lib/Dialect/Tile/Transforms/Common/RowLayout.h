@@ -31,6 +31,9 @@ struct RowLayout {
   int64_t rows;
   /// Returns the numbers of rows from `rows`, which has one value for each row.
   Value (*join)(Builder &b, llvm::ArrayRef<Value> rows);
+  /// Loads the factors of the columns of `tile` from `factors`, an address in
+  /// shared memory, and returns those of a thread's elements.
+  Value (*loadFactors)(Builder &b, TileType tile, Value factors);
   /// Broadcasts the numbers of rows to all elements of the type `elements`.
   Value (*spread)(Builder &b, Value numbers, mlir::Type elements);
   /// Returns the maxima of the rows of `x`, a tile of type `tile`, in all

@@ -75,6 +75,25 @@ struct ScaleByRows : public RowPattern<ScaleByOp> {
   }
 };
 
+struct ScaleColumnsRows : public RowPattern<ScaleColumnsOp> {
+  using RowPattern::RowPattern;
+  LogicalResult
+  matchAndRewrite(ScaleColumnsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!layout.holds(op.getType()) || !op.getFactors().getType().getSmem())
+      return rewriter.notifyMatchFailure(
+          op, "expected scores in registers and factors in #tile.smem");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    constexpr int32_t bytes = sizeof(float);
+    Value first = advance(b, adaptor.getFactors(),
+                          constantI32(b, int32_t(op.getFirst()) * bytes));
+    Value factors = layout.loadFactors(b, op.getType(), first);
+    rewriter.replaceOp(op,
+                       arith::MulFOp::create(b, adaptor.getInput(), factors));
+    return success();
+  }
+};
+
 struct RowMaxRows : public RowPattern<RowMaxOp> {
   using RowPattern::RowPattern;
   LogicalResult
@@ -256,8 +275,8 @@ void fmha::tile::populateRowPatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      const KernelInfo &info,
                                      const RowLayout &layout) {
-  patterns.add<FillRows, JoinRows, ScaleRows, ScaleByRows, RowMaxRows, Exp2Rows,
-               RowSumRows, RowTotalRows, CastRows, NormalizeRows, RescaleRows,
-               LoadRowsRows, AddSinkRows, LseRows>(converter, info, layout,
-                                                   patterns.getContext());
+  patterns.add<FillRows, JoinRows, ScaleRows, ScaleByRows, ScaleColumnsRows,
+               RowMaxRows, Exp2Rows, RowSumRows, RowTotalRows, CastRows,
+               NormalizeRows, RescaleRows, LoadRowsRows, AddSinkRows, LseRows>(
+      converter, info, layout, patterns.getContext());
 }

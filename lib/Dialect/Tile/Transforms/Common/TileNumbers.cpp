@@ -38,6 +38,11 @@ static SmallVector<Value> readBy(Operation *op) {
              at.getColumn(), at.getStart(), at.getEntry(), at.getFirst(),
              at.getBound(), endsByView(at) ? at.getLength() : Value()});
       })
+      .Case([&](LoadFactorsOp load) {
+        ViewOp at = load.getViewOp();
+        add({load.getRow(), at.getEntry(), at.getFirst(), at.getBound(),
+             at.getLength()});
+      })
       .Case([&](WriteOp write) {
         ViewOp at = write.getViewOp();
         add({at.getBatch(), write.getRow(), at.getHead(), at.getCount(),

@@ -405,7 +405,7 @@ LogicalResult Assigner::assignSmem(Operation *op) {
 /// Checks that results have numbers of rows and columns that the target's
 /// registers can hold.
 LogicalResult Assigner::checkTiles(Operation *op) {
-  if (isa<LoadOp, LoadRotatedOp, SliceOp>(op))
+  if (isa<LoadOp, LoadRotatedOp, LoadFactorsOp, SliceOp>(op))
     return success();
   for (Value result : op->getResults()) {
     auto tile = dyn_cast<TileType>(result.getType());
@@ -428,7 +428,7 @@ LogicalResult Assigner::assign(Operation *op) {
   if (failed(checkTiles(op)))
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<LoadOp, LoadRotatedOp>([&](auto) { return assignSmem(op); })
+      .Case<LoadOp, LoadRotatedOp, LoadFactorsOp>([&](auto) { return assignSmem(op); })
       .Case<SliceOp>([&](SliceOp slice) {
         setPlace(slice.getResult(), slice.getInput().getType().getPlaceOfColumn(
                                         slice.getColumn()));
@@ -471,10 +471,11 @@ LogicalResult Assigner::assign(Operation *op) {
         setPlace(join.getResult(), wholeRegisters(join.getType()));
         return success();
       })
-      .Case<ScaleOp, ScaleByOp, ModifyOp, MaskOp, Exp2Op>([&](auto one) {
-        setPlace(one.getResult(), one.getInput().getType().getPlace());
-        return success();
-      })
+      .Case<ScaleOp, ScaleByOp, ScaleColumnsOp, ModifyOp, MaskOp, Exp2Op>(
+          [&](auto one) {
+            setPlace(one.getResult(), one.getInput().getType().getPlace());
+            return success();
+          })
       .Default([&](Operation *other) {
         for (Value result : other->getResults())
           if (isa<TileType>(result.getType()))

@@ -102,7 +102,8 @@ Request RegionNamer::inSmem(TileType type, Operation *op) {
   constexpr unsigned rowAlignment = 16;
   Request request;
   request.size = type.getBytes();
-  request.isRing = isa<LoadOp>(op) && op->getParentOfType<scf::ForOp>();
+  request.isRing =
+      isa<LoadOp, LoadFactorsOp>(op) && op->getParentOfType<scf::ForOp>();
   request.alignment =
       type.getShape().size() == 2 ? layout::PanelTile::alignment : rowAlignment;
   return request;
@@ -122,7 +123,7 @@ Request RegionNamer::inTmem(TileType type, unsigned column) {
 std::optional<Request> RegionNamer::ofResult(Operation *op) {
   using Answer = std::optional<Request>;
   return llvm::TypeSwitch<Operation *, Answer>(op)
-      .Case<LoadOp, NormalizeOp>(
+      .Case<LoadOp, LoadFactorsOp, NormalizeOp>(
           [&](auto one) { return inSmem(one.getType(), op); })
       .Case<StoreOp>([&](StoreOp store) -> Answer {
         // The tile is in shared memory already.

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILEINSERTCHANNELS
@@ -439,7 +440,7 @@ static Operation *outOfLoops(Operation *op, Operation *point) {
 /// becomes an operand of loads and moves.
 void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   Operation *maker = send.tile.getDefiningOp();
-  bool isFree = channel.unreleased && !isa<LoadOp>(maker);
+  bool isFree = channel.unreleased && !isa<LoadOp, LoadFactorsOp>(maker);
   if (isFree)
     return;
   Operation *head = outOfLoops(chains.firstOf(maker), send.point);
@@ -449,10 +450,8 @@ void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   Value slot =
       create<AcquireOp>(partitionOf(chains.firstOf(maker)), send.tile.getType(),
                         channels[&channel], sentNumber(channel, send));
-  if (auto load = dyn_cast<LoadOp>(maker))
-    load.getIntoMutable().assign(slot);
-  if (auto move = dyn_cast<MoveOp>(maker))
-    move.getIntoMutable().assign(slot);
+  llvm::TypeSwitch<Operation *>(maker).Case<LoadOp, LoadFactorsOp, MoveOp>(
+      [&](auto writer) { writer.getIntoMutable().assign(slot); });
 }
 
 void Inserter::insertPublish(const PlannedChannel &channel, const Send &send) {

@@ -9,12 +9,14 @@
 #include "Tcgen05Distribute.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace fmha::tile;
@@ -62,6 +64,15 @@ static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
   Value low = arith::MaxNumFOp::create(b, top[0], top[1]);
   return arith::MaxNumFOp::create(b, arith::MaxNumFOp::create(b, low, top[2]),
                                   top[3]);
+}
+
+/// Returns the place of this thread's column number `column` of `tile`,
+/// relative to its first one: slices are `columns / slices` apart, and if two
+/// threads share a row, each has half of the columns of a slice.
+static int64_t placeOfColumn(TileType tile, int64_t column) {
+  int64_t slices = slicesOf(tile), inSlice = ownColumns(tile) / slices;
+  int64_t pitch = tile.getColumns() / slices;
+  return column / inSlice * pitch + column % inSlice;
 }
 
 namespace {
@@ -155,16 +166,11 @@ private:
     return first ? Value(arith::SubIOp::create(b, limit, first)) : limit;
   }
 
-  /// Returns the columns of `tile` that this thread has, relative to its first
-  /// one: slices are `columns / slices` apart, and if two threads share a row,
-  /// each has half of the columns of a slice.
   static Value placesOfColumns(ImplicitLocOpBuilder &b, TileType tile) {
-    int64_t columns = ownColumns(tile), slices = slicesOf(tile);
-    int64_t inSlice = columns / slices, pitch = tile.getColumns() / slices;
     SmallVector<int32_t> places;
-    for (int64_t column = 0; column < columns; ++column)
-      places.push_back(column / inSlice * pitch + column % inSlice);
-    auto type = VectorType::get({columns}, b.getI32Type());
+    for (int64_t column = 0; column < ownColumns(tile); ++column)
+      places.push_back(int32_t(placeOfColumn(tile, column)));
+    auto type = VectorType::get({ownColumns(tile)}, b.getI32Type());
     return arith::ConstantOp::create(
         b, DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
   }
@@ -233,6 +239,25 @@ Value spreadRow(ImplicitLocOpBuilder &b, Value row, Type elements) {
   return row.getType().isF32() ? broadcast(b, row, elements) : row;
 }
 
+/// Loads as many neighbors at a time as a slice has, at most 16 bytes.
+Value factorsOfRow(ImplicitLocOpBuilder &b, TileType tile, Value factors) {
+  constexpr int64_t bytes = sizeof(float), most = 16 / bytes;
+  int64_t columns = ownColumns(tile);
+  int64_t count = std::gcd(most, columns / slicesOf(tile));
+  if (Value first = firstOwnColumn(b, tile))
+    factors = advance(b, factors,
+                      arith::MulIOp::create(b, first, constantI32(b, bytes)));
+  auto type = VectorType::get({count}, b.getF32Type());
+  SmallVector<Value> parts;
+  for (int64_t column = 0; column < columns; column += count)
+    parts.push_back(LLVM::LoadOp::create(
+        b, type,
+        advance(b, factors,
+                constantI32(b, int32_t(placeOfColumn(tile, column) * bytes))),
+        count * bytes));
+  return concatenate(b, parts);
+}
+
 Value roundRow(ImplicitLocOpBuilder &b, Value x, Type element) {
   return arith::TruncFOp::create(
       b, cast<VectorType>(x.getType()).clone(element), x);
@@ -245,6 +270,7 @@ const RowLayout &fmha::tile::rowOfThread() {
       [](TileType tile) { return tile.inRegisters(); },
       /*rows=*/1,
       [](ImplicitLocOpBuilder &, ArrayRef<Value> rows) { return rows.front(); },
+      factorsOfRow,
       spreadRow,
       [](ImplicitLocOpBuilder &b, TileType tile, Value x) {
         return ofRow<arith::MaxNumFOp>(b, tile, maxOfRow(b, x));

@@ -47,14 +47,20 @@ static constexpr RoleRule roles[] = {
     {"softmax", Agent::Threads, false, true, [](Operation *) { return true; },
      "compute"}};
 
-static constexpr ChannelRule channels[] = {
-    {"KV", "load", "k", "V"},     {"KV", "load", "kv"},
-    {"V", "load", "v"},           {"KV", "convert", "k", "V"},
-    {"KV", "convert", "kv"},      {"V", "convert", "v"},
-    {"Q", "load", "q"},           {"S", "mma", "s"},
-    {"P", "softmax", "p"},        {"stats", "softmax", "stats"},
-    {"O", "correction", "ready"}, {"O", "mma", "done"},
-    {"out", "correction", "out"}};
+static constexpr ChannelRule channels[] = {{"KV", "load", "k", "V"},
+                                           {"KV", "load", "kv"},
+                                           {"V", "load", "v"},
+                                           {"KV", "convert", "k", "V"},
+                                           {"KV", "convert", "kv"},
+                                           {"V", "convert", "v"},
+                                           {"factors", "convert", "factors"},
+                                           {"Q", "load", "q"},
+                                           {"S", "mma", "s"},
+                                           {"P", "softmax", "p"},
+                                           {"stats", "softmax", "stats"},
+                                           {"O", "correction", "ready"},
+                                           {"O", "mma", "done"},
+                                           {"out", "correction", "out"}};
 
 const PartitionFamily &tile::tcgen05Partition() {
   static const PartitionFamily family = {roles, channels,

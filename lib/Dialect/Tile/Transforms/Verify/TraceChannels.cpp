@@ -152,17 +152,16 @@ static LogicalResult checkCrossing(Operation *op) {
   return success();
 }
 
-/// Reads a load, which signals the full barrier of the channel of its slot.
-LogicalResult TileReader::readLoad(LoadOp op, Steps &steps) {
-  auto acquired =
-      op.getInto() ? op.getInto().getDefiningOp<AcquireOp>() : AcquireOp();
+/// Reads a load to `slot`, which signals the full barrier of its channel.
+LogicalResult TileReader::readLoad(Operation *op, Value slot, Steps &steps) {
+  auto acquired = slot ? slot.getDefiningOp<AcquireOp>() : AcquireOp();
   if (!acquired)
-    return op.emitOpError() << "has no acquired slot; run tile-warp-specialize "
-                               "first";
+    return op->emitOpError()
+           << "has no acquired slot; run tile-warp-specialize first";
   const ChannelBarriers &own = barriers.ofChannel(acquired.getChannel());
-  TileType type = op.getType();
+  auto type = cast<TileType>(op->getResult(0).getType());
   if (!type.getSmem())
-    return op.emitOpError()
+    return op->emitOpError()
            << "expected a tile in shared memory to copy to, got " << type;
   TracedEffect effect;
   effect.event.action = Action::Access;
@@ -175,7 +174,7 @@ LogicalResult TileReader::readLoad(LoadOp op, Steps &steps) {
   effect.offset = type.getSmem().getOffset();
   effect.extent = type.getBytes();
   effect.stride = type.getStagePitch();
-  effect.address = b.id(op.getInto());
+  effect.address = b.id(slot);
   effect.stage = b.id(acquired.getMessage());
   effect.stages = effect.depth = own.depth;
   b.addEffect(effect, steps);
@@ -257,9 +256,10 @@ LogicalResult TileReader::read(Operation *op, Steps &steps) {
     return checkCrossing(op);
   }
   // The result has the stage of the slot, if there is one, or else stage 0.
-  auto move = dyn_cast<MoveOp>(op);
-  auto load = dyn_cast<LoadOp>(op);
-  Value slot = move ? move.getInto() : load ? load.getInto() : Value();
+  auto slot = llvm::TypeSwitch<Operation *, Value>(op)
+                  .Case<MoveOp, LoadOp, LoadFactorsOp>(
+                      [](auto writer) { return writer.getInto(); })
+                  .Default(Value());
   for (Value result : op->getResults()) {
     Step step{slot ? StepCode::Copy : StepCode::Constant};
     step.result = b.id(result);
@@ -268,8 +268,8 @@ LogicalResult TileReader::read(Operation *op, Steps &steps) {
   }
   if (failed(checkCrossing(op)))
     return failure();
-  if (load)
-    return readLoad(load, steps);
+  if (isa<LoadOp, LoadFactorsOp>(op))
+    return readLoad(op, slot, steps);
   auto dot = dyn_cast<DotOp>(op);
   if (auto wait = dyn_cast<WaitDotsOp>(op))
     readWait(wait, steps);

@@ -29,7 +29,8 @@ private:
   bool readChannelEnd(mlir::Operation *op, Steps &steps);
   void readSlot(mlir::Operation *op, bool acquire, Steps &steps);
   void readSignal(mlir::Operation *op, bool publish, Steps &steps);
-  mlir::LogicalResult readLoad(LoadOp op, Steps &steps);
+  mlir::LogicalResult readLoad(mlir::Operation *op, mlir::Value slot,
+                               Steps &steps);
   void readMoves(mlir::Operation *op, Steps &steps);
   void touch(mlir::Value tile, bool write, schedule::sync::Unit unit,
              uint64_t chain, Steps &steps);

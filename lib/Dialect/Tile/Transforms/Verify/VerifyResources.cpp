@@ -207,7 +207,8 @@ static bool isInRing(Value tile) {
   Operation *maker = tile.getDefiningOp();
   if (auto slice = dyn_cast_or_null<SliceOp>(maker))
     return isInRing(slice.getInput());
-  return isa_and_nonnull<LoadOp>(maker) && maker->getParentOfType<scf::ForOp>();
+  return isa_and_nonnull<LoadOp, LoadFactorsOp>(maker) &&
+         maker->getParentOfType<scf::ForOp>();
 }
 
 /// Whether two tiles in tensor memory have lanes in common: those of 64 rows

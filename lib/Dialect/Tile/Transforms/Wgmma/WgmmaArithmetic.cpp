@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -202,6 +203,25 @@ struct RescaledByWait : public FragmentPattern<RescaleOp> {
 
 } // namespace
 
+/// A thread has two neighbors of every 8 columns, in both of its rows.
+static Value factorsOfQuad(ImplicitLocOpBuilder &b, TileType tile,
+                           Value factors) {
+  constexpr int32_t bytes = sizeof(float), columns = 8;
+  auto pair = VectorType::get({2}, b.getF32Type());
+  Value own = advance(
+      b, factors,
+      arith::MulIOp::create(b, fragmentColumn(b), constantI32(b, bytes)));
+  SmallVector<Value> pairs;
+  SmallVector<int64_t> places;
+  for (int64_t n = 0; n < fragmentSize(tile); ++n)
+    places.push_back(n / fragmentStep * 2 + n % 2);
+  for (int64_t column = 0; column < tile.getColumns(); column += columns)
+    pairs.push_back(LLVM::LoadOp::create(
+        b, pair, advance(b, own, constantI32(b, column * bytes)), 2 * bytes));
+  Value all = concatenate(b, pairs);
+  return vector::ShuffleOp::create(b, all, all, places);
+}
+
 const RowLayout &fmha::tile::rowsOfQuad() {
   static const RowLayout layout = {
       [](TileType tile) { return tile.inFragments(); },
@@ -209,6 +229,7 @@ const RowLayout &fmha::tile::rowsOfQuad() {
       [](ImplicitLocOpBuilder &b, ArrayRef<Value> rows) {
         return bothRows(b, rows[0], rows[1]);
       },
+      factorsOfQuad,
       [](ImplicitLocOpBuilder &b, Value rows, Type elements) {
         return spreadRows(b, rows, cast<VectorType>(elements).getDimSize(0));
       },

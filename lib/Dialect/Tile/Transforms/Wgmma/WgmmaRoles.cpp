@@ -34,11 +34,14 @@ static constexpr RoleRule roles[] = {
     {"consumer", Agent::Threads, false, true,
      [](Operation *) { return true; }}};
 
-static constexpr ChannelRule channels[] = {
-    {"KV", "load", "kv"},      {"KV", "gather", "kv"},
-    {"KV", "convert", "kv"},   {"Q", "load", "q"},
-    {"P", "consumer", "p"},    {"stats", "consumer", "stats"},
-    {"out", "consumer", "out"}};
+static constexpr ChannelRule channels[] = {{"KV", "load", "kv"},
+                                           {"KV", "gather", "kv"},
+                                           {"factors", "convert", "factors"},
+                                           {"KV", "convert", "kv"},
+                                           {"Q", "load", "q"},
+                                           {"P", "consumer", "p"},
+                                           {"stats", "consumer", "stats"},
+                                           {"out", "consumer", "out"}};
 
 const PartitionFamily &tile::wgmmaPartition() {
   static const PartitionFamily family = {roles,
