@@ -57,9 +57,11 @@ def random_attention(dice):
     elif flags.get("appended") and dice.random() < 0.5:
         del flags["appended"]
         flags |= {"family": "mma", "key-new": True, "value-new": True}
-    if not is_plain and dim % 16 == 0 and not {"appended", "key-new"} & set(flags) and dice.random() < 0.25:
+    if not is_plain and dim % 16 == 0 and "appended" not in flags and dice.random() < 0.35:
         flags |= {"family": "mma", "kv-dtype": "e4m3", "k-scale": True, "v-scale": True}
-        if dice.random() < 0.5:
+        if "page-size" in flags and dice.random() < 0.6:
+            flags["scale-per-page"] = True
+        elif dice.random() < 0.5:
             flags["scale-per-head"] = True
     mask = dice.choice(("none", "none", "causal", "causal", "causal-top-left", "window"))
     if not {"appended", "key-new", "cu-seqlens-q"} & set(flags) and dice.random() < 0.3:

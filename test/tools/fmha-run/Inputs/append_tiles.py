@@ -1,7 +1,8 @@
 """append_tiles.py FMHA_RUN --append [--seed=N] [--count=N] [--dtype=T ...] [--target=T ...]: random launches of tensor-core kernels that append new keys.
 
 The flags, checks and the lengths of sequences are those of fma.py. Here all query heads of a KV head and all queries are in one tile or two. Draws the splits, also
-by length, pages, masks and the copies of K and V on sm_90a, at lengths around the blocks of keys."""
+by length, pages, masks and the copies of K and V on sm_90a, at lengths around the blocks of keys. With --kv-dtype=e4m3 the caches have scales, of pages where
+there are any."""
 
 import sys
 
@@ -17,7 +18,8 @@ MASKS = (*fma.MASKS, ["--causal", "--window-left=1"], ["--causal", "--window-lef
 def case_of(draw, folder, dtypes, targets, kv_dtype):
     heads, kv_heads, most = draw.choice(HEADS)
     target = draw.choice(targets)
-    words = [f"--target={target}", "--family=mma", f"--dtype={draw.choice(dtypes)}", f"--head-dim={draw.choice((32, 64, 64, 72, 128, 256))}"]
+    dims = (32, 64, 64, 80, 128, 256) if kv_dtype else (32, 64, 64, 72, 128, 256)
+    words = [f"--target={target}", "--family=mma", f"--dtype={draw.choice(dtypes)}", f"--head-dim={draw.choice(dims)}"]
     words += [*draw.choice(MASKS), *draw.choice(fma.OUTPUTS), f"--q-heads={heads}", f"--kv-heads={kv_heads}", f"--q-len={draw.randint(1, most)}"]
     words += [f"--layout={draw.choice(('bshd', 'bhsd'))}", f"--seed={draw.randrange(1 << 20)}"]
     if draw.random() < 0.2:
@@ -30,10 +32,13 @@ def case_of(draw, folder, dtypes, targets, kv_dtype):
     words.append(f"--splits={splits}")
     if splits > 1 and draw.random() < 0.4:
         words.append("--split-by=length")
-    if target == "sm_90a" and draw.random() < 0.3:
+    if kv_dtype:
+        words += [f"--kv-dtype={kv_dtype}", *(fma.PAGE_SCALES if "--block-tables" in words else fma.scales_of(draw, folder, kv_heads))]
+    elif target == "sm_90a" and draw.random() < 0.3:
         words.append("--kv-copy=cp_async")
     if draw.random() < 0.5:
-        words.append(f"--kv-block={draw.choice((16, 32, 48, 64, 80, 96)) if target == 'sm_90a' else 64}")
+        blocks = (32, 64, 96) if kv_dtype else (16, 32, 48, 64, 80, 96)
+        words.append(f"--kv-block={draw.choice(blocks) if target == 'sm_90a' else 64}")
     return words
 
 

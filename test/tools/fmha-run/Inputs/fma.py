@@ -19,6 +19,7 @@ DIMS = (32, 48, 64, 80, 96, 128, 160, 192, 256)
 LENGTHS = (0, 1, 2, 15, 16, 17, 255, 256, 257, 511, 513, 1000)
 MASKS = ([], [], ["--causal"], ["--causal", "--window-left=70"], ["--window-left=33", "--window-right=5"], ["--mask=causal-top-left"])
 OUTPUTS = ([], ["--lse"], ["--lse", "--row-max", "--row-sum"], ["--unnormalised", "--row-max", "--row-sum"])
+PAGE_SCALES = ("--k-scale", "--v-scale", "--scale-per-page")
 HEADS = ((1, 1), (4, 4), (2, 1), (6, 2), (8, 1), (5, 1))
 
 
@@ -78,7 +79,7 @@ def case_of(draw, folder, dtypes, targets, kv_dtype):
     words += lengths_of(draw, folder)
     if "--kv-dtype=e4m3" in words and "--block-tables" in words and draw.random() < 0.7:
         words = [word for word in words if "scale" not in word or "q-scale" in word]
-        words += ["--k-scale", "--v-scale", "--scale-per-page"]
+        words += PAGE_SCALES
     return words
 
 
