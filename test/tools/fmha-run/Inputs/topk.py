@@ -62,7 +62,7 @@ def case_of(draw, folder, targets, families):
     size = draw.choice((0, 1, 16, 64, 256))
     if draw.random() < 0.4:
         words += ["--kv-dtype=e4m3", "--k-scale", "--v-scale"]
-        words += ["--scale-per-page"] * bool(size) if family == "fma" else ["--family=mma"]
+        words += ["--scale-per-page"] * bool(size) + ["--family=mma"] * (family == "mma")
     if size:
         words += ["--block-tables", f"--page-size={size}", f"--cache-layout={draw.choice(('nhd', 'hnd'))}"]
     # Four rows per message of TMA, or one.
