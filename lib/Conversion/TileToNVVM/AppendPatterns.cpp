@@ -114,6 +114,7 @@ Value AppendCode::rotated(Value data, const Row &from, Value vector, Value key,
   if (!op.getCos())
     return data;
   Type element = cast<MemRefType>(op.getKey().getType()).getElementType();
+  int64_t elements = 8 * vectorBytes / element.getIntOrFloatBitWidth();
   RotaryCode code(b, op.getInterleaved(),
                   2 * op.getCos().getType().getDimSize(1), element, elements);
   RotaryCode::Row row =

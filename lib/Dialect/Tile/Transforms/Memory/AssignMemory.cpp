@@ -428,7 +428,8 @@ LogicalResult Assigner::assign(Operation *op) {
   if (failed(checkTiles(op)))
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<LoadOp, LoadRotatedOp, LoadFactorsOp>([&](auto) { return assignSmem(op); })
+      .Case<LoadOp, LoadRotatedOp, LoadFactorsOp>(
+          [&](auto) { return assignSmem(op); })
       .Case<SliceOp>([&](SliceOp slice) {
         setPlace(slice.getResult(), slice.getInput().getType().getPlaceOfColumn(
                                         slice.getColumn()));
