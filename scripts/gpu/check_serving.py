@@ -56,9 +56,11 @@ def random_attention(dice):
         flags["cu-seqlens-q"] = True
     elif flags.get("appended") and dice.random() < 0.5:
         del flags["appended"]
-        flags |= {"family": "mma", "key-new": True, "value-new": True}
+        flags |= {"family": "mma", "key-new": True, "value-new": True} | random_rotary(dice, dim)
     if not is_plain and dim % 16 == 0 and "appended" not in flags and dice.random() < 0.35:
         flags |= {"family": "mma", "kv-dtype": "e4m3", "k-scale": True, "v-scale": True}
+        for name in ("rotary", "rotary-dim"):
+            flags.pop(name, None)
         if "page-size" in flags and dice.random() < 0.6:
             flags["scale-per-page"] = True
         elif dice.random() < 0.5:
@@ -72,8 +74,8 @@ def random_attention(dice):
         flags |= {"row-max": True, "row-sum": True, "unnormalised": True, "out-dtype": "f32"}
         flags.pop("lse", None)
     if not is_plain and "key-new" in flags:
-        chosen = random_schedule(dice, is_plain)
-        return flags | {name: chosen[name] for name in ("splits", "split-by", "kv-copy") if name in chosen} | APPENDING
+        chosen, copies = random_schedule(dice, is_plain), () if "kv-dtype" in flags else ("kv-copy",)
+        return flags | {name: chosen[name] for name in ("splits", "split-by", *copies) if name in chosen} | APPENDING
     if dice.random() < 0.25:
         return flags | DECODING | ({"kv-len-mean": 700} if dice.random() < 0.5 else {})
     return flags | random_schedule(dice, is_plain)
@@ -94,7 +96,16 @@ def random_plain(dice, flags):
             chosen[scales] = True
     if dice.random() < 0.5:
         chosen |= {"key-new": True, "value-new": True}
+        if "kv-dtype" not in chosen:
+            chosen |= random_rotary(dice, flags["head-dim"])
     return chosen
+
+
+def random_rotary(dice, dim):
+    """An embedding of queries and new keys, or none."""
+    rotary = dice.choice((None, "half", "half", "interleaved", "interleaved"))
+    columns = dice.choice((dim, dim, dim // 2, 32, 6, 2, 2 * dice.randint(1, dim // 2)))
+    return {"rotary": rotary, "rotary-dim": columns} if rotary else {}
 
 
 def random_schedule(dice, is_plain):
@@ -112,10 +123,8 @@ def random_append(dice):
     dim, dim_v = dice.choice((*DIMS, (40, 72), (80, 80)))
     kernel = {"append": True, "dtype": dice.choice(("bf16", "f16")), "head-dim": dim, "head-dim-v": dim_v}
     kernel["page-size"] = dice.choice((0, 0, *PAGE_SIZES))
-    rotary = dice.choice((None, "half", "half", "interleaved", "interleaved"))
-    if rotary:
-        rotary_dim = dice.choice((dim, dim, dim // 2, 32, 6, 2, 2 * dice.randint(1, dim // 2)))
-        kernel |= {"rotary": rotary, "rotary-dim": rotary_dim, "query": dice.random() < 0.6}
+    if rotary := random_rotary(dice, dim):
+        kernel |= rotary | {"query": dice.random() < 0.6}
     return kernel
 
 

@@ -82,6 +82,23 @@ class Arrays:
             return np.full_like(positions, n), positions
         return self.view("block_tables")[n, positions // self.size], positions % self.size
 
+    def make_angles(self, positions, columns):
+        """Tables of cosines and sines, f32 with rows of any stride."""
+        numbers = np.random.default_rng([self.dice.randrange(2**31)])
+        angles = numbers.uniform(-4, 4, (positions, columns))
+        for name, values in (("rotary_cos", np.cos(angles)), ("rotary_sin", np.sin(angles))):
+            self.buffers[name] = np.full((positions, columns + self.dice.choice((0, 0, 1, 4))), 2**32 - 1, np.uint32)
+            self.tensors[name] = name, self.buffers[name][:, :columns], "f32"
+            self.view(name)[...] = to_bits(values, "f32")
+
+    def rotation(self, x, positions):
+        """Columns of x that rotate, as the terms of two sums, in the type of x."""
+        pairs = self.view("rotary_cos").shape[1]
+        is_half = self.kernel["rotary"] == "half"
+        first, second = (slice(0, pairs), slice(pairs, None)) if is_half else (slice(0, None, 2), slice(1, None, 2))
+        cos, sin = (from_bits(self.view(name)[positions], "f32")[:, None].astype(x.dtype) for name in ("rotary_cos", "rotary_sin"))
+        return (first, x[..., first] * cos, -x[..., second] * sin), (second, x[..., second] * cos, x[..., first] * sin)
+
     def launch(self, driver, *modules):
         """The buffers that are written, as bits. Nothing waits between the launches."""
         held = {name: driver.allocate(data.tobytes()) for name, data in self.buffers.items()}
@@ -138,6 +155,8 @@ class AttentionCase(Arrays):
         self.outputs = ["o", *(name.replace("-", "_") for name in ("lse", "row-max", "row-sum") if name in kernel)]
         appends = "appended" in kernel or "key-new" in kernel
         self.new_len, self.full = dice.choice((1, 1, 2, 5, 17)) if appends else 0, {}
+        if "rotary" in kernel:
+            self.make_angles(max(self.kv_lens) + dice.choice((0, 0, 3)), kernel["rotary-dim"] // 2)
         self.make_caches(is_latent)
         self.make_scales()
         self.make_queries()
@@ -220,9 +239,22 @@ class AttentionCase(Arrays):
             self.matrix(new, {new: dims[name]}, (self.batch, self.new_len, self.kv_heads), dtype=self.kv_type)
             for n, length in enumerate(self.kv_lens):
                 count = min(length, self.new_len)
-                at = self.rows_at(n, np.arange(length - count, length))
-                self.view(new)[n, self.new_len - count :] = self.view(name)[at]
+                positions = np.arange(length - count, length)
+                at = self.rows_at(n, positions)
+                tokens = self.view(new)[n, self.new_len - count :] = self.view(name)[at].copy()
+                if name == "k":
+                    self.view(name, self.full)[at] = self.rotated(tokens, positions)
                 self.view(name)[at] = np.iinfo(self.view(name).dtype).max
+
+    def rotated(self, rows, positions):
+        """Rows of keys or queries as the kernel rotates them: products and sums are rounded to f32. Rows without a position are copied."""
+        rows, turned = rows.copy(), positions >= 0
+        if "rotary" in self.kernel and turned.any():
+            own = rows[turned][..., : self.kernel["rotary-dim"]]
+            for columns, left, right in self.rotation(from_bits(own, self.q_type).astype(np.float32), positions[turned]):
+                own[..., columns] = to_bits(left + right, self.q_type)
+            rows[turned, :, : self.kernel["rotary-dim"]] = own
+        return rows
 
     def make_queries(self):
         kernel, dice = self.kernel, self.dice
@@ -267,7 +299,8 @@ class AttentionCase(Arrays):
     def reference(self, torch, n):
         rows, batch = self.rows_of(n)
         at = self.rows_at(n, np.arange(self.kv_lens[n]))
-        bits = self.view("q")[batch, rows], *(self.view(name, self.full or None)[at] for name in "kv")
+        positions = self.kv_lens[n] - self.q_lens[n] + np.arange(self.q_lens[n])
+        bits = self.rotated(self.view("q")[batch, rows], positions), *(self.view(name, self.full or None)[at] for name in "kv")
         q, k, v = (to_float64(torch, part, dtype) for part, dtype in zip(bits, (self.q_type, self.kv_type, self.kv_type)))
         k, v = (part * torch.from_numpy(self.scale_of(name, at[0])).to(part.device) for name, part in (("k", k), ("v", v)))
         q = q * self.scale_of("q", None).item()
@@ -334,12 +367,7 @@ class AppendCase(Arrays):
             self.make_rotation(batch, gaps)
 
     def make_rotation(self, batch, gaps):
-        numbers = np.random.default_rng([self.dice.randrange(2**31)])
-        angles = numbers.uniform(-4, 4, (self.positions, self.columns))
-        for name, values in (("rotary_cos", np.cos(angles)), ("rotary_sin", np.sin(angles))):
-            self.buffers[name] = np.full((self.positions, self.columns + self.dice.choice((0, 0, 1, 4))), 2**32 - 1, np.uint32)
-            self.tensors[name] = name, self.buffers[name][:, : self.columns], "f32"
-            self.view(name)[...] = to_bits(values, "f32")
+        self.make_angles(self.positions, self.columns)
         if self.kernel["query"]:
             for name in ("q", "q_out"):
                 self.matrix(name, {name: self.kernel["head-dim"]}, (batch, self.q_len, self.q_heads), gaps)
@@ -348,16 +376,10 @@ class AppendCase(Arrays):
 
     def rotated(self, rows, positions):
         """Columns that rotate in float64, and their tolerance: that of the last rounding, and of products and sums in f32."""
-        pairs = self.columns
-        x = from_bits(rows[..., : 2 * pairs], self.dtype)
-        is_half = self.kernel["rotary"] == "half"
-        first, second = (slice(0, pairs), slice(pairs, None)) if is_half else (slice(0, None, 2), slice(1, None, 2))
-        cos, sin = (from_bits(self.view(name)[positions], "f32")[:, None] for name in ("rotary_cos", "rotary_sin"))
+        x = from_bits(rows[..., : 2 * self.columns], self.dtype)
         out, size = np.empty_like(x), np.empty_like(x)
-        out[..., first] = x[..., first] * cos - x[..., second] * sin
-        out[..., second] = x[..., second] * cos + x[..., first] * sin
-        size[..., first] = abs(x[..., first] * cos) + abs(x[..., second] * sin)
-        size[..., second] = abs(x[..., second] * cos) + abs(x[..., first] * sin)
+        for own, left, right in self.rotation(x, positions):
+            out[..., own], size[..., own] = left + right, abs(left) + abs(right)
         return out, UNITS[self.dtype] * abs(out) + 2.0**-22 * size + 2.0**-25
 
     def expect(self, wanted, made, name, at, rows, positions, shares):
