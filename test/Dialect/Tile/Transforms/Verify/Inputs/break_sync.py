@@ -1,9 +1,9 @@
 """Breaks the synchronization of real kernels, one op at a time, and demands that
 tile-verify-sync reports each.
 
-    break_sync.py FMHA_COMPILE FMHA_OPT FMHA_RUN LEVEL [flags of fmha-compile...]
+    break_sync.py FMHA_COMPILE FMHA_OPT FMHA_RUN LEVEL [--most=N] [flags of fmha-compile...]
 
-Every line of a class is deleted or altered once. A mutant that the verifier passes
+Every line of a class is deleted or altered once; with --most only N lines of each class are, evenly spread. A mutant that the verifier passes
 is harmless only if the simulator, which shares no code with the compiler, runs it
 without a finding and with the right result under each completion policy: another
 wait or fence then teaches the same. Any other one that passes, or a kernel that
@@ -140,13 +140,14 @@ def is_harmless(compiler, runner, level, text, flags):
         )
 
 
-def mutants(lines, classes):
-    """(class, line number, text)"""
+def mutants(lines, classes, most):
+    """(class, line number, text), of at most `most` lines of each class."""
     for name, pattern, change in classes:
-        for at, line in enumerate(lines):
-            if re.search(pattern, line):
-                changed = lines[:at] + [change(line)] + lines[at + 1 :]
-                yield name, at + 1, "\n".join(changed)
+        places = [at for at, line in enumerate(lines) if re.search(pattern, line)]
+        count = min(len(places), most)
+        for n in range(count):
+            at = places[n * len(places) // count]
+            yield name, at + 1, "\n".join(lines[:at] + [change(lines[at])] + lines[at + 1 :])
 
 
 def reports(opt, texts):
@@ -171,6 +172,8 @@ def reports(opt, texts):
 
 def main():
     compiler, opt, runner, level, *flags = sys.argv[1:]
+    most = [flag for flag in flags if flag.startswith("--most=")]
+    flags = [flag for flag in flags if flag not in most]
     text = subprocess.run(
         [compiler, *flags, "--emit=mlir", f"--compile-to={level}"],
         check=True,
@@ -178,7 +181,7 @@ def main():
         text=True,
     ).stdout
     lines = text.rstrip("\n").split("\n")
-    cases = list(mutants(lines, MACHINE if level == "machine" else SPECIALISED))
+    cases = list(mutants(lines, MACHINE if level == "machine" else SPECIALISED, int(most[0].split("=")[1]) if most else len(lines)))
     found = reports(opt, [text] + [case[2] for case in cases])
     if found[0]:
         sys.exit(f"the kernel itself is refused: {found[0]}")
