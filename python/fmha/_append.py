@@ -125,6 +125,10 @@ def _kernel_for(given: dict[str, Any], arrays: dict[str, Any], dtype: DType) -> 
     for name in _MATRICES:
         if name in arrays and len(arrays[name].shape) != 4:
             raise ValueError(f"{name}: expected 4 dimensions, got shape {tuple(arrays[name].shape)}")
+    most = arrays["key_new"].shape[-1] // 2
+    if "rotary" in given and not 1 <= arrays["rotary_cos"].shape[-1] <= most:
+        shape = tuple(arrays["rotary_cos"].shape)
+        raise ValueError(f"rotary_cos: expected [positions, n] with n from 1 to {most}, half of the head dim, got {shape}; a column is the angle of a pair")
     paged = "block_tables" in arrays
     caches = arrays["k_cache"].shape, arrays["v_cache"].shape
     if paged:

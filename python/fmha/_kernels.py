@@ -31,8 +31,13 @@ def check_new_keys(given: dict[str, Any]) -> None:
     if given["key_new"] is None:
         for name in NEW_KEYS:
             if given[name] is not None:
-                raise ValueError(f"{name}: expected key_new and value_new with it, whose keys it rotates, got none; rotate q beforehand")
+                raise ValueError(f"{name}: expected key_new and value_new with it, got neither; pass them, or rotate q beforehand")
         return
+    for name in ("rotary_cos", "rotary_sin"):
+        if given[name] is not None and given["rotary"] is None:
+            raise ValueError(f"{name}: expected None without rotary, got an array; pass rotary, 'half' or 'interleaved', too")
+    if given["rotary"] is not None and given["cu_seqlens_q"] is not None:
+        raise ValueError("rotary: expected no cu_seqlens_q with it, since append() rotates queries of equal numbers, got one; rotate q beforehand")
     if given["kv_lens"] is None:
         raise ValueError("key_new: expected kv_lens with it, which counts the new keys, got none")
     for name, there in (("v_in_k", given["v_in_k"]), ("cu_seqlens_k", given["cu_seqlens_k"] is not None)):

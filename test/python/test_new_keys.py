@@ -359,6 +359,7 @@ def read_only(array):
         (ValueError, "memory of its own", dict(v=lambda x: None)),
         (ValueError, "rotary: expected key_new and value_new with it", dict(key_new=lambda x: None, value_new=lambda x: None, rotary=lambda x: "half")),
         (ValueError, "rotary_cos: expected an array with rotary", dict(rotary=lambda x: "half")),
+        (ValueError, "rotary_cos: expected None without rotary", dict(rotary_cos=lambda x: np.ones((99, 32), np.float32))),
         (ValueError, "rotary: expected caches of float16 or bfloat16", dict(rotary=lambda x: "half", k_scale=lambda x: 1.0, v_scale=lambda x: 1.0)),
         (ValueError, "key_new and cu_seqlens_k: expected one of them", dict(cu_seqlens_k=lambda x: np.arange(3), block_tables=lambda x: None)),
         (ValueError, "key_new and v_in_k: expected one of them", dict(v_in_k=lambda x: True)),
