@@ -67,13 +67,16 @@ llvm::Error ProblemFlags::adoptRotary(const schedule::Problem &problem) {
                     : problem.rotaryInterleaved ? "interleaved"
                                                 : "half";
   bool isOther = hasRotary() && rotary != own;
-  if (isOther || (rotaryDim && *rotaryDim != problem.rotaryDim))
+  if (isOther || (rotaryDim && *rotaryDim != problem.rotaryDim)) {
+    std::string given = isOther ? "--rotary=" + rotary
+                                : "--rotary-dim=" + std::to_string(*rotaryDim);
     return runtime::failure(
-        "--rotary=" + rotary + " contradicts '" + input + "': expected " + own +
+        given + " contradicts '" + input + "': expected " + own +
         (problem.rotates()
              ? " of " + std::to_string(problem.rotaryDim) + " columns"
              : "") +
         "; leave the flag out, or change the file");
+  }
   rotary = own;
   if (problem.rotates())
     rotaryDim = problem.rotaryDim;

@@ -86,8 +86,8 @@ static llvm::Error checkRotary(const ProblemFlags &flags,
   if (flags.keyNew || flags.needsFiles)
     return llvm::Error::success();
   return failure("--rotary: expected --key-new and --value-new with it, since "
-                 "a kernel that appends rotates, got neither; compile a module "
-                 "with fmha.append");
+                 "only a kernel that appends rotates, got neither; add both, "
+                 "or compile a module with fmha.append");
 }
 
 /// Checks that new keys and values come together, and, where no other kernel

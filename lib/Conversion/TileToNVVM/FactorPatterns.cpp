@@ -59,8 +59,11 @@ struct LowerReadFactors : public OpConversionPattern<tile::ReadFactorsOp> {
   matchAndRewrite(tile::ReadFactorsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
-    if (!isa<BlockArgument>(adaptor.getSrc()) || func->hasAttr("tile.kernel"))
-      return rewriter.notifyMatchFailure(op, "expected k or v of attention");
+    bool isCache =
+        isa<BlockArgument>(adaptor.getSrc()) && !func->hasAttr("tile.kernel");
+    if (!isCache || !parameterIndex(parametersOf(op), "pages"))
+      return op.emitError() << "expected the cache of a kernel of attention "
+                               "with pages, got another value";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(op,
                        FactorReads(b, op, adaptor)

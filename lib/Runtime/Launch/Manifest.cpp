@@ -419,21 +419,23 @@ void checkScales(JsonNode root, const Manifest &manifest) {
   if (manifest.scalePerPage && !manifest.blockTables)
     root.fail("scale_per_page with block_tables", "it without");
 }
+void checkScales(JsonNode, const MergeManifest &) {}
+void checkScales(JsonNode, const AppendManifest &) {}
+
 /// Checks that a kernel that rotates appends keys, and that one that names the
 /// pairs rotates.
 void checkRotary(JsonNode root, const Manifest &manifest) {
-  if (manifest.rotaryDim ? manifest.keyNew && manifest.rotaryDim % 2 == 0
-                         : !manifest.rotaryInterleaved)
+  bool isRotation = manifest.keyNew && manifest.rotaryDim % 2 == 0 &&
+                    manifest.rotaryDim <= manifest.headDim;
+  if (manifest.rotaryDim ? isRotation : !manifest.rotaryInterleaved)
     return;
-  root.fail("an even rotary_dim with key_new, and rotary_interleaved only with "
-            "it",
-            "others");
+  root.fail("key_new and an even rotary_dim of at most head_dim, or neither "
+            "rotary_dim nor rotary_interleaved",
+            "rotary_dim " + std::to_string(manifest.rotaryDim) +
+                " with head_dim " + std::to_string(manifest.headDim));
 }
 void checkRotary(JsonNode, const MergeManifest &) {}
 void checkRotary(JsonNode, const AppendManifest &) {}
-
-void checkScales(JsonNode, const MergeManifest &) {}
-void checkScales(JsonNode, const AppendManifest &) {}
 
 void checkPages(JsonNode root, const AppendManifest &manifest) {
   if (manifest.pageSize & (manifest.pageSize - 1))

@@ -87,7 +87,7 @@ func.func @role(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memr
 // -----
 
 func.func @angles(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %c: memref<?x33xf32>, %i: index) {
-  // expected-error@+1 {{expected angles of a static number of pairs, from 1 to 32, got 'memref<?x33xf32>'}}
+  // expected-error@+1 {{expected cosines with a static number of columns, from 1 to 32, got 'memref<?x33xf32>'}}
   tile.append_rows %kn, %vn[%i] to %k, %v rotary %c, %c : memref<?x33xf32>, memref<?x33xf32> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
   return
 }
@@ -95,7 +95,7 @@ func.func @angles(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: me
 // -----
 
 func.func @sines(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %s: memref<?x4xf32>, %i: index) {
-  // expected-error@+1 {{expected sines of 8 pairs, got 'memref<?x4xf32>'}}
+  // expected-error@+1 {{expected sines with 8 columns, as the cosines have, got 'memref<?x4xf32>'}}
   tile.append_rows %kn, %vn[%i] to %k, %v rotary %c, %s : memref<?x8xf32>, memref<?x4xf32> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
   return
 }
@@ -115,9 +115,28 @@ func.func @rotated_in_role(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i: i
   %0 = tile.view %q batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
   tile.warp_specialize {
     tile.role "load" warps 0 to 1 registers 48 {
-      // expected-error@+1 {{expected a place outside of roles, since all threads of the CTA load the rows}}
+      // expected-error@+1 {{expected the op in the body of the kernel, since all threads of the CTA load the rows once, got it in tile.role; move it out}}
       %1 = tile.load_rotated %0[%i] at %i by %c, %c : !tile.view<?x64xbf16>, memref<?x8xf32>, memref<?x8xf32> -> !tile.tile<64x64xbf16>
     }
   }
+  return
+}
+
+// -----
+
+func.func @rotated_in_branch(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i: index, %if: i1) {
+  %0 = tile.view %q batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
+  scf.if %if {
+    // expected-error@+1 {{expected the op in the body of the kernel, since all threads of the CTA load the rows once, got it in scf.if; move it out}}
+    %1 = tile.load_rotated %0[%i] at %i by %c, %c : !tile.view<?x64xbf16>, memref<?x8xf32>, memref<?x8xf32> -> !tile.tile<64x64xbf16>
+  }
+  return
+}
+
+// -----
+
+func.func @rotated_heads(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i: index, %dest: !llvm.ptr<3>) {
+  // expected-error@+1 {{expected rows of a positive number of heads, and rows and columns that are multiples of 8, got 64 x 60 of 0 heads}}
+  tile.rotate_rows 64 x 60 of %q batch %i head %i members %i from %i before %i heads 0 at %i by %c, %c to %dest : memref<?x?x?x64xbf16>, memref<?x8xf32>, memref<?x8xf32>, !llvm.ptr<3>
   return
 }

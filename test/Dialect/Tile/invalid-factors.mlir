@@ -4,7 +4,7 @@
 
 func.func @pages(%k: memref<?x?x?x64xf8E4M3FN>, %scales: memref<?xf32>, %i: index) {
   %v = tile.view %k batch %i head %i rows %i : memref<?x?x?x64xf8E4M3FN> -> !tile.view<?x64xf8E4M3FN>
-  // expected-error@+1 {{expected a view of rows in pages, which have the factors, got one without}}
+  // expected-error@+1 {{expected a view with pages, since each page has its factors, got a view without pages}}
   %f = tile.load_factors %scales, %scales of %v[%i] : memref<?xf32>, !tile.view<?x64xf8E4M3FN> -> !tile.tile<128xf32>
   return
 }
@@ -21,7 +21,7 @@ func.func @view(%v: !tile.view<?x64xf8E4M3FN>, %scales: memref<?xf32>, %i: index
 
 func.func @rows(%k: memref<?x16x?x64xf8E4M3FN>, %table: memref<?xi32>, %scales: memref<?xf32>, %i: index) {
   %v = tile.view %k pages %table[%i] head %i rows %i : memref<?x16x?x64xf8E4M3FN>, memref<?xi32> -> !tile.view<?x64xf8E4M3FN>
-  // expected-error@+1 {{expected factors of a multiple of 16 rows, at most 128, got 144}}
+  // expected-error@+1 {{expected a number of rows that is a multiple of 16 and at most 128, got 144}}
   %f = tile.load_factors %scales, %scales of %v[%i] : memref<?xf32>, !tile.view<?x64xf8E4M3FN> -> !tile.tile<288xf32>
   return
 }
@@ -30,7 +30,7 @@ func.func @rows(%k: memref<?x16x?x64xf8E4M3FN>, %table: memref<?xi32>, %scales: 
 
 func.func @odd(%k: memref<?x16x?x64xf8E4M3FN>, %table: memref<?xi32>, %scales: memref<?xf32>, %i: index) {
   %v = tile.view %k pages %table[%i] head %i rows %i : memref<?x16x?x64xf8E4M3FN>, memref<?xi32> -> !tile.view<?x64xf8E4M3FN>
-  // expected-error@+1 {{expected two factors for each row, got 33}}
+  // expected-error@+1 {{expected an even number of elements, two for each row, got 33}}
   %f = tile.load_factors %scales, %scales of %v[%i] : memref<?xf32>, !tile.view<?x64xf8E4M3FN> -> !tile.tile<33xf32>
   return
 }
@@ -63,7 +63,15 @@ func.func @size(%k: memref<?x?x?x64xf8E4M3FN>, %table: memref<?xi32>, %scales: m
 // -----
 
 func.func @threads(%k: memref<?x16x?x64xf8E4M3FN>, %table: memref<?xi32>, %scales: memref<?xf32>, %i: index) {
-  // expected-error@+1 {{expected factors of a multiple of 16 rows, at most 128, got 160}}
+  // expected-error@+1 {{expected a number of rows that is a multiple of 16 and at most 128, got 160}}
   %ks, %vs = tile.read_factors 160 of %scales, %scales in %k pages %table[%i] from %i before %i warps from 4 : memref<?xf32>, memref<?x16x?x64xf8E4M3FN>, memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @written(%x: f32, %dest: !llvm.ptr<3>) {
+  // expected-error@+1 {{expected a number of rows that is a multiple of 16 and at most 128, got -5}}
+  tile.write_factors %x, %x of -5 to %dest warps from 4 : !llvm.ptr<3>
   return
 }

@@ -9,6 +9,7 @@
 #include "fmha/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -119,12 +120,12 @@ static LogicalResult verifyAngles(Operation *op, MemRefType cos, MemRefType sin,
                                   int64_t columns) {
   int64_t pairs = cos.getDimSize(1);
   if (ShapedType::isDynamic(pairs) || pairs < 1 || 2 * pairs > columns)
-    return op->emitOpError() << "expected angles of a static number of pairs, "
-                                "from 1 to "
+    return op->emitOpError() << "expected cosines with a static number of "
+                                "columns, from 1 to "
                              << columns / 2 << ", got " << cos;
   if (sin.getDimSize(1) != pairs)
-    return op->emitOpError()
-           << "expected sines of " << pairs << " pairs, got " << sin;
+    return op->emitOpError() << "expected sines with " << pairs
+                             << " columns, as the cosines have, got " << sin;
   return success();
 }
 
@@ -419,9 +420,12 @@ LogicalResult LoadRotatedOp::verify() {
       failed(verifyRowsInVectors(*this,
                                  cast<MemRefType>(view.getSource().getType()))))
     return failure();
-  if ((*this)->getParentOfType<RoleOp>())
-    return emitOpError() << "expected a place outside of roles, since all "
-                            "threads of the CTA load the rows";
+  if (Operation *around = (*this)->getParentOp();
+      !isa<FunctionOpInterface>(around))
+    return emitOpError()
+           << "expected the op in the body of the kernel, since "
+              "all threads of the CTA load the rows once, got it in "
+           << around->getName() << "; move it out";
   return verifyAngles(*this, getCos().getType(), getSin().getType(),
                       view.getType().getShape().back());
 }
@@ -471,8 +475,9 @@ static LogicalResult verifyFactorRows(Operation *op, int64_t rows) {
   constexpr int64_t step = 16, most = 128;
   if (rows > 0 && rows <= most && rows % step == 0)
     return success();
-  return op->emitOpError() << "expected factors of a multiple of " << step
-                           << " rows, at most " << most << ", got " << rows;
+  return op->emitOpError() << "expected a number of rows that is a multiple of "
+                           << step << " and at most " << most << ", got "
+                           << rows;
 }
 
 LogicalResult LoadFactorsOp::verify() {
@@ -482,12 +487,35 @@ LogicalResult LoadFactorsOp::verify() {
   if (failed(verifyView(*this, getView(), 2)))
     return failure();
   if (!getViewOp().getPages())
-    return emitOpError() << "expected a view of rows in pages, which have the "
-                            "factors, got one without";
+    return emitOpError()
+           << "expected a view with pages, since each page has its "
+              "factors, got a view without pages";
   if (getType().getRows() % 2)
-    return emitOpError() << "expected two factors for each row, got "
-                         << getType().getRows();
+    return emitOpError()
+           << "expected an even number of elements, two for each row, got "
+           << getType().getRows();
   return verifyFactorRows(*this, getType().getRows() / 2);
+}
+
+LogicalResult WriteFactorsOp::verify() {
+  return verifyFactorRows(*this, getCount());
+}
+
+LogicalResult RotateRowsOp::verify() {
+  auto source = cast<MemRefType>(getSrc().getType());
+  if (failed(verifyRowsInVectors(*this, source)) ||
+      failed(verifyAngles(*this, getCos().getType(), getSin().getType(),
+                          source.getDimSize(3))))
+    return failure();
+  constexpr int64_t group = 8;
+  int64_t rows = getCount(), columns = getColumns(), heads = getHeads();
+  if (heads > 0 && rows > 0 && columns > 0 && rows % heads == 0 &&
+      rows % group == 0 && columns % group == 0)
+    return success();
+  return emitOpError() << "expected rows of a positive number of heads, and "
+                          "rows and columns that are multiples of "
+                       << group << ", got " << rows << " x " << columns
+                       << " of " << heads << " heads";
 }
 
 LogicalResult ReadFactorsOp::verify() {

@@ -16,10 +16,10 @@
 include "fmha/Dialect/Tile/IR/MachineOps.td"
 
 def Tile_LoadFactorsOp : Tile_RowsOp<"load_factors", [AllTypesMatch<["keys", "values"]>, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Loads two factors of each row of a view, those of its page";
+  let summary = "Loads the two factors of each row's page";
   let description = [{
     The result has two factors for each of n rows. Element i is the entry of `keys` for the page of row `row` + i of the
-    view, and element n + i is that of `values`. Factors of rows that the view does not have are 0. `into` is the slot for
+    view, and element n + i is that of `values`. Factors of rows after the last row of the view are 0. `into` is the slot for
     the result, from the specialised level on.
 
     ```mlir
@@ -55,11 +55,11 @@ def Tile_ScaleColumnsOp : Tile_SameTypeOp<"scale_columns"> {
 }
 
 def Tile_ReadFactorsOp : Tile_MachineOp<"read_factors", [AllTypesMatch<["keys", "values"]>, AttrSizedOperandSegments]> {
-  let summary = "Loads the factors of one row, that of this thread";
+  let summary = "Loads the two factors of this thread's row";
   let description = [{
-    Thread t of the warps from `first_warp` on loads the entries of `keys` and `values` for the page of row `row` + t of the
-    rows before `length`, and gets 0 for a row after them, or above `count`. `src` is the cache with the pages; `list` names rows as in
-    `tile.view`. The loads may be in flight until `tile.write_factors`.
+    Thread t of the warps from `first_warp` on returns the entries of `keys` and `values` for the page of row `row` + t, or 0
+    if that row is not below `length`. Results of threads from `count` on are not used. `src` is the paged cache; `list` names
+    rows as in `tile.view`. The loads may be in flight until `tile.write_factors`.
 
     ```mlir
     %k, %v = tile.read_factors 64 of %ks, %vs in %K pages %table[%entry] from %row before %length warps from 4
@@ -90,9 +90,12 @@ def Tile_WriteFactorsOp : Tile_MachineOp<"write_factors"> {
     ```mlir
     tile.write_factors %k, %v of 64 to %dest warps from 4 : !llvm.ptr<3>
     ```
+
+    Constraints: `count` is a multiple of 16 and at most 128, one row for each thread of a warpgroup.
   }];
   let arguments = (ins F32:$key, F32:$value, LLVM_PointerInAddressSpace<3>:$dest, I32Attr:$count,
                        Tile_OffsetAttr:$first_warp);
+  let hasVerifier = 1;
   let assemblyFormat = "$key `,` $value `of` $count `to` $dest `warps` `from` $first_warp attr-dict `:` type($dest)";
 }
 

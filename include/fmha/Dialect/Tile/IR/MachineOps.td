@@ -266,18 +266,19 @@ def Tile_ConvertRowsOp : Tile_MachineOp<"convert_rows", [AttrSizedOperandSegment
 def Tile_RotateRowsOp : Tile_MachineOp<"rotate_rows"> {
   let summary = "Loads rows, rotates them and stores them to shared memory";
   let description = [{
-    Row r of `count` rows, in panels of 64 columns at `dest` with the 128-byte swizzle, is row `row` + r / p of head `head` +
-    r mod p in the batch, where p is `heads`; it is zeros if there are no more than row `row` + r / p of `length` rows or r mod p of
-    `members` heads, and so are columns that the tensor does not have. The other operands have the meaning that they have in
+    Stores `count` rows in panels of 64 columns at `dest`, with the 128-byte swizzle. With p = `heads`, row r is query row
+    `row` + r / p of head `head` + r mod p. It is zeros if `row` + r / p is not below `length`, or r mod p not below `members`.
+    Columns that the tensor does not have are zeros. The other operands have the meaning that they have in
     `tile.load_rotated`. All threads of the CTA execute the op; each handles 16 bytes at a time. No fence follows.
 
     ```mlir
     tile.rotate_rows 128 x 128 of %Q batch %b head %h members %n from %row before %length heads 16 at %position by %cos, %sin
-        to %dest : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>,
-        memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>>,
-        memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>
+        to %dest : memref<?x?x?x128xbf16>, memref<?x64xf32>, memref<?x64xf32>, !llvm.ptr<3>
     ```
+
+    Constraints: those of `tile.load_rotated` on `src`, `cos` and `sin`; `count` is a multiple of `heads` and of 8, `columns` of 8.
   }];
+  let hasVerifier = 1;
   let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$head, Index:$members, Index:$row, Index:$length,
                        Index:$position, MemRefRankOf<[F32], [2]>:$cos, MemRefRankOf<[F32], [2]>:$sin,
                        LLVM_PointerInAddressSpace<3>:$dest, I32Attr:$count, I32Attr:$columns, I32Attr:$heads,

@@ -386,11 +386,11 @@ def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
 def TileCarryStages : Tile_Pass<"tile-carry-stages"> {
   let summary = "Carry the stages of channels through loops instead of dividing numbers of messages";
   let description = [{
-    Message n of a channel of depth d lies in stage n mod d, in round n / d. If d is no power of two, each of them is a
-    multiplication by a reciprocal. Where the number of a message is a constant times the loop index plus a value that is
-    invariant in the loop, the loop carries the stage and the parity of the round of its first message, and each other
-    message is a few stages after it. A loop that only uses messages in branches is left as it is: their numbers may be
-    negative in other iterations.
+    Message n of a channel of depth d lies in stage n mod d, in round n / d. If d is not a power of two, each needs a
+    multiplication by a reciprocal. If message numbers are a constant times the loop index plus a loop-invariant value, the
+    loop carries the stage and the parity of the first message of an iteration; those of later messages are computed from
+    them. Numbers that each iteration uses must not be negative. A loop that uses messages only in branches is not changed,
+    since message numbers may be negative in iterations that do not take the branch.
 
     Before:
     ```mlir

@@ -78,8 +78,6 @@ void CheckedOp::eachElementOnce(StringRef rule) {
   }
 }
 
-/// Checks that destinations share no memory with other operands, because the
-/// kernel writes rows while it still reads inputs.
 void CheckedOp::denseRows(StringRef name, StringRef rule) {
   if (!has(name))
     return;
@@ -92,6 +90,8 @@ void CheckedOp::denseRows(StringRef name, StringRef rule) {
               " to be contiguous; copy it to a separate buffer");
 }
 
+/// Checks that destinations share no memory with other operands, because the
+/// kernel writes rows while it still reads inputs.
 void CheckedOp::apart(StringRef rule) {
   LocalAliasAnalysis aliases;
   for (const auto &[name, written] : operands)

@@ -92,6 +92,7 @@ private:
   void add(Operation *op, Value number, Value depth, bool isStage);
   SmallVector<Group> groups();
   bool complete(Group &group, ArrayRef<int64_t> factors);
+  bool startsBelowZero(const Group &group, ArrayRef<int64_t> factors);
   void carry(const Group &group);
   Position carryFirst(const Group &group);
   Position start(const Group &group);
@@ -127,7 +128,11 @@ AffineExpr NumberReader::read(Value value) {
     auto place = llvm::find(symbols, value) - symbols.begin();
     return getAffineSymbolExpr(place, context);
   }
-  return TypeSwitch<Operation *, AffineExpr>(value.getDefiningOp())
+  // A value that the loop, or one in it, carries.
+  Operation *maker = value.getDefiningOp();
+  if (!maker)
+    return AffineExpr();
+  return TypeSwitch<Operation *, AffineExpr>(maker)
       .Case([&](arith::AddIOp op) {
         return join(op, [](AffineExpr x, AffineExpr y) { return x + y; });
       })
@@ -185,20 +190,37 @@ void LoopStages::collect() {
   });
 }
 
+/// Returns whether each iteration uses the result of `op`.
+static bool isUsedAlways(Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return user->getBlock() == op->getBlock();
+  });
+}
+
 /// Finds the first use of every iteration. Returns whether the loop can carry
-/// its position: numbers of uses in branches may be negative in iterations
-/// without the use.
+/// its position: in iterations that do not take a branch, message numbers in it
+/// may be negative.
 bool LoopStages::complete(Group &group, ArrayRef<int64_t> factors) {
   group.advance = factors.front() * *getConstantIntValue(loop.getStep());
   bool found = false;
   for (auto &[use, constant] : group.uses)
-    if (use.op->getBlock() == loop.getBody() &&
+    if (use.op->getBlock() == loop.getBody() && isUsedAlways(use.op) &&
         (!found || constant < group.first)) {
       group.first = constant;
       group.number = use.number;
       found = true;
     }
-  return found && group.advance > 0;
+  return found && group.advance > 0 && !startsBelowZero(group, factors);
+}
+
+/// Returns whether the number of the first use is known to be negative in the
+/// first iteration.
+bool LoopStages::startsBelowZero(const Group &group,
+                                 ArrayRef<int64_t> factors) {
+  auto symbols = factors.drop_front().drop_back();
+  std::optional<int64_t> begin = getConstantIntValue(loop.getLowerBound());
+  return begin && llvm::all_of(symbols, [](int64_t f) { return f == 0; }) &&
+         factors.front() * *begin + group.first < 0;
 }
 
 SmallVector<Group> LoopStages::groups() {

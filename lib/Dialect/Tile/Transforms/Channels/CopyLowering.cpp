@@ -375,16 +375,17 @@ void CopyLowering::lower(StoreOp op) {
   op.erase();
 }
 
-/// Returns the op of the block of `op` before which its factors may be read:
-/// the first one that waits for a slot, or one after the operands.
+/// Returns the op before which the factors are read: the first producer acquire
+/// in the block of `op`, or the op after the last operand, if that comes later.
 static Operation *firstPlaceOf(LoadFactorsOp op) {
   Block *block = op->getBlock();
   auto waits = block->getOps<AcquireOp>();
   Operation *place = waits.empty() ? op : (*waits.begin()).getOperation();
   ViewOp view = op.getViewOp();
   for (Value operand :
-       {Value(op.getRow()), Value(view.getEntry()), Value(view.getLength())}) {
-    Operation *maker = operand.getDefiningOp();
+       {Value(op.getRow()), Value(view.getEntry()), Value(view.getLength()),
+        Value(view.getFirst()), Value(view.getBound())}) {
+    Operation *maker = operand ? operand.getDefiningOp() : nullptr;
     if (maker && maker->getBlock() == block && !maker->isBeforeInBlock(place))
       place = maker->getNextNode();
   }

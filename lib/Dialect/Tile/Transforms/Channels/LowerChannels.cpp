@@ -349,17 +349,25 @@ struct ChannelUses {
   SmallVector<Operation *> loads, ends, channels;
 };
 
+LogicalResult checkPlace(Operation *load) {
+  auto type = cast<TileType>(load->getResult(0).getType());
+  if (type.getSmem())
+    return success();
+  return load->emitOpError()
+         << "expected a tile in shared memory to copy to, got " << type
+         << "; run tile-assign-memory first";
+}
+
 LogicalResult checkLoad(Operation *load, Value into) {
   auto slot = into ? into.getDefiningOp<AcquireOp>() : AcquireOp();
   if (!slot)
     return load->emitOpError()
            << "has no acquired slot; run tile-warp-specialize first";
-  auto type = cast<TileType>(load->getResult(0).getType());
-  if (!type.getSmem())
-    return load->emitOpError()
-           << "expected a tile in shared memory to copy to, got " << type;
+  if (failed(checkPlace(load)))
+    return failure();
   auto channel = slot.getChannel().getDefiningOp<ChannelOp>();
-  if (channel && channel.getProducer() != Agent::Tma &&
+  bool copiesByTma = channel && channel.getProducer() == Agent::Tma;
+  if (channel && (!copiesByTma || isa<LoadFactorsOp>(load)) &&
       !load->getParentOfType<RoleOp>())
     return load->emitOpError()
            << "expected a role, whose threads copy the tile, around it";
@@ -387,6 +395,7 @@ FailureOr<ChannelUses> findUses(gpu::GPUFuncOp func) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case<LoadOp, LoadFactorsOp>(
             [](auto load) { return checkLoad(load, load.getInto()); })
+        .Case([](LoadRotatedOp load) { return checkPlace(load); })
         .Case(checkStore)
         .Default(success());
   });

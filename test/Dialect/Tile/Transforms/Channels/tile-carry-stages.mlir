@@ -157,4 +157,27 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // A number that the loop carries, and one that begins below 0 and is used in a branch only.
+  // CHECK-LABEL: gpu.func @carried_and_below_zero
+  gpu.func @carried_and_below_zero(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %full = tile.barrier "kv.full" at 1024 arrivals 1 : !tile.barrier<3>
+    // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %c0) -> (index)
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%m = %c0) -> (index) {
+      %stage = arith.remui %m, %c3 : index
+      tile.wait %full[%stage] parity %c0 : !tile.barrier<3>
+      %before = arith.subi %i, %c1 : index
+      %early = arith.remui %before, %c3 : index
+      %later = arith.cmpi ugt, %i, %c0 : index
+      scf.if %later {
+        tile.wait %full[%early] parity %c0 : !tile.barrier<3>
+      }
+      %next = arith.addi %m, %c1 : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
 }
