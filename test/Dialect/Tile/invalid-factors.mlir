@@ -71,7 +71,7 @@ func.func @threads(%k: memref<?x16x?x64xf8E4M3FN>, %table: memref<?xi32>, %scale
 // -----
 
 func.func @written(%x: f32, %dest: !llvm.ptr<3>) {
-  // expected-error@+1 {{expected a number of rows that is a multiple of 16 and at most 128, got -5}}
-  tile.write_factors %x, %x of -5 to %dest warps from 4 : !llvm.ptr<3>
+  // expected-error@+1 {{expected a number of rows that is a multiple of 16 and at most 128, got 24}}
+  tile.write_factors %x, %x of 24 to %dest warps from 4 : !llvm.ptr<3>
   return
 }
