@@ -43,7 +43,7 @@ def share_of_mean(keys: int, kv_lens: Any) -> float:
 def hints_of(shapes: dict[str, Shape], kv_lens: Any = None) -> dict[str, int]:
     """Returns the hints of compile() for arrays of these shapes: q and k as [batch, length, heads, dim] or packed, [rows, heads, dim].
 
-    Kernels that append new keys refuse more queries than they were made for, which are therefore rounded up.
+    With key_new, q_len is rounded up, since a kernel that appends refuses more queries than it was compiled for.
     The mean of `kv_lens` is known if they are in host memory. Otherwise it counts as half of the keys that there is room for.
     Returns no hints for arrays without elements."""
     q = shapes["q"]

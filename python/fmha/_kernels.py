@@ -16,7 +16,7 @@ _appends = functools.lru_cache(maxsize=256, typed=True)(appends_new_keys)
 
 
 def _once(function: Any, **options: Any) -> Any:
-    """Calls a function of _compile, once for equal options. What cannot be a key is no option, and compile() says so."""
+    """Returns the cached result of a function for equal options. Unhashable options are not cached; compile() reports them."""
     try:
         hash(tuple(options.values()))
     except TypeError:
@@ -49,8 +49,8 @@ def check_new_keys(given: dict[str, Any]) -> None:
 
 def kernel_of(given: dict[str, Any], options: dict[str, Any]) -> Kernel | None:
     """Returns the kernel for the arguments of attention() and the options of compile() that follow from them, or None
-    if append() has to write the new keys before: if another kernel would be slower, if there is a rotary embedding, and
-    with a schedule of the caller, which might not append."""
+    if append() has to write the new keys first: with a rotary embedding, with a schedule of the caller, which might not
+    append, or if a kernel that appends would be slower."""
     if given["key_new"] is None:
         return cast(Kernel, _once(_compile, **options))
     # No other kernel writes to caches of e4m3.

@@ -273,8 +273,8 @@ nb::object Plan::launch(const Call &call) const {
 /// The plans of calls that were made last.
 class LaunchPlans {
 public:
-  /// Launches as an earlier call with these arguments. Returns None without
-  /// one, and False if append() came before it.
+  /// Launches with the plan of an earlier call with these arguments. Returns
+  /// None if there is no plan, and False if that call needed append() first.
   nb::object again(const nb::dict &arguments) {
     Call call;
     if (!read(arguments, call))

@@ -65,6 +65,26 @@ gpu.module @rotate {
 
 // -----
 
+// A kernel without pages has no factors of pages.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_stages = 2, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 248>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 248>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 248>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 248>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @factors {
+  gpu.func @factors(%q: !t, %k: memref<?x16x?x64xbf16>, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %table = builtin.unrealized_conversion_cast to memref<?xi32>
+    %scales = builtin.unrealized_conversion_cast to memref<?xf32>
+    // expected-error@+2 {{expected the cache of a kernel of attention with pages, got another value}}
+    // expected-error@+1 {{failed to legalize operation 'tile.read_factors'}}
+    %ks, %vs = tile.read_factors 64 of %scales, %scales in %k pages %table[%c0] from %c0 before %c0 warps from 4 : memref<?xf32>, memref<?x16x?x64xbf16>, memref<?xi32>
+    gpu.return
+  }
+}
+
+// -----
+
 // The batch is no parameter: nothing in a kernel depends on it.
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,

@@ -23,9 +23,6 @@ protected:
   /// rotates. With `condition`, it rotates only where that holds.
   Value rotated(Value vector, Value number, Value row, Value position,
                 Value condition = Value());
-
-private:
-  Value angleRow(const char *table, Value position);
 };
 
 } // namespace fmha

@@ -167,27 +167,46 @@ BlockTiles KeyBlocks::load(const KeyBlock &keys) {
   return block;
 }
 
-Value fmha::buildOutputScale(KernelContext &k, const Coordinates &at) {
-  if (!k.problem.scalePerPage)
-    return k.scaleOf("v_scale", at.kvHead);
-  using Predicate = arith::CmpIPredicate;
-  Value zero = k.index(0);
-  // The entry of an empty sequence may be anything.
+/// Returns the scale of the values of the first page of a sequence that has
+/// keys.
+static Value loadFirstScale(KernelContext &k, const Coordinates &at) {
   Value entry =
       memref::LoadOp::create(k.b, k.operand("block_tables"), at.keys.entry);
   Value page = arith::IndexCastOp::create(k.b, k.b.getIndexType(), entry);
   Value last = k.make<arith::SubIOp>(k.extent(Key, 0), k.index(1));
-  page = k.make<arith::MaxSIOp>(k.make<arith::MinSIOp>(page, last), zero);
-  Value scale = memref::LoadOp::create(k.b, k.operand("v_scale"), page);
+  // Entries may be invalid.
+  page = k.make<arith::MaxSIOp>(k.make<arith::MinSIOp>(page, last), k.index(0));
+  return memref::LoadOp::create(k.b, k.operand("v_scale"), page);
+}
+
+/// sequence has keys ? scale of its first page : 1, and 1 if the scale is not
+/// in [2^-126, 2^126]
+Value fmha::buildOutputScale(KernelContext &k, const Coordinates &at) {
+  if (!k.problem.scalePerPage)
+    return k.scaleOf("v_scale", at.kvHead);
   auto number = [&](float value) -> Value {
     return arith::ConstantOp::create(k.b, k.b.getF32FloatAttr(value));
   };
-  Value hasKeys =
-      arith::CmpIOp::create(k.b, Predicate::sgt, at.keys.all(), zero);
-  Value isFactor =
-      arith::CmpFOp::create(k.b, arith::CmpFPredicate::ONE, scale, number(0));
-  return arith::SelectOp::create(k.b, k.make<arith::AndIOp>(hasKeys, isFactor),
-                                 scale, number(1));
+  auto compare = [&](arith::CmpFPredicate predicate, Value lhs, float rhs) {
+    return arith::CmpFOp::create(k.b, predicate, lhs, number(rhs)).getResult();
+  };
+  // Without keys the lists may be empty.
+  Value hasKeys = arith::CmpIOp::create(k.b, arith::CmpIPredicate::sgt,
+                                        at.keys.all(), k.index(0));
+  auto branch = scf::IfOp::create(k.b, TypeRange(k.b.getF32Type()), hasKeys,
+                                  /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(k.b, loadFirstScale(k, at));
+    k.b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(k.b, number(1));
+  }
+  Value scale = branch.getResult(0);
+  Value isFactor = k.make<arith::AndIOp>(
+      compare(arith::CmpFPredicate::OGE, scale, 0x1p-126f),
+      compare(arith::CmpFPredicate::OLE, scale, 0x1p126f));
+  return arith::SelectOp::create(k.b, isFactor, scale, number(1));
 }
 
 //===----------------------------------------------------------------------===//

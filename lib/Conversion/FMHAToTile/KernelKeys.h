@@ -49,9 +49,10 @@ struct BlockTiles {
 void buildAppend(KernelContext &k, const Coordinates &at);
 
 /// Returns the factor of the output, or null if there is none: the scale of the
-/// values, or, if each page has one, that of the sequence's first page. P then
-/// has the other scales relative to this one, so that P of keys in one page is
-/// what it would be without scales. An empty sequence, or a scale of 0, has 1.
+/// values, or, if each page has one, that of the sequence's first page. P is
+/// then multiplied by the scale of each key divided by this one, so keys of the
+/// first page keep their P. Returns 1 for an empty sequence, or if the scale is
+/// not a normal number that has a reciprocal.
 mlir::Value buildOutputScale(KernelContext &k, const Coordinates &at);
 
 /// Builds the KV blocks of the loop, and their messages.

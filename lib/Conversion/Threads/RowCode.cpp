@@ -7,18 +7,39 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowCode.h"
+#include "fmha/Schedule/Model/Lists.h"
 
 using namespace mlir;
 using namespace fmha;
 
+Value fmha::offsetOfRow(ImplicitLocOpBuilder &b, ArrayRef<Value> row,
+                        ArrayRef<Value> strides) {
+  Value offset;
+  for (auto [place, stride] : llvm::zip_equal(row, strides)) {
+    Value wide = arith::ExtUIOp::create(b, b.getI64Type(), place);
+    Value term = arith::MulIOp::create(b, wide, stride);
+    offset = offset ? arith::AddIOp::create(b, offset, term) : term;
+  }
+  return offset;
+}
+
 Value RowCode::rowAt(const std::string &tensor, Value batch, Value row,
                      Value head, Type element) {
-  Value offset;
-  const std::pair<const char *, Value> places[] = {
-      {"_stride_batch", batch}, {"_stride_row", row}, {"_stride_head", head}};
-  for (auto [stride, place] : places) {
-    Value term = make<arith::MulIOp>(wide(place), parameter(tensor + stride));
-    offset = offset ? make<arith::AddIOp>(offset, term) : term;
-  }
-  return elementAt(parameter(tensor), offset, element);
+  auto strides =
+      llvm::map_to_vector(schedule::outputStrides, [&](const char *stride) {
+        return parameter(tensor + stride);
+      });
+  return elementAt(parameter(tensor),
+                   offsetOfRow(b, {batch, row, head}, strides), element);
+}
+
+RotaryCode::Row RowCode::rotaryRow(Value position) {
+  auto strideOf = [&](const char *table) {
+    return parameter(std::string(table) + "_stride_row");
+  };
+  return RotaryCode::rowOf(b,
+                           {parameter(angleTables[0]),
+                            parameter(angleTables[1]), strideOf(angleTables[0]),
+                            strideOf(angleTables[1]), parameter("positions")},
+                           position);
 }

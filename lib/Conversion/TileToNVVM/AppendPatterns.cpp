@@ -10,7 +10,6 @@
 #include "NumberCode.h"
 #include "RotaryRows.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Schedule/Model/Lists.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -94,18 +93,10 @@ Value AppendCode::rowAt(Value tensor, const Row &row) {
       parameters[cast<BlockArgument>(tensor).getArgNumber()].name;
   Value base =
       isCopiedByTma(tensor) ? parameterOf(op, cachePointer(name)) : tensor;
-  const Value places[] = {row.outer, row.inner, narrow(op.getHead())};
-  Value offset;
-  for (auto [stride, place] :
-       llvm::zip_equal(schedule::outputStrides, places)) {
-    Value term =
-        make<arith::MulIOp>(wide(place), parameterOf(op, name + stride));
-    offset = offset ? make<arith::AddIOp>(offset, term) : term;
-  }
   auto type = cast<MemRefType>(op.getKey().getType());
-  Type element = b.getIntegerType(type.getElementTypeBitWidth());
-  return LLVM::GEPOp::create(b, base.getType(), element, base,
-                             ArrayRef<LLVM::GEPArg>{offset});
+  return addressOfRow(b, op, tensor, base,
+                      b.getIntegerType(type.getElementTypeBitWidth()),
+                      {row.outer, row.inner, narrow(op.getHead())});
 }
 
 /// Returns a vector, rotated by the angles of row `key` if `isKey` holds.
@@ -222,8 +213,10 @@ struct LowerAppendRows : public OpConversionPattern<tile::AppendRowsOp> {
       return op.emitError() << "expected operands of a kernel of attention "
                                "with new keys, got other values";
     if (op.getCos() && !rotates(op))
-      return op.emitError() << "expected angles in a kernel of attention that "
-                               "rotates, got them in another one";
+      return op.emitError()
+             << "expected cos and sin only in a kernel of "
+                "attention with rotary_dim, got them in a kernel "
+                "without it";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AppendCode(b, op, adaptor).build();
     rewriter.eraseOp(op);

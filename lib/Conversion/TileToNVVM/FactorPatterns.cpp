@@ -20,7 +20,7 @@ namespace {
 /// Emits the loads of tile.read_factors:
 ///   row = row + thread, key = the key in row min(row, length - 1)
 ///   factor = row < length ? factors[page of key] : 0
-/// Rows after the last one have factors of 0, since their pages may have any.
+/// Rows after the last one get 0, since their pages may hold any scale.
 class FactorReads : KeyCode {
 public:
   FactorReads(ImplicitLocOpBuilder &b, tile::ReadFactorsOp op,

@@ -38,8 +38,8 @@ protected:
 
   /// Returns the number of the last of `length` rows, 0 if there are none.
   mlir::Value lastOf(mlir::Value length);
-  /// Returns the key in row `row` of the view, which exists: `row` itself, or
-  /// the one that the list names, clamped, since lists may be invalid:
+  /// Returns the key of row `row`, which must be in the view: `row` itself, or
+  /// the clamped entry of the list, since lists may be invalid:
   ///   clamp(list[first + row], 0, bound - 1)
   mlir::Value listed(mlir::Value row);
   /// Returns the page of `key`, in range since lists may be invalid; null if

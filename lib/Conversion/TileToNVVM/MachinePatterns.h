@@ -24,6 +24,13 @@ constexpr llvm::StringLiteral sharedMemorySymbol = "fmha_shared_memory";
 std::vector<KernelParameter> parametersOf(mlir::Operation *op);
 mlir::Value parameterOf(mlir::Operation *op, const std::string &name);
 
+/// Returns the address of a row of `tensor`, a parameter of the kernel around
+/// `op` with strides, at `base`. `row` has its batch or page, its number there,
+/// and its head, as i32.
+mlir::Value addressOfRow(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op,
+                         mlir::Value tensor, mlir::Value base,
+                         mlir::Type element, mlir::ArrayRef<mlir::Value> row);
+
 /// Copies A of each wgmma to separate registers, if a wait returns A. Equal
 /// elements of A would share a register otherwise, which LLVM would copy for
 /// the wait while the wgmma reads it:

@@ -11,7 +11,6 @@
 #include "RotaryRows.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Layout/SmemTile.h"
-#include "fmha/Schedule/Model/Lists.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -24,20 +23,14 @@ using Predicate = arith::CmpIPredicate;
 
 RotaryCode::Row fmha::rotaryRow(ImplicitLocOpBuilder &b, Operation *op,
                                 Value cos, Value sin, Value position) {
-  auto rowOf = [&](const char *name, Value table) -> Value {
-    Value wide = arith::ExtUIOp::create(b, b.getI64Type(), position);
-    Value offset = arith::MulIOp::create(
-        b, wide, parameterOf(op, std::string(name) + "_stride_row"));
-    return LLVM::GEPOp::create(b, table.getType(), b.getF32Type(), table,
-                               ArrayRef<LLVM::GEPArg>{offset});
+  auto strideOf = [&](const char *name) {
+    return parameterOf(op, std::string(name) + "_stride_row");
   };
-  RotaryCode::Row row;
-  row.cos = rowOf(angleTables[0], cos);
-  row.sin = rowOf(angleTables[1], sin);
-  // An unsigned comparison: a negative position has no angles.
-  row.hasAngles = arith::CmpIOp::create(b, Predicate::ult, position,
-                                        parameterOf(op, "positions"));
-  return row;
+  return RotaryCode::rowOf(b,
+                           {cos, sin, strideOf(angleTables[0]),
+                            strideOf(angleTables[1]),
+                            parameterOf(op, "positions")},
+                           position);
 }
 
 bool fmha::rotates(Operation *op) {
@@ -87,19 +80,10 @@ private:
 
 /// Returns the address of the row of a query and a member of the heads.
 Value RotateCode::rowAt(Value query, Value member) {
-  auto argument = cast<BlockArgument>(adaptor.getSrc());
-  std::string name = parametersOf(op)[argument.getArgNumber()].name;
-  const Value places[] = {narrow(op.getBatch()), query,
-                          make<arith::AddIOp>(narrow(op.getHead()), member)};
-  Value offset;
-  for (auto [stride, place] :
-       llvm::zip_equal(schedule::outputStrides, places)) {
-    Value term =
-        make<arith::MulIOp>(wide(place), parameterOf(op, name + stride));
-    offset = offset ? make<arith::AddIOp>(offset, term) : term;
-  }
-  return LLVM::GEPOp::create(b, argument.getType(), source.getElementType(),
-                             argument, ArrayRef<LLVM::GEPArg>{offset});
+  Value row[] = {narrow(op.getBatch()), query,
+                 make<arith::AddIOp>(narrow(op.getHead()), member)};
+  return addressOfRow(b, op, adaptor.getSrc(), adaptor.getSrc(),
+                      source.getElementType(), row);
 }
 
 /// Returns the chunk of a row that exists, from column `column` on.

@@ -16,8 +16,8 @@ namespace fmha {
 /// Returns whether `op` is in a kernel of attention that has angles.
 bool rotates(mlir::Operation *op);
 /// Returns the angles of `position`, an i32 that may be negative, in the kernel
-/// of attention around `op`; `cos` and `sin` are its tables. The row itself has
-/// no address yet.
+/// of attention around `op`; `cos` and `sin` are its tables. The caller
+/// sets `address`.
 RotaryCode::Row rotaryRow(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op,
                           mlir::Value cos, mlir::Value sin,
                           mlir::Value position);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MachinePatterns.h"
+#include "Threads/RowCode.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
@@ -71,6 +72,19 @@ std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
 Value fmha::parameterOf(Operation *op, const std::string &name) {
   auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
   return func.getArgument(*parameterIndex(parametersOf(op), name));
+}
+
+Value fmha::addressOfRow(ImplicitLocOpBuilder &b, Operation *op, Value tensor,
+                         Value base, Type element, ArrayRef<Value> row) {
+  std::string name =
+      parametersOf(op)[cast<BlockArgument>(tensor).getArgNumber()].name;
+  auto strides =
+      llvm::map_to_vector(schedule::outputStrides, [&](const char *stride) {
+        return parameterOf(op, name + stride);
+      });
+  return LLVM::GEPOp::create(
+      b, base.getType(), element, base,
+      ArrayRef<LLVM::GEPArg>{offsetOfRow(b, row, strides)});
 }
 
 static Type parameterType(KernelParameter::Kind kind, MLIRContext *ctx) {

@@ -70,6 +70,8 @@ struct FamilyCandidates {
   unsigned leastStages;
   /// O keeps a maximum until it has grown by rescale_threshold.
   bool delaysRescales;
+  /// P is multiplied by scales of pages before it is rounded to 16 bits.
+  bool roundsScaledP;
   /// Returns the most bytes of the KV rings of a CTA of `schedule`, whose
   /// stages are not chosen yet, that pay; 0 for as many as fit. Null: there are
   /// no rings.

@@ -25,11 +25,11 @@ using namespace fmha::schedule;
 /// Returns the p_offset if none is given. With a scale per page P in f16 is
 /// multiplied by that of V: half of the range is for small ones, so that P
 /// keeps its precision with scales of 2^-17 or more.
-static unsigned usualOffset(const Problem &problem, const Schedule &schedule) {
+static unsigned usualOffset(const Problem &problem,
+                            const FamilyCandidates &family) {
   constexpr unsigned ofSmallScales = 4;
-  bool isScaled = problem.scalePerPage && problem.dtype == DataType::F16 &&
-                  familyOf(schedule).kind == FamilyKind::Mma;
-  return isScaled ? ofSmallScales : 0;
+  bool isScaled = problem.scalePerPage && problem.dtype == DataType::F16;
+  return isScaled && family.roundsScaledP ? ofSmallScales : 0;
 }
 
 namespace {
@@ -52,7 +52,7 @@ public:
         field.set(start, *wanted);
     start.packHeads = std::max(start.packHeads, 1u);
     if (!overrides[Choice::POffset])
-      start.pOffset = usualOffset(problem, start);
+      start.pOffset = usualOffset(problem, family);
     start.rescaleThreshold = usualThreshold(problem, start);
     family.addAxes(tree);
   }

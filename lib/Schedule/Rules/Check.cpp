@@ -170,9 +170,11 @@ static Violation checkConvertedTiles(const Case &c) {
   if (s.kvBlock % rowsOfStep)
     return withConversion("kv_block to be a multiple of 32", str(s.kvBlock));
   if (p.scalePerPage && s.kvBlock > mostThreads)
-    return withConversion("kv_block of at most 128 with a scale per page, of "
-                          "which a thread of the conversion reads one,",
-                          str(s.kvBlock));
+    return withConversion(
+        "kv_block of at most 128 with a scale per page, since "
+        "each thread of the conversion reads the scale of "
+        "one key,",
+        str(s.kvBlock));
   if (s.valueChunk % rowsOfStep)
     return withConversion("value_chunk to be a multiple of 32",
                           str(s.valueChunk));

@@ -272,7 +272,7 @@ func.func @a9_query(%k: memref<2x3x2x64xf16>, %v: memref<2x3x2x32xf16>, %lens: m
 // -----
 
 func.func @a7_angles(%k: memref<2x3x2x64xf16>, %lens: memref<2xi32>, %cos: memref<50x8xf32>, %kc: memref<2x40x2x64xf16>, %vc: memref<2x40x2x64xf16>) {
-  // expected-error @below {{append.A7: expected cos only with rotary, got it without; add rotary, or remove it}}
+  // expected-error @below {{append.A7: expected cos only with rotary, got cos alone; add rotary, or remove cos}}
   "fmha.append"(%k, %k, %lens, %cos, %cos, %kc, %vc) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 1, 0, 1, 1, 0>}>
       : (memref<2x3x2x64xf16>, memref<2x3x2x64xf16>, memref<2xi32>, memref<50x8xf32>, memref<50x8xf32>, memref<2x40x2x64xf16>, memref<2x40x2x64xf16>) -> ()
   return

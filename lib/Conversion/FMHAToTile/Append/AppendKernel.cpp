@@ -38,8 +38,8 @@ struct Piece {
   Value column;
   /// Position of the token, for pieces that rotate; else null.
   Value position;
-  /// Addresses of the angles of that position.
-  Value cos, sin;
+  /// Addresses of the angles of that position, and whether it has any.
+  Value cos, sin, hasAngles;
 };
 
 /// Emits copies of pieces, with rotation.
@@ -70,7 +70,6 @@ private:
   void store(Value vector, const Piece &piece, bool isAligned);
 
   Value rotated(Value vector, const Piece &piece, bool isAligned);
-  Value angleRow(const std::string &table, Value position);
   Value elementOf(Value vector, int32_t n) {
     return vector::ExtractOp::create(b, vector, int64_t(n));
   }
@@ -147,8 +146,10 @@ void PieceCode::store(Value vector, const Piece &piece, bool isAligned) {
 
 void PieceCode::copy(Piece piece) {
   if (piece.position) {
-    piece.cos = angleRow("rotary_cos", piece.position);
-    piece.sin = angleRow("rotary_sin", piece.position);
+    RotaryCode::Row row = rotaryRow(piece.position);
+    piece.cos = row.cos;
+    piece.sin = row.sin;
+    piece.hasAngles = row.hasAngles;
   }
   auto body = [&](bool isAligned) {
     Value vector = load(piece.from, piece.column, isAligned);
@@ -163,22 +164,12 @@ void PieceCode::copy(Piece piece) {
 // Rotation
 //===----------------------------------------------------------------------===//
 
-/// Returns the address of the angles of a position, if it has any.
-Value PieceCode::angleRow(const std::string &table, Value position) {
-  Value offset =
-      make<arith::MulIOp>(wide(position), parameter(table + "_stride_row"));
-  return elementAt(parameter(table), offset, b.getF32Type());
-}
-
 /// Returns `vector` with its rotated columns replaced. Rows without angles
 /// stay.
 Value PieceCode::rotated(Value vector, const Piece &piece, bool isAligned) {
-  // An unsigned comparison: a negative position has no angles.
-  Value hasAngles =
-      compare(Predicate::ult, piece.position, parameter("positions"));
-  return rotary.rotated(
-      vector, piece.column,
-      {piece.from, piece.cos, piece.sin, hasAngles, isAligned, isAligned});
+  return rotary.rotated(vector, piece.column,
+                        {piece.from, piece.cos, piece.sin, piece.hasAngles,
+                         isAligned, isAligned});
 }
 
 //===----------------------------------------------------------------------===//

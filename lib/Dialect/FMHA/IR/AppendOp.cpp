@@ -110,14 +110,9 @@ LogicalResult Verifier::pageSize() {
 
 LogicalResult Verifier::rotary() {
   bool hasRotary = bool(op.getRotary());
-  for (auto [name, angles] :
-       {std::pair("cos", op.getCos()), {"sin", op.getSin()}})
-    if (bool(angles) != hasRotary)
-      return error(7) << "expected " << name
-                      << (hasRotary ? " with rotary, got none; add it, or "
-                                      "remove rotary"
-                                    : " only with rotary, got it without; "
-                                      "add rotary, or remove it");
+  if (failed(verifyAnglePresence(hasRotary, op.getCos(), op.getSin(),
+                                 [&] { return error(7); })))
+    return failure();
   if (bool(op.getQuery()) != bool(op.getQueryOut()))
     return error(7) << "expected both query and query_out, or neither, "
                        "got only one; add the other, or remove it";
@@ -129,16 +124,11 @@ LogicalResult Verifier::rotary() {
 }
 
 LogicalResult Verifier::rotaryColumns() {
-  int64_t most = op.getHeadDim() / 2;
-  for (const Operand &operand : all) {
-    if (operand.dims != "rc")
-      continue;
-    int64_t columns = operand.type().getDimSize(1);
-    if (ShapedType::isDynamic(columns) || columns < 1 || columns > most)
-      return error(7) << "expected a static number of columns of "
-                      << operand.name << ", from 1 to " << most
-                      << ", half of the head dim, got " << operand.type();
-  }
+  for (const Operand &operand : all)
+    if (operand.dims == "rc" &&
+        failed(verifyAngleColumns(operand.name, operand.type(), op.getHeadDim(),
+                                  [&] { return error(7); })))
+      return failure();
   return success();
 }
 

@@ -23,14 +23,9 @@ static InFlightDiagnostic rotaryError(AttentionOp op) {
 /// Checks which operands come with `rotary`.
 static LogicalResult verifyRotaryPresence(AttentionOp op) {
   bool hasRotary = bool(op.getRotary());
-  for (auto [name, angles] :
-       {std::pair("cos", op.getCos()), {"sin", op.getSin()}})
-    if (bool(angles) != hasRotary)
-      return rotaryError(op)
-             << "expected " << name
-             << (hasRotary ? " with rotary, got none; add it, or remove rotary"
-                           : " only with rotary, got it without; add rotary, "
-                             "or remove it");
+  if (failed(verifyAnglePresence(hasRotary, op.getCos(), op.getSin(),
+                                 [&] { return rotaryError(op); })))
+    return failure();
   if (!hasRotary || op.getKeyNew())
     return success();
   return rotaryError(op) << "expected append with rotary, got none; rotate "
@@ -165,17 +160,16 @@ LogicalResult AppendRules::angles(StringRef name, ShapedType type) {
   if (type.getRank() != 2 || !type.getElementType().isF32())
     return rotaryError(op) << "expected " << name
                            << " to be [positions, pairs] of f32, got " << type;
-  int64_t columns = type.getDimSize(1), most = op.getHeadDim() / 2;
-  if (ShapedType::isDynamic(columns) || columns < 1 || columns > most)
-    return rotaryError(op) << "expected a static number of columns of " << name
-                           << ", from 1 to " << most
-                           << ", half of the head dim, got " << type;
+  if (failed(verifyAngleColumns(name, type, op.getHeadDim(),
+                                [&] { return rotaryError(op); })))
+    return failure();
   SmallVector<int64_t> strides;
   int64_t offset = 0;
   // attention.C15 reports layouts that are not strided.
   if (failed(cast<MemRefType>(type).getStridesAndOffset(strides, offset)))
     return success();
-  if (columns > 1 && !ShapedType::isDynamic(strides[1]) && strides[1] != 1)
+  if (type.getDimSize(1) > 1 && !ShapedType::isDynamic(strides[1]) &&
+      strides[1] != 1)
     return rotaryError(op) << "expected contiguous rows of " << name
                            << ", got stride " << strides[1]
                            << "; copy it to a separate buffer";

@@ -10,6 +10,7 @@
 #define FMHA_LIB_DIALECT_FMHA_IR_OPERANDRULES_H
 
 #include "mlir/IR/BuiltinTypeInterfaces.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Value.h"
 
 namespace fmha {
@@ -33,6 +34,18 @@ bool isDense(mlir::ShapedType type);
 ///   a, b = subview %x[0] [4], subview %x[4] [4]     nothing
 ///   a, b = subview %x[%i] [4], subview %x[%j] [4]   nothing
 std::optional<llvm::StringRef> sharedMemory(mlir::Value a, mlir::Value b);
+
+/// Emits the beginning of an error, with the number of its rule.
+using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+/// Checks that an op has tables of angles if it has a rotary embedding, and
+/// none otherwise.
+llvm::LogicalResult verifyAnglePresence(bool hasRotary, mlir::Value cos,
+                                        mlir::Value sin, EmitError error);
+/// Checks that the table `name` has a static number of columns, one for each
+/// pair of the columns of `headDim` that rotate.
+llvm::LogicalResult verifyAngleColumns(llvm::StringRef name,
+                                       mlir::ShapedType type, int64_t headDim,
+                                       EmitError error);
 
 } // namespace fmha
 

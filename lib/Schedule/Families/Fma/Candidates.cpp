@@ -45,4 +45,5 @@ constinit const FamilyCandidates fmha::schedule::fmaCandidates = {
     .addAxes = addAxes,
     .leastStages = 1,
     .delaysRescales = false,
+    .roundsScaledP = false,
     .ringBytes = nullptr};

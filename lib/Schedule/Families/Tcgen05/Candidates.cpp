@@ -61,5 +61,6 @@ constinit const FamilyCandidates fmha::schedule::tcgen05Candidates = {
     .addAxes = addAxes,
     .leastStages = 2,
     .delaysRescales = true,
+    .roundsScaledP = true,
     .ringBytes = [](const Problem &, const Schedule &,
                     const fmha::target::Target &) { return uint64_t(0); }};

@@ -176,4 +176,5 @@ constinit const FamilyCandidates fmha::schedule::wgmmaCandidates = {
     .addAxes = addAxes,
     .leastStages = 2,
     .delaysRescales = true,
+    .roundsScaledP = true,
     .ringBytes = ringBytes};

@@ -123,8 +123,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `rotary` with `append` rotates the first 2c columns of each row of `key_new` and
     `query`, with c the columns of `cos` and `sin` [positions, c], by the angles of its
     position, as `fmha.append` does, before the keys are written and the scores are
-    computed. Row i of `query` sits at position `kv_lens[b] - q_len + i`; it stays as it
-    is if that is below 0. Rotated rows are rounded to the element type, so that the
+    computed. Row i of `query` is at position `kv_lens[b] - q_len + i`; a row at a
+    negative position is not rotated. Rotated rows are rounded to the element type, so that the
     caches and the output are those of `fmha.append` and then `fmha.attention`.
 
     `source2` is a second segment of keys and values: one softmax runs over the

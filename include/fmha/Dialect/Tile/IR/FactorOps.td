@@ -15,7 +15,7 @@
 
 include "fmha/Dialect/Tile/IR/MachineOps.td"
 
-def Tile_LoadFactorsOp : Tile_RowsOp<"load_factors", [AllTypesMatch<["keys", "values"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_LoadFactorsOp : Tile_RowsOp<"load_factors", [Tile_LoadOpInterface, AllTypesMatch<["keys", "values"]>, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Loads the two factors of each row's page";
   let description = [{
     The result has two factors for each of n rows. Element i is the entry of `keys` for the page of row `row` + i of the

@@ -1,4 +1,4 @@
-//===- TileInterfaces.td - Synchronization effects of ops ---*- tablegen -*-===//
+//===- TileInterfaces.td - Interfaces of ops on tiles -------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -21,6 +21,18 @@ def Tile_SyncOpInterface : OpInterface<"SyncOpInterface"> {
   let methods = [
     InterfaceMethod<"Appends the effects, in the order in which a thread has them.", "void", "getSyncEffects",
                     (ins "::llvm::SmallVectorImpl<::fmha::tile::SyncEffect> &":$effects)>
+  ];
+}
+
+def Tile_LoadOpInterface : OpInterface<"LoadOpInterface"> {
+  let cppNamespace = "::fmha::tile";
+  let description = [{
+    An op of a role that loads a tile from device memory to shared memory. From the specialised level on it has the slot of a
+    channel as an operand. In a loop its tile is in a ring.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns the slot, or null.", "::mlir::Value", "getInto">,
+    InterfaceMethod<"Returns the operand of the slot, which may be absent.", "::mlir::MutableOperandRange", "getIntoMutable">
   ];
 }
 

@@ -10,6 +10,7 @@
 #define FMHA_DIALECT_TILE_IR_TILEOPS_TD
 
 include "fmha/Dialect/Tile/IR/TileTypes.td"
+include "fmha/Dialect/Tile/IR/TileInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -125,7 +126,7 @@ class Tile_RowsOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, 
   }];
 }
 
-def Tile_LoadOp : Tile_RowsOp<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_LoadOp : Tile_RowsOp<"load", [Tile_LoadOpInterface, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Loads a tile of rows of a view, with zeros outside of the view";
   let description = [{
     The tile has rows [`row`, `row` + n) of the view, where n is its number of rows. Rows and columns that the view does

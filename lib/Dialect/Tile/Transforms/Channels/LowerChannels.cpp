@@ -358,7 +358,23 @@ LogicalResult checkPlace(Operation *load) {
          << "; run tile-assign-memory first";
 }
 
-LogicalResult checkLoad(Operation *load, Value into) {
+/// Checks that each row of factors has a thread of its own.
+LogicalResult checkThreads(LoadFactorsOp load, RoleOp role) {
+  constexpr int64_t warpThreads = 32;
+  int64_t rows = load.getType().getRows() / 2;
+  int64_t threads =
+      role.getSingleThread()
+          ? 1
+          : warpThreads * (role.getLastWarp() - role.getFirstWarp());
+  if (threads >= rows)
+    return success();
+  return load.emitOpError() << "expected a role with a thread for each of "
+                            << rows << " rows, got \"" << role.getName()
+                            << "\" with " << threads << "; give it more warps";
+}
+
+LogicalResult checkLoad(LoadOpInterface load) {
+  Value into = load.getInto();
   auto slot = into ? into.getDefiningOp<AcquireOp>() : AcquireOp();
   if (!slot)
     return load->emitOpError()
@@ -366,12 +382,13 @@ LogicalResult checkLoad(Operation *load, Value into) {
   if (failed(checkPlace(load)))
     return failure();
   auto channel = slot.getChannel().getDefiningOp<ChannelOp>();
-  bool copiesByTma = channel && channel.getProducer() == Agent::Tma;
-  if (channel && (!copiesByTma || isa<LoadFactorsOp>(load)) &&
-      !load->getParentOfType<RoleOp>())
+  auto role = load->getParentOfType<RoleOp>();
+  auto factors = dyn_cast<LoadFactorsOp>(load.getOperation());
+  bool byThreads = channel && channel.getProducer() != Agent::Tma;
+  if ((byThreads || factors) && !role)
     return load->emitOpError()
            << "expected a role, whose threads copy the tile, around it";
-  return success();
+  return factors ? checkThreads(factors, role) : success();
 }
 
 LogicalResult checkStore(StoreOp store) {
@@ -386,15 +403,14 @@ LogicalResult checkStore(StoreOp store) {
 FailureOr<ChannelUses> findUses(gpu::GPUFuncOp func) {
   ChannelUses uses;
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
-    if (isa<LoadOp, LoadRotatedOp, LoadFactorsOp>(op))
+    if (isa<LoadOpInterface, LoadRotatedOp>(op))
       uses.loads.push_back(op);
     else if (isa<StoreOp, AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(op))
       uses.ends.push_back(op);
     else if (isa<ChannelOp>(op))
       uses.channels.push_back(op);
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<LoadOp, LoadFactorsOp>(
-            [](auto load) { return checkLoad(load, load.getInto()); })
+        .Case([](LoadOpInterface load) { return checkLoad(load); })
         .Case([](LoadRotatedOp load) { return checkPlace(load); })
         .Case(checkStore)
         .Default(success());

@@ -405,7 +405,7 @@ LogicalResult Assigner::assignSmem(Operation *op) {
 /// Checks that results have numbers of rows and columns that the target's
 /// registers can hold.
 LogicalResult Assigner::checkTiles(Operation *op) {
-  if (isa<LoadOp, LoadRotatedOp, LoadFactorsOp, SliceOp>(op))
+  if (isa<LoadOpInterface, LoadRotatedOp, SliceOp>(op))
     return success();
   for (Value result : op->getResults()) {
     auto tile = dyn_cast<TileType>(result.getType());
@@ -428,7 +428,7 @@ LogicalResult Assigner::assign(Operation *op) {
   if (failed(checkTiles(op)))
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<LoadOp, LoadRotatedOp, LoadFactorsOp>(
+      .Case<LoadOpInterface, LoadRotatedOp>(
           [&](auto) { return assignSmem(op); })
       .Case<SliceOp>([&](SliceOp slice) {
         setPlace(slice.getResult(), slice.getInput().getType().getPlaceOfColumn(

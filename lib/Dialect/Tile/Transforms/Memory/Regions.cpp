@@ -103,7 +103,7 @@ Request RegionNamer::inSmem(TileType type, Operation *op) {
   Request request;
   request.size = type.getBytes();
   request.isRing =
-      isa<LoadOp, LoadFactorsOp>(op) && op->getParentOfType<scf::ForOp>();
+      isa<LoadOpInterface>(op) && op->getParentOfType<scf::ForOp>();
   request.alignment =
       type.getShape().size() == 2 ? layout::PanelTile::alignment : rowAlignment;
   return request;
@@ -123,8 +123,9 @@ Request RegionNamer::inTmem(TileType type, unsigned column) {
 std::optional<Request> RegionNamer::ofResult(Operation *op) {
   using Answer = std::optional<Request>;
   return llvm::TypeSwitch<Operation *, Answer>(op)
-      .Case<LoadOp, LoadFactorsOp, NormalizeOp>(
-          [&](auto one) { return inSmem(one.getType(), op); })
+      .Case<LoadOpInterface, NormalizeOp>([&](auto) {
+        return inSmem(cast<TileType>(op->getResult(0).getType()), op);
+      })
       .Case<StoreOp>([&](StoreOp store) -> Answer {
         // The tile is in shared memory already.
         if (isa_and_nonnull<NormalizeOp, LoadOp, SliceOp>(

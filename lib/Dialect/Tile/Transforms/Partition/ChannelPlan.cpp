@@ -205,7 +205,7 @@ LogicalResult Planner::visitUse(Operation *user, OpOperand &use) {
                                  << "\" and \"" << maker.getRole() << '"';
     // Both branches may write the tile in place, but only one op may have the
     // slot as an operand.
-    bool namesSlot = isa<LoadOp, LoadFactorsOp, MoveOp>(source.op());
+    bool namesSlot = isa<LoadOpInterface, MoveOp>(source.op());
     bool isOther =
         other && other->op() != source.op() &&
         (namesSlot || other->isOfThisIteration() != source.isOfThisIteration());

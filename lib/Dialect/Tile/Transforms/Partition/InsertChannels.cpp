@@ -440,7 +440,7 @@ static Operation *outOfLoops(Operation *op, Operation *point) {
 /// becomes an operand of loads and moves.
 void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   Operation *maker = send.tile.getDefiningOp();
-  bool isFree = channel.unreleased && !isa<LoadOp, LoadFactorsOp>(maker);
+  bool isFree = channel.unreleased && !isa<LoadOpInterface>(maker);
   if (isFree)
     return;
   Operation *head = outOfLoops(chains.firstOf(maker), send.point);
@@ -450,7 +450,7 @@ void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   Value slot =
       create<AcquireOp>(partitionOf(chains.firstOf(maker)), send.tile.getType(),
                         channels[&channel], sentNumber(channel, send));
-  llvm::TypeSwitch<Operation *>(maker).Case<LoadOp, LoadFactorsOp, MoveOp>(
+  llvm::TypeSwitch<Operation *>(maker).Case<LoadOpInterface, MoveOp>(
       [&](auto writer) { writer.getIntoMutable().assign(slot); });
 }
 

@@ -257,8 +257,8 @@ LogicalResult TileReader::read(Operation *op, Steps &steps) {
   }
   // The result has the stage of the slot, if there is one, or else stage 0.
   auto slot = llvm::TypeSwitch<Operation *, Value>(op)
-                  .Case<MoveOp, LoadOp, LoadFactorsOp>(
-                      [](auto writer) { return writer.getInto(); })
+                  .Case<MoveOp, LoadOpInterface>(
+                      [](auto writer) -> Value { return writer.getInto(); })
                   .Default(Value());
   for (Value result : op->getResults()) {
     Step step{slot ? StepCode::Copy : StepCode::Constant};
@@ -268,7 +268,7 @@ LogicalResult TileReader::read(Operation *op, Steps &steps) {
   }
   if (failed(checkCrossing(op)))
     return failure();
-  if (isa<LoadOp, LoadFactorsOp>(op))
+  if (isa<LoadOpInterface>(op))
     return readLoad(op, slot, steps);
   auto dot = dyn_cast<DotOp>(op);
   if (auto wait = dyn_cast<WaitDotsOp>(op))

@@ -207,7 +207,7 @@ static bool isInRing(Value tile) {
   Operation *maker = tile.getDefiningOp();
   if (auto slice = dyn_cast_or_null<SliceOp>(maker))
     return isInRing(slice.getInput());
-  return isa_and_nonnull<LoadOp, LoadFactorsOp>(maker) &&
+  return isa_and_nonnull<LoadOpInterface>(maker) &&
          maker->getParentOfType<scf::ForOp>();
 }
 
