@@ -53,15 +53,15 @@ Value RotaryCode::branch(Type type, Value condition, function_ref<Value()> yes,
   return made.getResult(0);
 }
 
-RotaryCode::Row RotaryCode::rowOf(ImplicitLocOpBuilder &b, const Tables &tables,
-                                  Value position) {
+RotaryCode::Row fmha::rowOfAngles(ImplicitLocOpBuilder &b,
+                                  const AngleTables &tables, Value position) {
   auto rowIn = [&](Value table, Value stride) -> Value {
     Value wide = arith::ExtUIOp::create(b, b.getI64Type(), position);
     Value offset = arith::MulIOp::create(b, wide, stride);
     return LLVM::GEPOp::create(b, table.getType(), b.getF32Type(), table,
                                ArrayRef<LLVM::GEPArg>{offset});
   };
-  Row row;
+  RotaryCode::Row row;
   row.cos = rowIn(tables.cos, tables.cosStride);
   row.sin = rowIn(tables.sin, tables.sinStride);
   // An unsigned comparison: a negative position is too large.

@@ -44,15 +44,6 @@ public:
     bool isAligned = true;
     std::optional<bool> areAnglesAligned = std::nullopt;
   };
-  /// The tables of angles of a kernel, and the number of positions that they
-  /// have.
-  struct Tables {
-    mlir::Value cos, sin, cosStride, sinStride, positions;
-  };
-  /// Returns the angles of `position`, an i32; a negative one has none. The
-  /// caller sets `address`.
-  static Row rowOf(mlir::ImplicitLocOpBuilder &b, const Tables &tables,
-                   mlir::Value position);
   /// Returns `vector`, the elements from column `column` on, an i32, rotated.
   mlir::Value rotated(mlir::Value vector, mlir::Value column, const Row &row);
   /// Returns whether the angles of a vector are loaded 16 bytes at a time where
@@ -98,6 +89,16 @@ private:
   mlir::Type element;
   int32_t count;
 };
+
+/// The tables of angles of a kernel, and the number of positions that they
+/// have.
+struct AngleTables {
+  mlir::Value cos, sin, cosStride, sinStride, positions;
+};
+/// Returns the angles of `position`, an i32; a negative one has none. The
+/// caller sets `address`.
+RotaryCode::Row rowOfAngles(mlir::ImplicitLocOpBuilder &b,
+                            const AngleTables &tables, mlir::Value position);
 
 } // namespace fmha
 

@@ -37,9 +37,9 @@ RotaryCode::Row RowCode::rotaryRow(Value position) {
   auto strideOf = [&](const char *table) {
     return parameter(std::string(table) + "_stride_row");
   };
-  return RotaryCode::rowOf(b,
-                           {parameter(angleTables[0]),
-                            parameter(angleTables[1]), strideOf(angleTables[0]),
-                            strideOf(angleTables[1]), parameter("positions")},
-                           position);
+  return rowOfAngles(b,
+                     {parameter(angleTables[0]), parameter(angleTables[1]),
+                      strideOf(angleTables[0]), strideOf(angleTables[1]),
+                      parameter("positions")},
+                     position);
 }

@@ -26,11 +26,10 @@ RotaryCode::Row fmha::rotaryRow(ImplicitLocOpBuilder &b, Operation *op,
   auto strideOf = [&](const char *name) {
     return parameterOf(op, std::string(name) + "_stride_row");
   };
-  return RotaryCode::rowOf(b,
-                           {cos, sin, strideOf(angleTables[0]),
-                            strideOf(angleTables[1]),
-                            parameterOf(op, "positions")},
-                           position);
+  return rowOfAngles(b,
+                     {cos, sin, strideOf(angleTables[0]),
+                      strideOf(angleTables[1]), parameterOf(op, "positions")},
+                     position);
 }
 
 bool fmha::rotates(Operation *op) {
