@@ -316,7 +316,8 @@ TEST(Manifest, RotatedColumnsComeWithNewKeys) {
   llvm::json::Value value = sample();
   llvm::json::Object &object = *value.getAsObject();
   object["rotary_dim"] = 32;
-  EXPECT_THAT(problemOf(value), HasSubstr("expected key_new and an even rotary_dim"));
+  EXPECT_THAT(problemOf(value),
+              HasSubstr("expected key_new and an even rotary_dim"));
   object["key_new"] = true;
   object["rotary_interleaved"] = true;
   auto manifest = parseManifest(llvm::formatv("{0}", value).str());
