@@ -173,8 +173,11 @@ std::pair<int64_t, int64_t> keysOf(const AttentionTensors &tensors, int64_t n) {
 }
 
 int64_t longestQueries(const AttentionTensors &tensors) {
-  int64_t longest = 0;
-  for (int64_t n = 0; n < sequenceCount(tensors); ++n) {
+  // Without a list all sequences are as long as the first.
+  int64_t longest = 0, count = sequenceCount(tensors);
+  if (!tensors.cuSeqlensQ)
+    count = std::min<int64_t>(count, 1);
+  for (int64_t n = 0; n < count; ++n) {
     auto [first, end] = queriesOf(tensors, n);
     longest = std::max(longest, end - first);
   }
