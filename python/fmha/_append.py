@@ -6,19 +6,18 @@ import dataclasses
 import functools
 import json
 import re
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _device, _native
 from ._arguments import check_caches, integer, text, word
 from ._compile import DType
 from ._errors import CompileError, Diagnostic, Error
 from ._host import Device, Policy, _library, _raise_faults, settings_of
+from ._rotary import ANGLES, Rotary, angles_of, check_rotary, rotary_dim_of
 from ._tensors import Array, Layout, _bshd, _dense, _from_dlpack, _lengths, check_written
 
-Rotary = Literal["half", "interleaved"]
 _KINDS: dict[str, DType] = {"float16": "f16", "bfloat16": "bf16"}
 _REQUIRED = ("key_new", "value_new", "k_cache", "v_cache")
 _MATRICES = (*_REQUIRED, "q", "q_out")
@@ -94,10 +93,11 @@ def append(
     for name in (*_REQUIRED, "kv_lens"):
         if name not in given:
             raise TypeError(f"{name}: expected an array, got None")
-    _check_rotary(given)
+    check_rotary(given)
+    _check_query(given)
     arrays = {
         name: given[name]
-        for name in (*_MATRICES, "kv_lens", "block_tables", "rotary_cos", "rotary_sin")
+        for name in (*_MATRICES, "kv_lens", "block_tables", *ANGLES)
         if name in given
     }
     if any(map(_device.on_device, arrays.values())):
@@ -107,13 +107,8 @@ def append(
     return _append_on_host(given, arrays, settings)
 
 
-def _check_rotary(given: dict[str, Any]) -> None:
+def _check_query(given: dict[str, Any]) -> None:
     """Checks which arguments come together."""
-    if "rotary" in given:
-        word(given["rotary"], "rotary", ("half", "interleaved"))
-    for name in ("rotary_cos", "rotary_sin"):
-        if (name in given) != ("rotary" in given):
-            raise ValueError(f"{name}: expected " + ("None without rotary, got an array; pass rotary too" if name in given else "an array with rotary, got None"))
     if "q" in given and "rotary" not in given:
         raise ValueError("q: expected rotary with it, since queries do not change otherwise, got None")
     if "q_out" in given and "q" not in given:
@@ -125,21 +120,18 @@ def _kernel_for(given: dict[str, Any], arrays: dict[str, Any], dtype: DType) -> 
     for name in _MATRICES:
         if name in arrays and len(arrays[name].shape) != 4:
             raise ValueError(f"{name}: expected 4 dimensions, got shape {tuple(arrays[name].shape)}")
-    most = arrays["key_new"].shape[-1] // 2
-    if "rotary" in given and not 1 <= arrays["rotary_cos"].shape[-1] <= most:
-        shape = tuple(arrays["rotary_cos"].shape)
-        raise ValueError(f"rotary_cos: expected [positions, n] with n from 1 to {most}, half of the head dim, got {shape}; a column is the angle of a pair")
+    head_dim = arrays["key_new"].shape[-1]
     paged = "block_tables" in arrays
     caches = arrays["k_cache"].shape, arrays["v_cache"].shape
     if paged:
         check_caches(*caches, given["layout"])
     return _kernel(
         dtype,
-        arrays["key_new"].shape[-1],
+        head_dim,
         arrays["value_new"].shape[-1],
         caches[0][1] if paged else 0,
         given.get("rotary"),
-        2 * arrays["rotary_cos"].shape[-1] if "rotary" in given else 0,
+        rotary_dim_of(arrays["rotary_cos"].shape, head_dim) if "rotary" in given else 0,
         "q" in arrays,
         given["target"],
     )
@@ -157,13 +149,6 @@ def _matrix(array: Any, name: str, layout: Layout, written: bool) -> tuple[Array
     if array.ndim != 4:
         raise ValueError(f"{name}: expected 4 dimensions, got shape {array.shape}")
     return _bshd(_dense(array, np.uint16), layout), kind
-
-
-def _angles(value: Any, name: str) -> npt.NDArray[np.float32]:
-    array = np.ascontiguousarray(np.asarray(value, np.float32))
-    if array.ndim != 2:
-        raise ValueError(f"{name}: expected the shape [positions, rotary_dim / 2], got {array.shape}")
-    return array
 
 
 def _named(message: str) -> str:
@@ -186,7 +171,7 @@ def _append_on_host(given: dict[str, Any], arrays: dict[str, Any], settings: tup
             raise TypeError(f"{name}: expected {kinds['key_new']}, the type of key_new, got {kind}")
     lens = _lengths(given["kv_lens"], "kv_lens")
     tables = _lengths(given.get("block_tables"), "block_tables", "integers of shape [batch, max_pages]", 2)
-    angles: dict[str, Array] = {name: _angles(given[name], name) for name in ("rotary_cos", "rotary_sin") if name in given}
+    angles = angles_of(given)
     others = {"block_tables": tables} if tables is not None else {}
     kernel = _kernel_for(given, {**bits, **angles, **others}, kinds["key_new"])
     kind_of_device, policy, seed, checks = settings

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _device
-from ._append import Rotary, append
+from ._append import append
 from ._arguments import check_pages, flag, integer, logits_of, scales_of, window_bounds, word
 from ._compile import Count, DType, Mask, OutDType, Packing, PPlacement, Scheduler, Window
 from ._errors import Error
 from ._hints import hints_of
 from ._host import Device, Policy, _run, settings_of
 from ._kernels import NEW_KEYS, check_new_keys, kernel_of
+from ._rotary import Rotary, angles_of, rotary_dim_of
 from ._tensors import (
     Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _check_written_caches, _extents, _import_all, _import_new, _import_second, _lengths, _typed, _widen,
 )  # fmt: skip
@@ -187,8 +188,9 @@ def attention(
     that can be written. No row that is written may be one of another sequence. The launch of attention
     appends if one CTA of tensor cores has all rows that see a new key (q_len times the query heads of a
     KV head, rounded up to a power of two, is at most 128), or if k and v are of e4m3. Otherwise append()
-    comes first, a launch of its own; so it does with schedule, cu_seqlens_q, source2, topk and rotary.
-    rotary, rotary_cos and rotary_sin rotate the new keys and q as append() does.
+    comes first, a launch of its own; so it does with schedule, cu_seqlens_q, source2 and topk.
+    rotary, rotary_cos and rotary_sin rotate the new keys and q as append() does, in the same launch; q
+    is then float16 or bfloat16, and itself stays as it is.
 
     With topk [batch, q_len, n] query i of sequence b sees only the keys at positions
     topk[b, i], up to the first -1; all its heads share the list. Positions count the keys of
@@ -279,6 +281,8 @@ def attention(
     if out is not None or stream:
         raise ValueError("out, stream: expected none with host arrays, which are copied to the device and back")
     was_float32 = getattr(q, "dtype", None) == np.float32
+    if was_float32 and rotary is not None:
+        raise TypeError("q: expected float16 or bfloat16 with rotary, got float32; convert it")
     if v_in_k:
         _check_view(k, v)
     if key_new is not None:
@@ -317,6 +321,9 @@ def attention(
         softcap=softcap, softcap_approx=softcap_approx, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
         **hints_of(shapes, lists["kv_lens"]),
     )  # fmt: skip
+    angles = angles_of(given)
+    if rotary is not None:
+        options |= {"rotary": rotary, "rotary_dim": rotary_dim_of(angles["rotary_cos"].shape, head_dim)}
     kernel = kernel_of(given, options)
     if kernel is None:
         return _append_first(given)
@@ -329,7 +336,7 @@ def attention(
         for name, asked in (("lse", lse), ("row_max", return_row_max), ("row_sum", return_row_sum))
         if asked
     }
-    _run(kernel, inputs, _bshd(result, layout), rows, settings, lists, captures, second, new)
+    _run(kernel, inputs, _bshd(result, layout), rows, settings, lists, captures, second, new, angles)
     if out_kind != "f32":
         result = _widen(result, out_kind) if was_float32 else _typed(result, out_kind)
     written = (result, *rows.values())

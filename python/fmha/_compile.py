@@ -13,6 +13,7 @@ from . import _native
 from ._arguments import flag, integer, number, page_size_of, softcap_approx_of, softcap_of, text, window_bounds, word
 from ._errors import CompileError, Diagnostic
 from ._keywords import FACTS, FIELDS, Keywords, List
+from ._rotary import Rotary, rotary_word
 
 DType = Literal["f16", "bf16", "e4m3"]
 KvDType = Literal["auto", "e4m3"]
@@ -123,7 +124,7 @@ def _word(value: object) -> str:
 
 # What the op of a module says itself; `schedule` too has a word of its own there.
 _OF_THE_OP = frozenset(
-    [*"dtype kv_dtype head_dim head_dim_v lists page_size softcap softcap_approx alibi bias attn_mask source2 source2_mask key_new causal mask window scale out_dtype".split(), *FACTS]
+    [*"dtype kv_dtype head_dim head_dim_v lists page_size softcap softcap_approx alibi bias attn_mask source2 source2_mask key_new rotary rotary_dim causal mask window scale out_dtype".split(), *FACTS]
 )
 _HINTS = ("batch", "q_heads", "kv_heads", "q_len", "kv_len", "kv_len_mean")
 _P = ParamSpec("_P")
@@ -183,6 +184,7 @@ def _request(options: dict[str, Any]) -> tuple[Any, ...]:
             "" if schedule is None else _read_schedule(schedule, target),
             word(options["source2_mask"], "source2_mask", MASKS),
             page_size,
+            _rotary_dim(options),
         )
     return (
         text(module, "module"),
@@ -207,7 +209,24 @@ def _facts(options: dict[str, Any]) -> list[str]:
     switches = {name: options.get(name, False) for name in (*FACTS, "source2", "key_new")}
     switches |= {"kv_e4m3": in_e4m3, "out_f32": out == "f32"}
     switches |= {f"out_{kind}": out == kind != dtype for kind in ("f16", "bf16")}
+    switches["rotary_interleaved"] = options["rotary"] == "interleaved"
     return [name for name, on in switches.items() if flag(on, name)]
+
+
+def _rotary_dim(options: dict[str, Any]) -> int:
+    """Returns the number of columns that rotate, or 0."""
+    rotary, columns = options["rotary"], options["rotary_dim"]
+    if rotary is None:
+        if columns is not None:
+            raise ValueError(f"rotary_dim: expected None without rotary, got {columns}; pass rotary, 'half' or 'interleaved', too")
+        return 0
+    rotary_word(rotary)
+    if not options["key_new"]:
+        raise ValueError("rotary: expected key_new with it, since a launch rotates new keys and their queries, got none; rotate q beforehand")
+    columns = integer(options["head_dim"] if columns is None else columns, "rotary_dim", 2)
+    if columns % 2:
+        raise ValueError(f"rotary_dim: expected an even number of columns, since pairs rotate, got {columns}")
+    return columns
 
 
 @_for_op_of_module
@@ -228,6 +247,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     source2: bool = False,
     source2_mask: Mask = "none",
     key_new: bool = False,
+    rotary: Rotary | None = None,
+    rotary_dim: int | None = None,
     causal: bool = False,
     mask: Mask = "none",
     window: Window = (None, None),
@@ -258,7 +279,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     pages; a power of two from 1 to 256),
     softcap, softcap_approx, alibi, bias and attn_mask (what becomes of scores, as attention() says),
     source2 (there is a second KV segment, with source2_mask), key_new (the kernel appends key_new and
-    value_new to K and V, with kv_lens in lists), mask (causal
+    value_new to K and V, with kv_lens in lists), rotary and rotary_dim (with key_new it rotates the first
+    rotary_dim columns, by default all, of new keys and of q), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     after its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)), lse, row_max and row_sum (what is written for each

@@ -14,6 +14,7 @@ from ._errors import Error
 from ._hints import hints_of
 from ._kernels import NEW_ARRAYS, kernel_of
 from ._keywords import List
+from ._rotary import rotary_dim_of
 
 # kDLCUDA and kDLCUDAManaged of dlpack.h.
 DEVICES = (2, 13)
@@ -135,6 +136,8 @@ def _options_of_kernel(options: dict[str, Any], arrays: dict[str, _native.Device
     """Returns the arguments of compile()."""
     given = {name: options[name] for name in _OF_THE_KERNEL}
     given["window"] = window_bounds(given["window"])
+    if options["rotary"] is not None:
+        given |= {"rotary": options["rotary"], "rotary_dim": rotary_dim_of(arrays["rotary_cos"].shape, arrays["q"].shape[-1])}
     given |= hints_of({name: tuple(array.shape) for name, array in arrays.items()})
     return dict(
         dtype="e4m3" if arrays["q"].dtype in BYTES else arrays["q"].dtype,

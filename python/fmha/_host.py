@@ -54,6 +54,7 @@ def _run(
     captures: list[npt.NDArray[Any]],
     second: tuple[Array, Array] | None,
     new: tuple[Array, Array] | None,
+    angles: dict[str, npt.NDArray[np.float32]],
 ) -> None:
     """Writes `out` (bshd) and `rows`, and new keys to the caches, or raises what went wrong."""
     device, policy, seed, checks = settings
@@ -67,7 +68,8 @@ def _run(
             lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
             second[0] if second else None, second[1] if second else None, lists["source2_lens"],
             views.get("row_max"), views.get("row_sum"), lists["block_tables"], lists["topk"],
-            lists["k_scale"], lists["v_scale"], lists["q_scale"], *(new or ()),
+            lists["k_scale"], lists["v_scale"], lists["q_scale"], new[0] if new else None, new[1] if new else None,
+            angles.get("rotary_cos"), angles.get("rotary_sin"),
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

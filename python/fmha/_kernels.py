@@ -6,9 +6,10 @@ import functools
 from typing import Any, cast
 
 from ._compile import Kernel, appends_new_keys, compile
+from ._rotary import ANGLES, check_rotary
 
 # Arguments of attention() about what is appended.
-NEW_ARRAYS = ("key_new", "value_new", "rotary_cos", "rotary_sin")
+NEW_ARRAYS = ("key_new", "value_new", *ANGLES)
 NEW_KEYS = (*NEW_ARRAYS, "rotary")
 
 _compile = functools.lru_cache(maxsize=64, typed=True)(compile)
@@ -33,9 +34,7 @@ def check_new_keys(given: dict[str, Any]) -> None:
             if given[name] is not None:
                 raise ValueError(f"{name}: expected key_new and value_new with it, got neither; pass them, or rotate q beforehand")
         return
-    for name in ("rotary_cos", "rotary_sin"):
-        if given[name] is not None and given["rotary"] is None:
-            raise ValueError(f"{name}: expected None without rotary, got an array; pass rotary, 'half' or 'interleaved', too")
+    check_rotary(given)
     if given["rotary"] is not None and given["cu_seqlens_q"] is not None:
         raise ValueError("rotary: expected no cu_seqlens_q with it, since append() rotates queries of equal numbers, got one; rotate q beforehand")
     if given["kv_lens"] is None:
@@ -49,12 +48,11 @@ def check_new_keys(given: dict[str, Any]) -> None:
 
 def kernel_of(given: dict[str, Any], options: dict[str, Any]) -> Kernel | None:
     """Returns the kernel for the arguments of attention() and the options of compile() that follow from them, or None
-    if append() has to write the new keys first: with a rotary embedding, with a schedule of the caller, which might not
-    append, or if a kernel that appends would be slower."""
+    if append() has to write the new keys first: with a schedule of the caller, which might not append, or if a kernel
+    that appends would be slower."""
     if given["key_new"] is None:
         return cast(Kernel, _once(_compile, **options))
     # No other kernel writes to caches of e4m3.
-    is_apart = given["rotary"] is not None or options["schedule"] is not None
-    if options["kv_dtype"] == "e4m3" or (not is_apart and _once(_appends, **options)):
+    if options["kv_dtype"] == "e4m3" or (options["schedule"] is None and _once(_appends, **options)):
         return cast(Kernel, _once(_compile, **options, key_new=True))
     return None

@@ -82,6 +82,7 @@ def build_module(
     schedule: str,
     source2_mask: str,
     page_size: int,
+    rotary_dim: int,
 ) -> str: ...
 def read_schedule(text: str, target: str) -> tuple[list[tuple[str, str, str]], str]: ...
 def compile(
@@ -146,6 +147,8 @@ def run(
     q_scale: npt.NDArray[np.float32] | None = None,
     key_new: npt.NDArray[Any] | None = None,
     value_new: npt.NDArray[Any] | None = None,
+    rotary_cos: npt.NDArray[np.float32] | None = None,
+    rotary_sin: npt.NDArray[np.float32] | None = None,
 ) -> tuple[str, str, str, int | None, float]: ...
 def merge(
     ptx: str,

@@ -207,6 +207,38 @@ static void setTopk(const std::optional<QueryTable> &topk,
   tensors.topkQueries = {int64_t(topk->shape(0)), int64_t(topk->shape(1))};
 }
 
+/// [positions, pairs] as the runtime has them.
+static Tensor4 anglesOf(const Angles &array) {
+  Tensor4 tensor;
+  tensor.dtype = ElementType::F32;
+  tensor.host = const_cast<float *>(array.data());
+  tensor.dims = {1, int64_t(array.shape(0)), 1, int64_t(array.shape(1))};
+  tensor.strides = denseStrides(tensor.dims, Layout::BSHD);
+  return tensor;
+}
+
+/// Sets what is written for each row, as far as it is given.
+template <typename Tensors>
+static void setRows(const std::optional<Lse> &lse,
+                    const std::optional<Lse> &rowMax,
+                    const std::optional<Lse> &rowSum, Tensors &tensors) {
+  const std::pair<const std::optional<Lse> &, std::optional<Tensor4> &> rows[] =
+      {{lse, tensors.lse}, {rowMax, tensors.rowMax}, {rowSum, tensors.rowSum}};
+  for (auto &[array, tensor] : rows)
+    if (array)
+      tensor = view(*array, ElementType::F32);
+}
+
+/// Sets the tables of a rotary embedding, if there are any.
+template <typename Tensors>
+static void setAngles(const std::optional<Angles> &cos,
+                      const std::optional<Angles> &sin, Tensors &tensors) {
+  if (cos)
+    tensors.cos = anglesOf(*cos);
+  if (sin)
+    tensors.sin = anglesOf(*sin);
+}
+
 /// Writes to `o`, `lse`, `rowMax` and `rowSum`, and to `k` and `v` if there are
 /// new keys.
 static RunTuple run(const std::string &ptx, const std::string &manifestText,
@@ -223,7 +255,8 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     std::optional<QueryTable> topk,
                     std::optional<Logits> kScale, std::optional<Logits> vScale,
                     std::optional<Logits> qScale, std::optional<Operand> keyNew,
-                    std::optional<Operand> valueNew) {
+                    std::optional<Operand> valueNew, std::optional<Angles> cos,
+                    std::optional<Angles> sin) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
   tensors.q = operand(q, manifest.dtype, "q");
@@ -233,11 +266,7 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
     throw nb::type_error("o: expected elements of the type that the kernel "
                          "writes, got another one");
   tensors.o = view(o, manifest.outDtype);
-  const std::pair<const std::optional<Lse> &, std::optional<Tensor4> &> rows[] =
-      {{lse, tensors.lse}, {rowMax, tensors.rowMax}, {rowSum, tensors.rowSum}};
-  for (auto &[array, tensor] : rows)
-    if (array)
-      tensor = view(*array, ElementType::F32);
+  setRows(lse, rowMax, rowSum, tensors);
   tensors.kvLens = numbers(kvLens);
   tensors.cuSeqlensQ = numbers(cuSeqlensQ);
   tensors.cuSeqlensK = numbers(cuSeqlensK);
@@ -250,6 +279,7 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   tensors.v2 = operand(v2, manifest.kvDtype, "v2");
   tensors.keyNew = operand(keyNew, manifest.kvDtype, "key_new");
   tensors.valueNew = operand(valueNew, manifest.kvDtype, "value_new");
+  setAngles(cos, sin, tensors);
   tensors.sink = floats(sink);
   tensors.kScale = floats(kScale);
   tensors.vScale = floats(vScale);
@@ -285,11 +315,7 @@ mergeParts(const std::string &ptx, const std::string &manifestText,
   tensors.max = view(max, ElementType::F32);
   tensors.sum = view(sum, ElementType::F32);
   tensors.out = view(out, manifest.outDtype);
-  const std::pair<const std::optional<Lse> &, std::optional<Tensor4> &> rows[] =
-      {{lse, tensors.lse}, {rowMax, tensors.rowMax}, {rowSum, tensors.rowSum}};
-  for (auto &[array, tensor] : rows)
-    if (array)
-      tensor = view(*array, ElementType::F32);
+  setRows(lse, rowMax, rowSum, tensors);
   if (sink)
     tensors.sink.emplace(sink->data(), sink->data() + sink->size());
   RunOptions options;
@@ -335,16 +361,6 @@ bits(nb::ndarray<nb::device::cpu> array) {
   return {result, isE4M3 ? "e4m3" : isHalf ? "f16" : "bf16"};
 }
 
-/// [positions, pairs] as the runtime has them.
-static Tensor4 anglesOf(const Angles &array) {
-  Tensor4 tensor;
-  tensor.dtype = ElementType::F32;
-  tensor.host = const_cast<float *>(array.data());
-  tensor.dims = {1, int64_t(array.shape(0)), 1, int64_t(array.shape(1))};
-  tensor.strides = denseStrides(tensor.dims, Layout::BSHD);
-  return tensor;
-}
-
 /// Writes to the caches and to `qOut`.
 static RunTuple
 appendTokens(const std::string &ptx, const std::string &manifestText,
@@ -363,10 +379,7 @@ appendTokens(const std::string &ptx, const std::string &manifestText,
                         numbers(blockTables)};
   if (blockTables)
     tensors.maxPages = int64_t(blockTables->shape(1));
-  if (cos)
-    tensors.cos = anglesOf(*cos);
-  if (sin)
-    tensors.sin = anglesOf(*sin);
+  setAngles(cos, sin, tensors);
   if (q)
     tensors.q = view(*q, manifest.dtype);
   if (qOut)
@@ -385,20 +398,21 @@ appendTokens(const std::string &ptx, const std::string &manifestText,
 }
 
 void fmha::python::bindRun(nb::module_ &module) {
-  module.def("run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
-             nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
-             nb::arg("device"), nb::arg("library"), nb::arg("policy"),
-             nb::arg("schedule_seed"), nb::arg("checks"),
-             nb::arg("kv_lens") = nb::none(),
-             nb::arg("cu_seqlens_q") = nb::none(),
-             nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
-             nb::arg("captures") = nb::tuple(), nb::arg("k2") = nb::none(),
-             nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none(),
-             nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none(),
-             nb::arg("block_tables") = nb::none(), nb::arg("topk") = nb::none(),
-             nb::arg("k_scale") = nb::none(), nb::arg("v_scale") = nb::none(),
-             nb::arg("q_scale") = nb::none(), nb::arg("key_new") = nb::none(),
-             nb::arg("value_new") = nb::none());
+  module.def(
+      "run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
+      nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
+      nb::arg("device"), nb::arg("library"), nb::arg("policy"),
+      nb::arg("schedule_seed"), nb::arg("checks"),
+      nb::arg("kv_lens") = nb::none(), nb::arg("cu_seqlens_q") = nb::none(),
+      nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
+      nb::arg("captures") = nb::tuple(), nb::arg("k2") = nb::none(),
+      nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none(),
+      nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none(),
+      nb::arg("block_tables") = nb::none(), nb::arg("topk") = nb::none(),
+      nb::arg("k_scale") = nb::none(), nb::arg("v_scale") = nb::none(),
+      nb::arg("q_scale") = nb::none(), nb::arg("key_new") = nb::none(),
+      nb::arg("value_new") = nb::none(), nb::arg("rotary_cos") = nb::none(),
+      nb::arg("rotary_sin") = nb::none());
   module.def("merge", &mergeParts, nb::arg("ptx"), nb::arg("manifest"),
              nb::arg("parts"), nb::arg("o"), nb::arg("max"), nb::arg("sum"),
              nb::arg("out"), nb::arg("lse").none(), nb::arg("row_max").none(),

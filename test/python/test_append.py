@@ -168,7 +168,7 @@ def changed(array, place, value):
         (TypeError, "k_cache: expected a NumPy array, which is written in place", dict(k_cache=list)),
         (ValueError, "k_cache: expected rows that are contiguous", dict(k_cache=lambda x: x[..., ::2])),
         (ValueError, "v_cache: expected an array that can be written", dict(v_cache=lambda x: np.broadcast_to(x[:1], x.shape))),
-        (ValueError, "rotary_cos: expected None without rotary, got an array; pass rotary too", dict(rotary=lambda x: None)),
+        (ValueError, "rotary_cos: expected None without rotary, got an array; pass rotary, 'half' or 'interleaved', too", dict(rotary=lambda x: None)),
         (ValueError, "rotary_sin: expected an array with rotary, got None", dict(rotary_sin=lambda x: None)),
         (TypeError, "kv_lens: expected an array, got None", dict(kv_lens=lambda x: None)),
         (TypeError, "value_new: expected an array, got None", dict(value_new=lambda x: None)),

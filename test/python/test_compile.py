@@ -190,5 +190,15 @@ def test_kernels_that_append_new_keys():
     assert fmha.compile(key_new=True, lists=("kv_lens",)).report.schedule["family"] == "fma"
     with pytest.raises(fmha.CompileError, match="attention.C33: expected kv_lens with key_new"):
         fmha.compile(key_new=True)
+    rotated = fmha.compile(key_new=True, rotary="interleaved", rotary_dim=32, lists=("kv_lens",), target="sm_90a", **hints)
+    assert rotated.manifest["rotary_dim"] == 32 and rotated.manifest["rotary_interleaved"] and rotated.manifest["pack_heads"] == 4
+    with pytest.raises(ValueError, match="rotary: expected key_new with it"):
+        fmha.compile(rotary="half")
+    with pytest.raises(ValueError, match="rotary_dim: expected None without rotary, got 32"):
+        fmha.compile(rotary_dim=32)
+    with pytest.raises(ValueError, match="rotary_dim: expected an even number of columns, since pairs rotate, got 31"):
+        fmha.compile(key_new=True, rotary="half", rotary_dim=31, lists=("kv_lens",))
+    with pytest.raises(fmha.CompileError, match="attention.C35"):
+        fmha.compile(key_new=True, rotary="half", rotary_dim=130, lists=("kv_lens",))
     with pytest.raises(ValueError, match="key_new: expected none with a module"):
         fmha.compile(kernel.levels["attention"], key_new=True)

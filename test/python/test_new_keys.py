@@ -26,16 +26,17 @@ ORDER = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3)}
 class Case:
     """Random arguments of attention() with `n` new keys of each sequence, in the order bshd, and the caches that it has to leave.
 
-    With `cache` numbers of that type are stored, which `scale` multiplies."""
+    With `cache` numbers of that type are stored, which `scale` multiplies; with `rotary` the first `columns` of keys and
+    queries rotate."""
 
-    def __init__(self, random, lens, n=1, q_len=1, page=0, heads=(8, 2), dims=(64, 64), kind=np.float16, cache=None, scale=1.0, rotary=None):
+    def __init__(self, random, lens, n=1, q_len=1, page=0, heads=(8, 2), dims=(64, 64), kind=np.float16, cache=None, scale=1.0, rotary=None, columns=None):
         self.lens, self.n, self.scale, self.rotary = np.array(lens, np.int32), n, scale, rotary
         batch, room, cache = len(lens), max(*lens, 1) + 3, cache or kind
         normal = lambda *shape: (random.standard_normal(shape) / scale).astype(cache)  # noqa: E731
         self.q = random.standard_normal((batch, q_len, heads[0], dims[0])).astype(kind)
         self.dense = [normal(batch, room, heads[1], dim) for dim in dims]
         self.new = [normal(batch, n, heads[1], dim) for dim in dims]
-        self.angles = expected.angles(random, room, dims[0] // 2) if rotary else ()
+        self.angles = expected.angles(random, room, (columns or dims[0]) // 2) if rotary else ()
         self.tables = self.pages(random, page, room) if page else None
         rows = room if not page else page
         blocks = batch if not page else int((-(-self.lens // page)).sum()) + 2
@@ -160,10 +161,14 @@ def test_similar_calls_share_a_kernel(random):
 
 
 @pytest.mark.parametrize("style", ["half", "interleaved"])
-def test_rotary_embedding_comes_first(random, appends, style):
+def test_rotary_embedding(random, appends, style):
+    """One launch does it when decoding; append() comes first for many rows."""
     Case(random, [0, 1, 8, 9], page=8, rotary=style).run()
+    Case(random, [0, 1, 8, 129], rotary=style, columns=24).run(target="sm_90a", policy="late")
     Case(random, [2, 30], 4, 4, rotary=style, kind=BF16, heads=(2, 2)).run("bhsd", {"causal": True}, target="sm_90a")
-    assert len(appends) == 2
+    assert not appends
+    Case(random, [2, 80], 34, 34, page=16, rotary=style, columns=32).run("bhsd", {"causal": True}, target="sm_90a")
+    assert len(appends) == 1
 
 
 def test_what_one_launch_cannot_do_takes_two(random, appends):
@@ -235,10 +240,11 @@ def test_caches_of_8_bits(random, appends, kind, page):
 
 @pytest.mark.parametrize("page", [0, 16])
 @pytest.mark.parametrize("layout", ORDER)
-def test_device_memory(random, appends, page, layout, monkeypatch):
+@pytest.mark.parametrize("rotary", [None, "interleaved"])
+def test_device_memory(random, appends, page, layout, rotary, monkeypatch):
     """The second call has other arrays of the same kind, and launches at once."""
     for n in range(2):
-        case = Case(random, [0, 1, 17, 40], page=page)
+        case = Case(random, [0, 1, 17, 40], page=page, rotary=rotary)
         arrays, keywords = case.arguments(layout, OnDevice)
         if n:
             monkeypatch.setattr(_device, "attention", None)
@@ -293,6 +299,9 @@ def test_queries_that_are_rounded(random):
     assert out.dtype == np.float32
     case.check_caches(arrays[1:])
     case.check_output(out)
+    with pytest.raises(TypeError, match="q: expected float16 or bfloat16 with rotary, got float32"):
+        angles = dict.fromkeys(("rotary_cos", "rotary_sin"), np.ones((99, 32), np.float32))
+        fmha.attention(case.q.astype(np.float32), *arrays[1:], dtype="f16", **keywords, rotary="half", **angles)
 
 
 def test_bytes_in_device_memory(random):
@@ -337,6 +346,12 @@ def read_only(array):
     return array
 
 
+def rotated(pairs, positions=99, **changes):
+    """Changes that add a rotary embedding, and others."""
+    angles = {name: lambda x: np.ones((positions, pairs), np.float32) for name in ("rotary_cos", "rotary_sin")}
+    return {"rotary": lambda x: "half", **angles, **changes}
+
+
 @pytest.mark.parametrize(
     "error, text, changes",
     [
@@ -360,7 +375,12 @@ def read_only(array):
         (ValueError, "rotary: expected key_new and value_new with it", dict(key_new=lambda x: None, value_new=lambda x: None, rotary=lambda x: "half")),
         (ValueError, "rotary_cos: expected an array with rotary", dict(rotary=lambda x: "half")),
         (ValueError, "rotary_cos: expected None without rotary", dict(rotary_cos=lambda x: np.ones((99, 32), np.float32))),
-        (ValueError, "rotary: expected caches of float16 or bfloat16", dict(rotary=lambda x: "half", k_scale=lambda x: 1.0, v_scale=lambda x: 1.0)),
+        (ValueError, "rotary: expected caches of float16 or bfloat16", rotated(32, k_scale=lambda x: 1.0, v_scale=lambda x: 1.0)),
+        (ValueError, "rotary: expected 'half' or 'interleaved', got 'quarter'", rotated(32, rotary=lambda x: "quarter")),
+        (ValueError, "rotary_cos: expected .* n from 1 to 32, half of the head dim, got .*33", rotated(33)),
+        (ValueError, "rotary_sin: expected the shape", rotated(32, rotary_sin=lambda x: np.ones(99, np.float32))),
+        (ValueError, "tensor 'rotary_sin'.*: expected the shape", rotated(32, rotary_sin=lambda x: np.ones((99, 31), np.float32))),
+        (ValueError, r"kv_lens\[1\]: expected at most 9, the positions of rotary_cos and rotary_sin, got 17", rotated(32, positions=9)),
         (ValueError, "key_new and cu_seqlens_k: expected one of them", dict(cu_seqlens_k=lambda x: np.arange(3), block_tables=lambda x: None)),
         (ValueError, "key_new and v_in_k: expected one of them", dict(v_in_k=lambda x: True)),
     ],
