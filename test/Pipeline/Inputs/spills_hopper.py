@@ -1,4 +1,4 @@
-"""spills_hopper.py FOLDER: compiles and assembles kernels for sm_90a, two at a time."""
+"""spills_hopper.py FOLDER [STEP]: compiles and assembles kernels for sm_90a, two at a time, all or each STEP-th of them."""
 
 import concurrent.futures
 import itertools
@@ -79,7 +79,8 @@ def assemble(numbered):
 
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(assemble, enumerate(kinds)))
+        step = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+        results = list(pool.map(assemble, enumerate(kinds[::step])))
     for good, text in results:
         if not good:
             print("FAILED", text)

@@ -1,5 +1,5 @@
-"""composition.py FMHA_RUN [--decompose] [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: runs the compiled kernel of every
-case of the covering array (covering.py); the words of --flags follow the case's own in every run.
+"""composition.py FMHA_RUN [--hopper] [--decompose] [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: runs the compiled kernel of
+every case of the covering array (covering.py), with --hopper of that of sm_90a; the words of --flags follow the case's own in every run.
 
 Each kernel is within the tolerance of float64, without findings, and writes the same bits under the eager, late and
 random policies. With --decompose its results also agree with fmha-decompose-to-linalg on the CPU, on the same files.
@@ -198,11 +198,11 @@ def main():
     options = dict(word[2:].split("=", 1) for word in sys.argv[2:] if "=" in word)
     matrix.EXTRA.extend(options.get("flags", "").split())
     seed, jobs = int(options.get("seed", 0)), int(options.get("jobs", os.cpu_count()))
-    cases = covering.covering_array(seed)
-    numbered = list(enumerate(cases))
+    array = covering.CoveringArray(*((covering.HOPPER_FACTORS, covering.HOPPER_FORBIDDEN) if "--hopper" in sys.argv else ()), seed=seed)
+    numbered = list(enumerate(array.cases))
     if "only" in options:
         numbered = [numbered[int(number)] for number in options["only"].split(",")]
-    print(f"seed {seed}: {len(cases)} cases have all {len(covering.all_pairs())} pairs")
+    print(f"seed {seed}: {array.size()}")
     with tempfile.TemporaryDirectory() as folder:
         failures = run_cases(tool, numbered, jobs, folder, seed, decompose)
     for failure in failures:

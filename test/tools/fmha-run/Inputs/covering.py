@@ -2,7 +2,7 @@
 
 Each factor has levels; a case takes one level of each. The array is generated so that every two levels of two factors
 meet in some case, but for the pairs in FORBIDDEN, each of which the op's constraints or the planner's rules refuse by
-number. Alone it prints the array and its size; `table` prints how many cases each feature has at each head dim, and
+number. sm_90a has an array of its own, with HOPPER_FACTORS. Alone it prints the array and its size; `table` prints how many cases each feature has at each head dim, and
 `check` compares that with the table in docs/features.md. composition.py runs the cases."""
 
 import itertools
@@ -39,72 +39,78 @@ FACTORS = {
     "layout": ["bshd", "bhsd"],
 }
 
-# Pairs that cannot be had: (factor, level), (factor, level), and the number of the rule that says so. A level of None is
-# any but the plain one.
+# Pairs that cannot be had: (factor, level), (factor, level), and the number of the rule that says so.
 FORBIDDEN = [
     (("shape", "40/72"), ("v_in_k", True), "V has more columns than K"),
+]
+
+# What sm_90a has in place of these: the planner chooses the tiles, and exponentials are emulated on P in registers.
+HOPPER_FACTORS = FACTORS | {
+    "shape": [(dims, "sm_90a") for dims in dict.fromkeys(dims for dims, _ in FACTORS["shape"])],
+    "p_placement": ["auto", "smem"],
+    "tiles": ["auto"],
+}
+HOPPER_FORBIDDEN = FORBIDDEN + [
+    (("p_placement", "smem"), ("exp2_emulated", 12), "C8: exponentials are emulated where P waits in registers"),
 ]
 
 
 def matches(case, factor, level):
     """Whether the case has that level; of a shape the head dims alone may be given."""
     value = case.get(factor)
-    if factor not in case:
-        return False
-    if level is None:
-        return value != FACTORS[factor][0]
-    return value == level or (isinstance(value, tuple) and value[0] == level)
+    return factor in case and (value == level or (isinstance(value, tuple) and value[0] == level))
 
 
-def is_forbidden(case):
-    return any(matches(case, *one) and matches(case, *other) for one, other, _ in FORBIDDEN)
+class CoveringArray:
+    """The cases in which every two levels meet; `forbidden` as FORBIDDEN. They are found greedily: each begins with a pair
+    that is missing and takes the best of some ways to go on (as AETG, Cohen et al., 1997)."""
 
+    def __init__(self, factors=FACTORS, forbidden=FORBIDDEN, seed=0, attempts=20):
+        self.factors, self.forbidden = factors, forbidden
+        self.pairs, self.cases = self.all_pairs(), []
+        rng, missing = random.Random(seed), set(self.pairs)
+        while missing:
+            start = min(missing, key=lambda pair: repr(pair))
+            grown = [self.grow(dict(start), missing, rng) for _ in range(attempts)]
+            best = max((case for case in grown if case), key=lambda case: len(self.pairs_of(case) & missing), default=None)
+            if best is None:
+                raise ValueError(f"no case has both of {start}: forbid the pair")
+            missing -= self.pairs_of(best)
+            self.cases.append(best)
 
-def all_pairs():
-    """Every pair of levels of two factors that is not forbidden."""
-    pairs = set()
-    for one, other in itertools.combinations(FACTORS, 2):
-        for pair in itertools.product(FACTORS[one], FACTORS[other]):
-            if not is_forbidden(dict(zip((one, other), pair))):
-                pairs.add(((one, pair[0]), (other, pair[1])))
-    return pairs
+    def is_forbidden(self, case):
+        return any(matches(case, *one) and matches(case, *other) for one, other, _ in self.forbidden)
 
+    def all_pairs(self):
+        """Every pair of levels of two factors that is not forbidden."""
+        pairs = set()
+        for one, other in itertools.combinations(self.factors, 2):
+            for pair in itertools.product(self.factors[one], self.factors[other]):
+                if not self.is_forbidden(dict(zip((one, other), pair))):
+                    pairs.add(((one, pair[0]), (other, pair[1])))
+        return pairs
 
-def pairs_of(case):
-    return set(itertools.combinations(((factor, case[factor]) for factor in FACTORS if factor in case), 2))
+    def pairs_of(self, case):
+        return set(itertools.combinations(((factor, case[factor]) for factor in self.factors if factor in case), 2))
 
+    def grow(self, case, missing, rng):
+        """Fills the factors that `case` lacks, each with the level that meets most of what is missing."""
+        left = [factor for factor in self.factors if factor not in case]
+        rng.shuffle(left)
+        for factor in left:
+            allowed = [level for level in self.factors[factor] if not self.is_forbidden(dict(case, **{factor: level}))]
+            rng.shuffle(allowed)
 
-def grow(case, missing, rng):
-    """Fills the factors that `case` lacks, each with the level that meets most of what is missing."""
-    left = [factor for factor in FACTORS if factor not in case]
-    rng.shuffle(left)
-    for factor in left:
-        allowed = [level for level in FACTORS[factor] if not is_forbidden(dict(case, **{factor: level}))]
-        rng.shuffle(allowed)
+            def gain(level):
+                return sum(pair in missing or pair[::-1] in missing for pair in (((f, l), (factor, level)) for f, l in case.items()))
 
-        def gain(level):
-            return sum(pair in missing or pair[::-1] in missing for pair in (((f, l), (factor, level)) for f, l in case.items()))
+            if not allowed:
+                return None
+            case[factor] = max(allowed, key=gain)
+        return {factor: case[factor] for factor in self.factors}
 
-        if not allowed:
-            return None
-        case[factor] = max(allowed, key=gain)
-    return {factor: case[factor] for factor in FACTORS}
-
-
-def covering_array(seed=0, attempts=20):
-    """The cases, greedily: each begins with a pair that is missing and takes the best of some ways to go on (as AETG,
-    Cohen et al., 1997)."""
-    rng = random.Random(seed)
-    missing, cases = all_pairs(), []
-    while missing:
-        start = min(missing, key=lambda pair: repr(pair))
-        grown = [grow(dict(start), missing, rng) for _ in range(attempts)]
-        best = max((case for case in grown if case), key=lambda case: len(pairs_of(case) & missing), default=None)
-        if best is None:
-            raise ValueError(f"no case has both of {start}: forbid the pair")
-        missing -= pairs_of(best)
-        cases.append(best)
-    return cases
+    def size(self):
+        return f"{len(self.cases)} cases have all {len(self.pairs)} pairs of {sum(map(len, self.factors.values()))} levels of {len(self.factors)} factors"
 
 
 # The rows of the table: what a reader calls it, and the levels that are it.
@@ -155,8 +161,8 @@ def table(cases):
 
 
 def main():
-    array = covering_array()
-    size = f"{len(array)} cases have all {len(all_pairs())} pairs of {sum(map(len, FACTORS.values()))} levels of {len(FACTORS)} factors"
+    covering = CoveringArray()
+    array = covering.cases
     if sys.argv[1:2] == ["table"]:
         print("\n".join(table(array)))
     elif sys.argv[1:2] == ["check"]:
@@ -167,7 +173,7 @@ def main():
     else:
         for number, case in enumerate(array):
             print(number, *(f"{factor}={level}" for factor, level in case.items() if level != FACTORS[factor][0]))
-    print(size)
+    print(covering.size())
 
 
 if __name__ == "__main__":
