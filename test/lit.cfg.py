@@ -77,7 +77,5 @@ else:
     config.excludes += ["Dialect", "Conversion", "Pipeline", "Programs", "fmha-opt"]
     config.excludes += ["fmha-compile", "fmha-run", "fmha-lsp-server"]
 
-# lit -Droundtrip=1: every input of fmha-opt is printed and parsed again, as text
-# and as bytecode, before its pipeline runs.
-if lit_config.params.get("roundtrip"):
-    config.substitutions.append((r"\bfmha-opt ", "fmha-opt --verify-roundtrip "))
+# Every input of fmha-opt is printed and parsed again, as text and as bytecode, before its pipeline runs.
+config.substitutions.append((r"\bfmha-opt ", "fmha-opt --verify-roundtrip "))

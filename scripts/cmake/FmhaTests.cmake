@@ -14,7 +14,7 @@ if(Python_EXECUTABLE)
   set(FMHA_PYTHON "${Python_EXECUTABLE}")
 endif()
 
-# Tests "lit", and "lit-roundtrip" over the tests of IR.
+# The test "lit".
 function(fmha_add_lit_suite)
   if(NOT FMHA_LIT)
     message(WARNING "No lit found: the lit tests are left out")
@@ -26,13 +26,6 @@ function(fmha_add_lit_suite)
     "--xunit-xml-output=${PROJECT_BINARY_DIR}/reports/lit.xml"
     "${CMAKE_CURRENT_BINARY_DIR}")
   set_tests_properties(lit PROPERTIES LABELS lit PROCESSORS 2)
-  if(FMHA_BUILD_COMPILER)
-    add_test(NAME lit-roundtrip COMMAND ${command} -Droundtrip=1
-      "--xunit-xml-output=${PROJECT_BINARY_DIR}/reports/lit-roundtrip.xml"
-      "${CMAKE_CURRENT_BINARY_DIR}/Dialect" "${CMAKE_CURRENT_BINARY_DIR}/Conversion")
-    # Both write their scratch files to the same places.
-    set_tests_properties(lit-roundtrip PROPERTIES LABELS lit PROCESSORS 2 DEPENDS lit)
-  endif()
 endfunction()
 
 # fmha_add_pytest(<folder>): the pytest files of test/<folder>, with the package of
