@@ -32,27 +32,40 @@ function(fmha_add_mlir_library name)
   endif()
 endfunction()
 
-# Nearly all of a compiler source's time goes into MLIR's headers: precompiled
-# once, they cost 1.4 to 3.6 s a file instead of 8 to 19 s. They are MLIR's only,
-# so a change of the project's own headers does not touch them. The preset gcc
-# and clang-tidy use none and report missing includes.
+# Nearly all of a compiler source's time goes into headers of MLIR and of the two
+# dialects: precompiled once, they cost 0.3 s a file instead of 8 to 25 s. Of the
+# project's own headers only the dialects' belong here: a change of any of them
+# compiles every source again. The preset gcc and clang-tidy use none and report
+# missing includes.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   file(WRITE "${PROJECT_BINARY_DIR}/FmhaMLIRPch.cpp" "")
   add_library(FmhaMLIRPch STATIC "${PROJECT_BINARY_DIR}/FmhaMLIRPch.cpp")
   target_compile_features(FmhaMLIRPch PUBLIC cxx_std_20)
   target_link_libraries(FmhaMLIRPch PUBLIC FmhaMLIRHeaders)
+  target_include_directories(FmhaMLIRPch PRIVATE
+    "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include")
   target_precompile_headers(FmhaMLIRPch PRIVATE
+    <mlir/Dialect/Affine/Utils.h>
     <mlir/Dialect/Arith/IR/Arith.h>
+    <mlir/Dialect/Func/IR/FuncOps.h>
     <mlir/Dialect/GPU/IR/GPUDialect.h>
     <mlir/Dialect/LLVMIR/LLVMDialect.h>
+    <mlir/Dialect/LLVMIR/NVVMDialect.h>
+    <mlir/Dialect/Linalg/IR/Linalg.h>
     <mlir/Dialect/Math/IR/Math.h>
     <mlir/Dialect/MemRef/IR/MemRef.h>
     <mlir/Dialect/SCF/IR/SCF.h>
+    <mlir/Dialect/Tensor/IR/Tensor.h>
     <mlir/Dialect/Vector/IR/VectorOps.h>
     <mlir/IR/ImplicitLocOpBuilder.h>
     <mlir/IR/SymbolTable.h>
+    <mlir/Pass/Pass.h>
     <mlir/Transforms/DialectConversion.h>
-    <llvm/ADT/TypeSwitch.h>)
+    <llvm/ADT/TypeSwitch.h>
+    <fmha/Dialect/FMHA/IR/FMHA.h>
+    <fmha/Dialect/Tile/IR/Tile.h>)
+  add_dependencies(FmhaMLIRPch FmhaAttributesIncGen FmhaDialectIncGen FmhaTileIncGen
+    FmhaTargetIncGen)
   # What ccache needs to look at a precompiled header by its contents.
   target_compile_options(FmhaMLIRPch PRIVATE -fno-exceptions -funwind-tables
     "SHELL:-Xclang -fno-pch-timestamp")
