@@ -82,7 +82,7 @@ def run(todo, jobs, deadline, tool, resource_dir):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=210, help="seconds")
+    parser.add_argument("--budget", type=float, default=120, help="seconds")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
 

@@ -84,41 +84,83 @@ function(fmha_add_library name)
   endif()
 endfunction()
 
-# Builds every unit test and nothing that only other tests need.
+# fmha_optimize_sanitized(<library>): optimizes a library of a sanitized build, which is
+# not optimized otherwise, since its tests would run for minutes.
+function(fmha_optimize_sanitized library)
+  if(FMHA_SANITIZE)
+    target_compile_options(${library} PRIVATE -O1)
+  endif()
+endfunction()
+
+# Builds every test with the label "unit" and nothing that only other tests need.
 add_custom_target(fmha-unittests)
 
-# The headers of GoogleTest cost every test file 2 s: precompiled once. The tests
-# themselves are optimized little, and not at all in a sanitized build; what they
-# test is.
+# Appends to `out` the targets of a folder and those below it that are part of all.
+function(fmha_targets_of out folder)
+  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  get_property(folders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+  set(found ${${out}})
+  foreach(target IN LISTS targets)
+    get_target_property(excluded ${target} EXCLUDE_FROM_ALL)
+    get_target_property(type ${target} TYPE)
+    if(NOT excluded AND NOT type STREQUAL "INTERFACE_LIBRARY")
+      list(APPEND found ${target})
+    endif()
+  endforeach()
+  foreach(below IN LISTS folders)
+    fmha_targets_of(found "${below}")
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# Adds the target fmha-all-but-unittests: all, but for the programs of unit tests.
+function(fmha_add_target_without_unittests)
+  set(targets)
+  fmha_targets_of(targets "${PROJECT_SOURCE_DIR}")
+  get_target_property(unittests fmha-unittests MANUALLY_ADDED_DEPENDENCIES)
+  list(REMOVE_ITEM targets ${unittests})
+  add_custom_target(fmha-all-but-unittests DEPENDS ${targets})
+endfunction()
+
+# The headers of GoogleTest and of JSON cost every test file 3 s: precompiled
+# once. The tests themselves are optimized little; what they test is, except in a
+# sanitized build, whose time goes into compiling.
 find_package(GTest QUIET)
+find_package(nlohmann_json QUIET)
+set(FMHA_TEST_OPTIMIZATION $<IF:$<BOOL:${FMHA_SANITIZE}>,-O0,-O1>)
 if(FMHA_BUILD_TESTS AND TARGET GTest::gmock AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND
    NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   file(WRITE "${PROJECT_BINARY_DIR}/FmhaTestPch.cpp" "")
   add_library(FmhaTestPch STATIC EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/FmhaTestPch.cpp")
-  target_link_libraries(FmhaTestPch PUBLIC GTest::gtest GTest::gmock)
-  target_precompile_headers(FmhaTestPch PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  target_link_libraries(FmhaTestPch PUBLIC GTest::gtest GTest::gmock nlohmann_json::nlohmann_json)
+  target_precompile_headers(FmhaTestPch PRIVATE <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
   # Compiled as the programs that use it are.
   set_target_properties(FmhaTestPch PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(FmhaTestPch PRIVATE -fPIE "SHELL:-Xclang -fno-pch-timestamp"
-    $<IF:$<BOOL:${FMHA_SANITIZE}>,-O0,-O1>)
+    ${FMHA_TEST_OPTIMIZATION})
 endif()
 
 # fmha_add_unittest(<name> <sources>... [LINK_LIBS <libs>...])
-# One GoogleTest program, run by ctest under its own name. Data files lie in
-# test/data, whose path the macro FMHA_TEST_DATA holds.
+# One GoogleTest program, run by ctest under its own name, with the label "compiler" if
+# it links MLIR and "unit" otherwise. Data files lie in test/data, whose path the macro
+# FMHA_TEST_DATA holds.
 function(fmha_add_unittest name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  add_dependencies(fmha-unittests ${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     FMHA_TEST_DATA="${PROJECT_SOURCE_DIR}/test/data")
-  target_compile_options(${name} PRIVATE $<IF:$<BOOL:${FMHA_SANITIZE}>,-O0,-O1>)
+  target_compile_options(${name} PRIVATE ${FMHA_TEST_OPTIMIZATION})
   if(TARGET FmhaTestPch)
     target_precompile_headers(${name} REUSE_FROM FmhaTestPch)
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS unit)
+  if(MLIR IN_LIST ARG_LINK_LIBS)
+    set_tests_properties(${name} PROPERTIES LABELS compiler)
+  else()
+    set_tests_properties(${name} PROPERTIES LABELS unit)
+    add_dependencies(fmha-unittests ${name})
+  endif()
 endfunction()
 
