@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelKeys.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fmha;
