@@ -108,7 +108,7 @@ def append(
 
 
 def _check_query(given: dict[str, Any]) -> None:
-    """Checks which arguments come together."""
+    """Checks that q comes with rotary, and q_out with q."""
     if "q" in given and "rotary" not in given:
         raise ValueError("q: expected rotary with it, since queries do not change otherwise, got None")
     if "q_out" in given and "q" not in given:

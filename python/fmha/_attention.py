@@ -189,8 +189,8 @@ def attention(
     appends if one CTA of tensor cores has all rows that see a new key (q_len times the query heads of a
     KV head, rounded up to a power of two, is at most 128), or if k and v are of e4m3. Otherwise append()
     comes first, a launch of its own; so it does with schedule, cu_seqlens_q, source2 and topk.
-    rotary, rotary_cos and rotary_sin rotate the new keys and q as append() does, in the same launch; q
-    is then float16 or bfloat16, and itself stays as it is.
+    rotary, rotary_cos and rotary_sin rotate the new keys and q as append() does, in the launch that
+    appends; q itself is not changed. q is then float16 or bfloat16, as are the caches, and not packed.
 
     With topk [batch, q_len, n] query i of sequence b sees only the keys at positions
     topk[b, i], up to the first -1; all its heads share the list. Positions count the keys of

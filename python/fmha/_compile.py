@@ -13,7 +13,7 @@ from . import _native
 from ._arguments import flag, integer, number, page_size_of, softcap_approx_of, softcap_of, text, window_bounds, word
 from ._errors import CompileError, Diagnostic
 from ._keywords import FACTS, FIELDS, Keywords, List
-from ._rotary import Rotary, rotary_word
+from ._rotary import Rotary, check_rotary_word
 
 DType = Literal["f16", "bf16", "e4m3"]
 KvDType = Literal["auto", "e4m3"]
@@ -220,7 +220,7 @@ def _rotary_dim(options: dict[str, Any]) -> int:
         if columns is not None:
             raise ValueError(f"rotary_dim: expected None without rotary, got {columns}; pass rotary, 'half' or 'interleaved', too")
         return 0
-    rotary_word(rotary)
+    check_rotary_word(rotary)
     if not options["key_new"]:
         raise ValueError("rotary: expected key_new with it, since a launch rotates new keys and their queries, got none; rotate q beforehand")
     columns = integer(options["head_dim"] if columns is None else columns, "rotary_dim", 2)
@@ -279,8 +279,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     pages; a power of two from 1 to 256),
     softcap, softcap_approx, alibi, bias and attn_mask (what becomes of scores, as attention() says),
     source2 (there is a second KV segment, with source2_mask), key_new (the kernel appends key_new and
-    value_new to K and V, with kv_lens in lists), rotary and rotary_dim (with key_new it rotates the first
-    rotary_dim columns, by default all, of new keys and of q), mask (causal
+    value_new to K and V, with kv_lens in lists), rotary ('half' or 'interleaved': with key_new
+    the kernel rotates the first rotary_dim columns, by default all, of new keys and of q, as append() says), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     after its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)), lse, row_max and row_sum (what is written for each

@@ -15,14 +15,15 @@ Rotary = Literal["half", "interleaved"]
 ANGLES = ("rotary_cos", "rotary_sin")
 
 
-def rotary_word(value: Any) -> Any:
-    return word(value, "rotary", ("half", "interleaved"))
+def check_rotary_word(value: Any) -> None:
+    """Checks that `value` is a way to pair columns."""
+    word(value, "rotary", ("half", "interleaved"))
 
 
 def check_rotary(given: dict[str, Any]) -> None:
     """Checks that rotary and both tables are there, or none of them."""
     if given.get("rotary") is not None:
-        rotary_word(given["rotary"])
+        check_rotary_word(given["rotary"])
     for name in ANGLES:
         is_given, is_wanted = given.get(name) is not None, given.get("rotary") is not None
         if is_given and not is_wanted:

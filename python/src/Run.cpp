@@ -207,7 +207,7 @@ static void setTopk(const std::optional<QueryTable> &topk,
   tensors.topkQueries = {int64_t(topk->shape(0)), int64_t(topk->shape(1))};
 }
 
-/// [positions, pairs] as the runtime has them.
+/// Returns a table [positions, pairs] as a tensor of the runtime.
 static Tensor4 anglesOf(const Angles &array) {
   Tensor4 tensor;
   tensor.dtype = ElementType::F32;
@@ -217,7 +217,7 @@ static Tensor4 anglesOf(const Angles &array) {
   return tensor;
 }
 
-/// Sets what is written for each row, as far as it is given.
+/// Sets those outputs lse, row_max and row_sum that are given.
 template <typename Tensors>
 static void setRows(const std::optional<Lse> &lse,
                     const std::optional<Lse> &rowMax,

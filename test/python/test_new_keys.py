@@ -132,10 +132,11 @@ def test_one_launch_appends_when_decoding(random, appends, target, page, layout)
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rotary", [None, "half"])
 @pytest.mark.parametrize("n, q_len", [(0, 1), (3, 3), (20, 2), (2, 5)])
-def test_numbers_of_new_keys_and_queries(random, appends, target, n, q_len):
+def test_numbers_of_new_keys_and_queries(random, appends, target, rotary, n, q_len):
     for page in (0, 8):
-        case = Case(random, [n, 0, max(n - 1, 0), 7, 9, 33], n, q_len, page, heads=(4, 4))
+        case = Case(random, [n, 0, max(n - 1, 0), 7, 9, 33], n, q_len, page, heads=(4, 4), rotary=rotary)
         case.run(mask={"causal": True}, target=target, splits=int(random.integers(1, 3)))
     assert not appends
 
@@ -171,15 +172,22 @@ def test_rotary_embedding(random, appends, style):
     assert len(appends) == 1
 
 
-def test_what_one_launch_cannot_do_takes_two(random, appends):
+def test_packed_queries_take_two_launches(random, appends):
     case = Case(random, [4, 17, 1], page=8, q_len=2)
     arrays, keywords = case.arguments()
     starts = np.array([0, 2, 4, 6], np.int32)
     out = fmha.attention(arrays[0].reshape(6, 8, 64), *arrays[1:], cu_seqlens_q=starts, **keywords)
     case.check_caches(arrays[1:])
     case.check_output(out.reshape(case.q.shape))
+    assert len(appends) == 1
+    angles = dict.fromkeys(("rotary_cos", "rotary_sin"), np.ones((99, 32), np.float32))
+    with pytest.raises(ValueError, match="rotary: expected no cu_seqlens_q with it"):
+        fmha.attention(arrays[0].reshape(6, 8, 64), *arrays[1:], cu_seqlens_q=starts, **keywords, **angles, rotary="half")
 
-    case = Case(random, [4, 17, 1])
+
+@pytest.mark.parametrize("rotary", [None, "half"])
+def test_what_one_launch_cannot_do_takes_two(random, appends, rotary):
+    case = Case(random, [4, 17, 1], rotary=rotary)
     arrays, keywords = case.arguments()
     lists = np.full((3, 1, 20), -1, np.int32)
     for row, length in zip(lists[:, 0], case.lens):
@@ -188,13 +196,13 @@ def test_what_one_launch_cannot_do_takes_two(random, appends):
     case.check_caches(arrays[1:])
     case.check_output(out)
 
-    case = Case(random, [30, 2])
+    case = Case(random, [30, 2], rotary=rotary)
     arrays, keywords = case.arguments()
     schedule = "#fmha.schedule<q_tiles = 1, kv_block = 64, kv_stages = 2, p_placement = smem>"
     out = fmha.attention(*arrays, schedule=schedule, **keywords)
     case.check_caches(arrays[1:])
     case.check_output(out)
-    assert len(appends) == 3
+    assert len(appends) == 2
 
 
 def test_options_of_scores_and_outputs(random, appends):
@@ -270,9 +278,10 @@ def test_two_launches_in_device_memory(random, appends, rotary, monkeypatch):
     assert len(appends) == 2
 
 
-def test_entries_in_device_memory_never_lead_a_write_astray(random):
-    """Lengths beyond the caches and pages that do not exist: the simulator would find accesses outside."""
-    case = Case(random, [7, 20, 30, 3], page=8)
+@pytest.mark.parametrize("rotary", [None, "half"])
+def test_entries_in_device_memory_never_lead_a_write_astray(random, rotary):
+    """Lengths beyond the caches and the angles, and pages that do not exist: the simulator would find accesses outside."""
+    case = Case(random, [7, 20, 30, 3], page=8, rotary=rotary)
     arrays, keywords = case.arguments()
     keywords["kv_lens"] = np.array([-1, 10**6, -(2**31), 2**31 - 1], np.int32)
     keywords["block_tables"] = np.full_like(case.tables, 2**31 - 1)
@@ -304,6 +313,20 @@ def test_queries_that_are_rounded(random):
         fmha.attention(case.q.astype(np.float32), *arrays[1:], dtype="f16", **keywords, rotary="half", **angles)
 
 
+def test_other_angles_in_device_memory(random, appends):
+    """A launch that is kept has angles of one shape and type."""
+    for columns in (64, 32, 64):
+        case = Case(random, [1, 17, 40], rotary="half", columns=columns)
+        arrays, keywords = case.arguments(put=OnDevice)
+        out = fmha.attention(*arrays, **keywords)
+        assert driver().cuCtxSynchronize() == 0
+        case.check_output(to_host(out, np.float16))
+        case.check_caches([cache.host() for cache in arrays[1:]])
+    with pytest.raises(TypeError, match="rotary_cos"):
+        fmha.attention(*arrays, **{**keywords, "rotary_cos": OnDevice(keywords["rotary_cos"].array.astype(np.float16))})
+    assert not appends
+
+
 def test_bytes_in_device_memory(random):
     case = Case(random, [5, 0, 23], page=8, heads=(4, 2), dims=(64, 32), cache=E4M3, scale=0.5)
     arrays, keywords = case.arguments(put=lambda array: OnDevice(array.view(np.uint8) if array.dtype == E4M3 else array))
@@ -322,10 +345,15 @@ def test_bytes_in_device_memory(random):
         (ValueError, "tensor 'value_new': expected the shape", dict(value_new=lambda x: OnDevice(x.array[:, :1].copy()))),
         (TypeError, "tensor 'key_new': expected elements of type float16, got bfloat16", dict(key_new=lambda x: OnDevice(x.array.view(BF16)))),
         (ValueError, "tensor 'v'.*memory of its own", dict(v=lambda x: None)),
+        (ValueError, "rotary_cos: expected device memory", dict(rotary_cos=lambda x: x.array)),
+        (ValueError, r"rotary_cos: expected \[positions, n\]", dict(rotary_cos=lambda x: OnDevice(x.array[:, 0].copy()))),
+        (ValueError, "rotary_sin", dict(rotary_sin=lambda x: OnDevice(x.array[:, 1:].copy()))),
+        (ValueError, "rotary_sin", dict(rotary_sin=lambda x: OnDevice(x.array[0].copy()))),
     ],
 )  # fmt: skip
 def test_device_arrays_that_do_not_fit(random, error, text, changes):
-    (q, k, v), keywords = Case(random, [4, 17], 2).arguments(put=OnDevice)
+    rotary = "half" if any("rotary" in name for name in changes) else None
+    (q, k, v), keywords = Case(random, [4, 17], 2, rotary=rotary).arguments(put=OnDevice)
     given = {"k": k, "v": v, **keywords}
     given |= {name: change(given[name]) for name, change in changes.items()}
     if given["v"] is None:
@@ -379,7 +407,7 @@ def rotated(pairs, positions=99, **changes):
         (ValueError, "rotary: expected 'half' or 'interleaved', got 'quarter'", rotated(32, rotary=lambda x: "quarter")),
         (ValueError, "rotary_cos: expected .* n from 1 to 32, half of the head dim, got .*33", rotated(33)),
         (ValueError, "rotary_sin: expected the shape", rotated(32, rotary_sin=lambda x: np.ones(99, np.float32))),
-        (ValueError, "tensor 'rotary_sin'.*: expected the shape", rotated(32, rotary_sin=lambda x: np.ones((99, 31), np.float32))),
+        (ValueError, r"tensor 'rotary_sin' \(\[1, positions, 1, rotary_dim / 2\]\): expected the shape \[1, 99, 1, 32\], got \[1, 99, 1, 31\]", rotated(32, rotary_sin=lambda x: np.ones((99, 31), np.float32))),
         (ValueError, r"kv_lens\[1\]: expected at most 9, the positions of rotary_cos and rotary_sin, got 17", rotated(32, positions=9)),
         (ValueError, "key_new and cu_seqlens_k: expected one of them", dict(cu_seqlens_k=lambda x: np.arange(3), block_tables=lambda x: None)),
         (ValueError, "key_new and v_in_k: expected one of them", dict(v_in_k=lambda x: True)),

@@ -28,6 +28,11 @@
 
 namespace fmha::runtime {
 
+/// The axes of tensors in messages: of all but the tables of a rotary
+/// embedding, and of these.
+inline constexpr const char *tensorAxes = "[batch, length, heads, dim]";
+inline constexpr const char *angleAxes = "[1, positions, 1, rotary_dim / 2]";
+
 /// A tensor in host memory. The dimensions are always (batch, length, heads,
 /// dim), regardless of their order in memory; strides are in elements. LSE has
 /// dim = 1.

@@ -139,8 +139,8 @@ llvm::StringRef axesOf(TensorName name, const AppendManifest &manifest) {
   if (isCache && manifest.pageSize)
     return "[pages, page_size, heads, dim]";
   if (name == TensorName::RotaryCos || name == TensorName::RotarySin)
-    return "[1, positions, 1, rotary_dim / 2]";
-  return "[batch, length, heads, dim]";
+    return angleAxes;
+  return tensorAxes;
 }
 
 llvm::Error checkShape(const Named &one, const AppendManifest &manifest) {

@@ -26,13 +26,13 @@ std::string shapeOf(const Tensor4 &tensor) {
 }
 
 llvm::Error expectShape(const Tensor4 &tensor, llvm::StringRef name,
-                        const std::array<int64_t, 4> &dims) {
+                        const std::array<int64_t, 4> &dims,
+                        llvm::StringRef axes = tensorAxes) {
   Tensor4 expected;
   expected.dims = dims;
   if (tensor.dims == dims)
     return llvm::Error::success();
-  return failure("tensor '" + name +
-                 "' ([batch, length, heads, dim]): expected the shape " +
+  return failure("tensor '" + name + "' (" + axes + "): expected the shape " +
                  shapeOf(expected) + ", got " + shapeOf(tensor));
 }
 
@@ -201,8 +201,9 @@ llvm::Error checkAngles(const Manifest &manifest,
                                 "one"));
     if (!rotates)
       continue;
-    if (llvm::Error error = expectShape(
-            **table, name, {1, positions, 1, manifest.rotaryDim / 2}))
+    if (llvm::Error error =
+            expectShape(**table, name,
+                        {1, positions, 1, manifest.rotaryDim / 2}, angleAxes))
       return error;
     if (llvm::Error error = expectType(**table, name, ElementType::F32))
       return error;
