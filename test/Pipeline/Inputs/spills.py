@@ -1,4 +1,4 @@
-"""spills.py FOLDER [STEP]: compiles and assembles every kind of kernel, two at a time, or each STEP-th of them."""
+"""spills.py FOLDER [SHARE]: compiles and assembles every kind of kernel, two at a time, or one in SHARE and all that once spilled."""
 
 import concurrent.futures
 import itertools
@@ -7,6 +7,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+from sample import sample
 
 folder = pathlib.Path(sys.argv[1])
 ptxas = os.environ.get("FMHA_PTXAS", "ptxas")
@@ -272,12 +274,13 @@ def assemble(numbered):
 
 
 def main():
+    flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
+             *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, beside, shared)),
+             *map(crowded_flags, itertools.chain(crowded, looped, stored))]
+    flags = sample(flags, int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    flags += map(placed_flags, found)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, beside, found, shared)),
-                 *map(crowded_flags, itertools.chain(crowded, looped, stored))]
-        step = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-        results = list(pool.map(assemble, enumerate(flags[::step])))
+        results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:
             print("FAILED", text)

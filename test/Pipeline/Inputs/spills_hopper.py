@@ -1,4 +1,4 @@
-"""spills_hopper.py FOLDER [STEP]: compiles and assembles kernels for sm_90a, two at a time, all or each STEP-th of them."""
+"""spills_hopper.py FOLDER [SHARE]: compiles and assembles kernels for sm_90a, two at a time, all or one in SHARE."""
 
 import concurrent.futures
 import itertools
@@ -7,6 +7,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+from sample import sample
 
 folder = pathlib.Path(sys.argv[1])
 ptxas = os.environ.get("FMHA_PTXAS", "ptxas")
@@ -78,9 +80,9 @@ def assemble(numbered):
 
 
 def main():
+    kernels = sample(kinds, int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        step = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-        results = list(pool.map(assemble, enumerate(kinds[::step])))
+        results = list(pool.map(assemble, enumerate(kernels)))
     for good, text in results:
         if not good:
             print("FAILED", text)
