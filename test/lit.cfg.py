@@ -77,5 +77,5 @@ else:
     config.excludes += ["Dialect", "Conversion", "Pipeline", "Programs", "fmha-opt"]
     config.excludes += ["fmha-compile", "fmha-run", "fmha-lsp-server"]
 
-# Every input of fmha-opt is printed and parsed again, as text and as bytecode, before its pipeline runs.
+# Every input of fmha-opt in RUN lines is printed and parsed again, as text and as bytecode, before its pipeline runs.
 config.substitutions.append((r"\bfmha-opt ", "fmha-opt --verify-roundtrip "))

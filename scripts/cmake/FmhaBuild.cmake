@@ -1,5 +1,5 @@
-# Compiler settings shared by every room, and the two functions rooms use to
-# declare a library and a unit test.
+# Compiler settings shared by every room, and the functions rooms use to declare a
+# library and a unit test.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -84,23 +84,25 @@ function(fmha_add_library name)
   endif()
 endfunction()
 
-# fmha_optimize_sanitized(<library>): optimizes a library of a sanitized build, which is
-# not optimized otherwise, since its tests would run for minutes.
+# fmha_optimize_sanitized(<library>): optimizes a library in the build with
+# AddressSanitizer. Other libraries are not optimized there, which saves minutes of
+# compilation; tests of this one would take more minutes than that.
 function(fmha_optimize_sanitized library)
-  if(FMHA_SANITIZE)
+  if(FMHA_SANITIZE AND NOT FMHA_SANITIZE STREQUAL "thread")
     target_compile_options(${library} PRIVATE -O1)
   endif()
 endfunction()
 
-# Builds every test with the label "unit" and nothing that only other tests need.
+# Builds every test with a label that begins with "unit" and nothing that only other
+# tests need.
 add_custom_target(fmha-unittests)
 
 # Appends to `out` the targets of a folder and those below it that are part of all.
 function(fmha_targets_of out folder)
-  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
-  get_property(folders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
   set(found ${${out}})
-  foreach(target IN LISTS targets)
+  get_property(inner DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  get_property(folders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+  foreach(target IN LISTS inner)
     get_target_property(excluded ${target} EXCLUDE_FROM_ALL)
     get_target_property(type ${target} TYPE)
     if(NOT excluded AND NOT type STREQUAL "INTERFACE_LIBRARY")
@@ -113,22 +115,23 @@ function(fmha_targets_of out folder)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# Adds the target fmha-all-but-unittests: all, but for the programs of unit tests.
+# Adds the target fmha-all-but-unittests: all, but for the programs of tests with the
+# label "unit".
 function(fmha_add_target_without_unittests)
   set(targets)
   fmha_targets_of(targets "${PROJECT_SOURCE_DIR}")
-  get_target_property(unittests fmha-unittests MANUALLY_ADDED_DEPENDENCIES)
+  get_property(unittests GLOBAL PROPERTY FMHA_UNITTESTS)
   list(REMOVE_ITEM targets ${unittests})
   add_custom_target(fmha-all-but-unittests DEPENDS ${targets})
 endfunction()
 
 # The headers of GoogleTest and of JSON cost every test file 3 s: precompiled
-# once. The tests themselves are optimized little; what they test is, except in a
-# sanitized build, whose time goes into compiling.
+# once. The tests are optimized little. The libraries under test are optimized,
+# except in a sanitized build, where compilation dominates.
 find_package(GTest QUIET)
 find_package(nlohmann_json QUIET)
 set(FMHA_TEST_OPTIMIZATION $<IF:$<BOOL:${FMHA_SANITIZE}>,-O0,-O1>)
-if(FMHA_BUILD_TESTS AND TARGET GTest::gmock AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND
+if(FMHA_BUILD_TESTS AND TARGET GTest::gmock AND TARGET nlohmann_json::nlohmann_json AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND
    NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   file(WRITE "${PROJECT_BINARY_DIR}/FmhaTestPch.cpp" "")
   add_library(FmhaTestPch STATIC EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/FmhaTestPch.cpp")
@@ -140,12 +143,13 @@ if(FMHA_BUILD_TESTS AND TARGET GTest::gmock AND CMAKE_CXX_COMPILER_ID MATCHES "C
     ${FMHA_TEST_OPTIMIZATION})
 endif()
 
-# fmha_add_unittest(<name> <sources>... [LINK_LIBS <libs>...])
-# One GoogleTest program, run by ctest under its own name, with the label "compiler" if
-# it links MLIR and "unit" otherwise. Data files lie in test/data, whose path the macro
+# fmha_add_unittest(<name> <sources>... [OPTIMIZED] [LINK_LIBS <libs>...])
+# One GoogleTest program, run by ctest under its own name. Its label is "compiler" if it
+# links MLIR and "unit" otherwise; or "unit-optimized" if it tests code that only an
+# optimized build has. scripts/test runs the latter in both builds. Data files lie in test/data, whose path the macro
 # FMHA_TEST_DATA holds.
 function(fmha_add_unittest name)
-  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "" "LINK_LIBS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
@@ -158,9 +162,14 @@ function(fmha_add_unittest name)
   add_test(NAME ${name} COMMAND ${name})
   if(MLIR IN_LIST ARG_LINK_LIBS)
     set_tests_properties(${name} PROPERTIES LABELS compiler)
+    return()
+  endif()
+  add_dependencies(fmha-unittests ${name})
+  if(ARG_OPTIMIZED)
+    set_tests_properties(${name} PROPERTIES LABELS unit-optimized)
   else()
     set_tests_properties(${name} PROPERTIES LABELS unit)
-    add_dependencies(fmha-unittests ${name})
+    set_property(GLOBAL APPEND PROPERTY FMHA_UNITTESTS ${name})
   endif()
 endfunction()
 
