@@ -17,7 +17,7 @@ from ._host import Device, Policy, _run, settings_of
 from ._kernels import NEW_KEYS, check_new_keys, kernel_of
 from ._rotary import Rotary, angles_of, rotary_dim_of
 from ._tensors import (
-    Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _check_written_caches, _extents, _import_all, _import_new, _import_second, _lengths, _typed, _widen,
+    Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _check_written_caches, _extents, _from_dlpack, _import_all, _import_new, _import_second, _lengths, _typed, _widen,
 )  # fmt: skip
 
 ScalePer = Literal["tensor", "head", "page"]
@@ -281,7 +281,7 @@ def attention(
     if out is not None or stream:
         raise ValueError("out, stream: expected none with host arrays, which are copied to the device and back")
     was_float32 = getattr(q, "dtype", None) == np.float32
-    if was_float32 and rotary is not None:
+    if rotary is not None and (q if isinstance(q, np.ndarray) else _from_dlpack(q, "q")).dtype == np.float32:
         raise TypeError("q: expected float16 or bfloat16 with rotary, got float32; convert it")
     if v_in_k:
         _check_view(k, v)

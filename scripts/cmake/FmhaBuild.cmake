@@ -121,7 +121,9 @@ function(fmha_add_target_without_unittests)
   set(targets)
   fmha_targets_of(targets "${PROJECT_SOURCE_DIR}")
   get_property(unittests GLOBAL PROPERTY FMHA_UNITTESTS)
-  list(REMOVE_ITEM targets ${unittests})
+  if(unittests)
+    list(REMOVE_ITEM targets ${unittests})
+  endif()
   add_custom_target(fmha-all-but-unittests DEPENDS ${targets})
 endfunction()
 
@@ -131,8 +133,8 @@ endfunction()
 find_package(GTest QUIET)
 find_package(nlohmann_json QUIET)
 set(FMHA_TEST_OPTIMIZATION $<IF:$<BOOL:${FMHA_SANITIZE}>,-O0,-O1>)
-if(FMHA_BUILD_TESTS AND TARGET GTest::gmock AND TARGET nlohmann_json::nlohmann_json AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND
-   NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+if(FMHA_BUILD_TESTS AND TARGET GTest::gmock AND TARGET nlohmann_json::nlohmann_json AND
+   CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   file(WRITE "${PROJECT_BINARY_DIR}/FmhaTestPch.cpp" "")
   add_library(FmhaTestPch STATIC EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/FmhaTestPch.cpp")
   target_link_libraries(FmhaTestPch PUBLIC GTest::gtest GTest::gmock nlohmann_json::nlohmann_json)
@@ -146,8 +148,8 @@ endif()
 # fmha_add_unittest(<name> <sources>... [OPTIMIZED] [LINK_LIBS <libs>...])
 # One GoogleTest program, run by ctest under its own name. Its label is "compiler" if it
 # links MLIR and "unit" otherwise; or "unit-optimized" if it tests code that only an
-# optimized build has. scripts/test runs the latter in both builds. Data files lie in test/data, whose path the macro
-# FMHA_TEST_DATA holds.
+# optimized build has. scripts/test runs the latter in both builds. Data files lie in
+# test/data, whose path the macro FMHA_TEST_DATA holds.
 function(fmha_add_unittest name)
   cmake_parse_arguments(ARG "OPTIMIZED" "" "LINK_LIBS" ${ARGN})
   find_package(GTest REQUIRED)

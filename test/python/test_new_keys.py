@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import assert_close, reference
 from test_device import OnDevice, driver, to_host
+from test_dlpack import Foreign
 
 import fmha
 from fmha import _attention, _device
@@ -311,6 +312,8 @@ def test_queries_that_are_rounded(random):
     with pytest.raises(TypeError, match="q: expected float16 or bfloat16 with rotary, got float32"):
         angles = dict.fromkeys(("rotary_cos", "rotary_sin"), np.ones((99, 32), np.float32))
         fmha.attention(case.q.astype(np.float32), *arrays[1:], dtype="f16", **keywords, rotary="half", **angles)
+    with pytest.raises(TypeError, match="q: expected float16 or bfloat16 with rotary, got float32"):
+        fmha.attention(Foreign(case.q.astype(np.float32)), *arrays[1:], dtype="f16", **keywords, rotary="half", **angles)
 
 
 def test_other_angles_in_device_memory(random, appends):

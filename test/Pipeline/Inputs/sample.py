@@ -4,6 +4,6 @@ import zlib
 
 
 def sample(kernels, share):
-    """Returns about one in `share` of the lists of flags: the choice depends on the flags alone, and no level of a feature is left out as with
-    each third element of a product."""
+    """Returns about one in `share` of the lists of flags. A hash of the flags chooses: each third element of a product would leave
+    out levels of its last factor."""
     return [flags for flags in kernels if zlib.crc32(" ".join(flags).encode()) % share == 0]

@@ -218,7 +218,9 @@ stored = [
     *itertools.product(("sm_100a", "sm_103a"), ("--head-dim=64", "--head-dim=128", "--head-dim=256"), ("tmem", "smem"),
                        ((*cache, "--dtype=f16", "--causal", "--lse"),
                         (*cache, "--window-left=100", "--kv-lens", "--block-tables", "--page-size=16", "--sink", "--scheduler=static"))),
-    # Kernels found with random options.
+]
+# Found with random options.
+found_stored = [
     ("sm_103a", "--head-dim=224", "tmem", (*cache, "--dtype=f16", "--kv-lens", "--cu-seqlens-k", "--softcap=30", "--alibi", "--row-max", "--exp2-emulated=12",
                                            "--scale=-0.1")),
     ("sm_100a", "--head-dim=64 --head-dim-v=512", "tmem", (*cache, "--dtype=f16", "--kv-lens", "--block-tables", "--page-size=16", "--bias", "--unnormalised")),
@@ -278,7 +280,7 @@ def main():
              *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, beside, shared)),
              *map(crowded_flags, itertools.chain(crowded, looped, stored))]
     flags = sample(flags, int(sys.argv[2]) if len(sys.argv) > 2 else 1)
-    flags += map(placed_flags, found)
+    flags += [*map(placed_flags, found), *map(crowded_flags, found_stored)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:

@@ -2,8 +2,8 @@
 
 Each factor has levels; a case takes one level of each. The array is generated so that every two levels of two factors
 meet in some case, but for the pairs in FORBIDDEN, each of which the op's constraints or the planner's rules refuse by
-number. sm_90a has an array of its own, with HOPPER_FACTORS. Alone it prints the array and its size; `table` prints how many cases each feature has at each head dim, and
-`check` compares that with the table in docs/features.md. composition.py runs the cases."""
+number. sm_90a has an array of its own, with HOPPER_FACTORS. Alone it prints the array and its size; `table` prints how many
+cases each feature has at each head dim, and `check` compares that with the table in docs/features.md. composition.py runs the cases."""
 
 import itertools
 import random
@@ -51,7 +51,7 @@ HOPPER_FACTORS = FACTORS | {
     "tiles": ["auto"],
 }
 HOPPER_FORBIDDEN = FORBIDDEN + [
-    (("p_placement", "smem"), ("exp2_emulated", 12), "C8: exponentials are emulated where P waits in registers"),
+    (("p_placement", "smem"), ("exp2_emulated", 12), "plan.C8: exponentials are emulated where P waits in registers"),
 ]
 
 
