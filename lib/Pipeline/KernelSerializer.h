@@ -20,8 +20,8 @@ namespace fmha {
 ///
 /// `target` has level 0: MLIR produces straight code, ptxas optimizes it, and
 /// LLVM's own optimizations (such as moving address arithmetic out of loops)
-/// cost the roles registers that they do not have. Level 1 is for kernels with
-/// wgmma: code is selected and scheduled at level 1, since at 0 LLVM copies the
+/// cost the roles registers that they do not have. Level 1 is for sm_90a: code
+/// is selected and scheduled at level 1, since at 0 LLVM copies the
 /// operands and results of statements, which makes ptxas 13.0 generate up to 4
 /// % slower code (measured on an H200, head dim 64). Of LLVM's IR passes only
 /// those run that pay: loop rotation (up to 13 %), instruction combining (1 %

@@ -80,8 +80,8 @@ NVVM::NVVMTargetAttr targetAttr(MLIRContext *ctx, StringRef name) {
   NamedAttribute ftz(b.getStringAttr("ftz"), b.getUnitAttr());
   const target::Target *target = target::findTarget(name);
   return NVVM::NVVMTargetAttr::get(
-      ctx, /*optLevel=*/target->hasWgmma, "nvptx64-nvidia-cuda", name,
-      target->features, b.getDictionaryAttr({ftz}));
+      ctx, target->backEndLevel, "nvptx64-nvidia-cuda", name, target->features,
+      b.getDictionaryAttr({ftz}));
 }
 
 std::string textOf(Attribute attribute) {

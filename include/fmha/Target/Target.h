@@ -35,6 +35,8 @@ struct Target {
   /// Why not, empty where it is.
   const char *reason;
   bool hasTcgen05, hasWgmma, hasTma;
+  unsigned backEndLevel;
+  bool hasOwnBases;
   unsigned tmemColumns, tmemAllocationUnit;
   unsigned smemBytesPerCta;
   unsigned maxRegistersPerThread;

@@ -33,6 +33,12 @@ class Gpu<string name> {
   bit HasWgmma = 0;
   bit HasTma = 0;
 
+  // Optimization level of LLVM's back end (KernelSerializer.h says what was
+  // measured), and whether the loop of each role that is one thread has its own
+  // base of shared memory (SeparateBases.cpp).
+  bits<8> BackEndLevel = 0;
+  bit HasOwnBases = 0;
+
   // Columns of 128 lanes x 32 bits, and the least and unit of tcgen05.alloc
   // (PTX ISA 9.7.16.1 and 9.7.16.7.1).
   bits<16> TmemColumns = 0;
@@ -148,6 +154,8 @@ def SM90a : Gpu<"sm_90a"> {
   let Supported = 1;
   let HasWgmma = 1;
   let HasTma = 1;
+  let BackEndLevel = 1;
+  let HasOwnBases = 1;
   let Sms = 132;
   let MmaFlopsPerClock = 4096;
   let MmaRows = 64;
@@ -181,7 +189,8 @@ def Targets : GenericTable {
   let FilterClass = "Gpu";
   let CppTypeName = "Target";
   let Fields = ["Name", "Product", "Features", "Supported", "Reason",
-                "HasTcgen05", "HasWgmma", "HasTma", "TmemColumns",
+                "HasTcgen05", "HasWgmma", "HasTma", "BackEndLevel",
+                "HasOwnBases", "TmemColumns",
                 "TmemAllocationUnit", "SmemBytesPerCta",
                 "MaxRegistersPerThread", "Sms",
                 "NamedBarriers", "MmaFlopsPerClock", "MmaRows", "MmaStartTenths",

@@ -19,12 +19,14 @@
 // registers of threads as well, and their loop would wait for R2UR. With tiles
 // drawn from a counter, three consumers and blocks of 80 keys, head dim 128 and
 // 8192 keys took 1.06 times as long on an H100
-// (results/h100-prefill-2026-11-26.md). Only kernels of wgmma are changed,
-// since others were not measured.
+// (results/h100-prefill-2026-11-26.md). Only kernels for targets where this was
+// measured are changed (HasOwnBases of Targets.td).
 //
 //===----------------------------------------------------------------------===//
 
 #include "MachinePatterns.h"
+#include "fmha/Kernel/KernelInfo.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -107,14 +109,13 @@ bool isRoleOfThread(scf::IfOp branch) {
              .wasInterrupted();
 }
 
-bool hasWgmma(LLVM::LLVMFuncOp kernel) {
-  return kernel
-      .walk([](LLVM::InlineAsmOp op) {
-        return op.getAsmString().contains("wgmma.mma_async")
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+/// Returns whether loops of `kernel` get bases of their own on its target.
+bool hasOwnBases(LLVM::LLVMFuncOp kernel) {
+  if (!tile::isTiledKernel(kernel))
+    return false;
+  const target::Target *gpu =
+      target::findTarget(tile::scheduleOf(kernel).target);
+  return gpu && gpu->hasOwnBases;
 }
 
 } // namespace
@@ -122,7 +123,7 @@ bool hasWgmma(LLVM::LLVMFuncOp kernel) {
 void fmha::separateBases(Operation *root) {
   SmallVector<scf::IfOp> roles;
   root->walk([&](LLVM::LLVMFuncOp kernel) {
-    if (!hasWgmma(kernel))
+    if (!hasOwnBases(kernel))
       return;
     kernel.walk([&](scf::IfOp branch) {
       if (isRoleOfThread(branch))
