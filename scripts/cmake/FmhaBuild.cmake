@@ -61,11 +61,49 @@ elseif(FMHA_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# fmha_add_library(<name> <sources>... [LINK_LIBS <libs>...])
+# Headers of the standard library and JSON cost a source of the simulator, the planner or
+# the runtime 1 to 5 s, most of its time: precompiled once. A precompiled header serves
+# sources with its options only. The preset gcc and clang-tidy use none and report missing
+# includes.
+find_package(nlohmann_json QUIET)
+if(TARGET nlohmann_json::nlohmann_json AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND
+   NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  set(FMHA_PRECOMPILE ON)
+endif()
+
+# fmha_add_pch(<name> [<options>...]): declares the precompiled headers of the libraries
+# whose compiler options are the default ones and these.
+function(fmha_add_pch name)
+  file(WRITE "${PROJECT_BINARY_DIR}/${name}.cpp" "")
+  add_library(${name} STATIC EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/${name}.cpp")
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_link_libraries(${name} PRIVATE nlohmann_json::nlohmann_json)
+  target_precompile_headers(${name} PRIVATE <algorithm> <array> <atomic> <bit> <charconv> <cmath>
+    <cstdint> <cstdio> <cstring> <deque> <functional> <map> <memory> <mutex> <numeric>
+    <optional> <set> <span> <sstream> <string> <string_view> <tuple> <unordered_map>
+    <unordered_set> <variant> <vector> <nlohmann/json.hpp>)
+  # What ccache needs to look at a precompiled header by its contents.
+  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp" ${ARGN})
+endfunction()
+
+# Options of the libraries that are OPTIMIZED in the build with AddressSanitizer. Other
+# libraries are not optimized there, which saves minutes of compilation; tests of these
+# would take more minutes than that.
+set(FMHA_OPTIMIZED)
+if(FMHA_SANITIZE AND NOT FMHA_SANITIZE STREQUAL "thread")
+  set(FMHA_OPTIMIZED -O1)
+endif()
+if(FMHA_PRECOMPILE)
+  fmha_add_pch(FmhaPch)
+  fmha_add_pch(FmhaOptimizedPch ${FMHA_OPTIMIZED})
+endif()
+
+# fmha_add_library(<name> <sources>... [NO_PCH] [OPTIMIZED] [LINK_LIBS <libs>...])
 # A static library of one room. Headers live under the same relative path in
-# include/fmha.
+# include/fmha. NO_PCH: its options differ from the default ones. OPTIMIZED: also in the
+# sanitized build.
 function(fmha_add_library name)
-  cmake_parse_arguments(ARG "" "" "LINK_LIBS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_PCH;OPTIMIZED" "" "LINK_LIBS;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   set_property(GLOBAL APPEND PROPERTY FMHA_LIBRARIES ${name})
   # Public headers are C++20, whoever includes them.
@@ -75,21 +113,20 @@ function(fmha_add_library name)
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
     $<INSTALL_INTERFACE:include>)
   target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
+  set(pch FmhaPch)
+  if(ARG_OPTIMIZED AND FMHA_OPTIMIZED)
+    target_compile_options(${name} PRIVATE ${FMHA_OPTIMIZED})
+    set(pch FmhaOptimizedPch)
+  endif()
+  if(FMHA_PRECOMPILE AND NOT ARG_NO_PCH)
+    target_precompile_headers(${name} REUSE_FROM ${pch})
+  endif()
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
   # Helpers of tests and tools are no part of an installation.
   if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(test|benchmark|tools)(/|$)")
     install(TARGETS ${name} EXPORT FmhaTargets ARCHIVE DESTINATION lib)
-  endif()
-endfunction()
-
-# fmha_optimize_sanitized(<library>): optimizes a library in the build with
-# AddressSanitizer. Other libraries are not optimized there, which saves minutes of
-# compilation; tests of this one would take more minutes than that.
-function(fmha_optimize_sanitized library)
-  if(FMHA_SANITIZE AND NOT FMHA_SANITIZE STREQUAL "thread")
-    target_compile_options(${library} PRIVATE -O1)
   endif()
 endfunction()
 
@@ -145,13 +182,17 @@ if(FMHA_BUILD_TESTS AND TARGET GTest::gmock AND TARGET nlohmann_json::nlohmann_j
     ${FMHA_TEST_OPTIMIZATION})
 endif()
 
-# fmha_add_unittest(<name> <sources>... [OPTIMIZED] [LINK_LIBS <libs>...])
-# One GoogleTest program, run by ctest under its own name. Its label is "compiler" if it
-# links MLIR and "unit" otherwise; or "unit-optimized" if it tests code that only an
-# optimized build has. scripts/test runs the latter in both builds. Data files lie in
-# test/data, whose path the macro FMHA_TEST_DATA holds.
+# fmha_add_unittest(<name> <sources>... [OPTIMIZED | EXHAUSTIVE] [LINK_LIBS <libs>...])
+# One GoogleTest program, run by ctest under its own name. Its label decides in which
+# builds scripts/test runs it. Data files lie in test/data, whose path the macro
+# FMHA_TEST_DATA holds.
+#   compiler        links MLIR: default build
+#   unit            any other: sanitized build
+#   unit-optimized  OPTIMIZED, tests code that only an optimized build has: both
+#   exhaustive      EXHAUSTIVE, repeats thousands of times what other tests run under the
+#                   sanitizers, where it would take minutes: default build
 function(fmha_add_unittest name)
-  cmake_parse_arguments(ARG "OPTIMIZED" "" "LINK_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED;EXHAUSTIVE" "" "LINK_LIBS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
@@ -164,6 +205,9 @@ function(fmha_add_unittest name)
   add_test(NAME ${name} COMMAND ${name})
   if(MLIR IN_LIST ARG_LINK_LIBS)
     set_tests_properties(${name} PROPERTIES LABELS compiler)
+    return()
+  elseif(ARG_EXHAUSTIVE)
+    set_tests_properties(${name} PROPERTIES LABELS exhaustive)
     return()
   endif()
   add_dependencies(fmha-unittests ${name})

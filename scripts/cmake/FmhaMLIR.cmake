@@ -23,7 +23,7 @@ install(TARGETS FmhaMLIRHeaders EXPORT FmhaTargets)
 # code is built without exceptions, as MLIR is.
 function(fmha_add_mlir_library name)
   cmake_parse_arguments(ARG "LLVM_ONLY" "" "" ${ARGN})
-  fmha_add_library(${name} ${ARG_UNPARSED_ARGUMENTS})
+  fmha_add_library(${name} ${ARG_UNPARSED_ARGUMENTS} NO_PCH)
   target_link_libraries(${name} PUBLIC FmhaMLIRHeaders)
   target_compile_options(${name} PRIVATE -fno-exceptions -funwind-tables)
   # Dumping methods in MLIR's headers are kept wherever they are seen.
