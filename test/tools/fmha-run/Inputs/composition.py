@@ -156,15 +156,15 @@ def results_of(files, suffix=""):
 
 
 def check_policies(tool, files):
-    """The results under the last policy as files by name, and what is wrong or None."""
+    """The results under the late policy as files by name, and what is wrong or None. One run compares the bits under the eager and the random policy."""
     contents = []
-    for policy in ("eager", "late", "random"):
-        results = results_of(files, policy)
-        failure = matrix.verdict([tool, "--json", *matrix.flags(**files.words(), **results, policy=policy)])
+    for policy in (dict(policy="eager", schedules=2), dict(policy="late")):
+        results = results_of(files, policy["policy"])
+        failure = matrix.verdict([tool, "--json", *matrix.flags(**files.words(), **results, **policy)])
         if failure:
             return results, failure
         contents.append([open(path, "rb").read() for path in results.values()])
-    return results, "other bits under other policies" if contents != contents[:1] * 3 else None
+    return results, "other bits under other policies" if contents[0] != contents[1] else None
 
 
 def check_decomposition(tool, files, results):
