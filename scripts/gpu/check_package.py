@@ -30,7 +30,7 @@ INTEGERS = {1: np.uint8, 2: np.int16}
 
 
 def to_gpu(array):
-    """A torch tensor in device memory with the bytes of a NumPy array, which NumPy's own types have or ml_dtypes's."""
+    """Returns a torch tensor in device memory with the bytes of a NumPy array, whose type may be one of ml_dtypes."""
     kind = TORCH_TYPES.get(array.dtype.name)
     if kind is None:
         return torch.from_numpy(array).cuda()
@@ -38,6 +38,7 @@ def to_gpu(array):
 
 
 def to_host(tensor, kind):
+    """Returns the bytes of a torch tensor as a NumPy array of the type `kind`."""
     plain = tensor.view(torch.int16 if kind.itemsize == 2 else torch.uint8) if kind.name in TORCH_TYPES else tensor
     return plain.cpu().numpy().view(kind)
 
