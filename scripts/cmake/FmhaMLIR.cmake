@@ -79,6 +79,21 @@ function(fmha_add_mlir_tool name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
+# Links the archives of LLVM and MLIR instead of their shared libraries, and exports none of
+# their symbols: the result runs where there is no LLVM, or another one in the same process.
+function(fmha_link_static_mlir name)
+  file(GLOB archives "${LLVM_LIBRARY_DIR}/libMLIR*.a" "${LLVM_LIBRARY_DIR}/libLLVM*.a")
+  if(NOT archives)
+    message(FATAL_ERROR "FMHA_STATIC_LLVM: expected libMLIR*.a and libLLVM*.a in "
+      "${LLVM_LIBRARY_DIR}, found none; scripts/setup installs them")
+  endif()
+  find_package(ZLIB REQUIRED)
+  find_library(FMHA_ZSTD NAMES libzstd.a zstd REQUIRED)
+  target_link_libraries(${name} PRIVATE -Wl,--start-group ${archives} -Wl,--end-group
+    ZLIB::ZLIB "${FMHA_ZSTD}")
+  target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--icf=all -Wl,--exclude-libs,ALL -Wl,-s)
+endfunction()
+
 # tablegen() searches the include directories of the folder it runs in.
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories("${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include")
