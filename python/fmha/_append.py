@@ -13,12 +13,12 @@ import numpy as np
 from . import _device, _native
 from ._arguments import check_caches, integer, text, word
 from ._compile import DType
+from ._dlpack import host_array, like
 from ._errors import CompileError, Diagnostic, Error
 from ._host import Device, Policy, _library, _raise_faults, settings_of
 from ._rotary import ANGLES, Rotary, angles_of, check_rotary, rotary_dim_of
-from ._tensors import Array, Layout, _bshd, _dense, _from_dlpack, _lengths, check_written
+from ._tensors import KINDS, Array, Layout, _bshd, _dense, _lengths, check_written
 
-_KINDS: dict[str, DType] = {"float16": "f16", "bfloat16": "bf16"}
 _REQUIRED = ("key_new", "value_new", "k_cache", "v_cache")
 _MATRICES = (*_REQUIRED, "q", "q_out")
 # The names of tensors in manifests that are not those of arguments.
@@ -141,14 +141,13 @@ def _matrix(array: Any, name: str, layout: Layout, written: bool) -> tuple[Array
     """Returns the bits of an array in bshd order, and its type. An array that is written is not copied."""
     if written:
         check_written(array, name)
-    elif not isinstance(array, np.ndarray):
-        array = _from_dlpack(array, name)
-    kind = _KINDS.get(array.dtype.name)
+    bits, found = host_array(array, name)
+    kind = KINDS.get(found)
     if kind is None:
-        raise TypeError(f"{name}: expected float16 or bfloat16 (ml_dtypes), got {array.dtype}; convert it")
-    if array.ndim != 4:
-        raise ValueError(f"{name}: expected 4 dimensions, got shape {array.shape}")
-    return _bshd(_dense(array, np.uint16), layout), kind
+        raise TypeError(f"{name}: expected float16 or bfloat16 (ml_dtypes), got {found}; convert it")
+    if bits.ndim != 4:
+        raise ValueError(f"{name}: expected 4 dimensions, got shape {bits.shape}")
+    return _bshd(_dense(bits), layout), kind
 
 
 def _named(message: str) -> str:
@@ -156,11 +155,12 @@ def _named(message: str) -> str:
     return re.sub(r"tensor '(\w+)'", lambda found: f"tensor '{_ARGUMENTS.get(found[1], found[1])}'", message)
 
 
-def _append_on_host(given: dict[str, Any], arrays: dict[str, Any], settings: tuple[Device, Policy, int, str]) -> Array | None:
+def _append_on_host(given: dict[str, Any], arrays: dict[str, Any], settings: tuple[Device, Policy, int, str]) -> Any:
     layout = given["layout"]
-    result: Array | None = arrays.get("q_out")
+    result = arrays.get("q_out")
     if "q" in arrays and result is None:
-        result = arrays["q_out"] = np.empty_like(np.asarray(arrays["q"]), order="C")
+        numbers, kind_of_q = host_array(arrays["q"], "q")
+        result = arrays["q_out"] = like(np.empty_like(numbers, order="C"), KINDS.get(kind_of_q, "f32"), arrays["q"])
     bits: dict[str, Array] = {}
     kinds = {}
     for name in _MATRICES:

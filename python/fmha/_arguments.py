@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._dlpack import float32_of
+
 WINDOW_LIMIT = 2**30
 
 
@@ -85,7 +87,7 @@ def logits_of(value: Any) -> npt.NDArray[np.float32] | None:
     """Returns a sink as float32."""
     if value is None:
         return None
-    array = np.asarray(value, np.float32)
+    array = float32_of(value, "sink")
     if array.ndim != 1:
         raise ValueError(f"sink: expected one logit a query head, got shape {array.shape}")
     return np.ascontiguousarray(array)
@@ -149,7 +151,7 @@ def scales_of(value: Any, name: str) -> npt.NDArray[np.float32] | None:
     """A number, or a list of them, as float32."""
     if value is None:
         return None
-    array = np.asarray(value, np.float32)
+    array = float32_of(value, name)
     if array.ndim > 1:
         raise ValueError(f"{name}: expected a number, or one for each head or page, got shape {array.shape}")
     return np.ascontiguousarray(array.reshape(-1))

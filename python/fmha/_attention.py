@@ -11,13 +11,14 @@ from . import _device
 from ._append import append
 from ._arguments import check_pages, flag, integer, logits_of, scales_of, window_bounds, word
 from ._compile import Count, DType, Mask, OutDType, Packing, PPlacement, Scheduler, Window
+from ._dlpack import host_array, like
 from ._errors import Error
 from ._hints import hints_of
 from ._host import Device, Policy, _run, settings_of
 from ._kernels import NEW_KEYS, check_new_keys, kernel_of
 from ._rotary import Rotary, angles_of, rotary_dim_of
 from ._tensors import (
-    Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _check_written_caches, _extents, _from_dlpack, _import_all, _import_new, _import_second, _lengths, _typed, _widen,
+    Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _check_written_caches, _extents, _import_all, _import_new, _import_second, _lengths, _widen,
 )  # fmt: skip
 
 ScalePer = Literal["tensor", "head", "page"]
@@ -280,8 +281,8 @@ def attention(
         return _append_first(given) if results is None else results
     if out is not None or stream:
         raise ValueError("out, stream: expected none with host arrays, which are copied to the device and back")
-    was_float32 = getattr(q, "dtype", None) == np.float32
-    if rotary is not None and (q if isinstance(q, np.ndarray) else _from_dlpack(q, "q")).dtype == np.float32:
+    was_float32 = host_array(q, "q")[1] == "float32"
+    if rotary is not None and was_float32:
         raise TypeError("q: expected float16 or bfloat16 with rotary, got float32; convert it")
     if v_in_k:
         _check_view(k, v)
@@ -314,7 +315,7 @@ def attention(
     shapes |= {"q": inputs[0].shape[packed[0] :], "k": inputs[1].shape[packed[1] :]}
     shapes |= {} if new is None else {"key_new": new[0].shape}
     captures = _captures(alibi, bias, attn_mask)
-    _check_captures(captures, _extents(inputs, layout, lists))
+    _check_captures(captures, _extents(inputs, lists))
     options: dict[str, Any] = dict(
         dtype=kind, kv_dtype="auto" if k_scale is None else "e4m3", scale_per_head=scale_per == "head", scale_per_page=scale_per == "page", head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask, page_size=inputs[1].shape[1] if in_pages else None,
         lists=tuple(name for name, value in lists.items() if value is not None),
@@ -337,9 +338,9 @@ def attention(
         if asked
     }
     _run(kernel, inputs, _bshd(result, layout), rows, settings, lists, captures, second, new, angles)
-    if out_kind != "f32":
-        result = _widen(result, out_kind) if was_float32 else _typed(result, out_kind)
-    written = (result, *rows.values())
+    if was_float32 and out_kind != "f32":
+        result, out_kind = _widen(result, out_kind), "f32"
+    written = (like(result, out_kind, q), *(like(array, "f32", q) for array in rows.values()))
     if packed[0]:
         written = tuple(array[0] for array in written)
     return written if rows else written[0]

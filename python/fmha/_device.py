@@ -10,6 +10,7 @@ from typing import Any, Protocol, get_args
 
 from . import _native
 from ._arguments import check_caches, window_bounds
+from ._dlpack import check_tensor, torch_of
 from ._errors import Error
 from ._hints import hints_of
 from ._kernels import NEW_ARRAYS, kernel_of
@@ -35,7 +36,10 @@ _CAPTURES = {"alibi": ("f32", 1), "bias": ("f32", 4), "attn_mask": ("bool", 4)}
 def on_device(array: Any) -> bool:
     """Whether `array` says by DLPack that it lies in the memory of a device."""
     place = getattr(array, "__dlpack_device__", None)
-    return place is not None and place()[0] in DEVICES
+    try:
+        return place is not None and place()[0] in DEVICES
+    except ValueError:  # A place that DLPack does not know, such as PyTorch's meta.
+        return False
 
 
 def arrays_of(options: dict[str, Any]) -> dict[str, Any]:
@@ -52,8 +56,9 @@ def import_array(array: Any, name: str) -> _native.DeviceArray:
         raise ValueError(
             f"{name}: expected device memory (kDLCUDA or kDLCUDAManaged), as other arguments have it, got host memory; copy it to the device"
         )
+    check_tensor(array, name)
     try:
-        return _native.DeviceArray(array)
+        return _native.DeviceArray(array.detach() if torch_of(array) else array)
     except TypeError:
         raise TypeError(f"{name}: expected an array by DLPack, got {type(array)}") from None
 

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from . import _native
 from ._arguments import flag, logits_of, text, word
+from ._dlpack import float32_of, numpy_array
 from ._errors import CompileError, Diagnostic, Error
 from ._host import Device, Policy, _library, _raise_faults, settings_of
-from ._tensors import Array, _typed
+from ._tensors import Array
 
 MergeDType = Literal["f32", "f16", "bf16"]
 
@@ -25,9 +26,15 @@ def _kernel(head_dim: int, out_dtype: MergeDType, features: tuple[str, ...], tar
     return result.ptx, result.manifest
 
 
+def _float32(parts: Any, name: str) -> npt.NDArray[np.float32]:
+    if isinstance(parts, (list, tuple)):
+        return np.stack([float32_of(part, name) for part in parts]) if parts else np.zeros(0, np.float32)
+    return float32_of(parts, name)
+
+
 def _stacked(parts: Any, name: str, rank: int) -> npt.NDArray[np.float32]:
     """[parts, ...] of an array of that rank, or of a list of arrays of one less."""
-    array = np.ascontiguousarray(np.asarray(parts, np.float32))
+    array = np.ascontiguousarray(_float32(parts, name))
     if array.ndim != rank:
         raise ValueError(f"{name}: expected {rank} dimensions, the number of the part first, got shape {array.shape}")
     return array
@@ -96,5 +103,5 @@ def merge(
     except RuntimeError as error:
         raise Error(str(error)) from None
     _raise_faults(status, findings, driver_error)
-    result = out if out_dtype == "f32" else _typed(out, out_dtype)
+    result = numpy_array(out, out_dtype)
     return (result, *written.values()) if written else result

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import word
+from ._dlpack import float32_of
 
 Rotary = Literal["half", "interleaved"]
 # float32 [positions, rotary_dim / 2], both.
@@ -42,7 +43,7 @@ def rotary_dim_of(shape: Sequence[int], head_dim: int) -> int:
 
 def angles_of(given: dict[str, Any]) -> dict[str, npt.NDArray[np.float32]]:
     """Returns the tables of host memory by their names; none without rotary."""
-    tables = {name: np.ascontiguousarray(np.asarray(given[name], np.float32)) for name in ANGLES if given.get(name) is not None}
+    tables = {name: np.ascontiguousarray(float32_of(given[name], name)) for name in ANGLES if given.get(name) is not None}
     for name, table in tables.items():
         if table.ndim != 2:
             raise ValueError(f"{name}: expected the shape [positions, rotary_dim / 2], got {table.shape}")

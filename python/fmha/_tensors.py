@@ -7,13 +7,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import _native
 from ._arguments import check_caches
 from ._compile import DType
+from ._dlpack import float32_of, host_array, torch_of
 
 Array = npt.NDArray[Any]
 Lists = dict[str, Array | None]
 Layout = Literal["bshd", "bhsd"]
+# Element types of kernels by the names of NumPy's and ml_dtypes'.
+KINDS: dict[str, DType] = {"float16": "f16", "bfloat16": "bf16"}
 
 
 def _lengths(value: Any, name: str, expected: str = "a list of integers", rank: int = 1) -> npt.NDArray[np.int32] | None:
@@ -34,22 +36,22 @@ def _captures(alibi: Any, bias: Any, attn_mask: Any) -> list[npt.NDArray[Any]]:
     for name, value, rank in (("alibi", alibi, 1), ("bias", bias, 4), ("attn_mask", attn_mask, 4)):
         if value is None:
             continue
-        array = np.asarray(value)
         if name == "attn_mask":
+            array = np.asarray(value)
             if array.dtype != np.bool_:
                 raise TypeError(f"attn_mask: expected an array of bool, got {array.dtype}")
             array = array.view(np.int8)
         else:
-            array = array.astype(np.float32)
+            array = float32_of(value, name)
         if array.ndim != rank:
             raise ValueError(f"{name}: expected {rank} dimensions, got shape {array.shape}")
         captures.append(np.ascontiguousarray(array))
     return captures
 
 
-def _extents(inputs: tuple[Array, Array, Array], layout: Layout, lists: Lists) -> tuple[int, int, int, int]:
-    """Sequences, query heads, and the rows and keys of the longest."""
-    q, k = _bshd(inputs[0], layout).shape, _bshd(inputs[1], layout).shape
+def _extents(inputs: tuple[Array, Array, Array], lists: Lists) -> tuple[int, int, int, int]:
+    """Returns the number of sequences and query heads, and of the rows and keys of the longest; inputs are in bshd order."""
+    q, k = inputs[0].shape, inputs[1].shape
     batch, rows, keys = q[0], q[1], k[1]
     for name in ("cu_seqlens_q", "cu_seqlens_k"):
         starts = lists[name]
@@ -76,53 +78,29 @@ def _import(array: Any, name: str, dtype: DType | None, packed: bool, in_bytes: 
     """The bits (uint16) of a 4-dimensional array and its type as kernels name it; those of
     e4m3 (uint8) if it is `in_bytes`. float32 is rounded to `dtype`, bf16 unless said. A packed
     array has no batch, and gets one of 1."""
-    if not isinstance(array, np.ndarray):
-        array = _from_dlpack(array, name)
+    numbers, found = host_array(array, name)
     if packed:
-        if array.ndim != 3:
-            raise ValueError(f"{name}: expected 3 dimensions of a packed array, got shape {array.shape}")
-        array = array[np.newaxis]
-    if array.ndim != 4:
-        raise ValueError(f"{name}: expected 4 dimensions, got shape {array.shape}")
+        if numbers.ndim != 3:
+            raise ValueError(f"{name}: expected 3 dimensions of a packed array, got shape {numbers.shape}")
+        numbers = numbers[np.newaxis]
+    if numbers.ndim != 4:
+        raise ValueError(f"{name}: expected 4 dimensions, got shape {numbers.shape}")
     if in_bytes:
-        if array.dtype.name not in ("float8_e4m3fn", "uint8"):
-            raise TypeError(f"{name}: expected float8_e4m3fn (ml_dtypes), or its bytes as uint8, with a scale, got {array.dtype}")
-        return _dense(array, np.uint8), "e4m3"
-    if array.dtype.name == "float8_e4m3fn":
+        if found not in ("float8_e4m3fn", "uint8"):
+            raise TypeError(f"{name}: expected float8_e4m3fn (ml_dtypes), or its bytes as uint8, with a scale, got {found}")
+        return _dense(numbers), "e4m3"
+    if found == "float8_e4m3fn":
         scales = "q_scale" if name == "q" else "k_scale and v_scale"
         raise ValueError(f"{name}: expected {scales} with float8_e4m3fn, which its numbers are multiplied by, got none; 1.0 leaves them as they are")
-    if array.dtype == np.float32:
+    if found == "float32":
         wanted: DType = dtype or "bf16"
-        return _round(array, wanted), wanted
-    if array.dtype == np.float16:
-        found: DType = "f16"
-    elif array.dtype.name == "bfloat16":
-        found = "bf16"
-    else:
-        raise TypeError(
-            f"{name}: expected float16, bfloat16 (ml_dtypes) or float32, got {array.dtype}"
-        )
-    if dtype not in (None, found):
-        raise TypeError(f"{name}: is {found}, but dtype={dtype!r} was asked for")
-    return _dense(array, np.uint16), found
-
-
-def _from_dlpack(array: Any, name: str) -> Array:
-    """Any DLPack array on the CPU as a NumPy one; bfloat16, which NumPy does not
-    import, by way of its bits."""
-    if not hasattr(array, "__dlpack__"):
-        raise TypeError(f"{name}: expected a NumPy or DLPack array, got {type(array)}")
-    try:
-        bits, dtype = _native.bits(array)
-    except TypeError:
-        return np.from_dlpack(array)
-    if dtype == "f16":
-        return bits.view(np.float16)
-    if dtype == "e4m3":
-        return bits
-    import ml_dtypes  # Optional: only needed for this type.
-
-    return bits.view(ml_dtypes.bfloat16)
+        return _round(numbers, wanted), wanted
+    kind = KINDS.get(found)
+    if kind is None:
+        raise TypeError(f"{name}: expected float16, bfloat16 (ml_dtypes) or float32, got {found}")
+    if dtype not in (None, kind):
+        raise TypeError(f"{name}: is {kind}, but dtype={dtype!r} was asked for")
+    return _dense(numbers), kind
 
 
 def _rows_dense(array: Array) -> bool:
@@ -131,9 +109,9 @@ def _rows_dense(array: Array) -> bool:
     return steps[-1] == array.itemsize and all(step >= 0 for step in steps)
 
 
-def _dense(array: Array, bits: Any) -> Array:
-    """The bits of an array, copied if its rows are not contiguous."""
-    return (array if _rows_dense(array) else np.ascontiguousarray(array)).view(bits)
+def _dense(array: Array) -> Array:
+    """The array, copied if its rows are not contiguous."""
+    return array if _rows_dense(array) else np.ascontiguousarray(array)
 
 
 def _round(array: Array, dtype: DType) -> Array:
@@ -151,14 +129,6 @@ def _widen(bits: Array, dtype: DType) -> Array:
     if dtype == "f16":
         return bits.view(np.float16).astype(np.float32)
     return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-def _typed(bits: Array, dtype: DType) -> Array:
-    if dtype == "f16":
-        return bits.view(np.float16)
-    import ml_dtypes  # The caller's own array is of this type.
-
-    return bits.view(ml_dtypes.bfloat16)
 
 
 def _bshd(array: Array, layout: Layout) -> Array:
@@ -188,9 +158,9 @@ def _check_shapes(q: Array, k: Array, v: Array, packed: bool) -> None:
 
 def _check_view(k: Any, v: Any) -> None:
     """That v is k[..., :dim_v]."""
-    if not isinstance(k, np.ndarray) or not isinstance(v, np.ndarray):
-        raise TypeError(f"v_in_k: expected NumPy arrays k and v, got {type(k)} and {type(v)}")
-    if k.ctypes.data != v.ctypes.data or k.strides != v.strides or v.shape != k[..., : v.shape[-1]].shape:
+    (keys, key_kind), (values, value_kind) = host_array(k, "k"), host_array(v, "v")
+    view = keys[..., : values.shape[-1]]
+    if (keys.ctypes.data, keys.strides, view.shape, key_kind) != (values.ctypes.data, values.strides, values.shape, value_kind):
         raise ValueError("v_in_k: expected v to be a view k[..., :dim_v] of k, got memory of its own")
 
 
@@ -218,11 +188,12 @@ def _import_all(
 
 def check_written(array: Any, name: str) -> None:
     """Checks that an array can be written where it is: a copy of it would be lost."""
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"{name}: expected a NumPy array, which is written in place, got {type(array)}")
-    if array.size and not _rows_dense(array):
-        raise ValueError(f"{name}: expected rows that are contiguous, got strides {array.strides} in bytes")
-    if not array.flags.writeable:
+    if not isinstance(array, np.ndarray) and torch_of(array) is None:
+        raise TypeError(f"{name}: expected a NumPy array or a PyTorch tensor, which is written in place, got {type(array)}")
+    numbers, _ = host_array(array, name)
+    if numbers.size and not _rows_dense(numbers):
+        raise ValueError(f"{name}: expected rows that are contiguous, got strides {numbers.strides} in bytes")
+    if not numbers.flags.writeable:
         raise ValueError(f"{name}: expected an array that can be written, got a read-only one")
 
 
@@ -239,7 +210,7 @@ def _import_new(key_new: Any, value_new: Any, layout: Layout, kind: DType) -> tu
 
 
 def _check_not_rounded(array: Any, name: str) -> None:
-    if getattr(array, "dtype", None) == np.float32:
+    if host_array(array, name)[1] == "float32":
         raise TypeError(f"{name}: expected float16 or bfloat16 (ml_dtypes) with key_new, got float32; convert it")
 
 

@@ -31,6 +31,12 @@ nb::object askForCapsule(nb::handle array) {
   return nb::steal(capsule);
 }
 
+/// Whether the array is a tensor that PyTorch traces with: it exports an
+/// address where there is no data.
+bool isWithoutData(nb::handle array) {
+  return std::string_view(Py_TYPE(array.ptr())->tp_name) == "FakeTensor";
+}
+
 /// DLManagedTensorVersioned of DLPack 1.
 struct Versioned {
   uint32_t major, minor;
@@ -100,6 +106,8 @@ BorrowedTensor::BorrowedTensor(nb::handle array) {
     }
     PyErr_Clear();
   }
+  if (isWithoutData(array))
+    throw nb::type_error("expected a tensor with data");
   owner = askForCapsule(array);
   // Either kind of a managed tensor begins or ends with the tensor.
   if (void *found = PyCapsule_GetPointer(owner.ptr(), "dltensor")) {

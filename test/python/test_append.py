@@ -165,7 +165,7 @@ def changed(array, place, value):
         (ValueError, "key_new: expected 4 dimensions", dict(key_new=lambda x: x[0])),
         (TypeError, "value_new: expected float16 or bfloat16", dict(value_new=lambda x: x.astype(np.float32))),
         (TypeError, "q: expected f16, the type of key_new, got bf16", dict(q=lambda x: x.astype(ml_dtypes.bfloat16))),
-        (TypeError, "k_cache: expected a NumPy array, which is written in place", dict(k_cache=list)),
+        (TypeError, "k_cache: expected a NumPy array or a PyTorch tensor, which is written in place", dict(k_cache=list)),
         (ValueError, "k_cache: expected rows that are contiguous", dict(k_cache=lambda x: x[..., ::2])),
         (ValueError, "v_cache: expected an array that can be written", dict(v_cache=lambda x: np.broadcast_to(x[:1], x.shape))),
         (ValueError, "rotary_cos: expected None without rotary, got an array; pass rotary, 'half' or 'interleaved', too", dict(rotary=lambda x: None)),

@@ -72,3 +72,13 @@ def test_other_types_are_refused(random):
     given[2] = given[2].astype(np.int8)
     with pytest.raises(ValueError, match="capture 2: expected i1 of rank 2, as the kernel's code on scores reads it, got i8 of rank 2"):
         run(kernel, q, k, v, given)
+
+
+@pytest.mark.parametrize("layout", ["bshd", "bhsd"])
+def test_bias_and_mask_are_of_rows_and_keys_in_any_layout(random, layout):
+    q, k, v = (random.standard_normal((1, n, HEADS, DIM)).astype(np.float16) for n in (ROWS, KEYS, KEYS))
+    bias, seen = random.standard_normal((1, HEADS, ROWS, KEYS)).astype(np.float32), random.random((1, 1, ROWS, KEYS)) < 0.7
+    given = [x if layout == "bshd" else x.transpose(0, 2, 1, 3) for x in (q, k, v)]
+    out = fmha.attention(*given, bias=bias, attn_mask=seen, layout=layout)
+    expected = reference(q, k, v, score=lambda s: np.where(seen, s + bias, -np.inf))
+    assert_close(out if layout == "bshd" else out.transpose(0, 2, 1, 3), None, expected, 2.0**-11)

@@ -390,7 +390,7 @@ def rotated(pairs, positions=99, **changes):
         (ValueError, "key_new: expected kv_lens with it", dict(kv_lens=lambda x: None, block_tables=lambda x: None)),
         (ValueError, "k: expected an array that can be written", dict(k=read_only)),
         (ValueError, "v: expected rows that are contiguous", dict(v=lambda x: np.repeat(x, 2, -1)[..., ::2])),
-        (TypeError, "v: expected a NumPy array, which is written in place, got .*list", dict(v=list)),
+        (TypeError, "v: expected a NumPy array or a PyTorch tensor, which is written in place, got .*list", dict(v=list)),
         (TypeError, "k: expected float16 or bfloat16 .* with key_new, got float32", dict(k=lambda x: x.astype(np.float32))),
         (TypeError, "key_new: expected float16 or bfloat16 .* got float32", dict(key_new=lambda x: x.astype(np.float32))),
         (TypeError, "value_new: expected f16, the type of k, got bf16", dict(value_new=lambda x: x.astype(BF16))),
