@@ -28,13 +28,19 @@ function(fmha_add_lit_suite)
   set_tests_properties(lit PROPERTIES LABELS lit PROCESSORS 2)
 endfunction()
 
-# fmha_add_pytest(<folder>): the pytest files of test/<folder>, with the package of
-# the build tree importable.
+# fmha_add_pytest(<folder> [ENVIRONMENT <name>]): the pytest files of test/<folder>, with the
+# package of the build tree importable. ENVIRONMENT: in that of python/environments/<name>.lock;
+# the test is skipped where its packages cannot be installed.
 function(fmha_add_pytest folder)
+  cmake_parse_arguments(ARG "" "ENVIRONMENT" "" ${ARGN})
   set(test pytest-${folder})
-  add_test(NAME ${test} COMMAND "${FMHA_PYTHON}" -m pytest -q -p no:cacheprovider
+  set(python "${FMHA_PYTHON}")
+  if(ARG_ENVIRONMENT)
+    list(APPEND python "${PROJECT_SOURCE_DIR}/scripts/build/environment.py" ${ARG_ENVIRONMENT})
+  endif()
+  add_test(NAME ${test} COMMAND ${python} -m pytest -q -p no:cacheprovider
     "--junitxml=${PROJECT_BINARY_DIR}/reports/${test}.xml"
     "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
-  set_tests_properties(${test} PROPERTIES LABELS pytest ENVIRONMENT
+  set_tests_properties(${test} PROPERTIES LABELS pytest SKIP_RETURN_CODE 77 ENVIRONMENT
     "PYTHONPATH=${PROJECT_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;FMHA_BUILD_DIR=${PROJECT_BINARY_DIR}")
 endfunction()

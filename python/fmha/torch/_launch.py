@@ -1,0 +1,78 @@
+"""fmha.attention() on the tensors of an op: on their GPU and its current stream, or on the simulator."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, cast
+
+import torch
+import torch.utils.dlpack
+
+import fmha
+
+from .._errors import Error
+
+# The GPUs whose families there are, by compute capability; kernels of sm_80 run on any later GPU.
+_TARGETS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a"}
+_LEAST = (8, 0)
+
+
+@functools.cache
+def _target_of_gpu(index: int) -> str:
+    capability = torch.cuda.get_device_capability(index)
+    if capability < _LEAST:
+        raise Error(f"device: expected compute capability 8.0 or later, got {capability[0]}.{capability[1]}")
+    return _TARGETS.get(capability, "sm_80")
+
+
+def empty_in_order_of(query: torch.Tensor, columns: int, dtype: torch.dtype) -> torch.Tensor:
+    """Returns an uninitialized tensor of the shape of `query` but for the last dimension, with the dimensions in the
+    same order in memory."""
+    shape = [*query.shape[:-1], columns]
+    order = sorted(range(query.dim() - 1), key=lambda d: (query.stride(d), -d))
+    strides, step = [1] * query.dim(), columns
+    for d in order:
+        strides[d], step = step, step * max(shape[d], 1)
+    return torch.empty_strided(shape, strides, dtype=dtype, device=query.device)
+
+
+def lse_shape(query: torch.Tensor, layout: str) -> list[int]:
+    """Returns [batch, heads, rows] of the queries, or [heads, rows] of packed ones."""
+    *outer, rows, heads = query.shape[:-1] if layout == "bshd" else [*query.shape[:-3], query.shape[-2], query.shape[-3]]
+    return [*outer, heads, rows]
+
+
+def out_dtype_of(query: torch.Tensor) -> torch.dtype:
+    """Returns the type of the output: that of the queries, bfloat16 for those of 8 bits."""
+    return torch.bfloat16 if query.element_size() == 1 else query.dtype
+
+
+def _check_devices(tensors: dict[str, Any], place: torch.device) -> None:
+    for name, value in tensors.items():
+        if isinstance(value, torch.Tensor) and value.device != place:
+            raise ValueError(f"{name}: expected a tensor on {place}, where q is, got one on {value.device}")
+
+
+def launch(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, target: str, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns the output, with its dimensions in memory in the order of those of q, and the logarithm of the softmax
+    denominators (float32)."""
+    if q.dtype == torch.float32:
+        raise TypeError("q: expected float16 or bfloat16, got float32; convert q, k and v, or use torch.autocast")
+    _check_devices({"k": k, "v": v, **options}, q.device)
+    given = {name: value for name, value in options.items() if value is not None}
+    out = empty_in_order_of(q, v.shape[-1], out_dtype_of(q))
+    with torch.no_grad():
+        if q.device.type == "cpu":
+            computed, lse = fmha.attention(q, k, v, lse=True, target=target or "sm_100a", **given)
+            return out.copy_(cast(torch.Tensor, computed)), cast(torch.Tensor, lse)
+        if q.device.type != "cuda":
+            raise ValueError(f"q: expected a tensor on cpu or cuda, got one on {q.device}")
+        stream = torch.cuda.current_stream(q.device).cuda_stream
+        lse = fmha.attention(q, k, v, lse=True, out=out, stream=stream, target=target or _target_of_gpu(q.device.index), **given)[1]
+        return out, torch.utils.dlpack.from_dlpack(lse)
+
+
+def softmax_scale(scale: float | None, head_dim: int) -> float:
+    """Returns the factor on scores, 1/sqrt(head_dim) by default."""
+    return 1 / math.sqrt(head_dim) if scale is None else scale
