@@ -23,7 +23,7 @@ protected:
 
   /// Emits the coordinates of the CTA and the keys that it reads.
   void decode();
-  /// Return the query head of a row of the CTA, the last one of the group for
+  /// Returns the query head of a row of the CTA, the last one of the group for
   /// rows that do not exist, and whether the row exists.
   Value headOf(Value row);
   Value isLive(unsigned row);

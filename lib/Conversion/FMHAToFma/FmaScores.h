@@ -45,8 +45,8 @@ private:
     Value row;
     Values vectors;
   };
-  /// Return the thread's number among those that share a key, and the number of
-  /// its key. They are neighbors, or, if keys are in vectors, neighbors have
+  /// Returns the thread's number among those that share a key, and the number
+  /// of its key. They are neighbors, or, if keys are in vectors, neighbors have
   /// the same vector of neighboring keys.
   Value partOfKey();
   Value keyOfThread();

@@ -35,13 +35,13 @@ struct KernelContext {
   bool isPacked() const { return plan.packHeads > 1; }
   /// Returns the number of query rows of a query tile, for each of its heads.
   int64_t rowsOfTile() const { return plan.qTileRows / plan.packHeads; }
-  /// Return the number of columns of the query and key tiles, and of the value
+  /// Returns the number of columns of the query and key tiles, and of the value
   /// and output tiles.
   int64_t keyColumns() { return schedule::paddedColumns(op.getHeadDim()); }
   int64_t outputColumns() {
     return schedule::outputColumns(op.getProblem(), plan);
   }
-  /// Return the consumers that share the columns of O, and the columns of one.
+  /// Returns the consumers that share the columns of O, and the columns of one.
   unsigned consumers() const { return schedule::outputConsumers(plan); }
   struct Columns {
     int64_t first, count;

@@ -210,8 +210,19 @@ struct LowerAppendRows : public OpConversionPattern<tile::AppendRowsOp> {
                                      adaptor.getKey(), adaptor.getValue()},
                      [](Value value) { return isa<BlockArgument>(value); });
     if (!isOperand || func->hasAttr("tile.kernel"))
-      return op.emitError() << "expected operands of a kernel of attention "
-                               "with new keys, got other values";
+      return op.emitError()
+             << "expected arguments of a kernel of fmha.attention with "
+                "key_new, got other values; pass the kernel's arguments to "
+                "the op";
+    std::vector<KernelParameter> parameters = parametersOf(op);
+    auto nameOf = [&](Value value) -> StringRef {
+      return parameters[cast<BlockArgument>(value).getArgNumber()].name;
+    };
+    if (StringRef key = nameOf(adaptor.getKey()),
+        value = nameOf(adaptor.getValue());
+        key != "k" || value != "v")
+      return op.emitError() << "expected the caches k and v of the kernel, got "
+                            << key << " and " << value;
     if (op.getCos() && !rotates(op))
       return op.emitError()
              << "expected cos and sin only in a kernel of "

@@ -62,8 +62,10 @@ struct LowerReadFactors : public OpConversionPattern<tile::ReadFactorsOp> {
     bool isCache =
         isa<BlockArgument>(adaptor.getSrc()) && !func->hasAttr("tile.kernel");
     if (!isCache || !parameterIndex(parametersOf(op), "pages"))
-      return op.emitError() << "expected the cache of a kernel of attention "
-                               "with pages, got another value";
+      return op.emitError()
+             << "expected src to be a cache argument of a kernel of "
+                "fmha.attention with block_tables, got another value; pass "
+                "the kernel's argument";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(op,
                        FactorReads(b, op, adaptor)

@@ -19,7 +19,7 @@ namespace fmha {
 /// Symbol of the dynamic shared memory, 1024-byte aligned.
 constexpr llvm::StringLiteral sharedMemorySymbol = "fmha_shared_memory";
 
-/// Return the parameters of the kernel around `op`, and the value of the one
+/// Returns the parameters of the kernel around `op`, and the value of the one
 /// with that name. The function is converted before its body.
 std::vector<KernelParameter> parametersOf(mlir::Operation *op);
 mlir::Value parameterOf(mlir::Operation *op, const std::string &name);

@@ -44,9 +44,10 @@ protected:
         b, pointer.getType(), b.getI8Type(), pointer,
         llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
   }
-  /// Returns the number of this thread among those from `firstWarp` on, through
-  /// an empty asm statement. Otherwise several tiles would share the numbers of
-  /// all steps, which need more registers than the role has.
+  /// Returns the index of this thread, counted from the first thread of warp
+  /// `firstWarp`. An empty asm statement hides it from LLVM, which would
+  /// otherwise compute the indices of all steps once and keep them in registers
+  /// for all tiles.
   mlir::Value threadFrom(int64_t firstWarp);
 
   mlir::ImplicitLocOpBuilder &b;

@@ -165,8 +165,10 @@ struct LowerRotateRows : public OpConversionPattern<tile::RotateRowsOp> {
     auto source = dyn_cast<BlockArgument>(adaptor.getSrc());
     if (!source || !rotates(op) ||
         parametersOf(op)[source.getArgNumber()].name != "q")
-      return op.emitError() << "expected q of a kernel of attention that "
-                               "rotates, got another value";
+      return op.emitError()
+             << "expected src to be the argument q of a kernel of "
+                "fmha.attention with rotary, got another value; pass the "
+                "kernel's argument";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     RotateCode(b, op, adaptor).build();
     rewriter.eraseOp(op);

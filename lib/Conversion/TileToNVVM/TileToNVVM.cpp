@@ -69,9 +69,35 @@ std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
   return parametersOfKernel(op->getParentOfType<LLVM::LLVMFuncOp>());
 }
 
+/// The mark of values that stand for parameters that there are not.
+constexpr StringLiteral missingName = "fmha.missing_parameter";
+
+/// Returns the type that a parameter of this name would have.
+static Type typeOfMissing(Operation *op, StringRef name) {
+  MLIRContext *context = op->getContext();
+  if (name.contains("_stride"))
+    return IntegerType::get(context, 64);
+  bool isCount = name == "pages" || name.ends_with("_len") ||
+                 name == "positions" || name == "tiles";
+  return isCount ? Type(IntegerType::get(context, 32))
+                 : Type(LLVM::LLVMPointerType::get(context, 1));
+}
+
 Value fmha::parameterOf(Operation *op, const std::string &name) {
   auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
-  return func.getArgument(*parameterIndex(parametersOf(op), name));
+  if (auto index = parameterIndex(parametersOf(op), name))
+    return func.getArgument(*index);
+  // An op that lacks one parameter may lack several.
+  if (!op->hasAttr(missingName))
+    op->emitOpError() << "expected a kernel with the parameter '" << name
+                      << "', which follows from its problem, got one without; "
+                         "use the op in a kernel whose problem has it";
+  op->setAttr(missingName, UnitAttr::get(op->getContext()));
+  OpBuilder builder(op);
+  auto missing =
+      LLVM::PoisonOp::create(builder, op->getLoc(), typeOfMissing(op, name));
+  missing->setAttr(missingName, builder.getUnitAttr());
+  return missing;
 }
 
 Value fmha::addressOfRow(ImplicitLocOpBuilder &b, Operation *op, Value tensor,
@@ -222,9 +248,14 @@ struct LowerDim : public OpConversionPattern<memref::DimOp> {
                   ConversionPatternRewriter &rewriter) const override {
     auto operand = dyn_cast<BlockArgument>(adaptor.getSource());
     std::optional<int64_t> dimension = op.getConstantIndex();
-    if (!operand || !dimension)
-      return rewriter.notifyMatchFailure(op, "not an extent of a parameter");
     auto type = cast<MemRefType>(op.getSource().getType());
+    if (!operand || !dimension || *dimension < 0 ||
+        *dimension >= type.getRank())
+      return op.emitOpError()
+             << "expected a constant dimension of a parameter of the kernel, "
+                "from 0 to "
+             << type.getRank() - 1
+             << ", got another one; write the index as arith.constant";
     if (!type.isDynamicDim(*dimension)) {
       rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(
           op, type.getDimSize(*dimension));
@@ -492,12 +523,22 @@ struct ConvertTileToNVVMPass
     });
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(getOperation(), target,
-                                      std::move(patterns))))
+                                      std::move(patterns))) ||
+        lacksParameters(getOperation()))
       return signalPassFailure();
     separateBases(getOperation());
   }
 
 private:
+  /// Returns whether parameterOf() has reported an error.
+  static bool lacksParameters(Operation *root) {
+    return root
+        ->walk([](LLVM::PoisonOp op) {
+          return op->hasAttr(missingName) ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
   static bool isForeign(Operation *op) {
     auto func = dyn_cast<gpu::GPUFuncOp>(op);
     if (!func)

@@ -59,7 +59,7 @@ func.func @types(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xf16>, %k: memr
 // -----
 
 func.func @page_rows(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %t: memref<?xi32>, %i: index) {
-  // expected-error@+1 {{expected a static number of rows per page, got 'memref<?x?x?x64xbf16>'}}
+  // expected-error@+1 {{expected a static power of two as the number of rows per page, got 'memref<?x?x?x64xbf16>'}}
   tile.append_rows %kn, %vn[%i] to %k, %v pages %t[%i] : memref<?xi32> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
   return
 }
@@ -77,7 +77,7 @@ func.func @strided(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: m
 func.func @role(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %i: index) {
   tile.warp_specialize {
     tile.role "load" warps 0 to 1 registers 48 {
-      // expected-error@+1 {{expected a place outside of roles, since all threads of the CTA copy the rows}}
+      // expected-error@+1 {{expected the op in the body of the kernel, since all threads of the CTA copy the rows once, got it in tile.role; move it out}}
       tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
     }
   }
@@ -136,7 +136,57 @@ func.func @rotated_in_branch(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i:
 // -----
 
 func.func @rotated_heads(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i: index, %dest: !llvm.ptr<3>) {
-  // expected-error@+1 {{expected rows of a positive number of heads, and rows and columns that are multiples of 8, got 64 x 60 of 0 heads}}
-  tile.rotate_rows 64 x 60 of %q batch %i head %i members %i from %i before %i heads 0 at %i by %c, %c to %dest : memref<?x?x?x64xbf16>, memref<?x8xf32>, memref<?x8xf32>, !llvm.ptr<3>
+  // expected-error@+1 {{expected rows of a positive number of heads, and rows and columns that are multiples of 8, got 64 x 60 of 1 heads}}
+  tile.rotate_rows 64 x 60 of %q batch %i head %i members %i from %i before %i heads 1 at %i by %c, %c to %dest : memref<?x?x?x64xbf16>, memref<?x8xf32>, memref<?x8xf32>, !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @append_in_branch(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %i: index, %if: i1) {
+  scf.if %if {
+    // expected-error@+1 {{expected the op in the body of the kernel, since all threads of the CTA copy the rows once, got it in scf.if; move it out}}
+    tile.append_rows %kn, %vn[%i] to %k, %v head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>
+  }
+  return
+}
+
+// -----
+
+func.func @two_page_sizes(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x16x?x64xbf16>, %v: memref<?x32x?x64xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected caches with one page size, got 'memref<?x16x?x64xbf16>' and 'memref<?x32x?x64xbf16>'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v pages %t[%i] : memref<?xi32> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x16x?x64xbf16>, memref<?x32x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @empty_pages(%kn: memref<?x?x?x64xbf16>, %vn: memref<?x?x?x64xbf16>, %k: memref<?x0x?x64xbf16>, %v: memref<?x0x?x64xbf16>, %t: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{expected a static power of two as the number of rows per page, got 'memref<?x0x?x64xbf16>'}}
+  tile.append_rows %kn, %vn[%i] to %k, %v pages %t[%i] : memref<?xi32> head %i from %i to %i before %i : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>, memref<?x0x?x64xbf16>, memref<?x0x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @rotated_bytes(%kn: memref<?x?x?x64xf8E4M3FN>, %vn: memref<?x?x?x64xf8E4M3FN>, %k: memref<?x?x?x64xf8E4M3FN>, %v: memref<?x?x?x64xf8E4M3FN>, %c: memref<?x8xf32>, %i: index) {
+  // expected-error@+1 {{expected rows of f16 or bf16 to rotate, got 'f8E4M3FN'; rotate the rows before they are quantized}}
+  tile.append_rows %kn, %vn[%i] to %k, %v rotary %c, %c : memref<?x8xf32>, memref<?x8xf32> head %i from %i to %i before %i : memref<?x?x?x64xf8E4M3FN>, memref<?x?x?x64xf8E4M3FN>, memref<?x?x?x64xf8E4M3FN>, memref<?x?x?x64xf8E4M3FN>
+  return
+}
+
+// -----
+
+func.func @negative_splits(%l: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{attribute 'splits' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1}}
+  %s, %p, %q = tile.find_slot %l[%i] of %i splits -1 keys 5 : memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @negative_rows(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i: index, %dest: !llvm.ptr<3>) {
+  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1}}
+  tile.rotate_rows -64 x 64 of %q batch %i head %i members %i from %i before %i heads 1 at %i by %c, %c to %dest : memref<?x?x?x64xbf16>, memref<?x8xf32>, memref<?x8xf32>, !llvm.ptr<3>
   return
 }

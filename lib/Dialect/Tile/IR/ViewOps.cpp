@@ -109,10 +109,24 @@ static LogicalResult verifyCache(Operation *op, MemRefType fresh,
     return op->emitOpError() << "expected new rows with the element type and "
                                 "the last dimension of their cache, "
                              << cache << ", got " << fresh;
-  if (hasPages && cache.isDynamicDim(1))
+  int64_t rows = cache.getDimSize(1);
+  if (hasPages && (cache.isDynamicDim(1) || !llvm::isPowerOf2_64(rows)))
     return op->emitOpError()
-           << "expected a static number of rows per page, got " << cache;
+           << "expected a static power of two as the number of rows per page, "
+              "got "
+           << cache;
   return success();
+}
+
+/// Checks that an op that all threads of a CTA run is in the kernel's body.
+static LogicalResult verifyInBody(Operation *op, StringRef what) {
+  Operation *around = op->getParentOp();
+  if (isa<FunctionOpInterface>(around))
+    return success();
+  return op->emitOpError()
+         << "expected the op in the body of the kernel, since all threads of "
+            "the CTA "
+         << what << " once, got it in " << around->getName() << "; move it out";
 }
 
 /// Checks tables of angles of rows that have `columns` columns.
@@ -132,20 +146,25 @@ static LogicalResult verifyAngles(Operation *op, MemRefType cos, MemRefType sin,
 LogicalResult AppendRowsOp::verify() {
   auto type = [](Value value) { return cast<MemRefType>(value.getType()); };
   bool hasPages = bool(getPages());
+  MemRefType key = type(getKey()), value = type(getValue());
   if (failed(verifyBoth(*this, getPages(), "a table of pages", getEntry(),
                         "its entry")) ||
-      failed(verifyCache(*this, type(getKeyNew()), type(getKey()), hasPages)) ||
-      failed(
-          verifyCache(*this, type(getValueNew()), type(getValue()), hasPages)))
+      failed(verifyCache(*this, type(getKeyNew()), key, hasPages)) ||
+      failed(verifyCache(*this, type(getValueNew()), value, hasPages)))
     return failure();
-  Type keys = type(getKey()).getElementType(),
-       values = type(getValue()).getElementType();
-  if ((*this)->getParentOfType<RoleOp>())
-    return emitOpError() << "expected a place outside of roles, since all "
-                            "threads of the CTA copy the rows";
+  Type keys = key.getElementType(), values = value.getElementType();
+  if (failed(verifyInBody(*this, "copy the rows")))
+    return failure();
   if (keys != values)
     return emitOpError() << "expected caches of one element type, got " << keys
                          << " and " << values;
+  if (hasPages && key.getDimSize(1) != value.getDimSize(1))
+    return emitOpError() << "expected caches with one page size, got " << key
+                         << " and " << value;
+  if (getCos() && keys.getIntOrFloatBitWidth() != 16)
+    return emitOpError() << "expected rows of f16 or bf16 to rotate, got "
+                         << keys
+                         << "; rotate the rows before they are quantized";
   if (failed(verifyBoth(*this, getCos(), "cosines", getSin(), "sines")) ||
       (getCos() &&
        failed(verifyAngles(*this, getCos().getType(), getSin().getType(),
@@ -420,12 +439,8 @@ LogicalResult LoadRotatedOp::verify() {
       failed(verifyRowsInVectors(*this,
                                  cast<MemRefType>(view.getSource().getType()))))
     return failure();
-  if (Operation *around = (*this)->getParentOp();
-      !isa<FunctionOpInterface>(around))
-    return emitOpError()
-           << "expected the op in the body of the kernel, since "
-              "all threads of the CTA load the rows once, got it in "
-           << around->getName() << "; move it out";
+  if (failed(verifyInBody(*this, "load the rows")))
+    return failure();
   return verifyAngles(*this, getCos().getType(), getSin().getType(),
                       view.getType().getShape().back());
 }

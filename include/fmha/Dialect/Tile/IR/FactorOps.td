@@ -71,7 +71,7 @@ def Tile_ReadFactorsOp : Tile_MachineOp<"read_factors", [AllTypesMatch<["keys", 
   let arguments = (ins MemRefRankOf<[F32], [1]>:$keys, MemRefRankOf<[F32], [1]>:$values, AnyMemRef:$src,
                        MemRefRankOf<[I32], [1]>:$pages, Index:$entry,
                        Optional<MemRefRankOf<[I32], [1]>>:$list, Optional<Index>:$first, Optional<Index>:$bound,
-                       Index:$row, Index:$length, I32Attr:$count, Tile_OffsetAttr:$first_warp);
+                       Index:$row, Index:$length, Tile_CountAttr:$count, Tile_OffsetAttr:$first_warp);
   let results = (outs F32:$key, F32:$value);
   let assemblyFormat = [{
     $count `of` $keys `,` $values `in` $src `pages` $pages `[` $entry `]`
@@ -93,7 +93,7 @@ def Tile_WriteFactorsOp : Tile_MachineOp<"write_factors"> {
 
     Constraints: `count` is a multiple of 16 and at most 128, one row for each thread of a warpgroup.
   }];
-  let arguments = (ins F32:$key, F32:$value, LLVM_PointerInAddressSpace<3>:$dest, I32Attr:$count,
+  let arguments = (ins F32:$key, F32:$value, LLVM_PointerInAddressSpace<3>:$dest, Tile_CountAttr:$count,
                        Tile_OffsetAttr:$first_warp);
   let hasVerifier = 1;
   let assemblyFormat = "$key `,` $value `of` $count `to` $dest `warps` `from` $first_warp attr-dict `:` type($dest)";

@@ -39,7 +39,7 @@ def Tile_FindSlotOp : Tile_Op<"find_slot", [MemoryEffects<[MemRead]>]> {
     ```
   }];
   let hasVerifier = 1;
-  let arguments = (ins MemRefRankOf<[I32], [1]>:$lengths, Index:$slot, Index:$sequences, I32Attr:$splits, I32Attr:$keys);
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$lengths, Index:$slot, Index:$sequences, Tile_CountAttr:$splits, Tile_CountAttr:$keys);
   let results = (outs Index:$sequence, Index:$part, Index:$parts);
   let assemblyFormat = "$lengths `[` $slot `]` `of` $sequences `splits` $splits `keys` $keys attr-dict `:` type($lengths)";
 }

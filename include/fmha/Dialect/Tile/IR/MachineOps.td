@@ -225,8 +225,8 @@ def Tile_CopyRowsOp : Tile_MachineOp<"copy_rows", [AttrSizedOperandSegments]> {
   let arguments = (ins AnyMemRef:$src, Optional<MemRefRankOf<[I32], [1]>>:$pages, Optional<Index>:$entry,
                        Optional<MemRefRankOf<[I32], [1]>>:$list, Optional<Index>:$first, Optional<Index>:$bound,
                        Optional<Index>:$batch, Index:$head, Index:$row, Index:$length, Optional<Index>:$start,
-                       Optional<Index>:$column, LLVM_PointerInAddressSpace<3>:$dest, I32Attr:$count, I32Attr:$columns,
-                       I32Attr:$warps, Tile_OffsetAttr:$first_warp);
+                       Optional<Index>:$column, LLVM_PointerInAddressSpace<3>:$dest, Tile_CountAttr:$count, Tile_CountAttr:$columns,
+                       Tile_CountAttr:$warps, Tile_OffsetAttr:$first_warp);
   let assemblyFormat = [{
     $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`list` $list^ `[` $first `]` `below` $bound `:` type($list))?
     (`batch` $batch^)? `head` $head `from` $row `before` $length
@@ -253,7 +253,7 @@ def Tile_ConvertRowsOp : Tile_MachineOp<"convert_rows", [AttrSizedOperandSegment
                        Optional<MemRefRankOf<[I32], [1]>>:$list, Optional<Index>:$first, Optional<Index>:$bound,
                        Optional<Index>:$batch, Index:$head, Index:$row, Index:$length, Optional<Index>:$start,
                        Optional<Index>:$column, LLVM_PointerInAddressSpace<3>:$dest, TypeAttrOf<AnyFloat>:$element,
-                       I32Attr:$count, I32Attr:$columns, Tile_OffsetAttr:$prefetched, I32Attr:$warps, Tile_OffsetAttr:$first_warp);
+                       Tile_CountAttr:$count, Tile_CountAttr:$columns, Tile_OffsetAttr:$prefetched, Tile_CountAttr:$warps, Tile_OffsetAttr:$first_warp);
   let assemblyFormat = [{
     $count `x` $columns `of` $src (`pages` $pages^ `[` $entry `]`)? (`list` $list^ `[` $first `]` `below` $bound `:` type($list))?
     (`batch` $batch^)? `head` $head `from` $row `before` $length
@@ -281,7 +281,7 @@ def Tile_RotateRowsOp : Tile_MachineOp<"rotate_rows"> {
   let hasVerifier = 1;
   let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$head, Index:$members, Index:$row, Index:$length,
                        Index:$position, MemRefRankOf<[F32], [2]>:$cos, MemRefRankOf<[F32], [2]>:$sin,
-                       LLVM_PointerInAddressSpace<3>:$dest, I32Attr:$count, I32Attr:$columns, I32Attr:$heads,
+                       LLVM_PointerInAddressSpace<3>:$dest, Tile_CountAttr:$count, Tile_CountAttr:$columns, Tile_CountAttr:$heads,
                        UnitAttr:$interleaved);
   let assemblyFormat = [{
     $count `x` $columns `of` $src `batch` $batch `head` $head `members` $members `from` $row `before` $length `heads` $heads

@@ -189,6 +189,8 @@ class Tile_MultipleOf<int n>
 def Tile_ArrivalsAttr : ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<1048575>]>;
 /// Transaction count of an mbarrier, in bytes.
 def Tile_TransactionAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<1048575>]>;
+// A number of rows, columns, warps or the like.
+def Tile_CountAttr : ConfinedAttr<I32Attr, [IntMinValue<1>]>;
 /// Byte offset in dynamic shared memory, which has at most 227 KiB per CTA.
 def Tile_OffsetAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<232447>]>;
 class Tile_AlignedOffsetAttr<int n>

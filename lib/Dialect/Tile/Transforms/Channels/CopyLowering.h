@@ -75,8 +75,9 @@ private:
   bool gathers;
 };
 
-/// Emits the loads and stores of factors and erases `op`. They are read before
-/// the tiles of the block are, so that their latency passes meanwhile.
+/// Emits the loads and stores of factors and erases `op`. The loads of the
+/// factors come before those of the block's tiles, so that their latencies
+/// overlap.
 void lowerFactors(mlir::ImplicitLocOpBuilder &b, LoadFactorsOp op,
                   Barriers own);
 

@@ -67,8 +67,8 @@ int64_t ownColumns(TileType tile);
 mlir::Value threadInGroup(mlir::ImplicitLocOpBuilder &b);
 /// Returns the row of `tile` that this thread owns, i32.
 mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b, TileType tile);
-/// Return the query row and the head of this thread's row, relative to those of
-/// the first row of `tile`, if `heads` are packed into its rows; i32.
+/// Returns the query row and the head of this thread's row, relative to those
+/// of the first row of `tile`, if `heads` are packed into its rows; i32.
 mlir::Value threadQuery(mlir::ImplicitLocOpBuilder &b, TileType tile,
                         std::optional<uint32_t> heads);
 mlir::Value threadHead(mlir::ImplicitLocOpBuilder &b, TileType tile,

@@ -44,8 +44,8 @@ struct RowLayout {
   /// Adds `partial`, the numbers of the rows of a tile of type `tile`, over the
   /// threads that share a row.
   Value (*total)(Builder &b, TileType tile, Value partial);
-  /// Return the query row of row `row` of a thread, and its head if `heads` are
-  /// packed into rows, relative to those of the tile's first row; i32.
+  /// Returns the query row of row `row` of a thread, and its head if `heads`
+  /// are packed into rows, relative to those of the tile's first row; i32.
   Value (*query)(Builder &b, TileType tile, int64_t row,
                  std::optional<uint32_t> heads);
   Value (*head)(Builder &b, TileType tile, int64_t row, uint32_t heads);

@@ -344,19 +344,42 @@ void Assigner::write() {
   }
 }
 
-static bool holdsTiles(Operation *op) {
+static bool holdsTiles(Operation &op) {
   return op
-      ->walk([](Operation *inner) {
+      .walk([](Operation *inner) {
         return isTileOp(inner) ? WalkResult::interrupt()
                                : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
+/// Returns whether all threads of a CTA run the op before the roles start.
+static bool isAboveRoles(Operation *op) {
+  return isa<AppendRowsOp, LoadRotatedOp>(op);
+}
+
+/// Returns whether an op before `op` in its block works on tiles.
+static bool followsTileOps(Operation *op) {
+  return llvm::any_of(
+      llvm::make_range(op->getBlock()->begin(), op->getIterator()), holdsTiles);
+}
+
 /// Checks that the later passes can cut the program: it has loops with bounds
 /// of type index, branches, and no effects except those of ops on tiles.
 static LogicalResult checkProgram(gpu::GPUFuncOp func) {
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
+    if (isTileOp(op) &&
+        !llvm::all_of(op->getResultTypes(), llvm::IsaPred<TileType>))
+      return op->emitOpError()
+             << "expected tiles as results before tile-insert-channels, got "
+             << op->getResultTypes()
+             << ": this op belongs to a level below the roles; remove it, or "
+                "run the passes from tile-lower-channels on";
+    if (isAboveRoles(op) && followsTileOps(op))
+      return op->emitOpError()
+             << "expected the op before all ops on tiles, since the threads of "
+                "the CTA run it before the roles start, got it after one; move "
+                "it up";
     if (isTileOp(op)) {
       Operation *around = op->getParentOp();
       while (isa<scf::ForOp, scf::IfOp>(around))
@@ -368,7 +391,7 @@ static LogicalResult checkProgram(gpu::GPUFuncOp func) {
                                << around->getName();
     }
     auto isOther = [](Type type) { return !isa<TileType>(type); };
-    bool isControl = isa<scf::ForOp, scf::IfOp>(op) && holdsTiles(op);
+    bool isControl = isa<scf::ForOp, scf::IfOp>(op) && holdsTiles(*op);
     auto loop = dyn_cast<scf::ForOp>(op);
     if (isControl && (llvm::any_of(op->getResultTypes(), isOther) ||
                       (loop && !loop.getInductionVar().getType().isIndex())))

@@ -36,13 +36,13 @@ bool areBoundsInvariant(mlir::scf::ForOp loop, mlir::scf::ForOp around);
 /// bounds.
 mlir::Value hasIterations(mlir::scf::ForOp loop);
 
-/// Return the number of iterations of `loop`, and the number of the current
+/// Returns the number of iterations of `loop`, and the number of the current
 /// iteration, both emitted at the builder.
 mlir::Value tripCount(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp loop);
 mlir::Value iterationNumber(mlir::ImplicitLocOpBuilder &b,
                             mlir::scf::ForOp loop);
 
-/// Return value + n and value·n, with constants folded.
+/// Returns value + n and value·n, with constants folded.
 mlir::Value plus(mlir::ImplicitLocOpBuilder &b, mlir::Value value, int64_t n);
 mlir::Value times(mlir::ImplicitLocOpBuilder &b, mlir::Value value, int64_t n);
 

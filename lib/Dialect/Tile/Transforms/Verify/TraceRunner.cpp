@@ -230,8 +230,11 @@ void TraceRunner::runFor(const Step &step, Mask mask) {
            stride = over(step.c, mask);
   if (!first.isExact() || !stride.isExact() || stride.lo <= 0)
     return giveUp(step.source, "the trips of this loop");
-  int64_t end =
-      last.isExact() ? last.lo : first.lo + scenario.trips * stride.lo;
+  // A loop with many trips is one with an unknown number of them.
+  constexpr int64_t mostTrips = 512;
+  bool isKnown =
+      last.isExact() && (last.lo - first.lo) / stride.lo <= mostTrips;
+  int64_t end = isKnown ? last.lo : first.lo + scenario.trips * stride.lo;
   for (int64_t i = first.lo; i < end && !lost; i += stride.lo) {
     each(mask, [&](unsigned m) { at(step.result, m) = {i, i}; });
     runBody(step.body, mask);

@@ -109,7 +109,7 @@ private:
   static Value add(ImplicitLocOpBuilder &b, Value v, int64_t n) {
     return arith::AddIOp::create(b, v, constantI32(b, n));
   }
-  /// Return the end of the keys, and the key of the tile's first row plus
+  /// Returns the end of the keys, and the key of the tile's first row plus
   /// `bound`, relative to the block's first key.
   static Value keys(ImplicitLocOpBuilder &b, MaskOp op) {
     return arith::SubIOp::create(b, toI32(b, op.getKeysOp().getLength()),
@@ -142,7 +142,7 @@ private:
     return arith::OrIOp::create(b, edge, hides);
   }
 
-  /// Return the bounds of the keys [first, end) that a thread's two rows see,
+  /// Returns the bounds of the keys [first, end) that a thread's two rows see,
   /// relative to its first column.
   static Value ends(ImplicitLocOpBuilder &b, MaskOp op) {
     Value all = keys(b, op), own[fragmentRows];
