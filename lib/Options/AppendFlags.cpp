@@ -23,10 +23,11 @@ void ProblemFlags::addAppend(FlagTable &table) {
   table.addOptionalText(
       "value-new", "F.npy", "their values",
       [this](std::string text) { valueNew = std::move(text); });
-  table.addWord("rotary", {"none", "half", "interleaved"},
-                "rotary embedding of q and key-new: pairs of columns j and j + "
-                "n, or 2j and 2j + 1",
-                rotary);
+  table.addWord(
+      "rotary", {"none", "half", "interleaved"},
+      "rotary embedding of q and key-new: half pairs columns j and j + "
+      "rotary-dim / 2, interleaved pairs 2j and 2j + 1",
+      rotary);
   table.addCount("rotary-dim",
                  "columns that rotate, an even number (default all)", rotaryDim,
                  2, 65536);
@@ -38,11 +39,16 @@ static bool canAppendApart(const schedule::Problem &problem) {
          !problem.keyVectors;
 }
 
+/// Returns whether an op of attention with these lists and segments may have no
+/// new keys.
+static bool excludesNewKeys(const schedule::Problem &problem) {
+  return problem.topk || problem.cuSeqlensQ || problem.source2;
+}
+
 bool ProblemFlags::appendsInKernel(const schedule::Problem &problem) const {
-  using schedule::Choice, schedule::FamilyKind;
-  bool hasFma = overrides[Choice::Family] == unsigned(FamilyKind::Fma);
-  bool isApart = appendsApart.value_or(false);
-  if (!keyNew || (isApart && canAppendApart(problem) && !hasFma))
+  // Only a tool that launches can launch fmha.append before.
+  bool isApart = appendsApart.value_or(needsFiles && excludesNewKeys(problem));
+  if (!keyNew || (isApart && canAppendApart(problem)))
     return false;
   if (appendsApart && !isApart)
     return true;
@@ -59,10 +65,18 @@ void ProblemFlags::describeAppend(schedule::Problem &problem) const {
   problem.rotaryInterleaved = rotary == "interleaved";
 }
 
-llvm::Error ProblemFlags::adoptRotary(const schedule::Problem &problem) {
-  // Without new keys in the op, fmha.append rotates.
+llvm::Error ProblemFlags::adoptAppend(const KernelSpec &spec) {
+  const schedule::Problem &problem = spec.problem;
+  // Without new keys in the op, fmha.append appends and rotates.
   if (!problem.keyNew)
     return llvm::Error::success();
+  if (appendsApart.value_or(false))
+    return runtime::failure("--append-apart contradicts '" + input +
+                            "': expected an op without new keys, got one that "
+                            "appends; leave the flag out");
+  newLen = spec.newLen;
+  if (!keyNew && !valueNew)
+    keyNew = valueNew = "";
   std::string own = !problem.rotates()          ? "none"
                     : problem.rotaryInterleaved ? "interleaved"
                                                 : "half";

@@ -90,6 +90,21 @@ static llvm::Error checkRotary(const ProblemFlags &flags,
                  "or compile a module with fmha.append");
 }
 
+/// Checks that a kernel of fmha.append can append where it has to.
+static llvm::Error checkApart(const ProblemFlags &flags,
+                              const schedule::Problem &problem) {
+  if (!flags.appendsApart.value_or(false))
+    return llvm::Error::success();
+  if (!flags.keyNew && !flags.hasRotary())
+    return failure("--append-apart: expected --key-new and --value-new with "
+                   "it, or --rotary, got none; leave it out");
+  if (!problem.keyNew)
+    return llvm::Error::success();
+  return failure("--append-apart: expected caches of f16 or bf16 in dimensions "
+                 "[..., dim], which fmha.append takes, got others; leave it "
+                 "out, so that the kernel of attention appends");
+}
+
 /// Checks that new keys and values come together, and, where no other kernel
 /// can append them (`needsFiles` is not set), that the kernel does.
 static llvm::Error checkAppend(const ProblemFlags &flags,
@@ -99,6 +114,8 @@ static llvm::Error checkAppend(const ProblemFlags &flags,
                    "one; keys and values are appended together");
   if (llvm::Error error = checkRotary(flags, problem))
     return error;
+  if (llvm::Error error = checkApart(flags, problem))
+    return error;
   if (!flags.keyNew || flags.needsFiles || problem.keyNew)
     return llvm::Error::success();
   return failure("--key-new: expected a kernel that appends: of plain threads, "
@@ -106,6 +123,21 @@ static llvm::Error checkAppend(const ProblemFlags &flags,
                  "KV head (plan.C8), got neither; give --q-len, --q-heads and "
                  "--kv-heads, add --family=fma, or compile a module with "
                  "fmha.append");
+}
+
+/// Checks that nothing else selects keys where lists per query do.
+static llvm::Error checkTopk(const ProblemFlags &flags,
+                             const schedule::Problem &problem) {
+  const std::pair<const char *, bool> others[] = {
+      {"cu-seqlens-q", problem.cuSeqlensQ},
+      {"cu-seqlens-k", problem.cuSeqlensK},
+      {"source2-k", flags.hasSource2()}};
+  for (auto [name, given] : others)
+    if (problem.topk && given)
+      return failure("--topk and --" + llvm::Twine(name) +
+                     ": expected one of them, got both; each query has a list "
+                     "of its own, of keys of its sequence");
+  return llvm::Error::success();
 }
 
 /// Checks that keys in vectors are those of a dense cache of one segment.
@@ -190,6 +222,8 @@ llvm::Error checkTogether(const ProblemFlags &flags,
   if (llvm::Error error = checkSource2(flags))
     return error;
   if (llvm::Error error = checkSoftcap(flags))
+    return error;
+  if (llvm::Error error = checkTopk(flags, problem))
     return error;
   if (llvm::Error error = checkAppend(flags, problem))
     return error;

@@ -249,4 +249,24 @@ void FlagTable::printHelp(llvm::raw_ostream &stream) const {
   }
 }
 
+std::string shellCommand(llvm::StringRef tool,
+                         llvm::ArrayRef<const char *> arguments) {
+  constexpr llvm::StringLiteral plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+";
+  std::string line = tool.str();
+  for (llvm::StringRef argument : arguments) {
+    line += " ";
+    if (!argument.empty() &&
+        argument.find_first_not_of(plain) == llvm::StringRef::npos) {
+      line += argument.str();
+      continue;
+    }
+    line += "'";
+    for (char c : argument)
+      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += "'";
+  }
+  return line;
+}
+
 } // namespace fmha::tools

@@ -185,15 +185,16 @@ void ProblemFlags::addScore(FlagTable &table) {
 void ProblemFlags::addFacts(FlagTable &table) {
   auto add = [&]<typename T>(llvm::StringRef name, llvm::StringRef help,
                              std::optional<T> &fact, bool schedule::Facts::*) {
-    std::string flag = schedule::flagOf(name);
     if constexpr (std::is_same_v<T, bool>)
-      table.addSwitch(flag, help, [&fact](bool on) { fact = on; });
+      table.addSwitch(schedule::flagOf(name), help,
+                      [&fact](bool on) { fact = on; });
     else {
       bool isScale = &fact == &kScale || &fact == &vScale || &fact == &qScale;
-      bool isRandom = isScale || &fact == &blockTables || &fact == &topk;
+      const void *random[] = {&blockTables, &topk, &kvLens};
       table.addOptionalText(
-          flag, isScale ? "X|F.npy" : "F.npy", help,
-          [&fact](std::string text) { fact = text; }, !needsFiles || isRandom);
+          schedule::flagOf(name), isScale ? "X|F.npy" : "F.npy", help,
+          [&fact](std::string text) { fact = text; },
+          !needsFiles || isScale || llvm::is_contained(random, &fact));
     }
   };
   forEachFlag(*this, add);
@@ -539,7 +540,7 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
                    "or change the file");
   if (source.spec.problem.pageSize)
     flags.pageSize = source.spec.problem.pageSize;
-  if (llvm::Error error = flags.adoptRotary(source.spec.problem))
+  if (llvm::Error error = flags.adoptAppend(source.spec))
     return std::move(error);
   // The file does not give numbers of heads that it leaves dynamic.
   if (flags.qHeads && flags.kvHeads)
@@ -575,26 +576,6 @@ llvm::Error failureOf(const std::vector<Diagnostic> &diagnostics) {
 void printVersion(llvm::raw_ostream &stream, llvm::StringRef tool) {
   stream << tool << " (fmha) " << FMHA_VERSION << ", LLVM "
          << LLVM_VERSION_STRING << "\n";
-}
-
-std::string shellCommand(llvm::StringRef tool,
-                         llvm::ArrayRef<const char *> arguments) {
-  constexpr llvm::StringLiteral plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+";
-  std::string line = tool.str();
-  for (llvm::StringRef argument : arguments) {
-    line += " ";
-    if (!argument.empty() &&
-        argument.find_first_not_of(plain) == llvm::StringRef::npos) {
-      line += argument.str();
-      continue;
-    }
-    line += "'";
-    for (char c : argument)
-      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += "'";
-  }
-  return line;
 }
 
 } // namespace fmha::tools

@@ -210,6 +210,9 @@ KernelSpec specOf(AttentionOp op) {
   spec.kvHeads = fixed(AttentionOp::Heads, {k, v});
   if (op.getKey2())
     spec.kvLen2 = fixed(AttentionOp::Length, {op.getKey2(), op.getValue2()});
+  if (op.getKeyNew())
+    spec.newLen =
+        fixed(AttentionOp::Length, {op.getKeyNew(), op.getValueNew()});
   return spec;
 }
 

@@ -141,6 +141,17 @@ llvm::Error emit(const CompileFlags &flags) {
   return text ? write(flags, *text) : text.takeError();
 }
 
+/// Says of scales with a value, which looks like a constant of the kernel, that
+/// the kernel reads them at launch.
+void warnAboutScales(const ProblemFlags &flags) {
+  for (auto [name, given] : {std::pair("k_scale", &flags.kScale),
+                             {"v_scale", &flags.vScale},
+                             {"q_scale", &flags.qScale}})
+    if (*given && !(*given)->empty())
+      llvm::errs() << "warning: the kernel reads " << name << " at launch; '"
+                   << **given << "' is ignored\n";
+}
+
 llvm::Error run(llvm::ArrayRef<const char *> arguments) {
   CompileFlags flags;
   FlagTable table;
@@ -163,6 +174,7 @@ llvm::Error run(llvm::ArrayRef<const char *> arguments) {
     flags.problem.input = positional[0];
   if (llvm::Error error = checkFlags(flags, table))
     return error;
+  warnAboutScales(flags.problem);
   if (flags.isAheadOfTime())
     return emitAheadOfTime(flags);
   return flags.cache ? emitKept(flags) : emit(flags);

@@ -195,10 +195,15 @@ void adoptExtents(ProblemFlags &flags, const AppendFiles &files) {
 llvm::Error Append::makeTokens(const RunFlags &flags, const AppendFiles &files,
                                const HostProblem &problem) {
   const std::string &layout = flags.problem.layout;
-  int64_t count = flags.problem.keyNew ? problem.shape.qLen : 0;
+  std::optional<uint64_t> fixed = flags.problem.newLen;
+  int64_t count = flags.problem.keyNew ? fixed.value_or(problem.shape.qLen) : 0;
   for (const auto *file : {&files.keyNew, &files.valueNew})
     if (*file && (*file)->shape.size() == 4)
       count = (*file)->shape[layout == "bshd" ? 1 : 2];
+  if (fixed && count != int64_t(*fixed))
+    return failure("--key-new: expected " + llvm::Twine(*fixed) +
+                   " keys, as the op of '" + flags.problem.input +
+                   "' has, got " + llvm::Twine(count));
   struct {
     HostArray &array;
     unsigned dim;

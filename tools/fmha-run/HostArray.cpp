@@ -65,8 +65,12 @@ void reserve(HostArray &array) {
 }
 
 /// Returns the dimensions of an array's shape.
-const char *meaningOf(const HostArray &array, const std::string &layout) {
+const char *meaningOf(const HostArray &array, const std::string &layout,
+                      bool isCache) {
   bool bshd = layout == "bshd";
+  if (isCache)
+    return bshd ? " [pages, page_size, kv_heads, dim]"
+                : " [pages, kv_heads, page_size, dim]";
   if (array.shape.size() == 5)
     return " [batch, heads, dim / x, length, x]";
   if (array.shape.size() == 3)
@@ -120,12 +124,16 @@ HostArray columnsOf(const HostArray &whole, int64_t dim) {
 }
 
 llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
-                         llvm::StringRef name, const std::string &layout) {
+                         llvm::StringRef name, const std::string &layout,
+                         bool isCache) {
   if (file.shape != array.shape)
     return failure("'" + name + "': expected the shape " +
-                   formatShape(array.shape) + meaningOf(array, layout) +
-                   ", got " + formatShape(file.shape) +
-                   "; change the flags or --layout");
+                   formatShape(array.shape) +
+                   meaningOf(array, layout, isCache) + ", got " +
+                   formatShape(file.shape) + "; change " +
+                   (isCache ? "--page-size, --cache-layout=nhd or hnd, or the "
+                              "lists"
+                            : "the flags or --layout"));
   bool isBytes = array.view.dtype == ElementType::E4M3;
   if (isBytes && file.type == NpyType::U8) {
     std::memcpy(array.bits.data(), file.data.data(), file.data.size());

@@ -58,9 +58,11 @@ HostArray copyOf(const HostArray &array);
 /// Returns a view of the first `dim` columns of `whole`.
 HostArray columnsOf(const HostArray &whole, int64_t dim);
 /// Rounds the elements of a file to the type of `array`, or copies bytes
-/// (uint8) to one of e4m3. Fails for another shape; the message names `name`.
+/// (uint8) to one of e4m3. Fails for another shape; the message names `name`,
+/// and the dimensions of pages if the array `isCache`.
 llvm::Error fillFromFile(HostArray &array, const runtime::NpyArray &file,
-                         llvm::StringRef name, const std::string &layout);
+                         llvm::StringRef name, const std::string &layout,
+                         bool isCache = false);
 /// Returns the scale of the element at (batch or page, head).
 using ScaleAt = std::function<float(int64_t batch, int64_t head)>;
 /// Fills `array` with numbers of N(0, 1), which do not depend on the layout,

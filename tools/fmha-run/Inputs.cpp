@@ -362,8 +362,8 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
                             : allocate(dims, order, type, input.isPacked);
     if (!input.file)
       fillRandom(input.array, flags.seed.value_or(0), uint32_t(stream), scales);
-    else if (llvm::Error error =
-                 fillFromFile(input.array, *input.file, input.path, order))
+    else if (llvm::Error error = fillFromFile(input.array, *input.file,
+                                              input.path, order, input.isCache))
       return error;
   }
   if (spec.vInK)
@@ -433,6 +433,19 @@ static void choosePages(HostProblem &problem, const InputFiles &files,
     shape.pages = files.k->shape[0];
 }
 
+/// Makes the lengths of --kv-lens without a file: random ones up to --kv-len,
+/// which the first sequence has.
+static void chooseLengths(HostProblem &problem, uint64_t seed) {
+  constexpr uint32_t stream = 7;
+  std::seed_seq sequence{uint32_t(seed), uint32_t(seed >> 32), stream};
+  std::mt19937_64 engine(sequence);
+  std::vector<int32_t> lengths;
+  for (int64_t b = 0; b < problem.shape.batch; ++b)
+    lengths.push_back(int32_t(b ? engine() % uint64_t(problem.shape.kvLen + 1)
+                                : problem.shape.kvLen));
+  problem.lists.kvLens = std::move(lengths);
+}
+
 llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
                                         const schedule::Problem &spec,
                                         const InputFiles &files) {
@@ -452,6 +465,9 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
     return failure("'" + (files.v ? flags.v : *flags.problem.source2V) +
                    "': expected no file for v, which is the "
                    "first columns of k (v-in-k); leave --v out");
+  bool randomLengths = flags.problem.kvLens && flags.problem.kvLens->empty();
+  if (spec.kvLens && !problem.lists.kvLens && randomLengths)
+    chooseLengths(problem, flags.seed.value_or(0));
   if (spec.blockTables) {
     choosePages(problem, files, flags.seed.value_or(0));
     if (llvm::Error error = checkMemory(problem.shape))

@@ -71,9 +71,14 @@ llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
              {"cu-seqlens-q", flags.cuSeqlensQ, lists.cuSeqlensQ},
              {"cu-seqlens-k", flags.cuSeqlensK, lists.cuSeqlensK},
              {"source2-lens", flags.source2Lens, lists.source2Lens}};
-  for (auto &[flag, path, target] : all)
+  for (auto &[flag, path, target] : all) {
+    // Without files there are random tables and lists; packed keys have
+    // lengths.
+    if (&path == &flags.kvLens && path && path->empty() && !flags.cuSeqlensK)
+      continue;
     if (llvm::Error error = readList(path, flag, NpyType::I32, target))
       return std::move(error);
+  }
   if (llvm::Error error =
           readList(flags.sink, "sink", NpyType::F32, lists.sink))
     return std::move(error);
@@ -83,7 +88,6 @@ llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
     return std::move(error);
   if (llvm::Error error = readScale(flags.qScale, "q-scale", lists.qScale))
     return std::move(error);
-  // Without files there are random tables and lists.
   auto isGiven = [](const std::optional<std::string> &flag) {
     return flag && !flag->empty();
   };

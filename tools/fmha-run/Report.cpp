@@ -230,6 +230,8 @@ void printText(llvm::raw_ostream &stream, const Outcome &outcome) {
              << (outcome.manifest && outcome.manifest->keyNew
                      ? "the kernel of attention"
                      : "a kernel before");
+    if (outcome.rotatesQueries)
+      stream << ", queries rotated";
     if (outcome.manifest && outcome.manifest->source2)
       stream << " and " << shape.kvLen2 << " of a second KV segment";
     stream << "\n";

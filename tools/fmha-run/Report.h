@@ -26,6 +26,8 @@ struct Outcome {
   std::optional<Shape> shape;
   /// Keys that the run appends to the cache of each sequence.
   int64_t newKeys = 0;
+  /// Whether queries rotate by the angles of their positions.
+  bool rotatesQueries = false;
   std::optional<runtime::Manifest> manifest;
   std::optional<reference::Comparison> accuracy;
   AssembleResult assembled;

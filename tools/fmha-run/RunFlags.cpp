@@ -69,8 +69,9 @@ void RunFlags::add(FlagTable &table) {
 void RunFlags::addAppend(FlagTable &table) {
   table.group("Tokens that are appended to k and v before");
   table.addSwitch("append-apart",
-                  "append by a kernel of fmha.append, or, if false, by that of "
-                  "attention (default: the latter if it can)",
+                  "true: a kernel of fmha.append appends, in a launch before "
+                  "attention; false: the kernel of attention appends (default: "
+                  "false if that kernel can append)",
                   [this](bool on) { problem.appendsApart = on; });
   table.addText("k-cache-out", "F.npy", "write k as it is afterwards, float32",
                 kCacheOut);

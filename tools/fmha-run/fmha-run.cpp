@@ -273,6 +273,7 @@ llvm::Error makeAppend(Session &session, const AppendFiles &files,
     return made.takeError();
   session.append = std::move(*made);
   session.outcome.newKeys = session.append->tokens();
+  session.outcome.rotatesQueries = session.flags.hasRotary();
   return llvm::Error::success();
 }
 

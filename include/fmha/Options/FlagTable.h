@@ -109,6 +109,10 @@ private:
   std::string currentGroup;
 };
 
+/// Returns `arguments` as a shell command, with the program's bare name.
+std::string shellCommand(llvm::StringRef tool,
+                         llvm::ArrayRef<const char *> arguments);
+
 } // namespace fmha::tools
 
 #endif // FMHA_OPTIONS_FLAGTABLE_H

@@ -58,8 +58,10 @@ struct ProblemFlags {
   bool hasSource2() const { return source2K || source2V || source2Len; }
   /// New keys and values that are appended to the caches, with files as above.
   std::optional<std::string> keyNew, valueNew;
-  /// Whether fmha.append appends them, if it takes the caches, or the kernel of
-  /// attention; if unset, that kernel if it can.
+  /// The number of new keys that an op of a file fixes.
+  std::optional<uint64_t> newLen;
+  /// True: a kernel of fmha.append appends. False: the kernel of attention
+  /// does. Unset: the kernel of attention, if it can.
   std::optional<bool> appendsApart;
   /// Returns whether the kernel of attention appends them in the launch that
   /// the flags describe, as far as they do; else fmha.append
@@ -72,9 +74,9 @@ struct ProblemFlags {
   bool hasRotary() const { return rotary != "none"; }
   /// Sets the facts of new keys in `problem`, which has all others.
   void describeAppend(schedule::Problem &problem) const;
-  /// Takes the rotary embedding of an op of a file. Returns an error if flags
-  /// contradict it.
-  llvm::Error adoptRotary(const schedule::Problem &problem);
+  /// Takes the new keys and the rotary embedding of an op of a file: random
+  /// keys if no flag names files. Returns an error if flags contradict the op.
+  llvm::Error adoptAppend(const KernelSpec &spec);
   /// Modifications of scores, with files as above.
   std::optional<double> softcap;
   bool softcapApprox = false;
@@ -141,10 +143,6 @@ llvm::Error failureOf(const std::vector<Diagnostic> &diagnostics);
 
 /// Prints the version of `tool`, for --version.
 void printVersion(llvm::raw_ostream &stream, llvm::StringRef tool);
-
-/// Returns `arguments` as a shell command, with the program's bare name.
-std::string shellCommand(llvm::StringRef tool,
-                         llvm::ArrayRef<const char *> arguments);
 
 } // namespace fmha::tools
 

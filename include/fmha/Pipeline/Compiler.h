@@ -57,7 +57,7 @@ struct KernelSpec {
   std::string schedule;
   /// Extents that the input fixes. The kernel serves any; a host must not run
   /// the function with others.
-  std::optional<uint64_t> batch, qLen, kvLen, qHeads, kvHeads, kvLen2;
+  std::optional<uint64_t> batch, qLen, kvLen, qHeads, kvHeads, kvLen2, newLen;
 };
 
 /// Returns the module text of `spec`: one public function with one

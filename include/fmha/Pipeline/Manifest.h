@@ -37,14 +37,14 @@ std::string ptxHeading(const KernelSpec &spec,
                        const schedule::Schedule &schedule,
                        const std::string &scheduleText);
 
-/// Return the same for a kernel of fmha.merge.
+/// Returns the same for a kernel of fmha.merge.
 std::string mergeManifest(const MergeProblem &problem,
                           const std::string &target, const std::string &kernel,
                           const std::string &id);
 std::string mergeHeading(const MergeProblem &problem,
                          const std::string &target);
 
-/// Return the same for a kernel of fmha.append.
+/// Returns the same for a kernel of fmha.append.
 std::string appendManifest(const AppendProblem &problem,
                            const std::string &target, const std::string &kernel,
                            const std::string &id);

@@ -205,7 +205,8 @@ llvm::Error checkPages(const AppendTensors &tensors) {
     return failure("block_tables: expected " + llvm::Twine(batch) +
                    " rows, one a sequence, of " +
                    llvm::Twine(tensors.maxPages) + " entries, got " +
-                   llvm::Twine(table.size()) + " entries");
+                   llvm::Twine(table.size() / size_t(tensors.maxPages)) +
+                   " rows");
   for (int64_t n = 0; n < batch && fresh > 0; ++n) {
     int64_t keys = tensors.kvLens[n];
     int64_t first = std::max<int64_t>(keys - fresh, 0) / size;

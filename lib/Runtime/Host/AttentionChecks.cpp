@@ -164,7 +164,8 @@ llvm::Error checkNew(const Manifest &manifest,
   int64_t count = sequenceCount(tensors), length = tensors.keyNew->dims[1];
   if (length && !(tensors.q.dims[1] && tensors.q.dims[2]))
     return failure("tensor 'q': expected queries with key_new, whose CTAs "
-                   "append, got none; append by fmha.append");
+                   "append, got none; append by fmha.append, or write the "
+                   "caches by other means");
   int64_t heads = tensors.k.dims[2];
   if (std::string wrong = launch::checkAppendingRows(
           manifest, length,

@@ -43,6 +43,32 @@ llvm::Error checkUsedPages(llvm::StringRef name,
   return llvm::Error::success();
 }
 
+/// Checks that P in f16, which a tensor core takes times the scale of a page of
+/// V relative to that of its sequence's first page, stays finite.
+llvm::Error checkRangeOfPages(const Manifest &manifest,
+                              const AttentionTensors &tensors) {
+  constexpr float most = 256;
+  if (!manifest.scalePerPage || manifest.dtype != ElementType::F16 ||
+      manifest.usesPlainThreads())
+    return llvm::Error::success();
+  int64_t size = tensors.k.dims[1];
+  for (int64_t n = 0; n < sequenceCount(tensors); ++n) {
+    const int32_t *pages = &(*tensors.blockTables)[n * tensors.maxPages];
+    for (int64_t i = 1; i * size < (*tensors.kvLens)[n]; ++i) {
+      float first = std::fabs((*tensors.vScale)[pages[0]]),
+            got = std::fabs((*tensors.vScale)[pages[i]]);
+      if (got > most * first)
+        return failure("v_scale[" + llvm::Twine(pages[i]) +
+                       "]: expected at most 2^8 times that of page " +
+                       llvm::Twine(pages[0]) + ", the first one of sequence " +
+                       llvm::Twine(n) + ", got " + std::to_string(got) +
+                       " and " + std::to_string(first) +
+                       "; take bf16 queries, whose P has the range of f32");
+    }
+  }
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Error checkScales(const Manifest &manifest,
@@ -77,7 +103,7 @@ llvm::Error checkScales(const Manifest &manifest,
       if (llvm::Error error = checkUsedPages(one.name, *one.scales, tensors))
         return error;
   }
-  return llvm::Error::success();
+  return checkRangeOfPages(manifest, tensors);
 }
 
 } // namespace fmha::runtime

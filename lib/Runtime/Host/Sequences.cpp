@@ -69,7 +69,8 @@ llvm::Error checkPages(const AttentionTensors &tensors, int64_t count) {
     return failure("block_tables: expected " + llvm::Twine(count) +
                    " rows, one a sequence, of " +
                    llvm::Twine(tensors.maxPages) + " entries, got " +
-                   llvm::Twine(table.size()) + " entries");
+                   llvm::Twine(table.size() / size_t(tensors.maxPages)) +
+                   " rows");
   int64_t pages = tensors.k.dims[0], size = tensors.k.dims[1];
   for (int64_t n = 0; n < count; ++n) {
     int64_t used = ((*tensors.kvLens)[n] + size - 1) / size;

@@ -28,9 +28,10 @@ std::string checkAppendingRows(const Manifest &manifest, int64_t newLen,
     return "";
   auto expected = [](const char *what, int64_t wanted, int64_t got) {
     return "tensor 'q': expected at most " + std::to_string(wanted) + what +
-           " with key_new, since one CTA has all rows, got " +
+           " with key_new, the rows of a CTA of this kernel, got " +
            std::to_string(got) +
-           "; compile for this launch, or append by fmha.append";
+           "; compile with the lengths and heads of this launch, or append "
+           "before attention";
   };
   if (rows.length > most->length)
     return expected(" queries", most->length, rows.length);

@@ -83,7 +83,7 @@ struct Family {
   const FamilyCandidates &candidates;
 };
 
-/// Return the family of that kind that serves the target, the first one if the
+/// Returns the family of that kind that serves the target, the first one if the
 /// target is unknown (null) or none serves it.
 const Family &familyServing(const target::Target *target, FamilyKind kind);
 const Family &familyOf(const Schedule &schedule);

@@ -37,8 +37,8 @@ constexpr unsigned barrierBytes = 8;
 /// Row statistics go from thread to thread: the warpgroups of softmax and of
 /// correction, or two consumers, distribute rows in the same way.
 constexpr unsigned statsPerTile = 128;
-/// Blocks whose scales of pages are in flight, a power of two. As many blocks
-/// are in the deepest rings.
+/// Stages of the ring of page scales, a power of two: as many as the deepest KV
+/// ring has blocks.
 constexpr unsigned factorStages = 4;
 /// Returns the bytes of the scales of the keys and values of a block, in whole
 /// vectors of 128 numbers; 0 if pages have none.

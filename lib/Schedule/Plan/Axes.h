@@ -72,9 +72,9 @@ struct FamilyCandidates {
   bool delaysRescales;
   /// P is multiplied by scales of pages before it is rounded to 16 bits.
   bool roundsScaledP;
-  /// Returns the most bytes of the KV rings of a CTA of `schedule`, whose
-  /// stages are not chosen yet, that pay; 0 for as many as fit. Null: there are
-  /// no rings.
+  /// Returns the number of bytes above which larger KV rings of a CTA of
+  /// `schedule` gain nothing, or 0 if there is no such bound. The stages of
+  /// `schedule` are not set yet. Null if kernels of the family have no rings.
   uint64_t (*ringBytes)(const Problem &problem, const Schedule &schedule,
                         const target::Target &gpu);
 };

@@ -117,11 +117,14 @@ Violation fmha::schedule::checkNewKeys(const Case &c) {
   const Schedule &s = c.schedule;
   if (!c.problem.keyNew)
     return std::nullopt;
-  auto expected = [](const std::string &what, const std::string &got,
-                     const std::string &way) -> Violation {
-    return "expected " + what + " with key_new, since a CTA writes the keys " +
-           "that its rows see, and no other one may read them, got " + got +
-           "; take " + way + "family = fma, or append by fmha.append";
+  // Plain threads evaluate no code on scores, and fmha.append takes no e4m3.
+  std::string others = c.problem.score ? "" : "family = fma, ";
+  others += c.problem.kvE4M3 ? "or write the caches before attention"
+                             : "or append by fmha.append before attention";
+  auto expected = [&](const std::string &what, const std::string &got,
+                      const std::string &way) -> Violation {
+    return "expected " + what + " with key_new, since no CTA may read keys " +
+           "that another one writes, got " + got + "; take " + way + others;
   };
   // A host checks the launch, which may be unknown.
   unsigned group = groupHint(c.problem);

@@ -153,7 +153,7 @@ namespace {
 
 using enum Quantity;
 
-/// Return the family that a row names, null for any.
+/// Returns the family that a row names, null for any.
 constexpr const Family *pointerTo(const Family &family) { return &family; }
 constexpr std::nullptr_t anyFamily = nullptr;
 constexpr const Family *pointerTo(std::nullptr_t) { return nullptr; }

@@ -27,7 +27,8 @@ static LogicalResult verifyAlone(AttentionOp op) {
        "leave it out, and list rows of the packed keys"},
       {"source2", bool(op.getKey2()),
        "attend to each segment alone and combine them with fmha.merge"},
-      {"append", bool(op.getKeyNew()), "append by fmha.append"}};
+      {"append", bool(op.getKeyNew()),
+       "append by fmha.append, or write the caches by other ops"}};
   for (auto [name, isThere, wayOut] : others)
     if (isThere)
       return errorOf(op) << "expected no " << name << " with topk, got one; "

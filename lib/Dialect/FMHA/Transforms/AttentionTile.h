@@ -90,7 +90,7 @@ public:
   /// Fails with a diagnostic if no op on slices computes the tile.
   llvm::LogicalResult check(bool isPart);
 
-  /// Return the windows of the tile in `output` and in rows like `lse`.
+  /// Returns the windows of the tile in `output` and in rows like `lse`.
   llvm::SmallVector<Window> outputWindows();
   llvm::SmallVector<Window> rowWindows();
 

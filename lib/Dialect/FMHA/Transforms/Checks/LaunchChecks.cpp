@@ -227,7 +227,8 @@ void ShapeChecks::newKeys(AttentionOp attention) {
   Value none = math.compare(Predicate::eq, count, zero);
   Value queries = math.mul(view("query").sizes[1], view("query").sizes[2]);
   require(math.either(none, math.compare(Predicate::ne, queries, zero)), "C33",
-          "queries with key_new, whose CTAs append; append by fmha.append");
+          "queries with key_new, whose CTAs append; append by fmha.append, or "
+          "write the caches by other ops");
   ScheduleAttr plan = attention.getScheduleAttr();
   if (!plan || schedule::usesAddresses(plan.getValue()))
     return;
@@ -243,7 +244,7 @@ void ShapeChecks::newKeys(AttentionOp attention) {
   require(math.either(none, fits), "C33",
           "at most " + Twine(rows) + " queries and " + Twine(heads) +
               " query heads of a KV head with key_new, as the schedule has in "
-              "a CTA; append by fmha.append");
+              "a CTA; append by fmha.append, or write the caches by other ops");
 }
 
 /// Checks the numbers of scales.
