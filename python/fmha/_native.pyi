@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
+llvm_version: str
 
 class CompileResult:
     @property

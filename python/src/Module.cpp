@@ -9,9 +9,11 @@
 #include "Module.h"
 
 #include "fmha/Version.h"
+#include "llvm/Config/llvm-config.h"
 
 NB_MODULE(_native, module) {
   module.attr("__version__") = FMHA_VERSION;
+  module.attr("llvm_version") = LLVM_VERSION_STRING;
   fmha::python::bindCompile(module);
   fmha::python::bindLaunch(module);
   fmha::python::bindRun(module);
