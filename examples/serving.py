@@ -11,6 +11,7 @@ sequence that is done is checked against attention in float32, computed at once.
 
 import argparse
 import dataclasses
+import importlib.util
 import sys
 import time
 
@@ -292,13 +293,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=("sim", "cuda"), default="sim", help="the simulator, or a GPU (needs torch)")
     parser.add_argument("--attention", choices=("fmha", "sdpa"), default="fmha", help="this package, or torch's attention on a dense cache")
-    parser.add_argument("--target", default=None, help="target of the kernels; default: sm_100a in the simulator, sm_90a on a GPU")
+    parser.add_argument("--target", choices=("sm_90a", "sm_100a", "sm_103a"), default=None, help="target of the kernels; default: sm_100a in the simulator, sm_90a on a GPU")
     parser.add_argument("--sequences", type=int, default=None, help="requests to serve (5, on a GPU 128)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--checked", type=int, default=3, help="sequences that are compared with float32 (3)")
     flags = parser.parse_args()
     if flags.attention == "sdpa" and flags.device == "sim":
         parser.error("--attention=sdpa: expected --device=cuda with it, got sim")
+    if flags.device == "cuda" and importlib.util.find_spec("torch") is None:
+        parser.error("--device=cuda: expected PyTorch, got none; pip install torch, or leave it out")
     if flags.sequences is not None and flags.sequences < 1:
         parser.error(f"--sequences: expected at least 1, got {flags.sequences}")
     on_gpu = flags.device == "cuda"

@@ -15,7 +15,7 @@ from ._arguments import check_caches, integer, text, word
 from ._compile import DType
 from ._dlpack import host_array, like
 from ._errors import CompileError, Diagnostic, Error
-from ._host import Device, Policy, _library, _raise_faults, settings_of
+from ._host import Device, Policy, _library, _raise_faults, error_of, settings_of
 from ._rotary import ANGLES, Rotary, angles_of, check_rotary, rotary_dim_of
 from ._tensors import KINDS, Array, Layout, _bshd, _dense, _lengths, check_written
 
@@ -82,8 +82,9 @@ def append(
     and returned, in q_out if that is given; without q, None is returned.
 
     Arrays are NumPy ones, or all in device memory as in attention(), where lists are not
-    checked: tokens whose position, page or angles do not exist are left out. Raises as attention()
-    does; a ValueError about a list names the entry.
+    checked: tokens whose position, page or angles do not exist are left out. target, device, policy,
+    seed, checks and stream are as attention()'s. Raises as attention() does; a ValueError about a
+    list names the entry.
     """
     given = {name: value for name, value in locals().items() if value is not None}
     settings = settings_of(device, policy, seed, checks)
@@ -184,7 +185,7 @@ def _append_on_host(given: dict[str, Any], arrays: dict[str, Any], settings: tup
     except ValueError as error:
         raise ValueError(_named(str(error))) from None
     except RuntimeError as error:
-        raise Error(str(error)) from None
+        raise error_of(error) from None
     _raise_faults(status, findings, driver_error)
     return result
 

@@ -221,7 +221,7 @@ def attention(
     value is the stored number times its scale: a number, or a list of one; with scale_per
     'head' k_scale and v_scale are [kv_heads], with 'page', for caches of pages, [pages]. The output
     of a q of e4m3 is bf16 unless out_dtype, 'f32', 'f16' or 'bf16', is given. Dims are then
-    multiples of 16, up to 256. In device memory scales lie there, too.
+    multiples of 16, with q_scale up to 256. In device memory scales lie there, too.
 
     The output has the layout and type of q; with lse=True a pair of it and the
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, ParamSpec, Unpack
 
 from . import _native
@@ -156,13 +156,21 @@ def _for_op_of_module(function: Callable[_P, Kernel]) -> Callable[_P, Kernel]:
     return checked
 
 
+def _names(lists: Any) -> list[str]:
+    """Returns the names in `lists`. A string is a sequence of letters, which are no names."""
+    if isinstance(lists, str) or not isinstance(lists, Iterable):
+        got = f"the string {lists!r}; write [{lists!r}]" if isinstance(lists, str) else repr(lists)
+        raise TypeError(f"lists: expected a sequence of names, got {got}")
+    return [text(entry, "lists") for entry in lists]
+
+
 def _request(options: dict[str, Any]) -> tuple[Any, ...]:
     """Returns the arguments of the native compiler for those of compile()."""
     module, schedule, target = options["module"], options["schedule"], text(options["target"], "target")
     if schedule is not None and module is not None:
         raise ValueError("schedule: expected none with a module; write {schedule = ...} on its op")
     fields = {name: _word(options.get(name, "auto")) for name in FIELDS}
-    names = [text(entry, "lists") for entry in options["lists"]]
+    names = _names(options["lists"])
     facts = _facts(options)
     page_size = page_size_of(options["page_size"], names, options["source2"])
     if module is None:

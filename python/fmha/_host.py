@@ -36,6 +36,11 @@ def _library() -> str:
     return str(own) if own.exists() else ""
 
 
+def error_of(failure: RuntimeError) -> Error:
+    """The error of a launch, with keywords in place of the flags of fmha-run."""
+    return Error(str(failure).replace("--device=sim", "device='sim'").replace("--checks=", "checks="))
+
+
 def _raise_faults(status: str, findings: str, driver_error: str) -> None:
     if status == "ok":
         return
@@ -72,5 +77,5 @@ def _run(
             angles.get("rotary_cos"), angles.get("rotary_sin"),
         )  # fmt: skip
     except RuntimeError as error:
-        raise Error(str(error)) from None
+        raise error_of(error) from None
     _raise_faults(status, findings, driver_error)

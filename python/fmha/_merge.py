@@ -11,8 +11,8 @@ import numpy.typing as npt
 from . import _native
 from ._arguments import flag, logits_of, text, word
 from ._dlpack import float32_of, numpy_array
-from ._errors import CompileError, Diagnostic, Error
-from ._host import Device, Policy, _library, _raise_faults, settings_of
+from ._errors import CompileError, Diagnostic
+from ._host import Device, Policy, _library, _raise_faults, error_of, settings_of
 from ._tensors import Array
 
 MergeDType = Literal["f32", "f16", "bf16"]
@@ -73,7 +73,8 @@ def merge(
 
     Returns the output, divided unless unnormalised, and with it lse, the maxima and the
     sums [batch, heads, rows] that are asked for, in this order. With unnormalised, maxima
-    and sums the result is a part again. Raises as attention() does.
+    and sums the result is a part again. device, target, policy, seed and checks are as
+    attention()'s. Raises as attention() does.
     """
     settings = settings_of(device, policy, seed, checks)
     word(out_dtype, "out_dtype", ("f32", "f16", "bf16"))
@@ -101,7 +102,7 @@ def merge(
             settings[0], _library() if device == "sim" else "", *settings[1:],
         )  # fmt: skip
     except RuntimeError as error:
-        raise Error(str(error)) from None
+        raise error_of(error) from None
     _raise_faults(status, findings, driver_error)
     result = numpy_array(out, out_dtype)
     return (result, *written.values()) if written else result

@@ -89,15 +89,16 @@ def _import(array: Any, name: str, dtype: DType | None, packed: bool, in_bytes: 
         if found not in ("float8_e4m3fn", "uint8"):
             raise TypeError(f"{name}: expected float8_e4m3fn (ml_dtypes), or its bytes as uint8, with a scale, got {found}")
         return _dense(numbers), "e4m3"
+    scales = "q_scale" if name == "q" else "k_scale and v_scale"
     if found == "float8_e4m3fn":
-        scales = "q_scale" if name == "q" else "k_scale and v_scale"
         raise ValueError(f"{name}: expected {scales} with float8_e4m3fn, which its numbers are multiplied by, got none; 1.0 leaves them as they are")
     if found == "float32":
         wanted: DType = dtype or "bf16"
         return _round(numbers, wanted), wanted
     kind = KINDS.get(found)
     if kind is None:
-        raise TypeError(f"{name}: expected float16, bfloat16 (ml_dtypes) or float32, got {found}")
+        hint = f"; pass {scales} if these are the bytes of float8_e4m3fn" if found == "uint8" and name in ("q", "k", "v") else ""
+        raise TypeError(f"{name}: expected float16, bfloat16 (ml_dtypes) or float32, got {found}{hint}")
     if dtype not in (None, kind):
         raise TypeError(f"{name}: is {kind}, but dtype={dtype!r} was asked for")
     return _dense(numbers), kind
@@ -140,8 +141,9 @@ def _check_shapes(q: Array, k: Array, v: Array, packed: bool) -> None:
     """q, k, v in bshd order; the batches of packed ones say nothing."""
     batches = {k.shape[0], v.shape[0]} | (set() if packed else {q.shape[0]})
     if len(batches) > 1:
+        hint = "; caches of pages need block_tables" if k.shape[0] == v.shape[0] else ""
         raise ValueError(
-            f"batch: expected one size, got q {q.shape[0]}, k {k.shape[0]}, v {v.shape[0]}"
+            f"batch: expected one size, got q {q.shape[0]}, k {k.shape[0]}, v {v.shape[0]}{hint}"
         )
     if k.shape[1:3] != v.shape[1:3]:
         raise ValueError(
@@ -152,7 +154,8 @@ def _check_shapes(q: Array, k: Array, v: Array, packed: bool) -> None:
         raise ValueError(f"head dim: q has {q.shape[3]}, k has {k.shape[3]}")
     if k.shape[2] == 0 or q.shape[2] % k.shape[2]:
         raise ValueError(
-            f"heads: q has {q.shape[2]}, which is no multiple of the {k.shape[2]} of k and v"
+            f"heads: q has {q.shape[2]}, which is no multiple of the {k.shape[2]} of k and v; "
+            "layout says where heads are, in caches too"
         )
 
 

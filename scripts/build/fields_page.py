@@ -23,7 +23,8 @@ of `-`.
 
 ## Facts
 
-The name is that in `#fmha.problem` and, unless the fact is internal, in [launch manifests](../{readme}).
+The name is that in `#fmha.problem` and, unless the fact is internal, in [launch manifests](../{readme}). A fact without a flag follows from
+other flags: `--key-new`, `--rotary=interleaved`, `--source2-k`, `--cache-layout=mmha`, or those of the score (`--softcap`, …).
 
 | name | flag | of `fmha.merge` too | meaning |
 | --- | --- | --- | --- |

@@ -173,6 +173,19 @@ def test_all_that_the_op_says_is_named():
         fmha.compile(module="module {}", softcap=20.0, lse=False, target="sm_103a")
 
 
+@pytest.mark.parametrize(
+    "lists, says",
+    [
+        ("kv_lens", r"the string 'kv_lens'; write \['kv_lens'\]"),
+        (None, "None"),
+        (3, "3"),
+    ],
+)
+def test_lists_that_are_no_sequence(lists, says):
+    with pytest.raises(TypeError, match=f"^lists: expected a sequence of names, got {says}$"):
+        fmha.compile(lists=lists)
+
+
 def test_verification_changes_no_kernel():
     kernel = fmha.compile(head_dim=64, verify_kernels=False)
     assert kernel.ptx == fmha.compile(head_dim=64).ptx

@@ -18,11 +18,16 @@ GOOD = {"q": zeros(1, 8, 2, 64), "k": zeros(1, 8, 1, 64), "v": zeros(1, 8, 1, 64
     "changed, error, says",
     [
         ({"q": zeros(8, 2, 64)}, ValueError, "q: expected 4 dimensions"),
-        ({"q": zeros(2, 8, 2, 64)}, ValueError, "batch"),
+        ({"q": zeros(2, 8, 2, 64)}, ValueError, "batch: expected one size, got q 2, k 1, v 1; caches of pages need block_tables"),
+        ({"v": zeros(2, 8, 1, 64)}, ValueError, "batch: expected one size, got q 1, k 1, v 2$"),
         ({"v": zeros(1, 9, 1, 64)}, ValueError, "k and v"),
         ({"k": zeros(1, 8, 1, 128)}, ValueError, "head dim: q has 64, k has 128"),
-        ({"q": zeros(1, 8, 3, 64), "k": zeros(1, 8, 2, 64), "v": zeros(1, 8, 2, 64)}, ValueError, "multiple"),
-        ({"k": zeros(1, 8, 1, 64, dtype=np.float64)}, TypeError, "k: expected float16"),
+        ({"q": zeros(1, 8, 3, 64), "k": zeros(1, 8, 2, 64), "v": zeros(1, 8, 2, 64)}, ValueError,
+         "heads: q has 3, which is no multiple of the 2 of k and v; layout says where heads are, in caches too"),
+        ({"k": zeros(1, 8, 1, 64, dtype=np.float64)}, TypeError, "k: expected float16.*, got float64$"),
+        ({"k": zeros(1, 8, 1, 64, dtype=np.uint8)}, TypeError, "k: expected float16.*, got uint8; pass k_scale and v_scale if these are the bytes of"),
+        ({"v": zeros(1, 8, 1, 64, dtype=np.uint8)}, TypeError, "v: expected float16.*, got uint8; pass k_scale and v_scale if"),
+        ({"q": zeros(1, 8, 2, 64, dtype=np.uint8)}, TypeError, "q: expected float16.*, got uint8; pass q_scale if"),
         ({"k": zeros(1, 8, 1, 64, dtype=np.float32)}, TypeError, "expected one type, got float16, float32, float16; "),
         ({"dtype": "bf16"}, TypeError, "is f16"),
         ({"device": "tpu"}, ValueError, "device"),
@@ -44,11 +49,27 @@ def test_compile_errors_come_through():
         fmha.attention(*arrays)
 
 
-def test_cuda_without_a_gpu_says_so():
+def attention_of(**settings):
+    fmha.attention(**GOOD, **settings)
+
+
+def append_to(**settings):
+    fmha.append(GOOD["k"], GOOD["v"], zeros(1, 9, 1, 64), zeros(1, 9, 1, 64), [9], **settings)
+
+
+def merge_of(**settings):
+    fmha.merge(zeros(2, 1, 3, 1, 64, dtype=np.float32), *(zeros(2, 1, 1, 3, dtype=np.float32),) * 2, **settings)
+
+
+@pytest.mark.parametrize("launch", [attention_of, append_to, merge_of])
+def test_launches_that_cannot_be_name_keywords(launch):
     try:
-        fmha.attention(**GOOD, device="cuda")
+        launch(device="cuda")
     except fmha.Error as error:
         assert "libcuda" in str(error) or "GPU" in str(error) or "CUDA" in str(error)
+        assert "--" not in str(error) and "device='sim'" in str(error)
+    with pytest.raises(fmha.Error, match="^the simulator rejects checks=foo: checks is 'foo', expected all, none, "):
+        launch(checks="foo")
 
 
 def test_exceptions_carry_their_parts():

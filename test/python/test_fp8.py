@@ -122,6 +122,31 @@ def test_errors_name_the_argument(random, change, error, message):
         fmha.attention(**given)
 
 
+def test_pages_whose_values_exceed_float16(random):
+    """With float16 queries of tensor cores; P of bfloat16 has the range of float32."""
+    cache = random.standard_normal((8, 16, 2, 64)).astype(E4M3)
+    scales = np.ones(8, np.float32)
+    given = dict(kv_lens=[32], block_tables=[[3, 7]], k_scale=scales.copy(), v_scale=scales, scale_per="page", target="sm_90a")
+    for factor in (256, 257):
+        scales[7] = factor
+        q = random.standard_normal((1, 1, 8, 64))
+        assert np.isfinite(fmha.attention(q.astype(ml_dtypes.bfloat16), cache, cache, **given).astype(np.float32)).all()
+        if factor == 256:
+            assert np.isfinite(fmha.attention(q.astype(np.float16), cache, cache, **given)).all()
+            continue
+        with pytest.raises(ValueError, match=r"v_scale\[7\]: expected at most 2\^8 times that of page 3, .* got 257"):
+            fmha.attention(q.astype(np.float16), cache, cache, **given)
+
+
+def test_dims_above_those_of_plain_threads(random):
+    """Latent attention: one KV head, whose values are the first columns of keys."""
+    q = random.standard_normal((1, 1, 16, 576)).astype(np.float16)
+    k = random.standard_normal((1, 40, 1, 576)).astype(E4M3)
+    out = fmha.attention(q, k, k[..., :512], v_in_k=True, k_scale=2.0, v_scale=2.0, target="sm_90a")
+    wide = 2 * k.astype(np.float64)
+    assert_close(out, None, reference(q, wide, wide[..., :512]), 2.0**-11)
+
+
 def test_device_arrays_without_scales(random):
     q, k = (OnDevice(np.zeros((1, 1, 2, 64), element)) for element in (np.float16, E4M3))
     with pytest.raises(ValueError, match="k: expected k_scale and v_scale with e4m3"):

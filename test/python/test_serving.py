@@ -37,6 +37,21 @@ class Run:
         return max(self.serving.check(self.model, sequence, self.angles) for sequence in self.sequences)
 
 
+@pytest.mark.parametrize(
+    "flags, says",
+    [
+        (["--device=cuda"], "--device=cuda: expected PyTorch, got none; pip install torch, or leave it out"),
+        (["--target=sm_80"], "argument --target: invalid choice: 'sm_80' (choose from"),
+    ],
+)
+def test_flags_that_do_not_fit(serving, monkeypatch, capsys, flags, says):
+    monkeypatch.setattr("sys.argv", ["serving.py", *flags])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        serving.main()
+    assert says in capsys.readouterr().err
+
+
 def test_prompts_around_pages_and_chunks(serving):
     """Pages have 8 keys, chunks 16 tokens, and there are more requests than places."""
     lengths = (1, 7, 8, 9, 15, 16, 17, 33)

@@ -258,7 +258,7 @@ ScheduleChoice parseCompare(const std::string &text) {
   std::string policy = text.substr(0, colon);
   Options options;
   bool wrong = setOption(options, "policy", policy).has_value();
-  wrong |= options.randomised() == (colon == text.npos);
+  wrong |= options.randomized() == (colon == text.npos);
   if (!wrong && colon != text.npos)
     wrong = setOption(options, "seed", text.substr(colon + 1)).has_value();
   if (wrong)

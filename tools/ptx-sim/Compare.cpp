@@ -66,7 +66,7 @@ Comparer::Schedule Comparer::scheduleOf(const Options &options) {
   std::string policy = nameOf(options.policy);
   Schedule schedule{
       options.policy, policy, "policy " + policy, "--policy=" + policy, {}};
-  if (!options.randomised())
+  if (!options.randomized())
     return schedule;
   std::string seed = std::to_string(options.scheduleSeed);
   schedule.seed = options.scheduleSeed;
@@ -111,7 +111,7 @@ std::string Comparer::replayOf(const Schedule &schedule) const {
   if (line.options.policy == Policy::Exhaustive)
     return replayCommand(line, schedule.flags);
   std::string other = nameOf(line.options.policy);
-  if (line.options.randomised())
+  if (line.options.randomized())
     other += ":" + std::to_string(line.options.scheduleSeed);
   return replayCommand(line, schedule.flags + " --compare=" + other);
 }
@@ -146,7 +146,7 @@ void Comparer::repeat() {
     goesOn(launchOnce(options, false), scheduleOf(options));
     return;
   }
-  if (!options.randomised())
+  if (!options.randomized())
     options.policy = Policy::Random;
   for (uint64_t i = 0; i < job.line.schedules; ++i) {
     options.scheduleSeed = job.line.options.scheduleSeed + i;

@@ -192,7 +192,7 @@ std::vector<std::string> policiesRun(const Summary &summary) {
     return policies;
   if (other && other->policy != summary.line.options.policy)
     policies.push_back(nameOf(other->policy));
-  if (summary.line.schedules && !summary.line.options.randomised())
+  if (summary.line.schedules && !summary.line.options.randomized())
     policies.push_back("random");
   return policies;
 }

@@ -59,21 +59,27 @@ std::string cachePointer(const std::string &tensor);
 /// Returns the tensor that the pointer `parameter` points to.
 std::string tensorOfPointer(const std::string &parameter);
 
-/// Returns all parameters of the kernel: the operands, with pointers in place
-/// of tensor maps if threads use addresses, of q also if threads rotate it; the
-/// pointers k_cache and v_cache if
-/// threads write new keys to caches that have tensor maps; the strides of
-/// batch, row and head of those of q, k, v and o that are or have pointers, or
-/// of which TMA gathers rows, and of key_new and value_new, that of vectors of
-/// keys in vectors, and those of batch, head and row of LSE, row_max and
-/// row_sum, in elements, after those of the rows of rotary_cos and rotary_sin;
-/// q_len, kv_len, q_heads, kv_heads; pages, the number of pages of the caches,
-/// if they have pages; new_len, the length of key_new, and positions, that of
-/// rotary_cos, if there are any; kv_len2 if there is a second KV segment; the
-/// extents of each capture, capture0_size0, ..., and its strides in elements,
-/// capture0_stride0, ..., without the last one, which is 1. If the number of
-/// output tiles does not follow from the grid, that number, `tiles`, comes
-/// next. If CTAs draw tiles, the pointer `tile_counter` is last.
+/// Returns all parameters of the kernel, in this order, with strides in
+/// elements:
+/// - the operands, with pointers in place of tensor maps if threads use
+///   addresses, of q also if threads rotate it
+/// - the pointers k_cache and v_cache, if threads write new keys to caches that
+///   have tensor maps
+/// - the strides of batch, row and head of those of q, k, v and o that are or
+///   have pointers, or of which TMA gathers rows, and of key_new and value_new
+/// - the stride of vectors, for keys in vectors
+/// - the strides of the rows of rotary_cos and rotary_sin, if there are any
+/// - the strides of batch, head and row of lse, row_max and row_sum, if there
+///   are any
+/// - q_len, kv_len, q_heads, kv_heads
+/// - pages, the number of pages of the caches, if they have pages
+/// - new_len, the length of key_new, if there is one
+/// - positions, the length of rotary_cos, if there is one
+/// - kv_len2, if there is a second KV segment
+/// - for each capture its extents, capture0_size0, ..., then its strides,
+///   capture0_stride0, ..., without the last one, which is 1
+/// - the number of output tiles, `tiles`, if it does not follow from the grid
+/// - the pointer `tile_counter`, if CTAs draw tiles
 std::vector<KernelParameter>
 kernelParameters(const schedule::Problem &problem,
                  const schedule::Schedule &schedule);

@@ -39,9 +39,9 @@ uint16_t toBFloat16(float value);
 /// Returns the value of these bits of a binary16 or bfloat16.
 float fromHalf(uint16_t bits);
 float fromBFloat16(uint16_t bits);
-/// Return the bits of `value` rounded to e4m3 (OCP FP8, which has no infinity),
-/// and the value of these bits. What is too large becomes 448, the largest
-/// number, and NaN 0x7f.
+/// Returns the bits of `value` rounded to e4m3 (OCP FP8, which has no
+/// infinity), and the value of these bits. What is too large becomes 448, the
+/// largest number, and NaN 0x7f.
 uint8_t toE4M3(float value);
 float fromE4M3(uint8_t bits);
 

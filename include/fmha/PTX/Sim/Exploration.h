@@ -81,8 +81,8 @@ public:
   bool redundant() const { return cutOff; }
   /// Returns true if a schedule of every class has run to its end.
   bool exhausted() const { return complete; }
-  /// Return the number of schedules that ran to their end, and the steps of the
-  /// longest one.
+  /// Returns the number of schedules that ran to their end, and the steps of
+  /// the longest one.
   uint64_t schedules() const { return finished; }
   size_t longest() const { return mostSteps; }
   /// Returns the choices of the last schedule that were not the first possible

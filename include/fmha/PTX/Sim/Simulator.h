@@ -120,7 +120,7 @@ struct Options {
   Exploration *exploration = nullptr;
 
   /// Returns true if the schedule depends on the seed.
-  bool randomised() const {
+  bool randomized() const {
     return policy == Policy::Random || policy == Policy::Pct;
   }
 
@@ -275,7 +275,7 @@ public:
   const std::vector<Entry> &entries() const;
   const Entry *findEntry(std::string_view name) const;
   const std::vector<Global> &globals() const;
-  /// Return the text of .target and .version, for example "sm_100a" (also for
+  /// Returns the text of .target and .version, for example "sm_100a" (also for
   /// compute_100a) and "9.0".
   const std::string &target() const;
   const std::string &version() const;

@@ -57,8 +57,8 @@ struct Blocks {
   double all = 0, longest = 0, tiles = 0;
 };
 
-/// Return the query rows of one head in a CTA, and the number of such CTAs that
-/// share the heads of one batch: heads, or chunks of groups.
+/// Returns the query rows of one head in a CTA, and the number of such CTAs
+/// that share the heads of one batch: heads, or chunks of groups.
 uint64_t queriesPerCta(const KernelModel &kernel);
 uint64_t headParts(const KernelModel &kernel, const Workload &workload);
 

@@ -89,7 +89,7 @@ struct Problem : Facts {
   bool kvEndsPerSequence() const {
     return (cuSeqlensK || kvLens || source2Lens || blockTables) && !topk;
   }
-  /// Return the types of K and V, and of the output.
+  /// Returns the types of K and V, and of the output.
   DataType kvDtype() const { return kvE4M3 ? DataType::E4M3 : dtype; }
   DataType outDtype() const {
     return outF32    ? DataType::F32
@@ -313,11 +313,11 @@ constexpr unsigned gatheredRows = 4;
 /// Returns the problem of the kernel of `schedule`, which may be a partial one.
 Problem kernelProblem(const Problem &problem, const Schedule &schedule);
 
-/// Return the columns of O that one CTA computes, padded, and how many CTAs
+/// Returns the columns of O that one CTA computes, padded, and how many CTAs
 /// share the rows of a query tile: ceil(head_dim_v / o_columns).
 unsigned outputColumns(const Problem &problem, const Schedule &schedule);
 unsigned outputPasses(const Problem &problem, const Schedule &schedule);
-/// Return the consumers that share the columns of O of a query tile, and how
+/// Returns the consumers that share the columns of O of a query tile, and how
 /// many of those columns each has, in whole panels; the last one may have
 /// fewer. Only the first one computes S and P.
 unsigned outputConsumers(const Schedule &schedule);

@@ -142,7 +142,7 @@ def FMHA_AppendOp : Op<FMHA_Dialect, "append", [
           getOperation(), getODSOperandIndexAndLength(cacheIndex).first,
           getQueryOut() ? 3 : 2);
     }
-    /// Return the head dims of keys and of values.
+    /// Returns the head dims of keys and of values.
     unsigned getHeadDim() { return getKeyNew().getType().getDimSize(HeadDim); }
     unsigned getHeadDimV() { return getValueNew().getType().getDimSize(HeadDim); }
     /// Returns the number of keys per page, 0 without `block_tables`.

@@ -116,9 +116,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `value` before it attends to them: token i of sequence b goes to position
     `kv_lens[b] - n + i`, as `fmha.append` writes it, and `kv_lens` counts the new keys.
     Tokens before position 0, or without a page, are left out, and nothing else in the
-    caches changes. Tensor cores append where one CTA, or each split, has all rows that
-    see a new key (plan.C8); else plain threads do. Tensors, and launches with more rows
-    than the schedule has in a CTA, need `fmha.append`.
+    caches changes. A kernel of tensor cores can append only if one CTA, or each split,
+    has all rows that see a new key (plan.C8); otherwise plain threads append. On tensors,
+    and for launches with more rows than a CTA of the schedule has, use `fmha.append`.
 
     `rotary` with `append` rotates the first 2c columns of each row of `key_new` and
     `query`, with c the columns of `cos` and `sin` [positions, c], by the angles of its
@@ -485,7 +485,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Returns the type of Q: f16, bf16, f32 or f8E4M3FN. Others may differ
     /// (attention.C3).
     ::mlir::Type getElementType() { return getQuery().getType().getElementType(); }
-    /// Return the head dim of query and key, and that of value and output.
+    /// Returns the head dim of query and key, and that of value and output.
     unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }
     unsigned getHeadDimV() { return getValue().getType().getDimSize(HeadDim); }
     /// Returns whether K and V are of f8E4M3FN (attention.C3).

@@ -32,7 +32,7 @@ struct IndexMath {
   mlir::Value ceilDiv(mlir::Value x, int64_t divisor);
   mlir::Value min(mlir::Value x, mlir::Value y);
   mlir::Value max(mlir::Value x, mlir::Value y);
-  /// Return an i1, which is constant if both operands are.
+  /// Returns an i1, which is constant if both operands are.
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value x,
                       mlir::Value y);
   mlir::Value both(mlir::Value x, mlir::Value y);

@@ -66,7 +66,7 @@ Outcome executeAlloc(Warp &warp, const Instruction &inst, LaneMask active) {
   checkCtaGroup(memory, site, group);
   if (!checkRequest(memory, site, columns))
     return Outcome::Fault;
-  bool anywhere = warp.machine.options.randomised() && group == 1;
+  bool anywhere = warp.machine.options.randomized() && group == 1;
   auto column = memory.allocate(
       columns, site, anywhere ? warp.cluster.random(TensorMemory::blocks) : 0);
   if (!column) {

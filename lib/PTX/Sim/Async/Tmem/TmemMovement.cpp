@@ -163,7 +163,7 @@ void performStore(Warp &warp, Pending &pending) {
 bool performsNow(Warp &warp) {
   const Options &options = warp.machine.options;
   return options.policy == Policy::Eager ||
-         (options.randomised() && warp.cluster.random(2));
+         (options.randomized() && warp.cluster.random(2));
 }
 
 /// Returns the load in flight that will write the register, or null.

@@ -75,7 +75,7 @@ uint64_t Cluster::random(uint64_t bound) {
 }
 
 bool Cluster::spurious() {
-  return machine.options.randomised() && random(8) == 0;
+  return machine.options.randomized() && random(8) == 0;
 }
 
 void Cluster::notify(const void *key) {

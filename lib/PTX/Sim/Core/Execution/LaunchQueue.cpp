@@ -24,7 +24,7 @@ LaunchQueue::LaunchQueue(const Options &options, uint64_t clusters)
     places = kEagerPlaces;
   // Not the number of any cluster, so that none draws the same sequence.
   uint64_t generator = options.scheduleSeed ^ 0xE7037ED1A0B428DBull;
-  if (options.randomised())
+  if (options.randomized())
     places = 1 + drawBelow(kRandomPlaces, generator);
 }
 
@@ -49,8 +49,8 @@ uint64_t LaunchQueue::pick(Cluster &requester) const {
 std::optional<Dim3> LaunchQueue::cancel(Cluster &requester) {
   bool none = first + taken.size() == count;
   bool rejects = policy == Policy::Late || policy == Policy::Exhaustive;
-  bool randomised = requester.machine.options.randomised();
-  if (none || rejects || (randomised && requester.random(kRejections) == 0))
+  bool randomized = requester.machine.options.randomized();
+  if (none || rejects || (randomized && requester.random(kRejections) == 0))
     return std::nullopt;
   uint64_t number = pick(requester);
   take(number);

@@ -101,7 +101,7 @@ bool Scheduler::completeOne() {
   case Policy::Pct:
     return priorities.completeOne();
   default:
-    return cluster.completeOne(machine.options.randomised());
+    return cluster.completeOne(machine.options.randomized());
   }
 }
 
@@ -158,7 +158,7 @@ bool Scheduler::watchForLivelock() {
     return (quiet >= kSuspicious || (yields && quietSteps() >= kYield)) &&
            completeOne();
   // Plain sweeps can be compared at any time.
-  bool plain = !machine.options.randomised();
+  bool plain = !machine.options.randomized();
   if (quiet < (yields && plain ? kSpin : kSuspicious))
     return false;
   // Brent's cycle search over the states after each sweep: a state that recurs

@@ -140,8 +140,8 @@ public:
   /// Returns %tid of a lane.
   Dim3 threadIndex(unsigned lane) const;
   Site site(const Instruction &inst, int lane = -1) const;
-  /// Return the host address of a lane's local memory, or null if out of range,
-  /// and of its byte marks, where 1 means written.
+  /// Returns the host address of a lane's local memory, or null if out of
+  /// range, and of its byte marks, where 1 means written.
   uint8_t *local(unsigned lane, uint64_t address, uint64_t bytes);
   uint8_t *localMarks(unsigned lane, uint64_t address);
 

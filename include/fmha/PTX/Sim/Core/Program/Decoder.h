@@ -136,11 +136,11 @@ public:
   virtual Operand source(const syntax::Operand &operand, Type type) = 0;
   /// Returns a register; `_` gives a scratch row.
   virtual Operand destination(const syntax::Operand &operand) = 0;
-  /// Return the rows of operand `index`, a single value or a vector. A 128-bit
+  /// Returns the rows of operand `index`, a single value or a vector. A 128-bit
   /// register gives two rows; `d|p` gives d, then p.
   virtual std::span<const Operand> sourceRows(size_t index, Type type) = 0;
   virtual std::span<const Operand> destinationRows(size_t index) = 0;
-  /// Return the same rows after checking that the registers suit the type.
+  /// Returns the same rows after checking that the registers suit the type.
   std::span<const Operand> sources(size_t index, Type type, Fit fit = {}) {
     expectType(index, type, fit);
     return sourceRows(index, type);

@@ -97,7 +97,7 @@ struct Module::Impl {
   mutable std::map<std::string, std::unique_ptr<Program>, std::less<>> programs;
 };
 
-/// Return the size and the alignment of a variable in memory.
+/// Returns the size and the alignment of a variable in memory.
 uint64_t sizeOf(const syntax::Variable &variable);
 uint32_t alignOf(const syntax::Variable &variable);
 /// Returns the scalar type of a PTX type name ("f32"), Type::None if unknown.
