@@ -347,10 +347,17 @@ def attention(
 
 
 def _append_first(given: dict[str, Any]) -> Array | tuple[Array, ...]:
-    """append(), and attention() of the caches that it leaves."""
+    """append(), and attention() of the caches that it leaves. An error leaves caches of the host as they were."""
     shared = {name: given[name] for name in "kv_lens block_tables rotary rotary_cos rotary_sin layout target device policy seed checks stream".split()}
     q = given["q"] if given["rotary"] is not None else None
-    rotated = append(given["key_new"], given["value_new"], given["k"], given["v"], q=q, **shared)
-    rest = {name: value for name, value in given.items() if name not in NEW_KEYS}
-    results: Array | tuple[Array, ...] = attention(**rest | ({} if q is None else {"q": rotated}))
-    return results
+    caches = [] if _device.on_device(given["k"]) else [host_array(given[name], name)[0] for name in "kv"]
+    before = [cache.copy() for cache in caches]
+    try:
+        rotated = append(given["key_new"], given["value_new"], given["k"], given["v"], q=q, **shared)
+        rest = {name: value for name, value in given.items() if name not in NEW_KEYS}
+        results: Array | tuple[Array, ...] = attention(**rest | ({} if q is None else {"q": rotated}))
+        return results
+    except BaseException:
+        for cache, kept in zip(caches, before):
+            cache[...] = kept
+        raise

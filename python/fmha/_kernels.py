@@ -55,4 +55,6 @@ def kernel_of(given: dict[str, Any], options: dict[str, Any]) -> Kernel | None:
     # No other kernel writes to caches of e4m3.
     if options["kv_dtype"] == "e4m3" or (options["schedule"] is None and _once(_appends, **options)):
         return cast(Kernel, _once(_compile, **options, key_new=True))
+    # What the compiler rejects is an error before the caches change.
+    _once(_compile, **{name: value for name, value in options.items() if name not in ("rotary", "rotary_dim")})
     return None

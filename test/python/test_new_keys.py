@@ -428,3 +428,23 @@ def test_arguments_that_do_not_fit(random, error, text, changes):
         fmha.attention(q, **given)
     for cache, old in zip((k, v), before):
         np.testing.assert_array_equal(cache.view(np.uint16), old.view(np.uint16))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    (
+        dict(sink=[0.0]),
+        dict(q_tiles=5),
+        dict(schedule="foo"),
+        dict(topk=np.array([[[0, 99]], [[0, 1]]], np.int32)),
+        dict(seed=0, checks="foo"),
+    ),
+)
+def test_errors_leave_the_caches_as_they_were(random, wrong):
+    """Where append() comes first: 60 queries, or lists."""
+    case = Case(random, [40, 60], n=1, q_len=1 if "topk" in wrong else 60)
+    before = [cache.copy() for cache in case.caches]
+    with pytest.raises((ValueError, fmha.Error)):
+        fmha.attention(case.q, *case.caches, kv_lens=case.lens, key_new=case.new[0], value_new=case.new[1], **wrong)
+    for cache, kept in zip(case.caches, before):
+        assert np.array_equal(cache.view(np.uint16), kept.view(np.uint16))
