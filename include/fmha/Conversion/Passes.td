@@ -268,7 +268,8 @@ def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
   let description = [{
     Inserts, before each op of `fmha` with a kernel, on memrefs, a `cf.assert` for each numbered constraint that the
     types do not decide: equal extents, strides and addresses that TMA can use, no overlapping buffers, valid entries of
-    varlen metadata. The host reads these entries, so the pass runs before `fmha-place-buffers`; for buffers in device
+    varlen metadata. Two are not asserted: that used scales are finite (attention.C32), and that no sequence reads or
+    writes a row that another one appends (attention.C33). The host reads these entries, so the pass runs before `fmha-place-buffers`; for buffers in device
     memory, `fmha-launch-kernels{checks=on}` asserts the same constraints except those on entries. Upstream's
     `generate-runtime-verification` inserts the same assertions together with those of other dialects.
 

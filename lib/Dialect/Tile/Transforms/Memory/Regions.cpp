@@ -557,11 +557,31 @@ static FailureOr<ArrayAttr> layOut(gpu::GPUFuncOp func,
   return toAttribute(plan.layOut(), func.getContext());
 }
 
+/// Checks that a program has no ops that read operands of kernels of
+/// fmha.attention, and loads no elements that a role would have to convert.
+static LogicalResult checkOps(gpu::GPUFuncOp func) {
+  WalkResult walked = func.walk([](Operation *op) -> WalkResult {
+    if (isa<AppendRowsOp, LoadRotatedOp, LoadFactorsOp>(op))
+      return op->emitOpError()
+             << "expected ops that programs may have, got one that reads "
+                "operands of a kernel of fmha.attention; use fmha.attention "
+                "with this feature";
+    auto load = dyn_cast<LoadOp>(op);
+    if (load &&
+        isa<Float8E4M3FNType>(load.getView().getType().getElementType()))
+      return op->emitOpError() << "expected a view of f16 or bf16 in a "
+                                  "program, got elements of f8E4M3FN; convert "
+                                  "them beforehand";
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
                                   const KernelFamily &family) {
   auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
   FailureOr<ArrayAttr> memory(kernel.getMemory());
-  if (*memory && failed(checkGivenMap(func)))
+  if (failed(checkOps(func)) || (*memory && failed(checkGivenMap(func))))
     return failure();
   splitFills(func);
   splitLoads(func);

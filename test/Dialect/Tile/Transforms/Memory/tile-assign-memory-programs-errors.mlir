@@ -520,3 +520,75 @@ gpu.module @joined {
     gpu.return
   }
 }
+
+// -----
+
+!k = memref<?x16x?x128xf8E4M3FN, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
+!c = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+!g = memref<?xi32, #gpu.address_space<global>>
+!f = memref<?xf32, #gpu.address_space<global>>
+gpu.module @programs {
+  gpu.func @p(%a: !k, %c: !c, %o: !c, %l: !g, %ks: !f, %vs: !f, %n: i32) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %m = memref.dim %c, %c1 : !c
+    %id = gpu.block_id x
+    %row = arith.muli %id, %c64 : index
+    %va = tile.view %a pages %l[%c0] head %c0 rows %m : !k, !g -> <?x128xf8E4M3FN>
+    %vc = tile.view %c batch %c0 head %c0 rows %m : !c -> <?x128xbf16>
+    %vo = tile.view %o batch %c0 head %c0 rows %m : !c -> <?x128xbf16>
+    // expected-error@+1 {{expected a view of f16 or bf16 in a program, got elements of f8E4M3FN; convert them beforehand}}
+    %t = tile.load %va[%row] : !tile.view<?x128xf8E4M3FN> -> !tile.tile<64x128xbf16>
+    %q = tile.load %vc[%row] : !tile.view<?x128xbf16> -> !tile.tile<64x128xbf16>
+    %s = tile.dot %q, %t transpose_b : !tile.tile<64x128xbf16>, !tile.tile<64x128xbf16> -> !tile.tile<64x64xf32>
+    %p = tile.cast %s : <64x64xf32> to <64x64xbf16>
+    tile.store %p, %vo[%row] : <64x64xbf16>, <?x128xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!k = memref<?x16x?x128xbf16, strided<[?, ?, ?, 1]>>
+!c = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+!d = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
+gpu.module @programs {
+  gpu.func @p(%a: !c, %c: !c, %n: !d) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %m = memref.dim %c, %c1 : !c
+    %id = gpu.block_id x
+    %row = arith.muli %id, %c64 : index
+    // expected-error@+1 {{expected ops that programs may have, got one that reads operands of a kernel of fmha.attention; use fmha.attention with this feature}}
+    tile.append_rows %n, %n[%c0] to %a, %a head %c0 from %c0 to %m before %m : !d, !d, !c, !c
+    %va = tile.view %a batch %c0 head %c0 rows %m : !c -> <?x128xbf16>
+    %vc = tile.view %c batch %c0 head %c0 rows %m : !c -> <?x128xbf16>
+    %t = tile.load %va[%row] : !tile.view<?x128xbf16> -> !tile.tile<64x128xbf16>
+    tile.store %t, %vc[%row] : <64x128xbf16>, <?x128xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!a = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
+!c = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+!t = memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>>
+gpu.module @programs {
+  gpu.func @rot(%a: !a, %c: !c, %cos: !t, %sin: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %m = memref.dim %a, %c1 : !a
+    %id = gpu.block_id x
+    %row = arith.muli %id, %c64 : index
+    %va = tile.view %a batch %c0 head %c0 rows %m : !a -> <?x128xbf16>
+    %vc = tile.view %c batch %c0 head %c0 rows %m : !c -> <?x128xbf16>
+    // expected-error@+1 {{expected ops that programs may have, got one that reads operands of a kernel of fmha.attention}}
+    %t = tile.load_rotated %va[%row] at %c0 by %cos, %sin : !tile.view<?x128xbf16>, !t, !t -> !tile.tile<64x128xbf16>
+    tile.store %t, %vc[%row] : <64x128xbf16>, <?x128xbf16>
+    gpu.return
+  }
+}
