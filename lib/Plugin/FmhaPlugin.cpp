@@ -19,8 +19,11 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include "llvm-c/Core.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Compiler.h"
+
+#include <cstdio>
 
 static constexpr const char *pluginName = "Fmha";
 /// MLIR checks only its plugin API number; the LLVM version in this text
@@ -28,9 +31,24 @@ static constexpr const char *pluginName = "Fmha";
 static constexpr const char *pluginVersion =
     FMHA_VERSION "-llvm" LLVM_VERSION_STRING;
 
+/// Returns the plugin API number of this LLVM, or under another one, after a
+/// line that says so, a number that no host accepts.
+static uint32_t apiVersion() {
+  unsigned major = 0, minor = 0, patch = 0;
+  LLVMGetVersion(&major, &minor, &patch);
+  if (major == LLVM_VERSION_MAJOR)
+    return MLIR_PLUGIN_API_VERSION;
+  std::fprintf(stderr,
+               "FmhaPlugin-%d.so: expected a host of LLVM %d, got LLVM %u.%u; "
+               "take mlir-opt-%d, or build the plugin with that LLVM\n",
+               LLVM_VERSION_MAJOR, LLVM_VERSION_MAJOR, major, minor,
+               LLVM_VERSION_MAJOR);
+  return 0;
+}
+
 extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT ::mlir::DialectPluginLibraryInfo
 mlirGetDialectPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, pluginName, pluginVersion,
+  return {apiVersion(), pluginName, pluginVersion,
           [](mlir::DialectRegistry *registry) {
             fmha::registerAllFmha(*registry);
             // A host that is given the dialect alone still knows the passes.
@@ -40,6 +58,6 @@ mlirGetDialectPluginInfo() {
 
 extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT ::mlir::PassPluginLibraryInfo
 mlirGetPassPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, pluginName, pluginVersion,
+  return {apiVersion(), pluginName, pluginVersion,
           [] { fmha::registerAllFmhaPasses(); }};
 }

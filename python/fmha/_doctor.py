@@ -108,7 +108,7 @@ def _cache() -> Check:
     base = os.environ.get("XDG_CACHE_HOME", "")
     folder = pathlib.Path(named or (pathlib.Path(base) if os.path.isabs(base) else pathlib.Path.home() / ".cache") / "fmha")
     existing = next(one for one in (folder, *folder.absolute().parents) if one.exists())
-    if not os.access(existing, os.W_OK):
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
         return Check("cache", "failed", f"'{folder}' cannot be written; name another folder with FMHA_CACHE_DIR", {"path": str(folder)})
     entries = sum(1 for _ in folder.glob("llvmcache-*")) if folder.exists() else 0
     return Check("cache", "ok", f"{entries} kernels in {folder}", {"path": str(folder), "entries": entries})

@@ -3,8 +3,8 @@
 
     scripts/build/environment.py torch -m pytest test/torch
 
-The environment is made once for each lock file and Python version, under ~/.cache/fmha (FMHA_ENVIRONMENTS names
-another folder), and is kept. Exit status 77, and a line that says why, where its packages cannot be installed.
+The environment is made once for each lock file and Python version, under ~/.cache/fmha-environments
+(FMHA_ENVIRONMENTS names another folder), and is kept. Exit status 77, and a line that says why, where its packages cannot be installed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def folder_of(name: str) -> pathlib.Path:
     """Returns the folder of an environment; another lock file or Python has another one."""
     lock = (LOCKS / f"{name}.lock").read_bytes()
     digest = hashlib.sha256(lock + sys.version.encode()).hexdigest()[:12]
-    base = os.environ.get("FMHA_ENVIRONMENTS") or pathlib.Path.home() / ".cache/fmha"
+    base = os.environ.get("FMHA_ENVIRONMENTS") or pathlib.Path.home() / ".cache/fmha-environments"
     return pathlib.Path(base) / f"{name}-{digest}"
 
 
