@@ -9,6 +9,21 @@ import sys
 
 from ._doctor import examine
 
+# Flags are those that a tool's own --help names, so that the script knows every tool and version.
+_COMPLETION = r'''_fmha() {
+  local words
+  if [[ $2 == -* ]]; then
+    words=$("$1" ${COMP_WORDS[1]:+$([[ $1 == fmha && ${COMP_WORDS[1]} != -* ]] && echo "${COMP_WORDS[1]}")} --help 2>/dev/null |
+      grep -oE -- '--[a-z0-9][a-z0-9-]*=?' | sort -u)
+  elif [[ $1 == fmha && $COMP_CWORD == 1 ]]; then
+    words="doctor completion"
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$2"))
+  [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+}
+complete -o default -F _fmha fmha fmha-compile fmha-run ptx-sim ptx-mutate
+'''
+
 _MARKS = {"ok": "ok", "missing": "--", "failed": "FAILED"}
 
 
@@ -34,8 +49,17 @@ def main(arguments: list[str] | None = None) -> int:
         "that is there does not work; what is only missing is marked --.",
     )
     one.add_argument("--json", action="store_true", help="one JSON object: schema_version, ok, checks [{name, status, text, details}]")
+    two = commands.add_parser(
+        "completion",
+        help="print completion of flags for a shell",
+        description='Prints completion of the flags of fmha and of the tools of a build, for ~/.bashrc: eval "$(fmha completion bash)".',
+    )
+    two.add_argument("shell", choices=("bash", "zsh"))
     given = parser.parse_args(arguments)
-    return doctor(given.json)
+    if given.command == "doctor":
+        return doctor(given.json)
+    print(("autoload -U +X bashcompinit && bashcompinit\n" if given.shell == "zsh" else "") + _COMPLETION, end="")
+    return 0
 
 
 if __name__ == "__main__":

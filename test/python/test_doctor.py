@@ -65,3 +65,17 @@ def test_help_teaches_and_unknown_commands_are_errors():
     shown = subprocess.run([sys.executable, "-m", "fmha", "doctor", "--help"], capture_output=True, text=True)
     assert shown.returncode == 0 and "--json" in shown.stdout and "Exit status" in shown.stdout
     assert subprocess.run([sys.executable, "-m", "fmha", "nurse"], capture_output=True).returncode == 2
+
+
+def test_completion_of_flags_and_commands():
+    code = f"""
+fmha() {{ {sys.executable} -m fmha "$@"; }}
+eval "$(fmha completion bash)"
+COMP_WORDS=(fmha doctor --j) COMP_CWORD=2; _fmha fmha --j doctor; echo "${{COMPREPLY[@]}}"
+COMP_WORDS=(fmha d) COMP_CWORD=1; _fmha fmha d fmha; echo "${{COMPREPLY[@]}}"
+COMP_WORDS=(fmha-run --kv-l) COMP_CWORD=1; _fmha fmha-run --kv-l fmha-run; echo "${{COMPREPLY[@]}}"
+"""
+    tools = os.environ["FMHA_BUILD_DIR"] + "/bin"
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, env=os.environ | {"PATH": f"{tools}:/usr/bin:/bin"})
+    found = [set(line.split()) for line in done.stdout.splitlines()]
+    assert found == [{"--json"}, {"doctor"}, {"--kv-len=", "--kv-len-mean=", "--kv-lens"}], done
