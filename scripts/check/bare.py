@@ -66,7 +66,7 @@ def execute(root: pathlib.Path, wheel: pathlib.Path) -> int:
         program = ["sh", "-ex", "step"] if language == "sh" else ["env/bin/python", "step"]
         print(f"--- {language}\n{text}", flush=True)
         quoted = " ".join(program)
-        done = subprocess.run(["chroot", root, "sh", "-c", f"cd /home/user && {quoted}"], env=environment)
+        done = subprocess.run([shutil.which("chroot") or "/usr/sbin/chroot", root, "sh", "-c", f"cd /home/user && {quoted}"], env=environment)
         if done.returncode:
             print(f"error: expected exit status 0 of this block of {PAGE.name}, got {done.returncode}", file=sys.stderr)
             return 1

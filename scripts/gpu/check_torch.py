@@ -149,6 +149,7 @@ class Cases:
         return excess(out, None, reference(q, k, v, "causal"), q.dtype)
 
 
+torch._dynamo.config.recompile_limit = 256  # Types, dims and heads are constants of a graph.
 COMPILED = torch.compile(lambda q, k, v: fmha.torch.attention(q, k, v, causal=True), fullgraph=True, dynamic=True, backend="aot_eager")
 
 
