@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from typing import Any
 
 import torch
@@ -49,8 +50,11 @@ class _Handle:
         self.usual = {key: torch.library.get_kernel(f"aten::{name}", key) for key, name in _OPS.items() if _exists(name, key)}
         self.library: torch.library.Library | None = torch.library.Library("aten", "IMPL")
         kernels = {"CUDA": self._on_cuda, "CPU": self._on_cpu}
-        for key in self.usual:
-            self.library.impl(_OPS[key], kernels[key], key, with_keyset=True, allow_override=True)
+        with warnings.catch_warnings():
+            # The dispatcher of older versions warns of what is meant here.
+            warnings.filterwarnings("ignore", message="Warning only once for all operators")
+            for key in self.usual:
+                self.library.impl(_OPS[key], kernels[key], key, with_keyset=True, allow_override=True)
 
     def remove(self) -> None:
         if self.library is not None:
