@@ -10,12 +10,14 @@ kept: the next time takes less. Exit status 0 if every command of the page succe
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/install.md"
@@ -54,6 +56,16 @@ def steps() -> list[tuple[str, str]]:
     return re.findall(r"^```(sh|python) install\n(.*?)^```", PAGE.read_text(), re.M | re.S)
 
 
+@contextlib.contextmanager
+def mounted(root: pathlib.Path) -> Iterator[None]:
+    """The folder /proc, from which PyTorch learns what the processor can do."""
+    subprocess.run(["mount", "-t", "proc", "proc", root / "proc"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", root / "proc"], check=True)
+
+
 def execute(root: pathlib.Path, wheel: pathlib.Path) -> int:
     home = root / "home/user"
     shutil.rmtree(home, ignore_errors=True)
@@ -84,7 +96,8 @@ def main() -> int:
         print("skipped: expected root's rights and debootstrap; apt-get install debootstrap, and run as root", file=sys.stderr)
         return SKIPPED
     make_system(flags.root)
-    return execute(flags.root, flags.wheel)
+    with mounted(flags.root):
+        return execute(flags.root, flags.wheel)
 
 
 if __name__ == "__main__":
