@@ -57,9 +57,9 @@ TEST(NewKeys, NeedAllRowsInOneCta) {
   EXPECT_EQ(checkAppendingRows(manifest, 1, {16, 8}), "");
   EXPECT_EQ(checkAppendingRows(manifest, 0, {17, 9}), "");
   EXPECT_EQ(checkAppendingRows(manifest, 1, {17, 8}),
-            "tensor 'q': expected at most 16 queries with key_new, since one "
-            "CTA has all rows, got 17; compile for this launch, or append by "
-            "fmha.append");
+            "tensor 'q': expected at most 16 queries with key_new, the rows of "
+            "a CTA of this kernel, got 17; compile with the lengths and heads "
+            "of this launch, or append before attention");
   EXPECT_THAT(checkAppendingRows(manifest, 1, {16, 9}),
               HasSubstr("at most 8 query heads of a KV head with key_new"));
   // Plain threads read new keys from their own tensors.

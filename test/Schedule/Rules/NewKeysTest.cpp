@@ -99,12 +99,12 @@ TEST(NewKeys, C8SaysWhatIsNeeded) {
   for (const char *target : targets) {
     Overrides heads, tiles, loop;
     heads.fix(Choice::PackHeads, 2);
-    EXPECT_THAT(errorOf(problem, heads, target),
-                HasSubstr("plan.C8: expected pack_heads of at least 4, the "
-                          "query heads of a KV head, with key_new, since a CTA "
-                          "writes the keys that its rows see, and no other one "
-                          "may read them, got 2; the nearest that works: "
-                          "pack_heads = 4, or family = fma"));
+    EXPECT_THAT(
+        errorOf(problem, heads, target),
+        HasSubstr("plan.C8: expected pack_heads of at least 4, the "
+                  "query heads of a KV head, with key_new, since no "
+                  "CTA may read keys that another one writes, got 2; "
+                  "the nearest that works: pack_heads = 4, or family = fma"));
     tiles.fix(Choice::QTiles, 1);
     EXPECT_THAT(errorOf(launchOf(8, 2, 33), tiles, target),
                 HasSubstr("plan.C8: expected the 132 rows of all queries and "
