@@ -58,7 +58,7 @@ def launch(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, target: str, **opt
     """Returns the output, with its dimensions in memory in the order of those of q, and the logarithm of the softmax
     denominators (float32)."""
     if q.dtype == torch.float32:
-        raise TypeError("q: expected float16 or bfloat16, got float32; convert q, k and v, or use torch.autocast")
+        raise TypeError("q: expected float16 or bfloat16, got float32; convert q, k and v")
     _check_devices({"k": k, "v": v, **options}, q.device)
     given = {name: value for name, value in options.items() if value is not None}
     out = empty_in_order_of(q, v.shape[-1], out_dtype_of(q))
