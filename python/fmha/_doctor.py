@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-
-# GPUs that kernels of tensor cores run on, by compute capability; those of plain threads run from 8.0 on.
-_TARGETS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a"}
+from ._gpus import target_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,8 +67,7 @@ def _gpus(library: ctypes.CDLL) -> list[dict[str, Any]]:
         library.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
         library.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)
         capability = (major.value, minor.value)
-        target = _TARGETS.get(capability, "sm_80" if capability >= (8, 0) else None)
-        found.append({"name": name.value.decode(), "capability": f"{capability[0]}.{capability[1]}", "target": target})
+        found.append({"name": name.value.decode(), "capability": f"{capability[0]}.{capability[1]}", "target": target_of(capability)})
     return found
 
 

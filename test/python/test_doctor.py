@@ -79,3 +79,10 @@ COMP_WORDS=(fmha-run --kv-l) COMP_CWORD=1; _fmha fmha-run --kv-l fmha-run; echo 
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, env=os.environ | {"PATH": f"{tools}:/usr/bin:/bin"})
     found = [set(line.split()) for line in done.stdout.splitlines()]
     assert found == [{"--json"}, {"doctor"}, {"--kv-len=", "--kv-len-mean=", "--kv-lens"}], done
+
+
+def test_targets_of_gpus():
+    from fmha._gpus import target_of
+
+    found = [target_of(capability) for capability in ((7, 5), (8, 0), (8, 9), (9, 0), (10, 0), (10, 3), (12, 0))]
+    assert found == [None, "sm_80", "sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_80"]

@@ -69,7 +69,7 @@ std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
   return parametersOfKernel(op->getParentOfType<LLVM::LLVMFuncOp>());
 }
 
-/// The mark of values that stand for parameters that there are not.
+/// Marks poison that stands for a parameter that the kernel lacks.
 constexpr StringLiteral missingName = "fmha.missing_parameter";
 
 /// Returns the type that a parameter of this name would have.

@@ -12,18 +12,16 @@ import torch.utils.dlpack
 import fmha
 
 from .._errors import Error
-
-# The GPUs whose families there are, by compute capability; kernels of sm_80 run on any later GPU.
-_TARGETS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a"}
-_LEAST = (8, 0)
+from .._gpus import target_of
 
 
 @functools.cache
 def _target_of_gpu(index: int) -> str:
     capability = torch.cuda.get_device_capability(index)
-    if capability < _LEAST:
+    target = target_of(capability)
+    if target is None:
         raise Error(f"device: expected compute capability 8.0 or later, got {capability[0]}.{capability[1]}")
-    return _TARGETS.get(capability, "sm_80")
+    return target
 
 
 def empty_in_order_of(query: torch.Tensor, columns: int, dtype: torch.dtype) -> torch.Tensor:
