@@ -162,8 +162,10 @@ static const char *stringify(LaunchReport::Status status) {
   return "unknown";
 }
 
-/// What code on scores reads, as the manifest names its type.
-static CaptureData captureOf(const Captured &array) {
+/// What code on scores reads, as the manifest names its type. Elements of 16
+/// bits come as their bits, so that `wanted`, which the kernel reads, names
+/// them.
+static CaptureData captureOf(const Captured &array, const CaptureType *wanted) {
   const std::pair<nb::dlpack::dtype, const char *> types[] = {
       {nb::dtype<float>(), "f32"},
       {nb::dtype<int64_t>(), "i64"},
@@ -175,6 +177,9 @@ static CaptureData captureOf(const Captured &array) {
   for (auto [type, name] : types)
     if (array.dtype() == type)
       data.element = name;
+  if (array.dtype() == nb::dtype<uint16_t>() && wanted &&
+      sizeOf(wanted->element) == sizeof(uint16_t))
+    data.element = launch::nameOf(wanted->element);
   for (size_t d = 0; d < array.ndim(); ++d)
     data.dims.push_back(int64_t(array.shape(d)));
   return data;
@@ -284,8 +289,10 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   tensors.kScale = floats(kScale);
   tensors.vScale = floats(vScale);
   tensors.qScale = floats(qScale);
-  for (const Captured &array : captures)
-    tensors.captures.push_back(captureOf(array));
+  for (auto [n, array] : llvm::enumerate(captures))
+    tensors.captures.push_back(captureOf(
+        array,
+        n < manifest.captures.size() ? &manifest.captures[n] : nullptr));
   RunOptions options;
   options.policy = policy;
   options.scheduleSeed = scheduleSeed;

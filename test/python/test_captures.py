@@ -1,6 +1,7 @@
 """Tensors that the score region reads, through the C++ host: flags, numbers of 64 bits, tensors of rank 0."""
 
 import json
+import re
 
 import fmha
 import numpy as np
@@ -63,6 +64,17 @@ def test_flags_wide_numbers_and_rank_0(random, target):
     shift = (given[1] - LARGE)[None, :, None, None]
     expected = reference(q, k, v, score=lambda s: np.where(given[2], s * 0.75 + shift, -np.inf))
     assert_close(*run(kernel, q, k, v, given), expected, 2.0**-11)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_numbers_of_16_bits_come_as_their_bits(random, kind):
+    text = re.sub(r"%gain: .*%base: memref<i64>", f"%gain: memref<?x{kind}>", TEXT, flags=re.S)
+    steps = f"%g = fmha.read %gain[%h] : memref<?x{kind}>\n %x = arith.extf %g : {kind} to f32\n %f = arith.addf %s, %x : f32\n"
+    kernel = fmha.compile(re.sub(r"%none = .*(?= +fmha.yield)", steps, text, flags=re.S))
+    q, k, v = (random.standard_normal((1, n, HEADS, DIM)).astype(np.float16) for n in (ROWS, KEYS, KEYS))
+    gain = np.array([1.5, -0.25], np.float32)  # Exact in either type.
+    bits = gain.astype(np.float16).view(np.uint16) if kind == "f16" else (gain.view(np.uint32) >> 16).astype(np.uint16)
+    assert_close(*run(kernel, q, k, v, [bits]), reference(q, k, v, score=lambda s: s + gain[None, :, None, None]), 2.0**-11)
 
 
 def test_other_types_are_refused(random):
