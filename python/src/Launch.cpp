@@ -32,48 +32,22 @@ using namespace fmha::python;
 
 namespace {
 
-/// The driver that libfmha_rt.so uses: the same choice opens the same library.
-const driver::Calls &calls() {
-  static const driver::Calls *opened = [] {
-    std::string why;
-    std::optional<driver::Calls> found = driver::openDefault(why);
-    if (!found)
-      throw std::runtime_error(why);
-    if (driver::Result result = found->init(0))
-      throw std::runtime_error("the driver fails to start: " +
-                               found->describe(result));
-    return new driver::Calls(std::move(*found));
-  }();
-  return *opened;
-}
-
 /// Lives as long as the process: arrays may outlive the module.
 driver::DeviceMemory &deviceMemory() {
-  static auto *memory = new driver::DeviceMemory(calls());
+  static auto *memory = new driver::DeviceMemory(deviceCalls());
   return *memory;
 }
 
 void check(driver::Result result, const std::string &what) {
   if (result)
-    throw std::runtime_error(what + " failed: " + calls().describe(result));
-}
-
-/// Python calls from any thread, of which only some have a context.
-void enterContext(int device) {
-  driver::Context context = nullptr;
-  check(calls().getContext(&context), "asking for the current context");
-  if (context)
-    return;
-  driver::DeviceId id = 0;
-  check(calls().deviceGet(&id, device), "opening the device");
-  check(calls().retainContext(&context, id), "creating a context");
-  check(calls().setContext(context), "entering the context");
+    throw std::runtime_error(what +
+                             " failed: " + deviceCalls().describe(result));
 }
 
 /// Sets the simulator as its variables say, or to its defaults: launches on
 /// host arrays, in this process, have options of their own. A GPU has none.
 void followEnvironment(const std::string &target) {
-  if (!calls().isSimulator())
+  if (!deviceCalls().isSimulator())
     return;
   const std::pair<const char *, const char *> usual[] = {
       {"target", target.c_str()}, {"policy", "eager"},    {"seed", "0"},
@@ -85,7 +59,7 @@ void followEnvironment(const std::string &target) {
     std::transform(variable.begin(), variable.end(), variable.begin(),
                    [](unsigned char c) { return std::toupper(c); });
     const char *set = std::getenv(variable.c_str());
-    check(calls().setOption(option, set && *set ? set : value),
+    check(deviceCalls().setOption(option, set && *set ? set : value),
           "setting the simulator's option " + std::string(option));
   }
 }
@@ -115,6 +89,31 @@ const std::pair<const char *, DLDataType> types[] = {
     {"u8", {kDLUInt, 8, 1}},    {"e4m3", {kDLFloat8_e4m3fn, 8, 1}}};
 
 } // namespace
+
+const driver::Calls &fmha::python::deviceCalls() {
+  static const driver::Calls *opened = [] {
+    std::string why;
+    std::optional<driver::Calls> found = driver::openDefault(why);
+    if (!found)
+      throw std::runtime_error(why);
+    if (driver::Result result = found->init(0))
+      throw std::runtime_error("the driver fails to start: " +
+                               found->describe(result));
+    return new driver::Calls(std::move(*found));
+  }();
+  return *opened;
+}
+
+void fmha::python::enterDeviceContext(int device) {
+  driver::Context context = nullptr;
+  check(deviceCalls().getContext(&context), "asking for the current context");
+  if (context)
+    return;
+  driver::DeviceId id = 0;
+  check(deviceCalls().deviceGet(&id, device), "opening the device");
+  check(deviceCalls().retainContext(&context, id), "creating a context");
+  check(deviceCalls().setContext(context), "entering the context");
+}
 
 DeviceArray::DeviceArray(nb::handle array)
     : owner(array), shape(size_t(owner->ndim)), strides(shape.size()) {
@@ -158,7 +157,7 @@ Made fmha::python::deviceEmpty(const std::vector<size_t> &shape,
   DLDataType element = found->second;
   size_t bytes = std::accumulate(shape.begin(), shape.end(),
                                  size_t(element.bits / 8), std::multiplies<>());
-  enterContext(device);
+  enterDeviceContext(device);
   driver::DevicePointer address = 0;
   check(deviceMemory().take(bytes, device, stream, address),
         "allocating " + std::to_string(bytes) + " bytes of device memory");
@@ -166,8 +165,8 @@ Made fmha::python::deviceEmpty(const std::vector<size_t> &shape,
     deviceMemory().giveBack(reinterpret_cast<uintptr_t>(held));
   });
   if (zero && bytes)
-    check(calls().set8Async(address, 0, bytes,
-                            reinterpret_cast<driver::Stream>(stream)),
+    check(deviceCalls().set8Async(address, 0, bytes,
+                                  reinterpret_cast<driver::Stream>(stream)),
           "clearing device memory");
   return Made(reinterpret_cast<void *>(address), shape.size(), shape.data(),
               owner, nullptr,
@@ -178,16 +177,16 @@ Made fmha::python::deviceEmpty(const std::vector<size_t> &shape,
 LoadedModule::LoadedModule(const std::string &ptx, const std::string &manifest,
                            const std::string &target, int device)
     : target(target) {
-  enterContext(device);
+  enterDeviceContext(device);
   followEnvironment(target);
   check(fmhaModuleLoad(ptx.data(), ptx.size(), manifest.c_str(), &module));
 }
 
 LoadedModule::~LoadedModule() {
   // Launches may still use what is given back.
-  calls().synchronize();
+  deviceCalls().synchronize();
   for (auto &[stream, workspace] : workspaces)
-    calls().memFree(workspace.address);
+    deviceCalls().memFree(workspace.address);
   fmhaModuleUnload(module);
 }
 
@@ -225,9 +224,9 @@ void *LoadedModule::reserve(uint64_t bytes, uint64_t stream) {
   Workspace &held = workspaces[stream];
   if (held.bytes < bytes) {
     driver::DevicePointer fresh = 0;
-    check(calls().memAlloc(&fresh, bytes), "allocating the workspace");
+    check(deviceCalls().memAlloc(&fresh, bytes), "allocating the workspace");
     if (held.address)
-      calls().memFree(held.address);
+      deviceCalls().memFree(held.address);
     held = {fresh, bytes};
   }
   return reinterpret_cast<void *>(held.address);

@@ -21,6 +21,14 @@
 
 namespace fmha::python {
 
+/// Returns the driver that libfmha_rt.so uses: the same choice opens the same
+/// library.
+const runtime::driver::Calls &deviceCalls();
+
+/// Gives a thread that has no current context the primary one of the device:
+/// calls come from any thread.
+void enterDeviceContext(int device);
+
 /// The tensor of an array of any library by DLPack, in its memory, which lives
 /// as long as this object. The array is ready on the stream that the kernel is
 /// launched on: its library is asked to wait for nothing.

@@ -17,4 +17,5 @@ NB_MODULE(_native, module) {
   fmha::python::bindCompile(module);
   fmha::python::bindLaunch(module);
   fmha::python::bindRun(module);
+  fmha::python::bindJax(module);
 }

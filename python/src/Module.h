@@ -24,6 +24,8 @@ void bindCompile(nanobind::module_ &module);
 /// run, bits.
 void bindLaunch(nanobind::module_ &module);
 void bindRun(nanobind::module_ &module);
+/// xla_handler, workspace_bytes.
+void bindJax(nanobind::module_ &module);
 
 } // namespace fmha::python
 

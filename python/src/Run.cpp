@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostDevice.h"
 #include "Module.h"
 #include "fmha-c/DLPack.h"
 
@@ -25,13 +26,12 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <map>
 #include <mutex>
-#include <set>
 #include <stdexcept>
 
 namespace nb = nanobind;
 using namespace fmha;
+using namespace fmha::python;
 using namespace fmha::runtime;
 
 /// [batch, length, heads, dim]; only the innermost dimension must be
@@ -56,12 +56,6 @@ using Angles =
     nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Logits =
     nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <typename Value> static Value take(llvm::Expected<Value> value) {
-  if (!value)
-    throw std::runtime_error(llvm::toString(value.takeError()));
-  return std::move(*value);
-}
 
 template <typename Array>
 static Tensor4 view(const Array &array, ElementType dtype) {
@@ -111,45 +105,6 @@ numbers(const std::optional<Array> &list) {
   return std::vector<int32_t>(list->data(), list->data() + list->size());
 }
 
-/// The device for `kind` and `target`, opened once. It lives as long as the
-/// process: closing a driver from a destructor at exit would be too late.
-static Device &openDevice(const std::string &kind, const std::string &library,
-                          const std::string &target) {
-  static auto &open =
-      *new std::map<std::tuple<std::string, std::string, std::string>,
-                    std::unique_ptr<Device>>();
-  std::unique_ptr<Device> &device = open[{kind, library, target}];
-  if (!device) {
-    DeviceOptions options;
-    options.kind = kind == "cuda" ? DeviceKind::Cuda : DeviceKind::Simulator;
-    options.target = target;
-    options.library = library;
-    device = take(Device::open(options));
-  }
-  // The simulator is one GPU for the whole process, and another device may have
-  // made it a GPU of its own since.
-  if (device->isSimulator())
-    if (llvm::Error error = device->setOptions({{"target", target}}))
-      throw std::runtime_error(llvm::toString(std::move(error)));
-  return *device;
-}
-
-/// Makes the device's context current in this thread: Python calls from any,
-/// and opening a device enters it in one only.
-static void enterContext(Device &device) {
-  thread_local std::set<const Device *> entered;
-  if (!entered.insert(&device).second)
-    return;
-  const driver::Api &api = device.api();
-  driver::Context context = nullptr;
-  llvm::Error error =
-      api.check(api.retainContext(&context, 0), "creating a context");
-  if (!error)
-    error = api.check(api.setContext(context), "entering the context");
-  if (error)
-    throw std::runtime_error(llvm::toString(std::move(error)));
-}
-
 static const char *stringify(LaunchReport::Status status) {
   switch (status) {
   case LaunchReport::Status::Ok:
@@ -189,12 +144,6 @@ static CaptureData captureOf(const Captured &array, const CaptureType *wanted) {
 /// seconds.
 using RunTuple = std::tuple<std::string, std::string, std::string,
                             std::optional<uint64_t>, double>;
-
-/// One launch at a time: the options of the simulator are the process's own.
-static std::mutex &turn() {
-  static auto &one = *new std::mutex;
-  return one;
-}
 
 static RunTuple tupleOf(LaunchReport report) {
   std::string findings =
@@ -301,9 +250,8 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   if (llvm::Error error = checkProblem(manifest, tensors))
     throw nb::value_error(llvm::toString(std::move(error)).c_str());
   nb::gil_scoped_release unlocked;
-  std::lock_guard<std::mutex> lock(turn());
-  Device &device = openDevice(deviceKind, library, manifest.target);
-  enterContext(device);
+  std::lock_guard<std::mutex> lock(hostTurn());
+  Device &device = enterHostDevice(deviceKind, library, manifest.target);
   return tupleOf(take(runAttention(manifest, ptx, device, tensors, options)));
 }
 
@@ -332,9 +280,8 @@ mergeParts(const std::string &ptx, const std::string &manifestText,
   if (llvm::Error error = checkMerge(manifest, tensors))
     throw nb::value_error(llvm::toString(std::move(error)).c_str());
   nb::gil_scoped_release unlocked;
-  std::lock_guard<std::mutex> lock(turn());
-  Device &device = openDevice(deviceKind, library, manifest.target);
-  enterContext(device);
+  std::lock_guard<std::mutex> lock(hostTurn());
+  Device &device = enterHostDevice(deviceKind, library, manifest.target);
   return tupleOf(take(runMerge(manifest, ptx, device, tensors, options)));
 }
 
@@ -398,9 +345,8 @@ appendTokens(const std::string &ptx, const std::string &manifestText,
   if (llvm::Error error = checkAppend(manifest, tensors))
     throw nb::value_error(llvm::toString(std::move(error)).c_str());
   nb::gil_scoped_release unlocked;
-  std::lock_guard<std::mutex> lock(turn());
-  Device &device = openDevice(deviceKind, library, manifest.target);
-  enterContext(device);
+  std::lock_guard<std::mutex> lock(hostTurn());
+  Device &device = enterHostDevice(deviceKind, library, manifest.target);
   return tupleOf(take(runAppend(manifest, ptx, device, tensors, options)));
 }
 
