@@ -10,5 +10,6 @@ The ops are torch.ops.fmha.attention, varlen_attention, paged_attention and page
 
 from ._functions import attention, paged_attention, varlen_attention
 from ._slot import activate, deactivate
+from .flex import flex_attention
 
-__all__ = ["activate", "attention", "deactivate", "paged_attention", "varlen_attention"]
+__all__ = ["activate", "attention", "deactivate", "flex_attention", "paged_attention", "varlen_attention"]

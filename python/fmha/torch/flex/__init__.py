@@ -1,0 +1,12 @@
+"""FlexAttention: score_mod and mask_mod functions, traced and compiled into the kernel.
+
+    out = fmha.torch.flex_attention(query, key, value, score_mod, block_mask)
+
+_key.py says when two functions compute the same, _trace.py makes graphs of aten ops of them, _recognize.py finds the masks that kernels
+skip blocks by, _emit.py, _arithmetic.py and _functions.py (the tables of ops) write the rest as the region `score` of an fmha.attention,
+_plan.py the module around it, and _run.py launches its kernel.
+"""
+
+from ._attention import flex_attention
+
+__all__ = ["flex_attention"]
