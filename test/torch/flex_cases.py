@@ -66,8 +66,8 @@ def dilated(width, step):
 
 def offset_documents(lengths, inner):
     """The mask `inner` of positions in each document of a packed batch."""
-    ids = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
-    starts = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)[:-1]])
+    ids = torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
+    starts = lengths.cumsum(0) - lengths
 
     def mask(b, h, q_idx, kv_idx):
         document = ids[q_idx]
@@ -93,13 +93,14 @@ def scaled(score, b, h, q_idx, kv_idx, *, factor):
     return score * factor
 
 
-def cases(draw):
-    """Returns {name: (score_mod, mask_mod)}; `draw` makes normal numbers of a shape."""
-    ids = torch.arange(ROWS) // 30
-    lengths, words = torch.tensor([40]), torch.randint(-(2**31), 2**31, (ROWS, 4), dtype=torch.int32, generator=torch.Generator().manual_seed(1))
+def cases(draw, device="cpu"):
+    """Returns {name: (score_mod, mask_mod)} for tensors on a device, where `draw` makes normal numbers of a shape."""
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.arange(ROWS, device=device) // 30
+    lengths, heads = torch.tensor([40], device=device), torch.tensor([0.5, 0.125], device=device)
+    words = torch.randint(-(2**31), 2**31, (ROWS, 4), dtype=torch.int32, generator=generator).to(device)
     bias, relative = draw(HEADS, ROWS, KEYS), draw(HEADS, ROWS + KEYS)
-    heads = torch.tensor([0.5, 0.125])
-    seen = torch.rand(ROWS, KEYS, generator=torch.Generator().manual_seed(2)) < 0.6
+    seen = (torch.rand(ROWS, KEYS, generator=generator) < 0.6).to(device)
     seen[5] = False
     return {
         "nothing": (None, None),
@@ -113,11 +114,11 @@ def cases(draw):
         "window by the distance": (None, distance(9)),
         "documents": (None, documents(ids)),
         "causal documents": (None, and_masks(causal, documents(ids.int()))),
-        "positions in documents": (None, offset_documents(torch.tensor([1, 60, 36]), causal)),
+        "positions in documents": (None, offset_documents(torch.tensor([1, 60, 36], device=device), causal)),
         "prefix": (None, prefix(lengths)),
         "padding": (None, padding(lengths)),
         "causal padding": (None, and_masks(causal, padding(lengths.int()))),
-        "no keys": (None, padding(torch.tensor([0]))),
+        "no keys": (None, padding(torch.tensor([0], device=device))),
         "alibi": (alibi(heads), causal),
         "alibi of heads": (alibi_of_heads, None),
         "soft cap": (soft_cap, window(30)),

@@ -21,11 +21,13 @@ def test_blocks_of_the_page(random):
         **{f"new_{name}": random(2, 1, 4, 64) for name in "kv"},
         "block_tables": torch.tensor([[1, -1], [3, 2]], dtype=torch.int32),
         "kv_lens": lens,
+        "slopes": torch.tensor([0.5, 0.25, 0.125, 0.0625]),
+        "documents": torch.arange(20) // 7,
         "torch": torch,
     }
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         exec(block, names)  # noqa: S102
-    for name in ("out", "lse", "packed", "decoded"):
+    for name in ("out", "lse", "packed", "decoded", "flexible"):
         assert torch.isfinite(names[name].float()).all()
