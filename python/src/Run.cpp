@@ -240,8 +240,7 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   tensors.qScale = floats(qScale);
   for (auto [n, array] : llvm::enumerate(captures))
     tensors.captures.push_back(captureOf(
-        array,
-        n < manifest.captures.size() ? &manifest.captures[n] : nullptr));
+        array, n < manifest.captures.size() ? &manifest.captures[n] : nullptr));
   RunOptions options;
   options.policy = policy;
   options.scheduleSeed = scheduleSeed;
