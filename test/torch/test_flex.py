@@ -100,6 +100,17 @@ def test_captured_tensors_of_any_strides(random):
     check(*problem(random), lambda s, b, h, q_idx, kv_idx: s + table[h, q_idx, kv_idx] + row[kv_idx])
 
 
+def test_captured_tensors_of_one_element(random):
+    """As numbers, and by an index; and functions of captured tensors alone."""
+    one, table = random(1, dtype=torch.float32), random(1, 1, KEYS, dtype=torch.float32)
+
+    def score(s, b, h, q_idx, kv_idx):
+        added = s + torch.tanh(one)[0] + one[b] * table[0, 0].exp()[kv_idx] + (table * 2).view(-1)[q_idx]
+        return torch.where(one > -9, added, s).squeeze()
+
+    check(*problem(random), score)
+
+
 def test_tensors_of_any_strides(random):
     query, key, value = (t.transpose(1, 2).contiguous().transpose(1, 2) for t in problem(random, 33, 33))
     check(query, key, value, soft_cap)

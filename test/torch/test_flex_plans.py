@@ -1,6 +1,9 @@
 """What flex_attention makes of functions: flags, caches, errors, and graphs of torch.compile."""
 
 import functools
+import gc
+import random as random_module
+import weakref
 
 import fmha
 import fmha.torch
@@ -10,7 +13,7 @@ from flex_cases import alibi, causal, distance, documents, padding, soft_cap, wi
 from fmha.torch.flex import _attention, _run
 from fmha.torch.flex._plan import Planner, Problem
 from fmha.torch.flex._trace import trace
-from torch.nn.attention.flex_attention import BlockMask, and_masks, create_block_mask, create_mask, or_masks
+from torch.nn.attention.flex_attention import BlockMask, and_masks, create_block_mask, or_masks
 
 flex = fmha.torch.flex_attention
 IDS = torch.arange(40) // 7
@@ -65,32 +68,111 @@ def test_masks_become_flags(name):
             assert len(flags.conditions) == rest
 
 
+def visible(flags, rows, keys, tensors):
+    """What flags show, by the definition of #fmha.mask, and the conditions that are left."""
+    offset = 0 if flags.mask == "causal_top_left" else keys - rows
+    away = torch.arange(keys) - torch.arange(rows)[:, None] - offset
+    hidden = [away > 0] if flags.mask != "none" else []
+    hidden += [] if flags.left is None else [away < -flags.left]
+    hidden += [] if flags.right is None else [away > flags.right]
+    seen = torch.ones(rows, keys, dtype=torch.bool)
+    for part in hidden:
+        seen &= ~part
+    for condition in flags.conditions:
+        seen &= evaluated(condition.traced, condition.node, rows, keys, tensors) == condition.is_positive
+    return seen
+
+
+def evaluated(traced, last, rows, keys, tensors):
+    """The value of a node for all rows and keys, by PyTorch."""
+    zero = torch.zeros((), dtype=torch.int32)
+    arguments = iter((zero, zero, torch.arange(rows, dtype=torch.int32)[:, None], torch.arange(keys, dtype=torch.int32)))
+    known = {}
+    for node in traced.graph.graph.nodes:
+        if node.op == "placeholder":
+            known[node] = next(arguments)
+        elif node.op == "get_attr":
+            known[node] = tensors[traced.places[node.target]]
+        elif node.op == "call_function":
+            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), known.get)
+            known[node] = node.target(*args, **kwargs)
+    return known[last] if isinstance(last, torch.fx.Node) else last
+
+
 @pytest.mark.parametrize("name", FLAGS)
 @pytest.mark.parametrize("keys", [30, 40, 50])
-def test_flags_hide_no_more_than_the_mask(name, keys):
-    """By the definition of #fmha.mask, and exactly what it hides where no condition is left."""
-    mask, rows = FLAGS[name][0], 40
-    flags = planner(mask).recognized.flags(keys - rows)
-    away = torch.arange(keys) - torch.arange(rows)[:, None] - (0 if flags.mask == "causal_top_left" else keys - rows)
-    seen = torch.ones(rows, keys, dtype=torch.bool)
-    for hidden in (away > 0 if flags.mask != "none" else None, None if flags.left is None else away < -flags.left, None if flags.right is None else away > flags.right):
-        seen &= True if hidden is None else ~hidden
-    ids = [IDS.new_zeros(50)]
-    ids[0][:40] = IDS
-    wanted = create_mask(documents(ids[0]) if "documents" == name else and_masks(causal, documents(ids[0])) if name == "causal documents" else mask, None, None, rows, keys, "cpu")[0, 0]
-    assert (seen | ~wanted).all()
-    assert flags.conditions or torch.equal(seen, wanted)
+def test_flags_and_conditions_are_the_mask(name, keys):
+    traced = trace(FLAGS[name][0], "block_mask", [IDS], CPU)
+    wanted = evaluated(traced, traced.result, 40, min(keys, 40), [IDS])
+    seen = visible(Planner(None, traced).recognized.flags(min(keys, 40) - 40), 40, min(keys, 40), [IDS])
+    assert torch.equal(seen, wanted.expand(seen.shape))
+
+
+def random_integer(draw, depth):
+    kind = draw.choice(("q", "k", "q", "k", "number", "add", "sub", "rsub", "mul", "neg", "abs")) if depth else draw.choice("qk")
+    a, b = (random_integer(draw, depth - 1) if depth else None for _ in range(2))
+    number = draw.randint(-9, 9)
+    return {
+        "q": lambda q, k: q, "k": lambda q, k: k, "number": lambda q, k: a(q, k) + number, "add": lambda q, k: a(q, k) + b(q, k), "sub": lambda q, k: a(q, k) - b(q, k),
+        "rsub": lambda q, k: number - a(q, k), "mul": lambda q, k: a(q, k) * draw_sign(number), "neg": lambda q, k: -a(q, k), "abs": lambda q, k: a(q, k).abs(),
+    }[kind]  # fmt: skip
+
+
+def draw_sign(number):
+    return -1 if number < 0 else 1
+
+
+def random_mask(draw, depth):
+    kind = draw.choice(("lt", "le", "gt", "ge", "eq", "ne", "and", "and", "or", "not")) if depth else draw.choice(("lt", "le", "gt", "ge"))
+    if kind in ("and", "or", "not"):
+        a, b = (random_mask(draw, depth - 1) for _ in range(2))
+        return {"and": lambda q, k: a(q, k) & b(q, k), "or": lambda q, k: torch.logical_or(a(q, k), b(q, k)), "not": lambda q, k: ~a(q, k)}[kind]
+    a, b, number = random_integer(draw, 2), random_integer(draw, 1), draw.randint(-12, 12)
+    if draw.random() < 0.5:
+        return lambda q, k: getattr(torch, kind)(a(q, k), number)
+    return lambda q, k: getattr(torch, kind)(a(q, k), b(q, k))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_masks(seed):
+    draw = random_module.Random(seed)
+    made = random_mask(draw, 3)
+    traced = trace(lambda b, h, q_idx, kv_idx: made(q_idx, kv_idx), "block_mask", [], CPU)
+    for rows, keys in ((20, 20), (20, 33), (33, 20), (1, 9)):
+        seen = visible(Planner(None, traced).recognized.flags(keys - rows), rows, keys, [])
+        assert torch.equal(seen, evaluated(traced, traced.result, rows, keys, []).expand(seen.shape))
 
 
 def test_lengths_of_keys_become_kv_lens():
     lengths = torch.tensor([5, 99, -1, 7])
     made = Planner(None, trace(and_masks(causal, padding(lengths)), "block_mask", [lengths], CPU)).plan(PROBLEM, 3)
     assert "score" not in made.text and "causal_top_left" in made.text
-    assert made.kv_lens([lengths], 3, 40).tolist() == [5, 40, 0]
+    assert made.lists([lengths], 3, 40, CPU)["kv_lens"].tolist() == [5, 40, 0]
     with pytest.raises(IndexError, match="expected an entry for each of the 5 sequences"):
-        made.kv_lens([lengths], 5, 40)
+        made.lists([lengths], 5, 40, CPU)
+    with pytest.raises(ValueError, match="expected captured tensors on cuda, where query is, got one on cpu"):
+        made.lists([lengths], 3, 40, torch.device("cuda"))
     both = Planner(None, trace(and_masks(distance(4), padding(lengths)), "block_mask", [lengths], CPU)).plan(PROBLEM, 0)
     assert "score" in both.text and both.limit is None  # Lengths would move the window.
+
+
+def test_long_functions():
+    """A loop of Python over many ranges."""
+
+    def ranges(b, h, q_idx, kv_idx):
+        found = q_idx < 0
+        for start in range(0, 700, 2):
+            found = found | ((kv_idx > start) & (kv_idx <= start + 1))
+        return found
+
+    def all_of(b, h, q_idx, kv_idx):
+        found = q_idx >= 0
+        for key in range(350):
+            found = found & (kv_idx != 2 * key)
+        return found
+
+    for mask in (ranges, all_of):
+        assert "fmha.yield" in Planner(None, trace(mask, "block_mask", [], CPU)).plan(PROBLEM, 0).text
 
 
 def test_a_last_factor_is_one_of_the_softmax():
@@ -164,6 +246,16 @@ def test_shared_tensors_are_another_function(random, counts):
     assert counts["traced"] == 2
 
 
+def test_captured_tensors_are_not_kept(random, counts):
+    q, k, v = tensors(random)
+    bias = random(33, dtype=torch.float32)
+    gone = weakref.ref(bias)
+    flex(q, k, v, functools.partial(lambda s, b, h, q_idx, kv_idx, bias: s + bias[kv_idx], bias=bias))
+    del bias
+    gc.collect()
+    assert gone() is None and len(_attention._PLANNERS) == 1
+
+
 SLOPE = 1.0
 
 
@@ -207,7 +299,7 @@ def test_objects_are_traced_again(random, counts, as_method):
 def test_the_graph_of_torch_compile_breaks_around_a_call(random):
     mask = create_block_mask(causal, None, None, 33, 33, device="cpu")
 
-    @torch.compile(backend="aot_eager")
+    @torch.compile(backend="eager")
     def step(q, k, v):
         return flex(q + 0, k, v, soft_cap, mask) * 2
 
@@ -232,7 +324,7 @@ def reduction(s, b, h, q_idx, kv_idx):
     [
         (dict(score_mod=unknown), NotImplementedError, r"score_mod: .*, got aten\.digamma\.default; write it with"),
         (dict(score_mod=branch), NotImplementedError, "score_mod: expected code without if.*use torch.where"),
-        (dict(score_mod=reduction), NotImplementedError, r"score_mod: expected ops on scalars .*got aten\.sum\.default"),
+        (dict(score_mod=reduction), NotImplementedError, r"score_mod: expected ops on scalars .*got aten\.eq\.Tensor with a result of shape"),
         (dict(score_mod=lambda s, b, h, q_idx, kv_idx: s + torch.rand(())), NotImplementedError, "without random numbers"),
         (dict(score_mod=lambda s, b, h, q_idx, kv_idx: IDS), TypeError, r"score_mod: expected a scalar tensor as its result, got \(40,\)"),
         (dict(score_mod=lambda s, b, h, q_idx, kv_idx: s + IDS.double()[q_idx]), TypeError, "score_mod: expected captured tensors of bfloat16.*float64"),

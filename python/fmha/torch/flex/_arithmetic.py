@@ -31,7 +31,7 @@ def arithmetic(integer: str, floating: str, boolean: str | None = None) -> Handl
     return emit
 
 
-def multiply(e: Emitter, node: torch.fx.Node) -> Value:
+def multiply(e: Emitter, node: torch.fx.Node) -> Value | Part:
     dtype = compute_type(e.result_type(node))
     a, b = e.operands(node, 2, dtype)
     if not dtype.is_floating_point:

@@ -73,19 +73,20 @@ def _attend(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Modification | None, mask_mod: Modification | None, scale: float | None,
     lse: bool, row_max: bool, target: str | None,
 ) -> Results:  # fmt: skip
-    key, value = (t.expand(query.shape[0], -1, -1, -1) for t in (key, value))
+    if key.shape[0] != query.shape[0]:
+        key, value = (t.expand(query.shape[0], -1, -1, -1) for t in (key, value))
     query, key, value = map(_with_rows, (query, key, value))
     planner, tensors = _planner(score_mod, mask_mod, query.device)
     check_gradients({"score_mod and block_mask": t for t in tensors if t.requires_grad})
     q_len, kv_len = query.shape[2], key.shape[2]
     plan = planner.plan(Problem(query.dtype, query.shape[3], value.shape[3], scale, lse, row_max), kv_len - q_len)
     if not query.numel() or not key.numel():
-        return empty_results(Call(query, key, value, [], None, lse, row_max))
-    captures = plan.captures(tensors, query.device)
-    return run(Call(query, key, value, captures, plan.kv_lens(tensors, query.shape[0], kv_len), lse, row_max), plan.text, target)
+        return empty_results(Call(query, key, value, [], {}, lse, row_max))
+    lists, captures = plan.lists(tensors, query.shape[0], kv_len, query.device), plan.captures(tensors, query.device)
+    return run(Call(query, key, value, captures, lists, lse, row_max), plan.text, target)
 
 
-@torch.compiler.disable(reason="fmha traces score_mod and mask_mod itself")  # type: ignore[misc]
+@torch.compiler.disable(reason="fmha traces score_mod and mask_mod itself")
 def flex_attention(
     query: torch.Tensor,
     key: torch.Tensor,

@@ -65,7 +65,7 @@ def check_block_mask(query: torch.Tensor, key: torch.Tensor, block_mask: Any) ->
         _check_lengths(query, key, tuple(block_mask.shape[-2:]))
 
 
-def _check_lengths(query: torch.Tensor, key: torch.Tensor, given: tuple[int, int]) -> None:
+def _check_lengths(query: torch.Tensor, key: torch.Tensor, given: tuple[int, ...]) -> None:
     lengths = query.shape[-2], key.shape[-2]
     if lengths == given:
         return

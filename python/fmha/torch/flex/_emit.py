@@ -15,6 +15,8 @@ from ._trace import Traced, short_name
 WIDENED = {torch.uint8: torch.int32, torch.int16: torch.int32}
 _READABLE = {torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int8, torch.bool}
 MAX_RANK = 8
+# Ops whose results may be tensors that later ones index.
+_OF_TENSORS = ("index", "select")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,9 +100,9 @@ class Emitter:
         found = self.found(argument)
         if isinstance(found, Value):
             return found
-        if found.source.shape and None in found.indices:
+        if argument.meta["val"].numel() != 1:
             raise self.unsupported(f"a tensor of shape {tuple(argument.meta['val'].shape)}", "index it by scalars")
-        return self.read(found)
+        return self.read(found.indexed([self.builder.constant(0, torch.int32)] * len(found.indices)))
 
     def found(self, argument: Any) -> Value | Part:
         number = self.traced.constant(argument)
@@ -109,8 +111,20 @@ class Emitter:
         if not isinstance(argument, torch.fx.Node):
             raise self.unsupported(f"the argument {argument!r}", "pass tensors and numbers")
         if argument not in self.known:
-            self.known[argument] = self._emitted(argument)
+            for node in self._needed(argument):
+                self.known[node] = self._emitted(node)
         return self.known[argument]
+
+    def _needed(self, last: torch.fx.Node) -> list[torch.fx.Node]:
+        """Returns the nodes that are not emitted yet and that a node needs, in the order of the graph, with the node at the end."""
+        needed, left = {last}, [last]
+        while left:
+            node = left.pop()
+            inputs = node.all_input_nodes if node in self.traced.varying else []
+            new = [inner for inner in inputs if inner in self.traced.varying and inner not in needed and inner not in self.known]
+            needed.update(new)
+            left += new
+        return [node for node in self.traced.graph.graph.nodes if node in needed]
 
     def _dtype(self, argument: Any, number: Number) -> torch.dtype:
         if isinstance(argument, torch.fx.Node):
@@ -125,6 +139,8 @@ class Emitter:
         name = short_name(node)
         if name not in self.handlers:
             raise self.unsupported(str(node.target), "write it with elementwise ops of the table in fmha.torch.flex, or compute it before the call and capture the result")
+        if name not in _OF_TENSORS:
+            self.result_type(node)
         return self.handlers[name](self, node)
 
     def operand(self, argument: Any, dtype: torch.dtype) -> Value:
@@ -158,7 +174,7 @@ class Emitter:
 
     def common_type(self, node: torch.fx.Node) -> torch.dtype:
         """Returns the type that two arguments are compared in."""
-        likes = [argument.meta["val"] if isinstance(argument, torch.fx.Node) else argument for argument in node.args[:2]]
+        likes: list[Any] = [argument.meta["val"] if isinstance(argument, torch.fx.Node) else argument for argument in node.args[:2]]
         return compute_type(torch.result_type(*likes))
 
     def unsupported(self, what: str, way_out: str) -> NotImplementedError:

@@ -59,7 +59,7 @@ class _Walk:
             return "again", self.functions[id(value)]
         self.functions[id(value)] = len(self.functions)
         cells = tuple(self.cell(cell) for cell in value.__closure__ or ())
-        defaults = self.any(value.__defaults__), self.any(value.__kwdefaults__)
+        defaults = self.any(value.__defaults__), self.any(value.__kwdefaults__), self.any(value.__dict__)
         names = () if _is_fixed(value.__module__) else self.globals(value)
         return "function", self.identity(value.__code__), cells, defaults, names
 
@@ -87,9 +87,13 @@ class _Walk:
         return "partial", self.any(value.func), self.any(value.args), self.any(value.keywords)
 
     def sequence(self, value: tuple[Any, ...] | list[Any]) -> tuple[Any, ...]:
+        if type(value) not in (tuple, list, torch.Size):
+            return self.unknown(value)
         return type(value).__name__, *map(self.any, value)
 
     def mapping(self, value: dict[Any, Any]) -> tuple[Any, ...]:
+        if type(value) is not dict:
+            return self.unknown(value)
         return "dict", *((self.any(name), self.any(member)) for name, member in value.items())
 
     def type(self, value: type) -> tuple[str, int]:

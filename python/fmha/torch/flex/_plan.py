@@ -43,14 +43,16 @@ class Plan:
         known: dict[torch.fx.Node, Any] = {}
         return [_readable(source.traced.evaluate(source.node, tensors, known), source.dtype, device) for source in self.sources]
 
-    def kv_lens(self, tensors: Sequence[torch.Tensor], batch: int, keys: int) -> torch.Tensor | None:
-        """Returns the number of keys that each sequence sees."""
+    def lists(self, tensors: Sequence[torch.Tensor], batch: int, keys: int, device: torch.device) -> dict[str, torch.Tensor]:
+        """Returns further operands of the op, by their names: kv_lens, the number of keys that each sequence sees."""
         if self.limit is None:
-            return None
-        vector: torch.Tensor = self.limit.traced.evaluate(self.limit.node, tensors, {})
+            return {}
+        found: torch.Tensor = self.limit.traced.evaluate(self.limit.node, tensors, {})
+        vector = _readable(found, found.dtype, device)
         if len(vector) < batch:
             raise IndexError(f"{self.limit.traced.name}: expected an entry for each of the {batch} sequences in a vector that it indexes by b, got {len(vector)}")
-        return (vector[:batch] + self.limit.offset).clamp(0, keys).to(torch.int32).contiguous()
+        lens = vector[:batch] + self.limit.offset if self.limit.offset else vector[:batch]
+        return {"kv_lens": lens.clamp(0, keys).to(torch.int32).contiguous()}
 
 
 def _readable(tensor: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:

@@ -41,10 +41,10 @@ class Limit:
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """What conditions say of a key at a distance from its row: key - row <= ahead, row - key <= behind, and the limits of keys."""
+    """What conditions say of a row and a key: row - key <= left, key - row <= right, and the limits of keys."""
 
-    ahead: int | None = None
-    behind: int | None = None
+    left: int | None = None
+    right: int | None = None
     limit: Limit | None = None
 
 
@@ -67,19 +67,30 @@ class Flags:
 
 def conditions_of(traced: Traced, node: Any, is_positive: bool = True) -> Iterator[Condition]:
     """Yields the conditions whose conjunction a boolean is, or, if it is not positive, whose conjunction its negation is."""
+    left = [Condition(traced, node, is_positive)]
+    while left:
+        condition = left.pop()
+        parts = _parts(condition)
+        if parts is None:
+            yield condition
+        else:
+            left += reversed(parts)
+
+
+def _parts(condition: Condition) -> list[Condition] | None:
+    """Returns the conditions whose conjunction a condition is, none if it always holds; None if it is not made of others."""
+    traced, node, is_positive = condition.traced, condition.node, condition.is_positive
     constant = traced.constant(node)
     if constant is not None and bool(constant) == is_positive:
-        return
+        return []
     name = short_name(node) if isinstance(node, torch.fx.Node) and _is_boolean(node) else ""
     if name in _NOT:
-        yield from conditions_of(traced, node.args[0], not is_positive)
-    elif name in (_AND if is_positive else _OR):
-        for argument in node.args[:2]:
-            yield from conditions_of(traced, argument, is_positive)
-    elif name in (_OR if is_positive else _AND) and (other := _without_neutral(traced, node, not is_positive)) is not None:
-        yield from conditions_of(traced, other, is_positive)
-    else:
-        yield Condition(traced, node, is_positive)
+        return [Condition(traced, node.args[0], not is_positive)]
+    if name in (_AND if is_positive else _OR):
+        return [Condition(traced, argument, is_positive) for argument in node.args[:2]]
+    if name in (_OR if is_positive else _AND) and (other := _without_neutral(traced, node, not is_positive)) is not None:
+        return [Condition(traced, other, is_positive)]
+    return None
 
 
 def _is_boolean(node: torch.fx.Node) -> bool:
@@ -98,7 +109,8 @@ def _without_neutral(traced: Traced, node: torch.fx.Node, neutral: bool) -> Any:
 
 def split_score(traced: Traced) -> tuple[Any, list[Condition]]:
     """Returns the score of a score_mod without the choices at its end that make scores -inf, and what these ask for."""
-    node, conditions = traced.result, []
+    node = traced.result
+    conditions: list[Condition] = []
     while isinstance(node, torch.fx.Node):
         found = _hidden(traced, node)
         if found is None:
@@ -210,9 +222,9 @@ def _bounds_of(traced: Traced, less: Sum) -> Bounds | None:
     *_, b, _, row, key = (node for node in traced.graph.graph.nodes if node.op == "placeholder")
     terms, number = less
     if terms == {key: 1, row: -1}:
-        return Bounds(ahead=-number)
+        return Bounds(right=-number)
     if terms == {row: 1, key: -1}:
-        return Bounds(behind=-number)
+        return Bounds(left=-number)
     others = [node for node, count in terms.items() if node is not key and count == -1]
     if terms.get(key) != 1 or len(terms) != 2 or not others or short_name(others[0]) != "index":
         return None
@@ -235,27 +247,27 @@ class Recognized:
     @property
     def is_top_left(self) -> bool:
         """Whether the mask is causal, or hides more: then flags count from the first key, whatever the lengths are."""
-        ahead = self._least("ahead")
-        return ahead is not None and ahead <= 0
+        right = self._least("right")
+        return right is not None and right <= 0
 
     @property
     def needs_offset(self) -> bool:
         """Whether flags depend on the difference of the lengths."""
-        return not self.is_top_left and (self._least("ahead") is not None or self._least("behind") is not None)
+        return not self.is_top_left and (self._least("left") is not None or self._least("right") is not None)
 
     def flags(self, offset: int) -> Flags:
         """Returns the flags for kv_len - q_len = offset. What they cannot say exactly stays a condition."""
-        ahead, behind = self._least("ahead"), self._least("behind")
+        left, right = self._least("left"), self._least("right")
         if self.is_top_left:
-            exact_ahead, mask, right = ahead == 0, "causal_top_left", None
-            left, exact_behind = _flag(behind)
+            mask, exact = "causal_top_left", {"right": right == 0}
+            left, exact["left"] = _flag(left)
+            right = None
         else:
-            mask = "none"
-            right, exact_ahead = _flag(None if ahead is None else ahead - offset)
-            left, exact_behind = _flag(None if behind is None else behind + offset)
+            mask, exact = "none", {}
+            left, exact["left"] = _flag(None if left is None else left + offset)
+            right, exact["right"] = _flag(None if right is None else right - offset)
         limits = [bounds.limit for _, known in self.conditions for bounds in known if bounds.limit] if not self.needs_offset else []
         limit = limits[0] if limits else None
-        exact = {"ahead": exact_ahead, "behind": exact_behind}
 
         def is_exact(bounds: Bounds) -> bool:
             sides = all(exact[side] for side in exact if getattr(bounds, side) is not None)

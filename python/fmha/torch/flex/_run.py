@@ -22,13 +22,14 @@ from .._launch import _target_of_gpu, empty_in_order_of
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """The tensors of a call, query, key and value in the order [batch, heads, length, dim], and what it returns."""
+    """The tensors of a call, query, key and value in the order [batch, heads, length, dim], `lists` by the names of operands of the op, and
+    what it returns."""
 
     query: torch.Tensor
     key: torch.Tensor
     value: torch.Tensor
     captures: list[torch.Tensor]
-    kv_lens: torch.Tensor | None
+    lists: dict[str, torch.Tensor]
     lse: bool
     row_max: bool
 
@@ -64,10 +65,10 @@ def run(call: Call, text: str, target: str | None) -> Results:
 
 def _kernel(call: Call, text: str, target: str) -> Kernel:
     shapes = {name: tuple(t.transpose(1, 2).shape) for name, t in (("q", call.query), ("k", call.key))}
-    lens = None if call.kv_lens is None or call.kv_lens.is_cuda else call.kv_lens.numpy()
-    if call.kv_lens is not None:
-        shapes["kv_lens"] = tuple(call.kv_lens.shape)
-    kernel: Kernel = _once(_compile, module=text, target=target, name="<flex_attention>", **hints_of(shapes, lens))
+    shapes |= {name: tuple(t.shape) for name, t in call.lists.items()}
+    lens = call.lists.get("kv_lens")
+    known = None if lens is None or lens.is_cuda else lens.numpy()
+    kernel: Kernel = _once(_compile, module=text, target=target, name="<flex_attention>", **hints_of(shapes, known))
     wanted, found = len(call.captures), len(kernel.manifest.get("captures", ()))
     if wanted != found:
         raise Error(f"flex_attention: expected a kernel that reads {wanted} captured tensors, got one that reads {found}; please report the functions")
@@ -84,7 +85,7 @@ def _simulated(call: Call, kernel: Kernel) -> Results:
     out = np.zeros((*inputs[0].shape[:3], inputs[2].shape[3]), np.uint16)
     rows = {name: np.zeros(call.row_shape, np.float32) for name in _rows(call)}
     lists: dict[str, Any] = dict.fromkeys(get_args(List))
-    lists["kv_lens"] = None if call.kv_lens is None else call.kv_lens.numpy()
+    lists |= {name: t.numpy() for name, t in call.lists.items()}
     settings = settings_of("sim", "eager", 0, "all")
     _run(kernel, inputs, out, rows, settings, lists, [_bits(t) for t in call.captures], None, None, {})
     found = empty_in_order_of(call.query, call.value.shape[-1], call.query.dtype)
@@ -97,9 +98,7 @@ def _launched(call: Call, kernel: Kernel) -> Results:
     rows = {name: call.query.new_empty(call.row_shape, dtype=torch.float32) for name in _rows(call)}
     heads_first = {"q": call.query, "k": call.key, "v": call.value, "o": out}
     arrays = {name: _device.import_array(t, name).permuted([0, 2, 1, 3]) for name, t in heads_first.items()}
-    plain = {**rows, **{f"capture{n}": t for n, t in enumerate(call.captures)}}
-    if call.kv_lens is not None:
-        plain["kv_lens"] = call.kv_lens
+    plain = {**rows, **call.lists, **{f"capture{n}": t for n, t in enumerate(call.captures)}}
     arrays |= {name: _native.DeviceArray(t) for name, t in plain.items()}
     try:
         module = _device.module_of(kernel, call.query.device.index)

@@ -40,7 +40,8 @@ def _indexed(tensor: torch.Tensor, items: Sequence[Any]) -> torch.Tensor:
             tensor = tensor.select(len(indices), item)
         else:
             indices.append(item if isinstance(item, torch.Tensor) else None)
-    return torch.ops.aten.index.Tensor(tensor, indices)
+    found: torch.Tensor = torch.ops.aten.index.Tensor(tensor, indices)
+    return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,7 +80,10 @@ class Traced:
 
     def reads(self, node: torch.fx.Node) -> bool:
         """Returns whether a node that no scalar argument has an influence on depends on captured tensors."""
-        return node.op == "get_attr" and node.target in self.places or any(map(self.reads, node.all_input_nodes))
+        if "reads" not in node.meta:
+            node.meta["reads"] = node.op == "get_attr" and node.target in self.places or any(map(self.reads, node.all_input_nodes))
+        found: bool = node.meta["reads"]
+        return found
 
     def evaluate(self, node: torch.fx.Node, tensors: Sequence[torch.Tensor], known: dict[torch.fx.Node, Any]) -> Any:
         """Returns the value of such a node, of the captured tensors."""
@@ -89,7 +93,7 @@ class Traced:
                 known[node] = getattr(self.graph, str(node.target)) if place is None else tensors[place]
             elif short_name(node) in _FILLS:
                 like = node.meta["val"]
-                known[node] = torch.full((), self.constant(node), dtype=like.dtype, device=like.device)
+                known[node] = torch.full((), self.constant(node) or 0, dtype=like.dtype, device=like.device)
             else:
                 self._check_pure(node)
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda inner: self.evaluate(inner, tensors, known))
@@ -98,7 +102,8 @@ class Traced:
 
     def _check_pure(self, node: torch.fx.Node) -> None:
         target: Any = node.target
-        if torch.Tag.nondeterministic_seeded in target.tags or target._schema.is_mutable:
+        schema = getattr(target, "_schema", None)
+        if schema is not None and (torch.Tag.nondeterministic_seeded in target.tags or schema.is_mutable):
             raise NotImplementedError(f"{self.name}: expected ops without random numbers and changes in place, got {target}; compute it before the call, and capture the result")
 
 
@@ -168,4 +173,7 @@ def _places(made: torch.fx.GraphModule, tensors: list[torch.Tensor]) -> dict[str
             tensors.append(tensor)
         if id(tensor) in known:
             places[node.target] = known[id(tensor)]
+    # A trace is kept longer than what its first call captured.
+    for target in places:
+        delattr(made, target)
     return places
