@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import STATIC, assert_close, reference
+from jax.experimental.serialize_executable import deserialize_and_load, serialize
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -32,6 +33,12 @@ def test_an_executable_runs_again_and_again(problem):
     for seed in range(2):
         operands = [array + seed for array in problem(9, 9)]
         assert_close(compiled(*operands), reference(*operands))
+
+
+def test_an_executable_outlives_its_bytes(problem):
+    operands = problem(9, 9)
+    compiled = jax.jit(attention).lower(*operands).compile()
+    assert (deserialize_and_load(*serialize(compiled))(*operands) == compiled(*operands)).all()
 
 
 @pytest.mark.parametrize("axes", [(0, 0, 0), (0, None, None), (None, 0, 0), (3, 1, 2)], ids=str)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .._arguments import flag, number, text, word
 from .._compile import Window
@@ -17,7 +18,7 @@ from ._masks import Band, band_in_memory, band_of
 
 MaskedRows = Literal["mean", "zero"]
 # The score that jax.nn gives to a key that is not seen.
-_HIDDEN = -0.7 * float(jnp.finfo(jnp.float32).max)
+_HIDDEN = -0.7 * float(np.finfo(np.float32).max)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,14 +143,31 @@ def _compute(
     return out, lse.astype(arrays["k"].dtype)
 
 
+class _Keywords(TypedDict, total=False):
+    """The keywords of dot_product_attention() that do not change the type of its result."""
+
+    scale: float | None
+    is_causal: bool
+    query_seq_lengths: Any
+    key_value_seq_lengths: Any
+    local_window_size: int | tuple[int, int] | None
+    implementation: None
+    masked_rows: MaskedRows
+    target: str | None
+
+
 @overload
 def dot_product_attention(
-    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, return_residual: Literal[False] = False, **options: Any
+    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, return_residual: Literal[False] = False, **options: Unpack[_Keywords]
 ) -> jax.Array: ...
 @overload
 def dot_product_attention(
-    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, return_residual: Literal[True], **options: Any
+    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, return_residual: Literal[True], **options: Unpack[_Keywords]
 ) -> tuple[jax.Array, jax.Array]: ...
+@overload
+def dot_product_attention(
+    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, return_residual: bool, **options: Unpack[_Keywords]
+) -> jax.Array | tuple[jax.Array, jax.Array]: ...
 
 
 def dot_product_attention(

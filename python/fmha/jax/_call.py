@@ -110,7 +110,7 @@ def _call(options: Options, arrays: Arrays) -> list[jax.Array]:
     if workspace:  # Of XLA, which knows when it is free.
         results["workspace"] = ((workspace,), np.dtype(np.uint8))
     captures = {name: f"capture{n}" for n, name in enumerate(name for name in _CAPTURES if name in arrays)}
-    call = jax.ffi.ffi_call(_NAME, jax.eval_shape(functools.partial(_like, list(results.values())), arrays["q"]))
+    call: Any = jax.ffi.ffi_call(_NAME, jax.eval_shape(functools.partial(_like, list(results.values())), arrays["q"]))
     made = call(
         *arrays.values(),
         inputs=" ".join(captures.get(name, name) for name in arrays),
