@@ -109,7 +109,8 @@ def merge(
     features = {"lse": lse, "row_max": return_row_max, "row_sum": return_row_sum, "unnormalised": unnormalised, "sink": sink is not None}
     asked = tuple(name for name, on in features.items() if on)
     if any(map(_device.on_device, _arrays_of(given))):
-        return _merge_on_device(given, asked)
+        merged: Array | tuple[Array, ...] = _merge_on_device(given, asked)
+        return merged
     if out is not None or stream:
         raise ValueError("out, stream: expected none with host arrays, which are copied to the device and back")
     return _merge_on_host(given, asked, settings)
