@@ -79,6 +79,30 @@ def _dense_gradients(
     return found[0], found[1], found[2]
 
 
+def _attention_gradients(
+    gradient: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor, lse: torch.Tensor, causal: bool, scale: float
+) -> tuple[torch.Tensor, ...]:
+    """Returns the gradients of q, k and v, all [batch, length, heads, dim] and contiguous."""
+    group = q.shape[2] // k.shape[2]
+    grad, query, key, value, out = (t.transpose(1, 2) for t in (gradient, q, k, v, out))
+    found = _dense_gradients(grad, query, _expanded(key, group), _expanded(value, group), out, lse, causal, scale)
+    return tuple(_summed(t, count).transpose(1, 2).contiguous() for t, count in zip(found, (1, group, group)))
+
+
+# An op, so that DTensors are sharded for it.
+LIBRARY.define(
+    "attention_backward(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, bool causal, float scale) -> (Tensor, Tensor, Tensor)",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+LIBRARY.impl("attention_backward", _attention_gradients, "CPU")
+LIBRARY.impl("attention_backward", _attention_gradients, "CUDA")
+
+
+@torch.library.register_fake("fmha::attention_backward", lib=LIBRARY)
+def _(gradient: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -> tuple[torch.Tensor, ...]:
+    return tuple(t.new_empty(t.shape) for t in (q, k, v))
+
+
 def _padded(name: str, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
     """Returns gradients of the first arguments of an op, and none of the others."""
     return (*gradients, *[None] * (len(positional(name)) - len(gradients)))
@@ -102,16 +126,14 @@ def _total(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor,
 def _backward_attention(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
     turn = ctx.layout == "bhsd"
     q, k, v, out = (t.transpose(1, 2) if turn else t for t in ctx.saved_tensors[:4])
-    lse, group = ctx.saved_tensors[4], q.shape[2] // k.shape[2]
+    lse = ctx.saved_tensors[4]
     mask = "causal" if ctx.causal else "none"
 
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Any:
         return torch.ops.fmha.attention(q, k, v, mask=mask, scale=ctx.scale)
 
-    def backward(gradient: torch.Tensor, value: torch.Tensor, out: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        grad, query, key, value, out = (t.transpose(1, 2) for t in (gradient, q, k, value, out))
-        found = _dense_gradients(grad, query, _expanded(key, group), _expanded(value, group), out, lse, ctx.causal, ctx.scale)
-        return tuple(_summed(t, count).transpose(1, 2) for t, count in zip(found, (1, group, group)))
+    def backward(gradient: torch.Tensor, value: torch.Tensor, out: torch.Tensor) -> Any:
+        return torch.ops.fmha.attention_backward(gradient, q, k, value, out, lse, ctx.causal, ctx.scale)
 
     grad_out = gradients[0] if gradients[0] is None or not turn else gradients[0].transpose(1, 2)
     found = _total(q, k, v, out, ctx, (grad_out, gradients[1]), attend, backward)
