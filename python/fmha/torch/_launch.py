@@ -52,23 +52,35 @@ def _check_devices(tensors: dict[str, Any], place: torch.device) -> None:
             raise ValueError(f"{name}: expected a tensor on {place}, where q is, got one on {value.device}")
 
 
-def launch(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, target: str, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns the output, with its dimensions in memory in the order of those of q, and the logarithm of the softmax
-    denominators (float32)."""
+def place_of(q: torch.Tensor, target: str) -> dict[str, Any]:
+    """Returns the keywords with which a launch on the tensors of a device runs there, or raises."""
+    if q.device.type == "cpu":
+        return dict(target=target or "sm_100a")
+    if q.device.type != "cuda":
+        raise ValueError(f"q: expected a tensor on cpu or cuda, got one on {q.device}")
+    return dict(target=target or _target_of_gpu(q.device.index), stream=torch.cuda.current_stream(q.device).cuda_stream)
+
+
+def launch_into(out: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, target: str, **options: Any) -> tuple[torch.Tensor, ...]:
+    """Writes the output, and returns it and the arrays of rows that the options ask for."""
     if q.dtype == torch.float32:
         raise TypeError("q: expected float16 or bfloat16, got float32; convert q, k and v")
     _check_devices({"k": k, "v": v, **options}, q.device)
     given = {name: value for name, value in options.items() if value is not None}
-    out = empty_in_order_of(q, v.shape[-1], out_dtype_of(q))
+    given |= place_of(q, target)
     with torch.no_grad():
         if q.device.type == "cpu":
-            computed, lse = fmha.attention(q, k, v, lse=True, target=target or "sm_100a", **given)
-            return out.copy_(cast(torch.Tensor, computed)), cast(torch.Tensor, lse)
-        if q.device.type != "cuda":
-            raise ValueError(f"q: expected a tensor on cpu or cuda, got one on {q.device}")
-        stream = torch.cuda.current_stream(q.device).cuda_stream
-        lse = fmha.attention(q, k, v, lse=True, out=out, stream=stream, target=target or _target_of_gpu(q.device.index), **given)[1]
-        return out, torch.utils.dlpack.from_dlpack(lse)
+            computed, *rows = cast(tuple[Any, ...], fmha.attention(q, k, v, **given))
+            return (out.copy_(computed), *rows)
+        _, *rows = cast(tuple[Any, ...], fmha.attention(q, k, v, out=out, **given))
+        return (out, *map(torch.utils.dlpack.from_dlpack, rows))
+
+
+def launch(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, target: str, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns the output, with its dimensions in memory in the order of those of q, and the logarithm of the softmax
+    denominators (float32)."""
+    out = empty_in_order_of(q, v.shape[-1], out_dtype_of(q))
+    return out, launch_into(out, q, k, v, target, lse=True, **options)[1]
 
 
 def softmax_scale(scale: float | None, head_dim: int) -> float:
