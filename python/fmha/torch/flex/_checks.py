@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._subclasses import FakeTensor
 from torch.nn.attention import flex_attention as reference
 
 from ._run import check_type
@@ -19,6 +20,8 @@ def check_tensors(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -
         if not isinstance(tensor, torch.Tensor) or tensor.dim() != 4 or tensor.is_nested:
             got = f"shape {tuple(tensor.shape)}" if isinstance(tensor, torch.Tensor) and not tensor.is_nested else type(tensor).__name__
             raise ValueError(f"{name}: expected a tensor [batch, heads, length, dim], got {got}")
+        if isinstance(tensor, FakeTensor):
+            raise TypeError(f"{name}: expected a tensor with data, got FakeTensor; call flex_attention where nothing is traced, or fmha.torch.attention, which PyTorch can trace")
         if name == "query":
             check_type(query)
         if tensor.dtype != query.dtype:
