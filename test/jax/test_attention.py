@@ -33,6 +33,14 @@ def test_the_output_is_the_same_with_and_without_a_residual(problem):
     assert (attention(*operands) == attention(*operands, return_residual=True)[0]).all()
 
 
+def test_probabilities_that_are_subnormal_in_float16_count(problem):
+    q, k, v = problem(33, 129, dtype=jnp.float16)
+    v = v.at[:, -1].multiply(2.0**-12)  # Next to a value that hardly counts.
+    k = k.at[:, -1].set(0).at[:, -1, :, 0].set(9)
+    q = (q * 0.5).at[..., 0].set(8)
+    check((q, k, v))
+
+
 @pytest.mark.parametrize("dim", [8, 128])
 def test_head_dims(problem, dim):
     check(problem(5, 9, dim=dim), scale=0.3)
