@@ -22,7 +22,7 @@ import fmha
 
 from . import _device
 from ._gpus import target_of
-from .torch._launch import _target_of_gpu
+from .torch._launch import place_of
 
 PATH = f"{__name__}.FmhaBackend"
 # Words of vLLM for caches of e4m3, which have one scale per tensor.
@@ -265,12 +265,11 @@ def _launch(output: torch.Tensor, query: torch.Tensor, keys: torch.Tensor, value
     q, out = query[part.rows], output[part.rows]
     if part.starts is None:
         q, out = q[:, None], out[:, None]
-    given = options | dict(kv_lens=part.kv_lens, block_tables=part.tables.contiguous(), cu_seqlens_q=part.starts)
-    if not q.is_cuda:
+    given = options | dict(kv_lens=part.kv_lens, block_tables=part.tables.contiguous(), cu_seqlens_q=part.starts) | place_of(q, "")
+    if q.is_cuda:
+        fmha.attention(q, keys, values, out=out, **given)
+    else:
         out.copy_(fmha.attention(q, keys, values, **given))
-        return
-    stream = torch.cuda.current_stream(q.device).cuda_stream
-    fmha.attention(q, keys, values, out=out, stream=stream, target=_target_of_gpu(q.device.index), **given)
 
 
 def _e4m3(rows: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
