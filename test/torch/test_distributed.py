@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random as numbers
+import re
 import subprocess
 import sys
 import traceback
@@ -194,6 +195,19 @@ def gradients_of_dtensors():
         fmha.torch.attention(*leaves, causal=True).sum().backward()
         for got, want in zip(given, leaves):
             assert got.grad.placements == (placed,) and torch.equal(got.grad.full_tensor(), want.grad)
+
+
+@case(2)
+def blocks_of_the_page():
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs/pytorch.md"
+    q, k, v = drawn("page", (1, 16, 4, 64), (1, 16, 2, 64), (1, 16, 2, 64))
+    names = dict(q=q, k=k, v=v, fmha=fmha)
+    blocks = re.findall(r"^```python ranks\n(.*?)^```", page.read_text(), re.M | re.S)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(block, names)  # noqa: S102
+    for found in (names["whole"], names["by_heads"].full_tensor()):
+        assert_close(found, None, reference(q, k, v, "causal"), UNIT[q.dtype])
 
 
 @case(4)

@@ -7,9 +7,15 @@
 Importing it registers how DTensors are sharded for torch.ops.fmha.attention and varlen_attention.
 """
 
-from . import _sharding
+import logging
+
 from ._ring import ring_attention, shard, unshard
 
-_sharding.register()
+try:
+    from . import _sharding
+
+    _sharding.register()
+except (ImportError, AttributeError) as error:  # What torch keeps to itself may change between versions.
+    logging.getLogger("fmha").warning("DTensors have no shardings for the ops of attention: torch has other internals, %s", error)
 
 __all__ = ["ring_attention", "shard", "unshard"]
