@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import assert_close, reference
 from test_device import OnDevice, driver, to_host
 
 import fmha
@@ -74,3 +75,29 @@ def test_errors_name_the_argument(random):
     host = [array.array for array in (o, top, total)]
     with pytest.raises(ValueError, match="out, stream: expected none with host arrays"):
         fmha.merge(*host, stream=1)
+
+
+@pytest.mark.parametrize("layout", ["bshd", "bhsd"])
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+def test_parts_that_attention_writes_into_slots(random, target, layout):
+    """As the ranks of a ring do: each part goes to rows of a slot, the output to rows of the result."""
+    q = random.standard_normal((1, 40, 2, 64)).astype(ml_dtypes.bfloat16)
+    k, v = (random.standard_normal((1, 90, 1, 64)).astype(ml_dtypes.bfloat16) for _ in "kv")
+    turn = (lambda x: x) if layout == "bshd" else (lambda x: x.transpose(0, 2, 1, 3))
+    slots = np.full((3, 1, 40, 2, 64), np.nan, np.float32)
+    whole = OnDevice(slots)
+    options = dict(unnormalised=True, out_dtype="f32", return_row_max=True, return_row_sum=True, layout=layout, target=target)
+    rows = [np.full((3, 1, 2, 30), np.nan, np.float32) for _ in range(2)]
+    for slot, (keys, causal) in zip((0, 2), ((slice(0, 50), False), (slice(50, 90), True))):
+        place = OnDevice(turn(slots[slot, :, 10:]))
+        place.address += whole.start - place.start
+        arrays = [OnDevice(turn(x)) for x in (q[:, 10:], k[:, keys], v[:, keys])]
+        _, *found = fmha.attention(*arrays, out=place, causal=causal, **options)
+        for kept, got in zip(rows, found):
+            kept[slot] = to_host(got, np.float32)
+    parts = OnDevice(slots[::2, :, 10:])
+    parts.address += whole.start - parts.start
+    out = OnDevice(np.full((1, 40, 2, 64), np.nan, ml_dtypes.bfloat16)[:, 10:])
+    _, lse = fmha.merge(parts, *(OnDevice(kept[::2]) for kept in rows), out=out, out_dtype="bf16", lse=True, target=target)
+    expected = reference(q[:, 10:], k, v, causal=True)
+    assert_close(out.host(), to_host(lse, np.float32), expected, 2.0**-8)
