@@ -6,12 +6,11 @@
 The tables are Facts.def and Fields.def of include/fmha/Schedule/Model.
 """
 
-import ast
 import re
 import sys
 
 import generated
-from generated import ROOT
+from generated import ROOT, entries
 
 TABLES = "include/fmha/Schedule/Model"
 
@@ -64,24 +63,6 @@ FLAGS = {"Row": "", "Switch": ""} | dict.fromkeys(LISTS, "=F.npy")
 WORDS = r"string_view (\w+)\[\] =\s*\{([^}]*)\}"
 
 
-def entries(name):
-    """The entries of a table: the macro's name without FMHA_, and its arguments."""
-    text = (ROOT / TABLES / name).read_text(encoding="utf-8")
-    text = re.sub(r"^(\s*//|#).*(\\\n.*)*$", "", text, flags=re.M)
-    found = []
-    for start in re.finditer(r"^FMHA_(\w+)\(", text, re.M):
-        arguments, depth, last = [], 1, start.end()
-        for token in re.compile(r'"[^"]*"|[(){},]').finditer(text, start.end()):
-            depth += (token[0] in "({") - (token[0] in ")}")
-            if depth == 0 or (depth == 1 and token[0] == ","):
-                arguments.append(" ".join(text[last : token.start()].split()))
-                last = token.end()
-            if depth == 0:
-                break
-        found.append((start[1], [value(argument) for argument in arguments]))
-    return found
-
-
 def words():
     """The names of the values of each enumeration, by the name of their list."""
     text = (ROOT / TABLES / "Schedule.h").read_text(encoding="utf-8")
@@ -100,19 +81,14 @@ def type_of(values, named):
     return f"Literal[{listed}]"
 
 
-def value(argument):
-    """A string without its quotes; anything else as it is written."""
-    return "".join(map(str, ast.literal_eval(f"[{argument}]"))) if argument.startswith('"') else argument
-
-
 def facts():
     kind_of = {"FLOAT_LIST": "FloatList", "QUERY_TABLE": "QueryTable"}
-    for macro, (_, name, _, of_merge, text) in entries("Facts.def"):
+    for macro, (_, name, _, of_merge, text) in entries(ROOT / TABLES / "Facts.def"):
         yield kind_of.get(macro, macro.title()), name, of_merge == "true", text
 
 
 def fields():
-    for macro, arguments in entries("Fields.def"):
+    for macro, arguments in entries(ROOT / TABLES / "Fields.def"):
         if macro == "CHOICE":
             _, _, _, _, name, usual, values, text = arguments
             yield name, usual, values, text

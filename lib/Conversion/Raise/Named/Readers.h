@@ -1,0 +1,72 @@
+//===- Readers.h - Readers of the attention ops of other dialects -*- C++
+//-*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_RAISE_NAMED_READERS_H
+#define FMHA_LIB_CONVERSION_RAISE_NAMED_READERS_H
+
+#include "AttentionForm.h"
+
+#include <variant>
+
+namespace fmha::raise {
+
+/// Choices of the user that an op does not make.
+struct ReadOptions {
+  /// Whether onnx.Attention applies its soft cap after its mask.
+  bool capAfterMask = false;
+};
+
+/// What an op describes, and what surrounds it.
+struct NamedForm {
+  AttentionForm attention;
+  /// Creates values that operands of the form stand for, if there are any.
+  std::function<void(mlir::OpBuilder &, AttentionForm &)> prepare;
+  /// Returns the results of the op; without it, the output.
+  std::function<llvm::SmallVector<mlir::Value>(
+      mlir::OpBuilder &, const AttentionForm &, const RaisedAttention &)>
+      results;
+};
+
+/// A form, or the reason why the op has none.
+using Reading = std::variant<NamedForm, Refusal>;
+
+#define FMHA_NAMED_FORM(reader, from, name, callee, operands, meaning)         \
+  Reading reader(mlir::Operation *op, const ReadOptions &options);
+#include "fmha/Conversion/Raise/NamedForms.def"
+
+/// Returns the tensor type of a value: a ranked tensor, or a value tensor of
+/// PyTorch with known sizes and type. Returns null for others.
+mlir::RankedTensorType tensorTypeOf(mlir::Value value);
+/// Returns whether `value` stands for an operand that is absent.
+bool isNone(mlir::Value value);
+/// Returns the number or flag that an attribute has: a float or an integer.
+std::optional<double> numberOf(mlir::Attribute attribute);
+/// Returns the attribute of the constant that `value` is, or null.
+mlir::Attribute constantOf(mlir::Value value);
+
+/// Returns a view of `value`, or the reason why it is no tensor of that rank.
+std::variant<TensorView, Refusal> viewOf(mlir::Value value,
+                                         llvm::StringRef letters);
+
+/// Reads query, key and value with these letters, and the output with those.
+std::optional<Refusal> readViews(mlir::Operation *op, llvm::StringRef letters,
+                                 llvm::StringRef outputLetters,
+                                 AttentionForm &form);
+
+/// Reads PyTorch's function of query, key, value, which are the first operands,
+/// and a mask (or null), which broadcasts. Scale and causal masks are the
+/// caller's.
+Reading readSdpa(mlir::Operation *op, mlir::Value mask);
+
+/// Sets the mask of a form to causal, aligned top-left as in PyTorch.
+void setCausalTopLeft(AttentionForm &form);
+
+} // namespace fmha::raise
+
+#endif // FMHA_LIB_CONVERSION_RAISE_NAMED_READERS_H

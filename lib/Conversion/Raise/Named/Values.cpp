@@ -1,0 +1,128 @@
+//===- Values.cpp - Types and constants of foreign operands ---------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Readers.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::raise;
+
+/// Returns the sizes of PyTorch's list 2,?,64; nothing for other texts.
+static std::optional<SmallVector<int64_t>> parseSizes(StringRef list) {
+  SmallVector<int64_t> sizes;
+  SmallVector<StringRef> words;
+  list.split(words, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    int64_t size = ShapedType::kDynamic;
+    if (word.trim() != "?" && word.trim().getAsInteger(10, size))
+      return std::nullopt;
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// Returns the element type that PyTorch's types call `word`, or null.
+static Type parseElement(StringRef word, MLIRContext *context) {
+  word = word.trim();
+  // Builtin tensors have integers without signs, to which torch_c converts.
+  if (word.consume_front("s") || word.consume_front("u"))
+    return word.starts_with("i") ? parseElement(word, context) : Type();
+  if (word != "f16" && word != "bf16" && word != "f32" && word != "f64" &&
+      word != "i1" && word != "i8" && word != "i32" && word != "i64")
+    return Type();
+  return parseType(word, context);
+}
+
+/// Returns the tensor that !torch.vtensor<[2,?,64],f32> converts to, or null.
+static RankedTensorType parseTorchTensor(Type type) {
+  std::string text = textOf(type);
+  StringRef rest = text;
+  if (!rest.consume_front("!torch.vtensor<[") || !rest.consume_back(">"))
+    return {};
+  auto [list, element] = rest.split("],");
+  std::optional<SmallVector<int64_t>> sizes = parseSizes(list);
+  Type elementType = parseElement(element, type.getContext());
+  if (!sizes || !elementType)
+    return {};
+  return RankedTensorType::get(*sizes, elementType);
+}
+
+RankedTensorType fmha::raise::tensorTypeOf(Value value) {
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+    return type;
+  return parseTorchTensor(value.getType());
+}
+
+bool fmha::raise::isNone(Value value) {
+  return !value || isa<NoneType>(value.getType()) ||
+         textOf(value.getType()) == "!torch.none";
+}
+
+std::optional<double> fmha::raise::numberOf(Attribute attribute) {
+  if (auto number = dyn_cast_or_null<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  if (auto number = dyn_cast_or_null<IntegerAttr>(attribute))
+    return number.getType().isInteger(1)
+               ? double(number.getValue().getBoolValue())
+               : double(number.getValue().getSExtValue());
+  if (auto elements = dyn_cast_or_null<SplatElementsAttr>(attribute))
+    return numberOf(elements.getSplatValue<Attribute>());
+  return std::nullopt;
+}
+
+Attribute fmha::raise::constantOf(Value value) {
+  Attribute constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return constant;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {};
+  StringRef name = op->getName().getStringRef();
+  bool isConstant = name.starts_with("torch.constant.") ||
+                    name == "stablehlo.constant" || name == "onnx.Constant";
+  return isConstant ? op->getAttr("value") : Attribute();
+}
+
+std::variant<TensorView, Refusal> fmha::raise::viewOf(Value value,
+                                                      StringRef letters) {
+  RankedTensorType type = tensorTypeOf(value);
+  if (!type)
+    return Refusal(Reason::Unranked, textOf(value.getType()));
+  if (type.getRank() != int64_t(letters.size()))
+    return Refusal(Reason::Rank,
+                   "a tensor of rank " + std::to_string(letters.size()),
+                   std::to_string(type.getRank()));
+  return TensorView{value, type, letters.str()};
+}
+
+std::optional<Refusal> fmha::raise::readViews(Operation *op, StringRef letters,
+                                              StringRef outputLetters,
+                                              AttentionForm &form) {
+  struct {
+    TensorView *view;
+    Value value;
+    StringRef letters;
+  } const views[] = {{&form.query, op->getOperand(0), letters},
+                     {&form.key, op->getOperand(1), letters},
+                     {&form.value, op->getOperand(2), letters},
+                     {&form.output, op->getResult(0), outputLetters}};
+  for (auto [view, value, own] : views) {
+    auto read = viewOf(value, own);
+    if (auto *refusal = std::get_if<Refusal>(&read))
+      return *refusal;
+    *view = std::get<TensorView>(read);
+  }
+  return std::nullopt;
+}
+
+void fmha::raise::setCausalTopLeft(AttentionForm &form) {
+  form.mask.kind = schedule::Mask::CausalTopLeft;
+}

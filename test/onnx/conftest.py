@@ -1,0 +1,6 @@
+"""Makes the modules of test/Conversion/Raise importable."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Conversion/Raise"))
