@@ -16,10 +16,9 @@
 
 #include "fmha-c/Embedded.h"
 #include "fmha/Runtime/Device.h"
-#include "fmha/Runtime/Driver/Attributes.h"
 #include "fmha/Runtime/Manifest.h"
 
-#include <algorithm>
+#include <map>
 #include <memory>
 #include <shared_mutex>
 #include <stdexcept>
