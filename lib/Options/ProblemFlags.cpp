@@ -8,6 +8,7 @@
 
 #include "fmha/Options/ProblemFlags.h"
 #include "FlagChecks.h"
+#include "fmha/Pipeline/SelectFunction.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Version.h"
 
@@ -519,8 +520,13 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   auto text = runtime::readFile(flags.input);
   if (!text)
     return text.takeError();
-  source.text = std::move(*text);
   source.name = flags.input == "-" ? "<stdin>" : flags.input;
+  auto selected = selectFunction(*text, source.name, flags.function,
+                                 flags.functionMayDiffer);
+  if (!selected)
+    return selected.takeError();
+  source.text = std::move(selected->text);
+  source.ignored = std::move(selected->ignored);
   CompileResult result = inspect(source.text, source.name);
   if (!result.ok)
     return failureOf(result.diagnostics);

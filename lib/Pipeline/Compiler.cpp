@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/Compiler.h"
+#include "CompilerDialects.h"
 #include "VerifyRegisters.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Kernel/KernelInfo.h"
@@ -58,6 +59,17 @@ std::optional<Level> fmha::parseLevel(std::string_view name) {
 
 std::string_view fmha::stringify(Level level) {
   return levelNames[unsigned(level)].second;
+}
+
+const DialectRegistry &fmha::compilerDialects() {
+  static const DialectRegistry *made = [] {
+    auto *fresh = new DialectRegistry;
+    registerAllDialects(*fresh);
+    registerAllExtensions(*fresh);
+    registerAllFmha(*fresh);
+    return fresh;
+  }();
+  return *made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,21 +125,10 @@ ScheduleAttr inheritTarget(ScheduleAttr schedule, StringRef text,
   return inherited ? inherited : schedule;
 }
 
-const DialectRegistry &registry() {
-  static const DialectRegistry *made = [] {
-    auto *fresh = new DialectRegistry;
-    registerAllDialects(*fresh);
-    registerAllExtensions(*fresh);
-    registerAllFmha(*fresh);
-    return fresh;
-  }();
-  return *made;
-}
-
 class Compilation {
 public:
   Compilation(const CompileOptions &options)
-      : options(options), context(registry(), MLIRContext::Threading::DISABLED),
+      : options(options), context(compilerDialects(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) {
           result.diagnostics.push_back(toDiagnostic(diagnostic));
           for (mlir::Diagnostic &note : diagnostic.getNotes())

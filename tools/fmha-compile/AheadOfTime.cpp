@@ -23,6 +23,8 @@ using fmha::runtime::failure;
 llvm::Expected<Source> fmha::tools::sourceOf(const CompileFlags &flags) {
   if (flags.from.value_or(Level::Attention) == Level::Attention) {
     ProblemFlags problem = flags.problem;
+    problem.function = flags.function;
+    problem.functionMayDiffer = flags.isAheadOfTime();
     return resolveSource(problem);
   }
   auto text = runtime::readFile(flags.problem.input);

@@ -47,7 +47,8 @@ void CompileFlags::add(FlagTable &table) {
                 "all of --target=T,T,...",
                 emit);
   table.addText("function", "NAME",
-                "name of the C function of --emit=object, so and header "
+                "function of the file to compile, if there are several; also "
+                "the name of the C function of --emit=object, so and header "
                 "(default: that of the kernel)",
                 function);
   table.addText("-o", "FILE", "write it there; '-' is standard output", output);
@@ -188,10 +189,14 @@ static llvm::Error readTargets(CompileFlags &flags) {
 
 static llvm::Error checkAhead(const CompileFlags &flags) {
   if (!flags.function.empty()) {
-    if (!flags.isAheadOfTime() || flags.emit == "fatbin")
-      return failure("--function names the C function of --emit=object, so or "
-                     "header; expected one of these, got --emit=" +
+    bool hasCName = flags.isAheadOfTime() && flags.emit != "fatbin";
+    if (!hasCName && flags.problem.input.empty())
+      return failure("--function names a function of a file, or the C function "
+                     "of --emit=object, so or header; expected one of these, "
+                     "got --emit=" +
                      llvm::Twine(flags.emit));
+    if (!hasCName)
+      return llvm::Error::success();
     if (llvm::Error error = checkFunctionName(flags.function))
       return failure("--function: " + llvm::toString(std::move(error)));
   }

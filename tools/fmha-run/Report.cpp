@@ -8,6 +8,7 @@
 
 #include "Report.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -212,6 +213,8 @@ void printJson(llvm::raw_ostream &stream, const Outcome &outcome) {
     writeAccuracy(json, outcome);
     writeKernel(json, outcome);
     json.attribute("findings", llvm::json::Array(outcome.findings));
+    if (!outcome.ignored.empty())
+      json.attribute("ignored", llvm::json::Array(outcome.ignored));
     json.attribute("warp_instructions", integer(outcome.warpInstructions));
     json.attribute("seconds_compile", number(outcome.secondsCompile));
     json.attribute("seconds_run", number(outcome.secondsRun));
@@ -236,6 +239,10 @@ void printText(llvm::raw_ostream &stream, const Outcome &outcome) {
       stream << " and " << shape.kvLen2 << " of a second KV segment";
     stream << "\n";
   }
+  if (!outcome.ignored.empty())
+    stream
+        << "ignored   " << llvm::join(outcome.ignored, "\n          ")
+        << "\n          (only the fmha op runs, on the inputs of the flags)\n";
   if (outcome.manifest)
     printKernel(stream, outcome);
   if (outcome.secondsCompile)

@@ -32,6 +32,8 @@ struct Outcome {
   std::optional<reference::Comparison> accuracy;
   AssembleResult assembled;
   llvm::json::Array findings;
+  /// Ops of a file's function that do not run, and their places.
+  std::vector<std::string> ignored;
   std::optional<uint64_t> warpInstructions;
   std::optional<double> secondsCompile, secondsRun;
   std::string deviceName;

@@ -41,6 +41,9 @@ void RunFlags::add(FlagTable &table) {
                  "dynamic too (default the device's multiprocessors)",
                  maxCtas, 1, UINT32_MAX);
   table.group("Data");
+  table.addText("function", "NAME",
+                "function of the file to run, if there are several",
+                problem.function);
   table.addCount("seed", "seed of the N(0,1) inputs (default 0)", seed);
   table.addText("q", "Q.npy",
                 "float32 or float16 array, as --layout says; of e4m3 also "

@@ -333,6 +333,7 @@ llvm::Error run(Session &session) {
                    "': expected one fmha.attention to run, got a kernel "
                    "without; fmha-compile compiles it");
   session.spec = source->spec;
+  session.outcome.ignored = source->ignored;
   if (*replacement)
     if (llvm::Error error =
             checkTensors(flags.ptx, **replacement, session.spec.problem))

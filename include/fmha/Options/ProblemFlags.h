@@ -24,6 +24,10 @@ namespace fmha::tools {
 struct ProblemFlags {
   /// Path of an MLIR file, "-" for standard input, or empty.
   std::string input;
+  /// The function of the file to compile, or empty if it has one. With
+  /// `functionMayDiffer` a file with one function may have another.
+  std::string function;
+  bool functionMayDiffer = false;
   std::string target = "sm_100a";
   /// Types of q, of k and v, and of the output.
   std::optional<schedule::DataType> dtype, kvDtype, outDtype;
@@ -128,6 +132,8 @@ struct Source {
   KernelSpec spec;
   /// Whether the module is one fmha.attention, which `spec` describes.
   bool isAttention = true;
+  /// Ops of the file's function that are not compiled, and their places.
+  std::vector<std::string> ignored;
 };
 
 /// Reads and inspects the input file, or builds the module that the flags
