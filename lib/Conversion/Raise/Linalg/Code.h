@@ -1,0 +1,101 @@
+//===- Code.h - Scalar code of elements of tensors --------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What elementwise ops compute for one element, as a graph of scalar code.
+// Equal code is one node, so that two nodes are equal if their addresses are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_RAISE_LINALG_CODE_H
+#define FMHA_LIB_CONVERSION_RAISE_LINALG_CODE_H
+
+#include "Linalg/Digits.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/FoldingSet.h"
+
+#include <deque>
+
+namespace fmha::raise {
+
+/// The code of one value.
+struct Code : llvm::FoldingSetNode {
+  enum Kind {
+    /// A number.
+    Constant,
+    /// A scalar that the program computes.
+    Scalar,
+    /// The index that `place` has.
+    Position,
+    /// The element of the tensor `value` at `place`.
+    Load,
+    /// An elementwise op on scalars.
+    Op
+  };
+  Kind kind;
+  mlir::Type type;
+  mlir::TypedAttr constant;
+  mlir::Value value;
+  Place place;
+  mlir::Operation *op = nullptr;
+  llvm::SmallVector<Code *, 2> operands;
+  /// What the code computes if it needs no element: a float, or an integer.
+  std::optional<double> number;
+  std::optional<int64_t> integer;
+  /// Whether it has elements of a reduction or a softmax.
+  bool hasReduction = false;
+  /// The most ops in a row.
+  unsigned depth = 0;
+
+  Code(Kind kind, mlir::Type type) : kind(kind), type(type) {}
+  void Profile(llvm::FoldingSetNodeID &id) const;
+
+  bool is(Kind other) const { return kind == other; }
+  /// Returns whether it is an op of one of these types.
+  template <typename... Ops> bool isOp() const {
+    return kind == Op && mlir::isa<Ops...>(op);
+  }
+};
+
+/// Owns code.
+class CodeGraph {
+public:
+  Code *constant(mlir::TypedAttr value);
+  Code *scalar(mlir::Value value);
+  /// Returns an index; one without digits is the constant 0.
+  Code *position(mlir::MLIRContext *context, const Index &index);
+  Code *load(mlir::Value tensor, Place place);
+  /// Returns what `op`, on scalars or tensors, computes from elements. Returns
+  /// null if the code becomes too large, or an operand is null.
+  Code *apply(mlir::Operation *op, llvm::ArrayRef<Code *> operands);
+
+private:
+  Code *intern(Code &&code);
+
+  std::deque<Code> storage;
+  llvm::FoldingSet<Code> unique;
+};
+
+/// Returns `code` without conversions between f16, bf16, f32 and f64.
+Code *withoutCasts(Code *code);
+/// Returns whether the number is that one.
+bool isNumber(const Code *code, double number);
+/// Returns x and y of x - y, or nulls.
+std::pair<Code *, Code *> differenceOf(Code *code);
+/// Returns all code that `code` is made of, each once, operands first, but not
+/// what `leaf` is made of.
+llvm::SmallVector<Code *> partsOf(Code *code, const Code *leaf = nullptr);
+/// Returns the op of the code, or what else it is, in words.
+std::string describe(const Code *code);
+
+/// Returns whether `value` is the result of a reduction or softmax.
+bool isReduction(mlir::Value value);
+
+} // namespace fmha::raise
+
+#endif // FMHA_LIB_CONVERSION_RAISE_LINALG_CODE_H
