@@ -27,6 +27,9 @@ void RunFlags::add(FlagTable &table) {
                  "compare N runs bit by bit: the first with --policy, the "
                  "others random, seeds counting up",
                  schedules, 1);
+  table.addSwitch("every-policy",
+                  "also compare a run with each other policy, bit by bit",
+                  [this](bool on) { everyPolicy = on; });
   table.addText("checks", "all|none|ID,...", "what the simulator looks for",
                 options.checks);
   table.addWord("conformance", {"isa", "practice"},

@@ -21,6 +21,7 @@ struct RunFlags {
   std::string q, k, v, out, lseOut, rowMaxOut, rowSumOut, ptx;
   std::string kCacheOut, vCacheOut;
   std::string rotaryCos, rotarySin;
+  bool everyPolicy = false;
   bool json = false, help = false, version = false;
 
   void add(FlagTable &table);

@@ -134,15 +134,26 @@ void takeReport(const runtime::LaunchReport &report, Outcome &outcome) {
     outcome.status = Outcome::Status::Deadlock;
 }
 
+/// Names a run by what differs from other runs, as words or as flags.
+std::string nameOf(const runtime::RunOptions &run) {
+  return run.policy == "random"
+             ? "schedule seed " + std::to_string(run.scheduleSeed)
+             : "policy " + run.policy;
+}
+
+std::string flagsOf(const runtime::RunOptions &run) {
+  return "--policy=" + run.policy +
+         " --schedules=1 --schedule-seed=" + std::to_string(run.scheduleSeed);
+}
+
 llvm::json::Object divergence(const std::string &command,
-                              const runtime::RunOptions &first, uint64_t seed,
-                              size_t elements) {
+                              const runtime::RunOptions &first,
+                              const runtime::RunOptions &run, size_t elements) {
   std::string message =
-      "the output of schedule seed " + std::to_string(seed) + " differs in " +
+      "the output of " + nameOf(run) + " differs in " +
       std::to_string(elements) + " elements from the first run's (policy " +
       first.policy + ", schedule seed " + std::to_string(first.scheduleSeed) +
-      "); replay it with: " + command +
-      " --policy=random --schedules=1 --schedule-seed=" + std::to_string(seed);
+      "); replay it with: " + command + " " + flagsOf(run);
   return llvm::json::Object{{"id", "host.schedule-divergence"},
                             {"severity", "error"},
                             {"message", message},
@@ -214,6 +225,24 @@ llvm::Error launchOnce(Session &session, runtime::Device &device,
   return llvm::Error::success();
 }
 
+/// Returns the runs after `first`: of the other policies, then random ones.
+std::vector<runtime::RunOptions> laterRuns(const RunFlags &flags,
+                                           const runtime::RunOptions &first) {
+  std::vector<runtime::RunOptions> runs;
+  runtime::RunOptions next = first;
+  for (const char *policy : {"eager", "late"}) {
+    next.policy = policy;
+    if (flags.everyPolicy && policy != first.policy)
+      runs.push_back(next);
+  }
+  next.policy = "random";
+  uint64_t count = std::max<uint64_t>(flags.schedules.value_or(1),
+                                      flags.everyPolicy ? 2 : 1);
+  while (++next.scheduleSeed - first.scheduleSeed < count)
+    runs.push_back(next);
+  return runs;
+}
+
 /// Launches the kernel several times. The first run determines accuracy; the
 /// others only have to equal it.
 llvm::Error launchAll(Session &session, runtime::Device &device,
@@ -221,26 +250,24 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
   runtime::RunOptions options = session.flags.options;
   options.scheduleSeed = session.flags.scheduleSeed.value_or(0);
   options.maxCtas = uint32_t(session.flags.maxCtas.value_or(0));
-  uint64_t schedules = session.flags.schedules.value_or(1);
   session.outcome.status = Outcome::Status::Ok;
   session.progress.stage("running");
   if (llvm::Error error = launchOnce(session, device, problem, options))
     return error;
   const Written first(problem);
-  runtime::RunOptions next = options;
-  next.policy = "random";
-  for (uint64_t i = 1;
-       i < schedules && session.outcome.status == Outcome::Status::Ok; ++i) {
-    next.scheduleSeed = options.scheduleSeed + i;
-    session.progress.stage("running schedule " + std::to_string(i + 1) +
-                           " of " + std::to_string(schedules));
-    if (llvm::Error error = launchOnce(session, device, problem, next))
+  for (const runtime::RunOptions &run : laterRuns(session.flags, options)) {
+    if (session.outcome.status != Outcome::Status::Ok)
+      break;
+    session.progress.stage("running " + nameOf(run));
+    if (llvm::Error error = launchOnce(session, device, problem, run))
       return error;
     size_t differences = countDifferences(problem, first);
     if (differences == 0)
       continue;
+    std::string alone =
+        session.flags.everyPolicy ? " --every-policy=false" : "";
     session.outcome.findings.push_back(
-        divergence(session.command, options, next.scheduleSeed, differences));
+        divergence(session.command + alone, options, run, differences));
     session.outcome.status = Outcome::Status::Findings;
   }
   first.restore(problem);

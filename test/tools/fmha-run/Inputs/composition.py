@@ -147,24 +147,19 @@ class Files:
         return words
 
 
-def results_of(files, suffix=""):
+def results_of(files):
     """The flags that name the files of results."""
     names = ["out"] + ["lse_out"] * files.case["lse"]
     if files.case["outputs"].startswith("row_"):
         names.append(files.case["outputs"] + "_out")
-    return {name: os.path.join(files.folder, f"{name}{files.number}{suffix}.npy") for name in names}
+    return {name: os.path.join(files.folder, f"{name}{files.number}.npy") for name in names}
 
 
 def check_policies(tool, files):
-    """The results under the late policy as files by name, and what is wrong or None. One run compares the bits under the eager and the random policy."""
-    contents = []
-    for policy in (dict(policy="eager", schedules=2), dict(policy="late")):
-        results = results_of(files, policy["policy"])
-        failure = matrix.verdict([tool, "--json", *matrix.flags(**files.words(), **results, **policy)])
-        if failure:
-            return results, failure
-        contents.append([open(path, "rb").read() for path in results.values()])
-    return results, "other bits under other policies" if contents[0] != contents[1] else None
+    """The files of results by name, and what is wrong or None. One run compares the bits under the eager, the late and the random policy."""
+    results = results_of(files)
+    command = [tool, "--json", *matrix.flags(**files.words(), **results, policy="eager", every_policy=True)]
+    return results, matrix.verdict(command)
 
 
 def check_decomposition(tool, files, results):

@@ -395,18 +395,9 @@ def outputs(tool, folder, name, case):
 
 
 def same_bits(tool, jobs, folder, cases, seeds):
-    """Right, and bit-identical under eager, `seeds - 1` random and late orders."""
-
-    def compare(numbered):
-        i, case = numbered
-        eager, first = outputs(tool, folder, f"eager{i}", dict(case, policy="eager", schedules=seeds))
-        late, second = outputs(tool, folder, f"late{i}", dict(case, policy="late"))
-        if first or second:
-            return first or second
-        return None if eager == late else f"{flags(**case)}: the late policy's output differs from the eager one's"
-
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        failures = [failure for failure in pool.map(compare, enumerate(cases)) if failure]
+    """Right, and bit-identical under eager, `seeds - 1` random and late orders: one process compares them all."""
+    cases = [dict(case, lse=True, policy="eager", every_policy=True, schedules=seeds) for case in cases]
+    failures = run_all(tool, cases, jobs)
     print(f"{len(cases) - len(failures)} of {len(cases)} cases have the same bits in every order")
     return failures
 
