@@ -35,7 +35,7 @@ def before(name, text):
 
 
 def argument(text):
-    return ("(%arg0:", f"({text}, %arg0:")
+    return ("(%", f"({text}, %")
 
 
 def keeps(name, kind=FULL):
@@ -165,6 +165,9 @@ NEAR = {
                              ("%arg0, %atL : tensor<8x?x8xf32>", "%arg0, %atL : tensor<?x8xf32>"), ("ins(%arg0, %arg1 : tensor<8x?x8xf32>", "ins(%arg0, %arg1 : tensor<?x8xf32>"),
                              (f"{FOUR}(d0, d1, d3)>, {FOUR}(d0, d2, d3)>", f"{FOUR}(d1, d3)>, {FOUR}(d0, d2, d3)>")),
     "heads_interleaved": ("dim-order", {"rank": 4, "groups": "tiled", "softmax": "generic"}),
+    "second_under_condition": ("other-block", PLAIN, argument("%flag: i1"), ("    %v26 = ", "    %v26 = scf.if %flag -> tensor<8x?x16xf32> {\n    %inner = "),
+                               ("\n    return", "\n    scf.yield %inner : tensor<8x?x16xf32>\n    } else {\n    scf.yield %v25 : tensor<8x?x16xf32>\n    }\n    return")),
+    "double_output": ("results", {"accumulate": "f64", "scale": "none"}),
     "one_key": ("product-dims", {**PLAIN, "static": {"S": 1}}),
     "dynamic_head_dim": ("dynamic-head-dim", {**PLAIN, "dynamic": "D"}),
     "two_types": ("element-type", {**PLAIN, "element": "f16"}, ("%arg2: tensor<8x?x16xf16>", "%arg2: tensor<8x?x16xbf16>"),
@@ -173,6 +176,9 @@ NEAR = {
     "large_scale": ("scale-range", PLAIN, ("%v5 = arith.constant 2.500000e-01", "%v5 = arith.constant 1.0e+30")),
     "bias_of_i16": ("capture", {**PLAIN, "mask": "bias:LS"}, ("%arg3: tensor<?x?xf32>", "%arg3: tensor<?x?xi16>"), (f"{FULL}, tensor<?x?xf32>) outs", f"{FULL}, tensor<?x?xi16>) outs"),
                     ("%a: f32, %b: f32, %out: f32):\n      %x = arith.addf %a, %b", "%a: f32, %b: i16, %out: f32):\n      %w = arith.sitofp %b : i16 to f32\n      %x = arith.addf %a, %w")),
+    "biases": ("score-captures", PLAIN, *[argument(f"%bias{n}: {FULL}") for n in range(65)], before("%v8", "\n    ".join(
+        f"%sum{n} = arith.addf {f'%sum{n - 1}' if n else '%v7'}, %bias{n} : {FULL}" for n in range(65))),
+        (f"ins(%v7 : {FULL}) outs(%v11", f"ins(%sum64 : {FULL}) outs(%v11"), ("ins(%v7, %v12", "ins(%sum64, %v12")),
     "function_of_f64": ("score-op", PLAIN, ("%x = arith.mulf %a, %v5 : f32", "%w = arith.extf %a : f32 to f64\n      %y = math.exp %w : f64\n      %x = arith.truncf %y : f64 to f32")),
     "power_of_integers": ("score-op", {**PLAIN, "mask": "causal"}, ("%m = arith.cmpi sge, %i, %j", "%n = arith.index_cast %i : index to i32\n      %p = math.ipowi %n, %n : i32\n      %k = arith.index_cast %p : i32 to index\n      %m = arith.cmpi sge, %k, %j")),
     "divided_index": ("score-op", {**PLAIN, "mask": "causal"}, ("%m = arith.cmpi sge, %i, %j", "%k = arith.remui %i, %j : index\n      %m = arith.cmpi sge, %k, %j")),

@@ -35,6 +35,7 @@ def cst(value, element):
         ("-inf", "f32"): "0xFF800000",
         ("-inf", "f16"): "0xFC00",
         ("-inf", "bf16"): "0xFF80",
+        ("-inf", "f64"): "0xFFF0000000000000",
         ("lowest", "f32"): "-3.40282347E+38",
         ("lowest", "f16"): "-6.550400e+04",
         ("lowest", "bf16"): "0xFF7F",

@@ -170,9 +170,60 @@ bool MaskTaker::accept(const Bound &bound) {
   return true;
 }
 
+/// Returns whether a comparison of two numbers holds, or nothing.
+static std::optional<bool> holds(Operation *compare, const Code *left,
+                                 const Code *right) {
+  if (auto op = dyn_cast<arith::CmpFOp>(compare))
+    if (left->number && right->number)
+      return arith::applyCmpPredicate(op.getPredicate(), APFloat(*left->number),
+                                      APFloat(*right->number));
+  if (auto op = dyn_cast<arith::CmpIOp>(compare))
+    if (left->integer && right->integer)
+      return arith::applyCmpPredicate(op.getPredicate(),
+                                      APInt(64, *left->integer, true),
+                                      APInt(64, *right->integer, true));
+  return std::nullopt;
+}
+
+/// Returns what a selected value is as a condition: compared by `compare` with
+/// a number, or itself without one.
+static std::optional<bool> outcomeOf(const Code *value, const Code *compare) {
+  if (compare)
+    return holds(compare->op, value, compare->operands[1]);
+  return value->integer ? std::optional(*value->integer != 0) : std::nullopt;
+}
+
+/// Returns the condition that `condition` stands for, as in a comparison of 1
+/// or 0 with 0. Flips `isHidden` if it is the opposite.
+static Code *simplified(Code *condition, bool &isHidden) {
+  for (unsigned steps = 0; steps < maxDepth; ++steps) {
+    if (condition->isOp<arith::XOrIOp>() && condition->operands[1]->integer &&
+        *condition->operands[1]->integer != 0) {
+      condition = condition->operands[0];
+      isHidden = !isHidden;
+      continue;
+    }
+    bool compares = condition->isOp<arith::CmpFOp, arith::CmpIOp>();
+    Code *select = compares ? condition->operands[0] : condition;
+    if (!select->isOp<arith::SelectOp>())
+      return condition;
+    const Code *compare = compares ? condition : nullptr;
+    std::optional<bool> first = outcomeOf(select->operands[1], compare),
+                        second = outcomeOf(select->operands[2], compare);
+    if (!first || !second || *first == *second)
+      return condition;
+    condition = select->operands[0];
+    isHidden = *first ? isHidden : !isHidden;
+  }
+  return condition;
+}
+
 Code *MaskTaker::takeCondition(Code *condition, bool isHidden, unsigned depth) {
   if (depth > maxDepth)
     return condition;
+  bool isInverse = isHidden;
+  if (Code *inner = simplified(condition, isInverse); inner != condition)
+    return takeCondition(inner, isInverse, depth + 1) ? condition : nullptr;
   if (std::optional<Bound> bound = boundOf(condition, isHidden))
     return accept(*bound) ? nullptr : condition;
   bool isBoth = isHidden ? condition->isOp<arith::OrIOp>()
