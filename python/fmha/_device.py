@@ -86,15 +86,6 @@ def module_of(kernel: Loadable, device: int) -> _native.LoadedModule:
     return module
 
 
-def forget() -> Any:
-    """Returns what calls so far have loaded, and lets later calls load modules of their own. Whoever keeps it keeps kernels and
-    workspaces where they are, as a captured graph needs them."""
-    global PLANS, _MODULES
-    kept = PLANS, _MODULES
-    PLANS, _MODULES = _native.LaunchPlans(), OrderedDict()
-    return kept
-
-
 def check_settings(options: dict[str, Any]) -> None:
     for name, usual in (("policy", "eager"), ("seed", 0), ("checks", "all"), ("device", "sim")):
         if options[name] != usual:

@@ -20,7 +20,6 @@ from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_b
 
 import fmha
 
-from . import _device
 from ._gpus import target_of
 from .torch._launch import place_of
 
@@ -211,8 +210,6 @@ class FmhaImpl(AttentionImpl[FmhaMetadata]):
             return output.fill_(0)
         keys, values = self._caches(kv_cache)
         options = self._options(layer, query.device)
-        if query.is_cuda:
-            _follow_captures()
         for part in attn_metadata.parts:
             _launch(output, query, keys, values, part, options)
         return output
@@ -286,22 +283,6 @@ def _write(pages: torch.Tensor, rows: torch.Tensor, slots: torch.Tensor) -> None
     place = slots.clamp(min=0)
     at = (place // pages.shape[1], place % pages.shape[1])
     pages[at] = torch.where((slots >= 0)[:, None, None], rows[source], pages[at])
-
-
-# What captured graphs refer to.
-_of_graphs: list[Any] = []
-_has_captured = False
-
-
-def _follow_captures() -> None:
-    """Keeps the kernels and the workspaces of a graph that was captured: later launches load others, since one that needs more
-    workspace would free the memory of the graph."""
-    global _has_captured
-    if torch.cuda.is_current_stream_capturing():
-        _has_captured = True
-    elif _has_captured:
-        _has_captured = False
-        _of_graphs.append(_device.forget())
 
 
 def register() -> None:

@@ -174,6 +174,14 @@ Made fmha::python::deviceEmpty(const std::vector<size_t> &shape,
               nb::device::cuda::value, device);
 }
 
+/// Returns whether launches on the stream become nodes of a graph.
+static bool isCapturing(uint64_t stream) {
+  int status = 0;
+  return !deviceCalls().streamIsCapturing(
+             reinterpret_cast<driver::Stream>(stream), &status) &&
+         status;
+}
+
 LoadedModule::LoadedModule(const std::string &ptx, const std::string &manifest,
                            const std::string &target, int device)
     : target(target) {
@@ -183,6 +191,9 @@ LoadedModule::LoadedModule(const std::string &ptx, const std::string &manifest,
 }
 
 LoadedModule::~LoadedModule() {
+  // A graph may run the kernel at any later time.
+  if (inGraph)
+    return;
   // Launches may still use what is given back.
   deviceCalls().synchronize();
   for (auto &[stream, workspace] : workspaces)
@@ -206,7 +217,9 @@ uint64_t LoadedModule::workspaceBytes(
 
 void LoadedModule::launch(const DLTensor *const *tensors, size_t count,
                           uint64_t bytes, uint64_t stream) {
-  void *workspace = bytes ? reserve(bytes, stream) : nullptr;
+  bool isCaptured = isCapturing(stream);
+  inGraph |= isCaptured;
+  void *workspace = bytes ? reserve(bytes, stream, isCaptured) : nullptr;
   followEnvironment(target);
   // The simulator runs the kernel in this call.
   FmhaStatus status;
@@ -219,16 +232,21 @@ void LoadedModule::launch(const DLTensor *const *tensors, size_t count,
 }
 
 /// Launches on one stream run one after the other and share their workspace.
-/// Freeing one that grows waits for those that use it.
-void *LoadedModule::reserve(uint64_t bytes, uint64_t stream) {
+/// Freeing one that grows waits for those that use it; one of a graph is never
+/// freed, since the graph writes to it whenever it runs.
+void *LoadedModule::reserve(uint64_t bytes, uint64_t stream, bool isCaptured) {
   Workspace &held = workspaces[stream];
   if (held.bytes < bytes) {
     driver::DevicePointer fresh = 0;
-    check(deviceCalls().memAlloc(&fresh, bytes), "allocating the workspace");
-    if (held.address)
+    check(deviceCalls().memAlloc(&fresh, bytes),
+          isCaptured ? "allocating the workspace in a capture, which expects a "
+                       "launch like this one before it,"
+                     : "allocating the workspace");
+    if (held.address && !held.inGraph)
       deviceCalls().memFree(held.address);
     held = {fresh, bytes};
   }
+  held.inGraph |= isCaptured;
   return reinterpret_cast<void *>(held.address);
 }
 

@@ -75,7 +75,8 @@ using Made = nanobind::ndarray<nanobind::array_api, nanobind::device::cuda>;
 Made deviceEmpty(const std::vector<size_t> &shape, const std::string &type,
                  int device, bool zero, uint64_t stream);
 
-/// A loaded kernel, with a workspace for each stream that it is launched on.
+/// A loaded kernel, with a workspace for each stream that it is launched on. A
+/// kernel that a graph has, and its workspace, stay as long as the process.
 class LoadedModule {
 public:
   LoadedModule(const std::string &ptx, const std::string &manifest,
@@ -94,12 +95,16 @@ private:
   struct Workspace {
     runtime::driver::DevicePointer address = 0;
     uint64_t bytes = 0;
+    /// Whether a captured launch uses it.
+    bool inGraph = false;
   };
-  void *reserve(uint64_t bytes, uint64_t stream);
+  void *reserve(uint64_t bytes, uint64_t stream, bool isCaptured);
 
   FmhaModule module = nullptr;
   std::string target;
   std::map<uint64_t, Workspace> workspaces;
+  /// Whether a launch has been captured: the module then stays loaded.
+  bool inGraph = false;
 };
 
 /// LaunchPlans of Python.

@@ -215,16 +215,3 @@ def test_registration():
 
 def test_graphs_are_of_decoding():
     assert BACKEND.get_builder_cls().get_cudagraph_support(None, None) == AttentionCGSupport.UNIFORM_SINGLE_TOKEN_DECODE
-
-
-def test_what_a_graph_refers_to_is_kept(monkeypatch):
-    """A launch after a capture loads kernels of its own, since one that needs more workspace would free that of the graph."""
-    before, kept = (fmha._device.PLANS, fmha._device._MODULES), list(fmha.vllm._of_graphs)
-    captures = iter([False, True, True, False, False])
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: next(captures))
-    for _ in range(3):
-        fmha.vllm._follow_captures()
-        assert (fmha._device.PLANS, fmha._device._MODULES) == before and fmha.vllm._of_graphs == kept
-    for _ in range(2):
-        fmha.vllm._follow_captures()
-        assert fmha._device.PLANS is not before[0] and fmha._device._MODULES is not before[1] and fmha.vllm._of_graphs == [*kept, before]
