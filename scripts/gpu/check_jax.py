@@ -122,7 +122,7 @@ class Cases:
         out, lse = attend(*operands, return_residual=True, **given)
         expected = reference(*operands, **given)
         # XLA has no products of float16 on CPUs.
-        own = attend_by_jax(*(array.astype(jnp.float32) if ON_CPU else array for array in operands), **given)
+        own = attend_by_jax(*(array.astype(jnp.float32) for array in operands), **given)
         # jax.nn rounds probabilities to the type of the values: its error comes on top.
         near = np.abs(np.asarray(out, np.float64) - np.asarray(own, np.float64)) / (UNIT[out.dtype.name] * 3 * (np.abs(expected[0]) + expected[2]) + 1e-5)
         return max(excess(out, lse, expected), float(near.max()))
