@@ -6,11 +6,13 @@ G (query heads of a KV head), N (batch times heads), L (rows), S (keys), D and E
 (head dims). Extents that are not in EXTENTS are dynamic.
 """
 
+from linalg_softmax import SOFTMAXES
+from linalg_text import Function
+
 EXTENTS = {"B": 2, "H": 4, "K": 2, "G": 2, "N": 8, "D": 8, "E": 16, "1": 1}
-LOG2E = 1.4426950408889634
 
 DEFAULTS = {
-    "rank": 3,  # 3 [N, L, D], 4 [B, H, L, D]
+    "rank": 3,  # 1 [D], 2 [L, D], 3 [N, L, D], 4 [B, H, L, D]
     "order": "BHLD",  # how operands of rank 4 are stored
     "element": "f32",
     "accumulate": "f32",  # the type of scores
@@ -27,168 +29,6 @@ DEFAULTS = {
     "static": {},  # extents that are known besides
     "dynamic": "",  # letters that are dynamic
 }
-
-
-def cst(value, element):
-    """The text of a float constant."""
-    special = {
-        ("-inf", "f32"): "0xFF800000",
-        ("-inf", "f16"): "0xFC00",
-        ("-inf", "bf16"): "0xFF80",
-        ("-inf", "f64"): "0xFFF0000000000000",
-        ("lowest", "f32"): "-3.40282347E+38",
-        ("lowest", "f16"): "-6.550400e+04",
-        ("lowest", "bf16"): "0xFF7F",
-    }
-    return special.get((value, element)) or f"{float(value):e}"
-
-
-class Tensor:
-    def __init__(self, name, dims, element):
-        self.name, self.dims, self.element = name, tuple(dims), element
-
-
-class Function:
-    """A function that is being written."""
-
-    def __init__(self, extents):
-        self.extents, self.lines, self.count, self.arguments, self.sizes = extents, [], 0, [], {}
-
-    def shape(self, dims):
-        return "x".join([*(str(self.extents.get(d, "?")) for d in dims), ""])
-
-    def type(self, dims, element):
-        return f"tensor<{self.shape(dims)}{element}>"
-
-    def typed(self, tensor):
-        return self.type(tensor.dims, tensor.element)
-
-    def fresh(self):
-        self.count += 1
-        return f"%v{self.count}"
-
-    def line(self, text):
-        self.lines.append("    " + text)
-
-    def emit(self, text, dims, element):
-        name = self.fresh()
-        self.line(f"{name} = {text}")
-        return Tensor(name, dims, element)
-
-    def argument(self, dims, element):
-        tensor = Tensor(f"%arg{len(self.arguments)}", dims, element)
-        self.arguments.append(tensor)
-        for position, d in enumerate(dims):
-            if d not in self.extents and d not in self.sizes:
-                self.sizes[d] = f"%size{d}"
-                self.line(f"%at{d} = arith.constant {position} : index")
-                self.line(f"%size{d} = tensor.dim {tensor.name}, %at{d} : {self.typed(tensor)}")
-        return tensor
-
-    def scalar(self, value, element):
-        name = self.fresh()
-        self.line(f"{name} = arith.constant {cst(value, element)} : {element}")
-        return name
-
-    def splat(self, value, dims, element):
-        """A constant of static shape, or a splat of a dynamic one."""
-        sizes = ", ".join(self.sizes[d] for d in dims if d not in self.extents)
-        kind = self.type(dims, element)
-        if not sizes:
-            return self.emit(f"arith.constant dense<{cst(value, element)}> : {kind}", dims, element)
-        return self.emit(f"tensor.splat {self.scalar(value, element)}[{sizes}] : {kind}", dims, element)
-
-    def empty(self, dims, element):
-        sizes = ", ".join(self.sizes[d] for d in dims if d not in self.extents)
-        return self.emit(f"tensor.empty({sizes}) : {self.type(dims, element)}", dims, element)
-
-    def fill(self, value, dims, element):
-        out, number = self.empty(dims, element), self.scalar(value, element)
-        return self.emit(
-            f"linalg.fill ins({number} : {element}) outs({out.name} : {self.typed(out)}) -> {self.typed(out)}", dims, element
-        )
-
-    def maps(self, loops, places):
-        names = [f"d{n}" for n in range(len(loops))]
-        index = lambda d: d if d == "0" else d.translate({ord(loop): name for loop, name in zip(loops, names)})
-        one = lambda dims: f"affine_map<({', '.join(names)}) -> ({', '.join(map(index, dims))})>"
-        return f"[{', '.join(map(one, places))}]"
-
-    def generic(self, loops, inputs, out, reduced, body, out_dims=None):
-        """`inputs` are (tensor, dims by loop); `body` has lines on %a, %b, ... and %out, and the
-        name that it yields."""
-        kinds = ", ".join(f'"{"reduction" if loop in reduced else "parallel"}"' for loop in loops)
-        places = [*(dims for _, dims in inputs), out_dims or out.dims]
-        names = "abcdefg"
-        arguments = [f"%{names[n]}: {tensor.element}" for n, (tensor, _) in enumerate(inputs)] + [f"%out: {out.element}"]
-        ins = ""
-        if inputs:
-            ins = f"ins({', '.join(t.name for t, _ in inputs)} : {', '.join(self.typed(t) for t, _ in inputs)}) "
-        result = self.emit(
-            f"linalg.generic {{indexing_maps = {self.maps(loops, places)}, iterator_types = [{kinds}]}} "
-            f"{ins}outs({out.name} : {self.typed(out)}) {{", out.dims, out.element,
-        )
-        self.line(f"^bb0({', '.join(arguments)}):")
-        *lines, value = body
-        for text in lines:
-            self.line("  " + text)
-        self.line(f"  linalg.yield {value} : {out.element}")
-        self.line(f"}} -> {self.typed(out)}")
-        return result
-
-    def elementwise(self, inputs, dims, element, body):
-        """A generic whose inputs have dims of the result, 1 and 0 for those of extent 1."""
-        places = [(t, ["0" if d == "1" else d for d in t.dims]) for t in inputs]
-        return self.generic(list(dims), places, self.empty(dims, element), "", body)
-
-    def named(self, op, inputs, dims, element):
-        out = self.empty(dims, element)
-        return self.emit(
-            f"{op} ins({', '.join(t.name for t in inputs)} : {', '.join(map(self.typed, inputs))}) "
-            f"outs({out.name} : {self.typed(out)}) -> {self.typed(out)}", dims, element,
-        )
-
-    def arith(self, op, *inputs):
-        first = inputs[0]
-        return self.emit(f"{op} {', '.join(t.name for t in inputs)} : {self.typed(first)}", first.dims, first.element)
-
-    def cast(self, tensor, element, style="arith"):
-        if tensor.element == element:
-            return tensor
-        width = {"f16": 16, "bf16": 16, "f32": 32}
-        op = "arith.extf" if width[element] > width[tensor.element] else "arith.truncf"
-        if style == "generic":
-            return self.elementwise([tensor], tensor.dims, element, [f"%x = {op} %a : {tensor.element} to {element}", "%x"])
-        return self.emit(f"{op} {tensor.name} : {self.typed(tensor)} to {self.type(tensor.dims, element)}", tensor.dims, element)
-
-    def transpose(self, tensor, dims):
-        out = self.empty(dims, tensor.element)
-        order = [tensor.dims.index(d) for d in dims]
-        return self.emit(
-            f"linalg.transpose ins({tensor.name} : {self.typed(tensor)}) outs({out.name} : {self.typed(out)}) permutation = {order}",
-            dims, tensor.element,
-        )
-
-    def broadcast(self, tensor, dims):
-        out = self.empty(dims, tensor.element)
-        added = [n for n, d in enumerate(dims) if d not in tensor.dims]
-        return self.emit(
-            f"linalg.broadcast ins({tensor.name} : {self.typed(tensor)}) outs({out.name} : {self.typed(out)}) dimensions = {added}",
-            dims, tensor.element,
-        )
-
-    def collapse(self, tensor, groups, dims):
-        return self.emit(
-            f"tensor.collapse_shape {tensor.name} {groups} : {self.typed(tensor)} into {self.type(dims, tensor.element)}",
-            dims, tensor.element,
-        )
-
-    def expand(self, tensor, groups, dims):
-        sizes = ", ".join(str(self.extents.get(d, self.sizes.get(d))) for d in dims)
-        return self.emit(
-            f"tensor.expand_shape {tensor.name} {groups} output_shape [{sizes}] : {self.typed(tensor)} into "
-            f"{self.type(dims, tensor.element)}", dims, tensor.element,
-        )
 
 
 # ---- products ------------------------------------------------------------------
@@ -234,16 +74,6 @@ def product(f, kind, left, right, dims, summed, element):
         turned = (*right.dims[:-2], right.dims[-1], right.dims[-2])
         right = f.elementwise([right], turned, right.element, ["%a"]) if kind == "matmul_copy" else f.transpose(right, turned)
     return f.named_into("linalg.batch_matmul", [left, right], zeros)
-
-
-def named_into(self, op, inputs, out):
-    return self.emit(
-        f"{op} ins({', '.join(t.name for t in inputs)} : {', '.join(map(self.typed, inputs))}) "
-        f"outs({out.name} : {self.typed(out)}) -> {self.typed(out)}", out.dims, out.element,
-    )
-
-
-Function.named_into = named_into
 
 
 def collapsed_product(f, left, right, dims, summed, element):
@@ -311,7 +141,7 @@ def index_lines(dims, row, key):
 
 def masked(f, scores, form):
     kind, dims, e = form["mask"], scores.dims, scores.element
-    own = {2: "LS", 3: "NLS", 4: "BHLS", 5: "BKGLS"}[len(dims)]
+    own = {1: "S", 2: "LS", 3: "NLS", 4: "BHLS", 5: "BKGLS"}[len(dims)]
     minus = f.scalar("-inf", e)
     if kind == "none":
         return scores
@@ -396,190 +226,6 @@ def masked_by_index(f, scores, kind, minus):
     raise KeyError(kind)
 
 
-# ---- softmax -------------------------------------------------------------------
-
-
-def softmax_op(f, s):
-    out = f.empty(s.dims, s.element)
-    return f.emit(f"linalg.softmax dimension({s.dims.index('S')}) ins({s.name} : {f.typed(s)}) outs({out.name} : {f.typed(out)}) "
-                  f"-> {f.typed(out)}", s.dims, s.element)
-
-
-def reduce_generic(f, s, op, init, keep=False, swap=False):
-    rows = tuple(d for d in s.dims if d != "S")
-    out_dims = ["0" if d == "S" else d for d in s.dims] if keep else rows
-    dims = tuple("1" if d == "S" else d for d in s.dims) if keep else rows
-    operands = "%out, %a" if swap else "%a, %out"
-    return f.generic(list(s.dims), [(s, s.dims)], f.fill(init, dims, s.element), "S",
-                     [f"%x = {op} {operands} : {s.element}", "%x"], out_dims)
-
-
-def reduce_named(f, s, op, init):
-    rows = tuple(d for d in s.dims if d != "S")
-    out = f.fill(init, rows, s.element)
-    return f.emit(f"linalg.reduce {{ {op} }} ins({s.name} : {f.typed(s)}) outs({out.name} : {f.typed(out)}) "
-                  f"dimensions = [{s.dims.index('S')}]", rows, s.element)
-
-
-def softmax_generic(f, s, max_op="arith.maximumf", init="-inf", keep=False, fused=False, reciprocal=False, swap=False):
-    e = s.element
-    top = reduce_generic(f, s, max_op, init, keep, swap)
-    if fused:
-        p = f.elementwise([s, top], s.dims, e, [f"%d = arith.subf %a, %b : {e}", f"%x = math.exp %d : {e}", "%x"])
-    else:
-        shifted = f.elementwise([s, top], s.dims, e, [f"%d = arith.subf %a, %b : {e}", "%d"])
-        p = f.elementwise([shifted], s.dims, e, [f"%x = math.exp %a : {e}", "%x"])
-    total = reduce_generic(f, p, "arith.addf", 0, keep, swap)
-    if reciprocal:
-        one = f.scalar(1, e)
-        inverse = f.elementwise([total], total.dims, e, [f"%x = arith.divf {one}, %a : {e}", "%x"])
-        return f.elementwise([p, inverse], s.dims, e, [f"%x = arith.mulf %a, %b : {e}", "%x"])
-    return f.elementwise([p, total], s.dims, e, [f"%x = arith.divf %a, %b : {e}", "%x"])
-
-
-def softmax_named(f, s):
-    """linalg.reduce, linalg.broadcast and named elementwise ops."""
-    e = s.element
-    top = f.broadcast(reduce_named(f, s, "arith.maximumf", "-inf"), s.dims)
-    p = f.named("linalg.exp", [f.named("linalg.sub", [s, top], s.dims, e)], s.dims, e)
-    total = f.broadcast(reduce_named(f, p, "arith.addf", 0), s.dims)
-    return f.named("linalg.div", [p, total], s.dims, e)
-
-
-def softmax_arith(f, s):
-    top = f.broadcast(reduce_named(f, s, "arith.maxnumf", "lowest"), s.dims)
-    p = f.arith("math.exp", f.arith("arith.subf", s, top))
-    total = f.broadcast(reduce_named(f, p, "arith.addf", 0), s.dims)
-    return f.arith("arith.divf", p, total)
-
-
-def softmax_expand(f, s):
-    """Rows become [.., 1] by a reshape, as StableHLO's reshape and broadcast do."""
-    e, last = s.element, len(s.dims) - 2
-    kept = (*s.dims[:-1], "1")
-    groups = [[n] for n in range(last)] + [[last, last + 1]]
-    minus = f.fill("-inf", s.dims[:-1], e)
-    top = f.arith("arith.maximumf", minus, reduce_named(f, s, "arith.maximumf", "-inf"))
-    top = f.expand(top, groups, kept)
-    p = f.elementwise([s, top], s.dims, e, [f"%d = arith.subf %a, %b : {e}", f"%x = math.exp %d : {e}", "%x"])
-    total = f.expand(reduce_named(f, p, "arith.addf", 0), groups, kept)
-    return f.elementwise([p, total], s.dims, e, [f"%x = arith.divf %a, %b : {e}", "%x"])
-
-
-def softmax_map(f, s):
-    """linalg.map, as StableHLO's primitive ops become."""
-    e = s.element
-
-    def mapped(op, *inputs):
-        out = f.empty(s.dims, e)
-        return f.emit(f"linalg.map {{ {op} }} ins({', '.join(t.name for t in inputs)} : {', '.join(map(f.typed, inputs))}) "
-                      f"outs({out.name} : {f.typed(out)})", s.dims, e)
-
-    top = f.broadcast(reduce_named(f, s, "arith.maximumf", "-inf"), s.dims)
-    p = mapped("math.exp", mapped("arith.subf", s, top))
-    total = f.broadcast(reduce_named(f, p, "arith.addf", 0), s.dims)
-    return mapped("arith.divf", p, total)
-
-
-def softmax_elementwise(f, s):
-    e = s.element
-
-    def one(kind, *inputs):
-        out = f.empty(s.dims, e)
-        return f.emit(f"linalg.elementwise kind=#linalg.elementwise_kind<{kind}> ins({', '.join(t.name for t in inputs)} : "
-                      f"{', '.join(map(f.typed, inputs))}) outs({out.name} : {f.typed(out)}) -> {f.typed(out)}", s.dims, e)
-
-    top = f.broadcast(reduce_named(f, s, "arith.maximumf", "-inf"), s.dims)
-    p = one("exp", one("sub", s, top))
-    total = f.broadcast(reduce_named(f, p, "arith.addf", 0), s.dims)
-    return one("div", p, total)
-
-
-def softmax_argmax(f, s):
-    """The maximum comes with its index, as torch-mlir lowers aten.max.dim with keepdim."""
-    e, loops = s.element, s.dims
-    kept = tuple("1" if d == "S" else d for d in loops)
-    places = ["0" if d == "S" else d for d in loops]
-    index = f.empty(kept, "i64")
-    zero = f.fresh()
-    f.line(f"{zero} = arith.constant 0 : i64")
-    index = f.emit(f"linalg.fill ins({zero} : i64) outs({index.name} : {f.typed(index)}) -> {f.typed(index)}", kept, "i64")
-    start = f.fill("-inf", kept, e)
-    kinds = ", ".join(f'"{"reduction" if d == "S" else "parallel"}"' for d in loops)
-    name = f.fresh()
-    f.line(f"{name}:2 = linalg.generic {{indexing_maps = {f.maps(list(loops), [loops, places, places])}, iterator_types = [{kinds}]}} "
-           f"ins({s.name} : {f.typed(s)}) outs({start.name}, {index.name} : {f.typed(start)}, {f.typed(index)}) {{")
-    f.line(f"^bb0(%a: {e}, %out: {e}, %at: i64):")
-    for text in (f"%n = linalg.index {loops.index('S')} : index", "%m = arith.index_cast %n : index to i64",
-                 f"%x = arith.maximumf %a, %out : {e}", f"%g = arith.cmpf ogt, %a, %out : {e}",
-                 "%y = arith.select %g, %m, %at : i64", f"linalg.yield %x, %y : {e}, i64"):
-        f.line("  " + text)
-    f.line(f"}} -> ({f.typed(start)}, {f.typed(index)})")
-    top = Tensor(name + "#0", kept, e)
-    shifted = f.elementwise([s, top], s.dims, e, [f"%d = arith.subf %a, %b : {e}", "%d"])
-    p = f.elementwise([shifted], s.dims, e, [f"%x = math.exp %a : {e}", "%x"])
-    total = reduce_generic(f, p, "arith.addf", 0, keep=True)
-    return f.elementwise([p, total], s.dims, e, [f"%x = arith.divf %a, %b : {e}", "%x"])
-
-
-def softmax_select(f, s):
-    """The maximum by comparison and select."""
-    e = s.element
-    rows = tuple(d for d in s.dims if d != "S")
-    top = f.generic(list(s.dims), [(s, s.dims)], f.fill("-inf", rows, e), "S",
-                    [f"%g = arith.cmpf ogt, %a, %out : {e}", f"%x = arith.select %g, %a, %out : {e}", "%x"])
-    p = f.elementwise([s, top], s.dims, e, [f"%d = arith.subf %a, %b : {e}", f"%x = math.exp %d : {e}", "%x"])
-    total = reduce_generic(f, p, "arith.addf", 0)
-    return f.elementwise([p, total], s.dims, e, [f"%x = arith.divf %a, %b : {e}", "%x"])
-
-
-def softmax_wide(f, s):
-    """Softmax in f32 of narrower scores, rounded afterwards."""
-    return f.cast(softmax_generic(f, f.cast(s, "f32", "generic")), s.element, "generic")
-
-
-def softmax_negated(f, s):
-    """s + (-max)."""
-    e = s.element
-    top = reduce_generic(f, s, "arith.maximumf", "-inf")
-    p = f.elementwise([s, top], s.dims, e, [
-        f"%n = arith.negf %b : {e}", f"%d = arith.addf %a, %n : {e}", f"%x = math.exp %d : {e}", "%x"])
-    total = reduce_generic(f, p, "arith.addf", 0)
-    return f.elementwise([p, total], s.dims, e, [f"%x = arith.divf %a, %b : {e}", "%x"])
-
-
-def softmax_again(f, s):
-    """The exponentials are computed twice, in the sum and in the quotient."""
-    e = s.element
-    top = reduce_generic(f, s, "arith.maximumf", "-inf")
-    rows = top.dims
-    total = f.generic(list(s.dims), [(s, s.dims), (top, rows)], f.fill(0, rows, e), "S", [
-        f"%d = arith.subf %a, %b : {e}", f"%p = math.exp %d : {e}", f"%x = arith.addf %out, %p : {e}", "%x"])
-    return f.elementwise([s, top, total], s.dims, e, [
-        f"%d = arith.subf %a, %b : {e}", f"%p = math.exp %d : {e}", f"%x = arith.divf %p, %c : {e}", "%x"])
-
-
-SOFTMAXES = {
-    "op": softmax_op,
-    "generic": softmax_generic,
-    "maxnum": lambda f, s: softmax_generic(f, s, max_op="arith.maxnumf"),
-    "lowest": lambda f, s: softmax_generic(f, s, init="lowest"),
-    "keep": lambda f, s: softmax_generic(f, s, keep=True),
-    "fused": lambda f, s: softmax_generic(f, s, fused=True),
-    "reciprocal": lambda f, s: softmax_generic(f, s, reciprocal=True),
-    "swap": lambda f, s: softmax_generic(f, s, swap=True),
-    "named": softmax_named,
-    "arith": softmax_arith,
-    "expand": softmax_expand,
-    "map": softmax_map,
-    "elementwise": softmax_elementwise,
-    "argmax": softmax_argmax,
-    "select": softmax_select,
-    "wide": softmax_wide,
-    "negated": softmax_negated,
-    "again": softmax_again,
-}
-
 # ---- operands ------------------------------------------------------------------
 
 
@@ -612,6 +258,8 @@ def operands(f, form):
         shapes = ("N", "L", "D"), ("N", "S", "D"), ("N", "S", "E")
     elif form["rank"] == 2:
         shapes = ("L", "D"), ("S", "D"), ("S", "E")
+    elif form["rank"] == 1:
+        shapes = ("D",), ("S", "D"), ("S", "E")
     elif form["groups"] in ("five", "shared"):
         heads = ("B", "K", "G", "L", "D") if form["groups"] == "five" else ("B", "H", "L", "D")
         kv = ("B", "K") if form["groups"] == "five" else ("B",)
@@ -620,6 +268,8 @@ def operands(f, form):
         heads = "H" if form["groups"] == "none" else "K"
         shapes = ("B", "H", "L", "D"), ("B", heads, "S", "D"), ("B", heads, "S", "E")
         shapes = tuple(ordered(form, one) for one in shapes)
+    if form.get("column"):
+        shapes = (*shapes[:2], shapes[2][:-1])
     made = [f.argument(shape, element) for shape in shapes]
     if form["order"] != "BHLD" and form.get("moved"):
         made = [f.transpose(t, tuple(t.dims[form["order"].index(d)] for d in "BHLD")) for t in made]
@@ -640,13 +290,14 @@ def function_text(name, parts):
         del extents[letter]
     f = Function(extents)
     q, k, v = operands(f, form)
-    prefix = {2: (), 3: ("N",), 4: ("B", "H")}[form["rank"]]
+    prefix = {1: (), 2: (), 3: ("N",), 4: ("B", "H")}[form["rank"]]
     if form["groups"] == "five":
         prefix = ("B", "K", "G")
-    dims = (*prefix, "L", "S")
+    rows = () if form["rank"] == 1 else ("L",)
+    dims = (*prefix, *rows, "S")
     if form.get("keys_first"):
         dims = (*prefix, "S", "L")
-    out = (*prefix, "L", "E")
+    out = (*prefix, *rows, *(() if form.get("column") else ("E",)))
     if form["rank"] == 4 and form["order"] != "BHLD" and not form.get("moved"):
         out = ordered(form, out)
     s = product(f, form["first"], q, k, dims, "D", form["accumulate"])

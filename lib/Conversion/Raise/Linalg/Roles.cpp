@@ -265,6 +265,15 @@ std::optional<Refusal> fmha::raise::makeView(const Digits &digits, Code *load,
   if (!isInOrder(flat(load->place), letters))
     return Refusal(Reason::DimOrder, what.str());
   letterUnits(split.view.letters, letters);
+  // Rows are contiguous: without a head dim they have one of extent 1.
+  if (split.groups.empty())
+    return Refusal(Reason::ProductDims, what.str() + " with dimensions",
+                   "a scalar");
+  if (!StringRef(split.view.letters).contains('d')) {
+    split.view.letters.push_back('d');
+    split.groups.back().push_back(shape.size());
+    shape.push_back(1);
+  }
   if (int64_t(shape.size()) == type.getRank())
     split.groups.clear();
   split.view.value = load->value;
@@ -379,6 +388,11 @@ std::optional<Refusal> fmha::raise::makeOutput(const Digits &digits,
   if (extents.empty()) {
     shape.view.letters = "d";
     extents.push_back(1);
+  } else if (!StringRef(shape.view.letters).contains('d')) {
+    // The last dimension of the result is joined with a head dim of extent 1.
+    shape.join.back().push_back(shape.parts.size());
+    shape.dimensionOf.push_back(shape.dimensionOf.back());
+    addPart(shape, extents, 'd', 1);
   }
   groupUnits(shape);
   shape.view.type = type.clone(extents);

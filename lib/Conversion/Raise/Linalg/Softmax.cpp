@@ -187,13 +187,52 @@ static std::optional<Refusal> matchOp(Reader &reader, linalg::SoftmaxOp softmax,
   return std::nullopt;
 }
 
-std::optional<Refusal> fmha::raise::matchSoftmax(Reader &reader,
-                                                 Code *probabilities,
-                                                 const Index &keys,
-                                                 Code *&scores) {
-  Code *code = withoutCasts(probabilities);
-  if (linalg::SoftmaxOp softmax = softmaxOf(code))
-    return matchOp(reader, softmax, code->place, keys, scores);
+/// Returns the probabilities that a select keeps for rows with a score, with 0
+/// for others, and sets the condition, which is true for rows without a score
+/// if `isHidden`. Returns `code` if it is none.
+static Code *keptProbabilities(Code *code, Code *&condition, bool &isHidden) {
+  if (!code->isOp<arith::SelectOp>())
+    return code;
+  for (unsigned side : {1u, 2u}) {
+    if (!isNumber(code->operands[side], 0))
+      continue;
+    condition = code->operands[0];
+    isHidden = side == 1;
+    return withoutCasts(code->operands[3 - side]);
+  }
+  return code;
+}
+
+/// Returns why a condition is not that all scores of a row are -inf, or, unless
+/// `isHidden`, that one is not. fmha.attention gives 0 for the other rows.
+static std::optional<Refusal> checkRows(Reader &reader, Code *condition,
+                                        bool isHidden, const Index &keys,
+                                        Code *scores) {
+  Refusal refusal(Reason::Probabilities, "a selection by something else than "
+                                         "whether a row has a score");
+  std::optional<Reduction> row;
+  if (condition->is(Code::Load) && !hasAny(condition->place, keys))
+    row = reader.reduction(condition, {keys});
+  Code *item = row && row->item ? reader.expand(row->item) : nullptr;
+  if (!item || !item->isOp<arith::CmpFOp>() || !row->init ||
+      !row->init->integer)
+    return refusal;
+  bool combines = isHidden ? isa<arith::AndIOp>(row->combiner)
+                           : isa<arith::OrIOp>(row->combiner);
+  bool starts = isHidden == (*row->init->integer != 0);
+  auto predicate = cast<arith::CmpFOp>(item->op).getPredicate();
+  bool compares = isHidden ? predicate == arith::CmpFPredicate::OEQ
+                           : predicate == arith::CmpFPredicate::UNE;
+  bool reads = withoutCasts(item->operands[0]) == withoutCasts(scores) &&
+               isNumber(item->operands[1], -INFINITY);
+  if (combines && starts && compares && reads)
+    return std::nullopt;
+  return refusal;
+}
+
+/// Matches exp(s - max(s)) / sum(exp(s - max(s))).
+static std::optional<Refusal> matchQuotient(Reader &reader, Code *code,
+                                            const Index &keys, Code *&scores) {
   std::optional<Quotient> quotient = quotientOf(code);
   if (!quotient)
     return Refusal(Reason::Probabilities, describe(code));
@@ -212,4 +251,20 @@ std::optional<Refusal> fmha::raise::matchSoftmax(Reader &reader,
     return refusal;
   scores = left;
   return std::nullopt;
+}
+
+std::optional<Refusal> fmha::raise::matchSoftmax(Reader &reader,
+                                                 Code *probabilities,
+                                                 const Index &keys,
+                                                 Code *&scores) {
+  Code *condition = nullptr;
+  bool isHidden = false;
+  Code *code =
+      keptProbabilities(withoutCasts(probabilities), condition, isHidden);
+  linalg::SoftmaxOp softmax = softmaxOf(code);
+  auto refusal = softmax ? matchOp(reader, softmax, code->place, keys, scores)
+                         : matchQuotient(reader, code, keys, scores);
+  if (refusal || !condition)
+    return refusal;
+  return checkRows(reader, condition, isHidden, keys, scores);
 }
