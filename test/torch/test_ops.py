@@ -165,3 +165,37 @@ def test_errors_name_the_argument(change, error, message):
     given = {name: torch.zeros(1, 4, 2, 64, dtype=torch.float16) for name in "qkv"} | change
     with pytest.raises(error, match=message):
         fmha.torch.attention(given.pop("q"), given.pop("k"), given.pop("v"), **given)
+
+
+def test_plain_calls_equal_dispatched_ones(random):
+    """A call that nothing observes is not dispatched; its results are the same bits."""
+    q, k, v = (random(1, 40, 2, 64) for _ in range(3))
+    out, lse = fmha.torch.attention(q, k, v, causal=True, lse=True)
+    alone = fmha.torch.attention(q, k, v, causal=True)
+    dispatched, sums = torch.ops.fmha.attention(q, k, v, mask="causal")
+    assert torch.equal(out, dispatched) and torch.equal(alone, dispatched) and torch.equal(lse, sums)
+
+
+def test_observed_calls_are_dispatched(random):
+    """Modes, subclasses and transforms see the op."""
+    seen = []
+
+    class Log(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    q, k, v = (random(1, 8, 1, 64) for _ in range(3))
+    with Log():
+        fmha.torch.attention(q, k, v)
+    assert seen[0] == "fmha.attention.default"
+    assert fmha.torch.attention(q.requires_grad_(), k, v).grad_fn is not None
+
+
+def test_caches_that_are_written_have_a_new_version(random):
+    q, new = random(1, 1, 1, 64), random(1, 1, 1, 64)
+    caches = [torch.zeros(2, 16, 1, 64, dtype=torch.bfloat16) for _ in range(2)]
+    before = [cache._version for cache in caches]
+    tables, lengths = torch.tensor([[0, 1]], dtype=torch.int32), torch.tensor([3], dtype=torch.int32)
+    fmha.torch.paged_attention(q, *caches, tables, lengths, key_new=new, value_new=new)
+    assert all(cache._version > old for cache, old in zip(caches, before))

@@ -55,11 +55,10 @@ def attention(
     arguments from window on but scale. Elsewhere NotImplementedError is raised if an input requires a gradient.
     """
     words = _words(causal, mask, window)
-    out, sums = torch.ops.fmha.attention(
-        q, k, v, kv_lens=kv_lens, sink=sink, alibi=alibi, bias=bias, attn_mask=attn_mask, scale=scale, softcap=softcap,
+    return _ops.call(
+        "attention", lse, q, k, v, kv_lens=kv_lens, sink=sink, alibi=alibi, bias=bias, attn_mask=attn_mask, scale=scale, softcap=softcap,
         softcap_approx=softcap_approx, layout=layout, target=target or "", **words,
     )  # fmt: skip
-    return (out, sums) if lse else out
 
 
 def varlen_attention(
@@ -92,11 +91,10 @@ def varlen_attention(
     float32 [q_heads, rows]. Gradients need cu_seqlens_k and layout 'bshd'.
     """
     words = _words(causal, mask, window)
-    out, sums = torch.ops.fmha.varlen_attention(
-        q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, kv_lens=kv_lens, sink=sink, alibi=alibi, scale=scale,
+    return _ops.call(
+        "varlen_attention", lse, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, kv_lens=kv_lens, sink=sink, alibi=alibi, scale=scale,
         softcap=softcap, softcap_approx=softcap_approx, layout=layout, target=target or "", **words,
     )  # fmt: skip
-    return (out, sums) if lse else out
 
 
 def paged_attention(
@@ -144,13 +142,11 @@ def paged_attention(
     if key_new is None and value_new is None:
         if rotary is not None:
             raise ValueError("rotary: expected key_new and value_new with it, got neither; rotate q beforehand")
-        out, sums = torch.ops.fmha.paged_attention(q, k_cache, v_cache, block_tables, kv_lens, cu_seqlens_q, **shared)
-        return (out, sums) if lse else out
+        return _ops.call("paged_attention", lse, q, k_cache, v_cache, block_tables, kv_lens, cu_seqlens_q, **shared)
     if key_new is None or value_new is None:
         raise ValueError("key_new and value_new: expected both, or neither, got one of them")
     if cu_seqlens_q is not None:
         raise ValueError("cu_seqlens_q: expected none with key_new, got one; write new keys of packed queries by fmha.append()")
-    out, sums = torch.ops.fmha.paged_attention_append(
-        q, k_cache, v_cache, block_tables, kv_lens, key_new, value_new, rotary_cos, rotary_sin, rotary=rotary, **shared
+    return _ops.call(
+        "paged_attention_append", lse, q, k_cache, v_cache, block_tables, kv_lens, key_new, value_new, rotary_cos, rotary_sin, rotary=rotary, **shared
     )
-    return (out, sums) if lse else out

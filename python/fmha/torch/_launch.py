@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.utils.dlpack
@@ -69,11 +69,17 @@ def launch_into(out: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Te
     given = {name: value for name, value in options.items() if value is not None}
     given |= place_of(q, target)
     with torch.no_grad():
-        if q.device.type == "cpu":
-            computed, *rows = cast(tuple[Any, ...], fmha.attention(q, k, v, **given))
-            return (out.copy_(computed), *rows)
-        _, *rows = cast(tuple[Any, ...], fmha.attention(q, k, v, out=out, **given))
+        on_cpu = q.device.type == "cpu"
+        computed = fmha.attention(q, k, v, **given if on_cpu else given | {"out": out})
+        first, *rows = computed if isinstance(computed, tuple) else (computed,)
+        if on_cpu:
+            return (out.copy_(first), *rows)
         return (out, *map(torch.utils.dlpack.from_dlpack, rows))
+
+
+def launch_output(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, target: str, **options: Any) -> torch.Tensor:
+    """Returns the output alone."""
+    return launch_into(empty_in_order_of(q, v.shape[-1], out_dtype_of(q)), q, k, v, target, **options)[0]
 
 
 def launch(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, target: str, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:

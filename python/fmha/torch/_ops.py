@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 
-from ._launch import empty_in_order_of, launch, lse_shape, out_dtype_of
+from ._launch import empty_in_order_of, launch, launch_output, lse_shape, out_dtype_of
 
 LIBRARY = torch.library.Library("fmha", "DEF")
 
@@ -31,33 +32,66 @@ SCHEMAS = {
 }
 
 
-def _run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, options: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Launches with the options of an op, those of fmha.attention() but for the window."""
-    left, right = options.pop("window_left", -1), options.pop("window_right", -1)
-    window = (left if left >= 0 else None, right if right >= 0 else None)
-    return launch(q, k, v, options.pop("target", ""), window=window, **options)
-
-
 # What ops call the arguments of fmha.attention().
 _RENAMED = {"k_cache": "k", "v_cache": "v"}
 # Read by gradients alone.
 _UNUSED = ("max_seqlen_q", "max_seqlen_k")
 
 
+@functools.cache
 def positional(name: str) -> list[str]:
     """Returns the names of the positional arguments of an op, in order."""
     return [argument.name for argument in getattr(torch.ops.fmha, name).default._schema.arguments if not argument.kwarg_only]
+
+
+def _options_of(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of an op as those of launch()."""
+    given = dict(zip(positional(name), arguments)) | options
+    given = {_RENAMED.get(key, key): value for key, value in given.items() if key not in _UNUSED}
+    left, right = given.pop("window_left", -1), given.pop("window_right", -1)
+    return {"target": "", **given, "window": (left if left >= 0 else None, right if right >= 0 else None)}
 
 
 def _kernel(name: str) -> Any:
     """Returns the function that runs an op."""
 
     def run(*arguments: Any, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        given = dict(zip(positional(name), arguments)) | options
-        given = {_RENAMED.get(key, key): value for key, value in given.items() if key not in _UNUSED}
-        return _run(given.pop("q"), given.pop("k"), given.pop("v"), given)
+        return launch(**_options_of(name, arguments, options))
 
     return run
+
+
+def _is_plain(value: Any) -> bool:
+    """Returns whether a value is no tensor, or one of which nothing but its elements matters."""
+    if not isinstance(value, torch.Tensor):
+        return True
+    return type(value) in (torch.Tensor, torch.nn.Parameter) and not (value.requires_grad and torch.is_grad_enabled())
+
+
+def _is_observed() -> bool:
+    """Returns whether something traces, transforms or differentiates the ops that run."""
+    return bool(
+        torch.compiler.is_compiling()
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch.autograd.forward_ad._current_level >= 0
+        or torch._C._get_tracing_state() is not None
+    )
+
+
+def call(name: str, lse: bool, *arguments: Any, **options: Any) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+    """Returns the output of an op, and the logarithm of the softmax denominators if `lse`.
+
+    The dispatcher takes several times as long as a launch. Where nothing but the results matters, the op is not dispatched."""
+    if _is_observed() or not all(map(_is_plain, (*arguments, *options.values()))):
+        out, sums = getattr(torch.ops.fmha, name)(*arguments, **options)
+        return (out, sums) if lse else out
+    given = _options_of(name, arguments, options)
+    result = launch(**given) if lse else launch_output(**given)
+    if "key_new" in given:
+        # Autograd notices that saved tensors have changed.
+        torch.autograd.graph.increment_version((given["k"], given["v"]))
+    return result
 
 
 def _fake(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any, layout: str = "bshd", **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
