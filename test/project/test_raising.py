@@ -21,8 +21,8 @@ def test_the_page_is_up_to_date():
 def test_each_refusal_has_a_test(name, id, text):
     """Its longest words without {0} and {1} stand in an expectation, or its name does."""
     words = max((part for half in text.split("{0}") for part in half.split("{1}")), key=len)
-    tests = text_of("*errors*", "*compute*")
-    assert words.strip(" ;,") in tests or f" {id} " in tests
+    tests = text_of("*errors*", "*compute*", "*refused*")
+    assert words.strip(" ;,") in tests or f" {id} " in tests or f'"{id}"' in tests
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -369,4 +369,78 @@ def ReportAsserts : Pass<"fmha-report-asserts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def RaiseNamed : Pass<"fmha-raise-named"> {
+  let summary = "Raise the attention ops of other dialects to fmha.attention";
+  let description = [{
+    Matches attention ops of PyTorch, IREE, StableHLO and ONNX by name, so that their dialects need not be loaded
+    (`--allow-unregistered-dialect` parses them in generic form), and replaces each by views and an `fmha.attention`. Masks
+    and biases become its region `score`, and causal masks and windows its `mask`. docs/raising.md lists the forms and the
+    reasons for which an op stays as it is; each such op gets a remark.
+
+    Operands of f32 are rounded as `compute` says. Outputs keep their type.
+
+    Before, in generic form:
+    ```mlir
+    %o = "stablehlo.composite"(%q, %k, %v) <{name = "odml.scaled_dot_product_attention",
+        composite_attributes = {scale = 0.125 : f32}, decomposition = @sdpa}>
+        : (tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>) -> tensor<2x?x8x64xbf16>
+    ```
+    After:
+    ```mlir
+    %e = tensor.empty(%n) : tensor<2x?x8x64xbf16>
+    %o = fmha.attention ins(%q, %k, %v : ...) outs(%e : ...) {scale = 0.125 : f64} -> tensor<2x?x8x64xbf16>
+    ```
+  }];
+  let options = [
+    ListOption<"from", "from", "std::string",
+               "Dialects to raise from, all if none is named: torch, tm_tensor, iree_linalg_ext, stablehlo, onnx">,
+    Option<"compute", "compute", "std::string", "\"\"",
+           "Type to which operands of f32 are rounded: f16, bf16, or keep; without it such ops stay">,
+    Option<"onnxSoftcap", "onnx-softcap", "std::string", "\"before-mask\"",
+           "When onnx.Attention applies its soft cap: before-mask, as the reference does, or after-mask">
+  ];
+  let dependentDialects = [
+    "::fmha::FMHADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def RaiseLinalg : Pass<"fmha-raise-linalg"> {
+  let summary = "Raise attention in linalg to fmha.attention";
+  let description = [{
+    Finds products of the softmax of a product on tensors, and replaces each by views and an `fmha.attention`. Ops are read
+    by their indexing maps and bodies, so that named ops, `linalg.generic` and elementwise ops on tensors mean the same, and
+    so do their fusions. What is between the first product and the softmax becomes the scale, the mask and the region
+    `score`. docs/raising.md lists the steps that are read, and the reasons for which an attention stays as it is; each
+    gets a remark. Products without a softmax between them get none.
+
+    The op computes in f32 what the source may round to f16 or bf16 in between, and rounds the probabilities to the type of
+    the values. A row all of whose scores are -inf gives 0 instead of NaN. A mask of large finite numbers stays one, and a
+    row that is masked so gives the mean of the values, as in the source.
+
+    Operands of f32 are rounded as `compute` says. Outputs keep their type.
+
+    Before:
+    ```mlir
+    %s = linalg.batch_matmul indexing_maps = [#bik, #bjk, #bij] ins(%q, %k : ...) outs(%zeros : tensor<8x?x?xf32>)
+    %p = linalg.softmax dimension(2) ins(%s : tensor<8x?x?xf32>) outs(%e : tensor<8x?x?xf32>) -> tensor<8x?x?xf32>
+    %o = linalg.batch_matmul ins(%p, %v : ...) outs(%zeros2 : tensor<8x?x64xf32>)
+    ```
+    After:
+    ```mlir
+    %q4 = tensor.expand_shape %q [[0], [1], [2, 3]] ... : tensor<8x?x64xf32> into tensor<8x?x1x64xf32>
+    %o4 = fmha.attention ins(%q4, %k4, %v4 : ...) outs(%e : tensor<8x?x1x64xf32>) {scale = 1.0 : f64} -> tensor<8x?x1x64xf32>
+    // %o is a view of %o4.
+    ```
+  }];
+  let options = [
+    Option<"compute", "compute", "std::string", "\"\"",
+           "Type to which operands of f32 are rounded: f16, bf16, or keep; without it such attentions stay">
+  ];
+  let dependentDialects = [
+    "::fmha::FMHADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // FMHA_CONVERSION_PASSES_TD
