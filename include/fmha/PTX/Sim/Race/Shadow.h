@@ -22,7 +22,10 @@
 
 #include <array>
 #include <deque>
+#include <memory>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace ptxsim::race {
 
@@ -145,11 +148,12 @@ Conflict::Fault memoryFault(const Access &access, const Stamp &other,
 Conflict::Fault tensorFault(const Access &access, const Stamp &other,
                             bool otherWrites);
 
-/// Sets of unordered reads, each stored once.
+/// Sets of unordered reads, each stored once. They live as long as the shadow,
+/// in blocks of stamps: launches of many clusters make millions.
 class ReadSets {
 public:
-  using Set = std::vector<Stamp>;
-  const Set &at(uint64_t number) const { return sets[number]; }
+  using Set = std::span<const Stamp>;
+  Set at(uint64_t number) const { return sets[number].stamps; }
   /// Returns the union of the set `from` (0 = only `single`) and a read. Reads
   /// that the new read covers are dropped, and reads of other clusters beyond
   /// kForeign.
@@ -157,9 +161,21 @@ public:
   static constexpr unsigned kForeign = 4;
 
 private:
-  uint64_t intern(Set set);
-  std::vector<Set> sets{1};
-  std::unordered_map<uint64_t, std::vector<uint64_t>> byHash;
+  struct Stored {
+    Set stamps;
+    uint64_t hash = 0;
+  };
+  /// Returns the number of the set that `scratch` holds.
+  uint64_t intern();
+  Set store(Set set);
+  void growTable();
+  std::vector<Stored> sets{1};
+  /// Numbers of sets at the places of their hashes, or the next free ones; 0 is
+  /// free. Less than half of it is used.
+  std::vector<uint64_t> table;
+  std::vector<std::unique_ptr<Stamp[]>> blocks;
+  std::span<Stamp> room;
+  std::vector<Stamp> scratch;
   struct {
     uint64_t from = 0, result = 0;
     Moment single = 0;
