@@ -9,7 +9,7 @@ G (query heads of a KV head), N (batch times heads), L (rows), S (keys), D and E
 from linalg_softmax import SOFTMAXES
 from linalg_text import Function
 
-EXTENTS = {"B": 2, "H": 4, "K": 2, "G": 2, "N": 8, "D": 8, "E": 16, "1": 1}
+EXTENTS = {"B": 2, "H": 4, "K": 2, "G": 2, "N": 8, "D": 8, "E": 16, "R": 3, "1": 1}
 
 DEFAULTS = {
     "rank": 3,  # 1 [D], 2 [L, D], 3 [N, L, D], 4 [B, H, L, D]
@@ -145,6 +145,10 @@ def masked(f, scores, form):
     minus = f.scalar("-inf", e)
     if kind == "none":
         return scores
+    if kind == "product":
+        # A relative position bias: a product of other tensors, that stays.
+        left, right = f.argument((*own[:-2], "L", "R"), e), f.argument((*own[:-2], "S", "R"), e)
+        return f.arith("arith.addf", scores, product(f, "generic", left, right, dims, "R", e))
     if kind.startswith("bias"):
         # bias, bias:LS, bias:B1LS, ...
         shape = kind.partition(":")[2] or own

@@ -109,6 +109,28 @@ std::optional<Refusal> Recognizer::checkSecond() const {
   return std::nullopt;
 }
 
+/// Returns how many elements the product of a Load sums; more than others if
+/// that is dynamic.
+static int64_t summedExtent(Code *load) {
+  auto op = cast<linalg::LinalgOp>(load->value.getDefiningOp());
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  int64_t extent = 1;
+  for (unsigned dim : dims) {
+    if (ShapedType::isDynamic(ranges[dim]) ||
+        llvm::MulOverflow(extent, ranges[dim], extent))
+      return std::numeric_limits<int64_t>::max();
+  }
+  return extent;
+}
+
+/// Returns whether a product has more dimensions, or as many and sums more.
+static bool isLarger(Code *left, Code *right) {
+  return std::make_pair(left->place.size(), summedExtent(left)) >
+         std::make_pair(right->place.size(), summedExtent(right));
+}
+
 std::optional<Refusal> Recognizer::findFirst() {
   for (Code *part : partsOf(scores)) {
     if (!part->is(Code::Load) || !isProduct(part->value.getDefiningOp()) ||
@@ -116,8 +138,9 @@ std::optional<Refusal> Recognizer::findFirst() {
       continue;
     if (first && first->value == part->value)
       return Refusal(Reason::Scores, "two elements of it");
-    // Of several products the one with the larger scores is that of queries.
-    if (!first || part->place.size() > first->place.size())
+    // Of several products one is that of queries and keys. The others are
+    // biases.
+    if (!first || !isLarger(first, part))
       first = part;
   }
   if (!first)

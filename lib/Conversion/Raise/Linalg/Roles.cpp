@@ -253,7 +253,10 @@ std::optional<Refusal> fmha::raise::makeView(const Digits &digits, Code *load,
     for (const Run &run : ArrayRef(*runs).drop_front(!runs->empty())) {
       int64_t own = digits.extent(run.digits);
       if (ShapedType::isDynamic(own) || own == 0)
-        return Refusal(Reason::DimOrder, what.str());
+        return Refusal(Reason::ProductDims,
+                       "static heads of " + what.str() +
+                           " in one dimension with batches",
+                       "dynamic ones");
       rest = ShapedType::isDynamic(rest) ? rest : rest / own;
     }
     for (size_t part = 0; part < std::max<size_t>(1, runs->size()); ++part) {
