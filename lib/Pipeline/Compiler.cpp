@@ -128,7 +128,8 @@ ScheduleAttr inheritTarget(ScheduleAttr schedule, StringRef text,
 class Compilation {
 public:
   Compilation(const CompileOptions &options)
-      : options(options), context(compilerDialects(), MLIRContext::Threading::DISABLED),
+      : options(options),
+        context(compilerDialects(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) {
           result.diagnostics.push_back(toDiagnostic(diagnostic));
           for (mlir::Diagnostic &note : diagnostic.getNotes())

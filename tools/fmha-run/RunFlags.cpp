@@ -43,6 +43,18 @@ void RunFlags::add(FlagTable &table) {
                  "the most CTAs of a launch with --scheduler=static, on sm_90a "
                  "dynamic too (default the device's multiprocessors)",
                  maxCtas, 1, UINT32_MAX);
+  addData(table);
+  addAppend(table);
+  table.group("Report");
+  table.addSwitch("json", "one JSON object on standard output",
+                  [this](bool on) { json = on; });
+  table.addSwitch("help", "print this and stop",
+                  [this](bool on) { help = on; });
+  table.addSwitch("version", "print the version and stop",
+                  [this](bool on) { version = on; });
+}
+
+void RunFlags::addData(FlagTable &table) {
   table.group("Data");
   table.addText("function", "NAME",
                 "function of the file to run, if there are several",
@@ -62,14 +74,6 @@ void RunFlags::add(FlagTable &table) {
                 rowMaxOut);
   table.addText("row-sum-out", "S.npy", "likewise; implies --row-sum",
                 rowSumOut);
-  addAppend(table);
-  table.group("Report");
-  table.addSwitch("json", "one JSON object on standard output",
-                  [this](bool on) { json = on; });
-  table.addSwitch("help", "print this and stop",
-                  [this](bool on) { help = on; });
-  table.addSwitch("version", "print the version and stop",
-                  [this](bool on) { version = on; });
 }
 
 void RunFlags::addAppend(FlagTable &table) {

@@ -30,6 +30,7 @@ struct RunFlags {
   bool appends() const { return problem.keyNew || hasRotary(); }
 
 private:
+  void addData(FlagTable &table);
   void addAppend(FlagTable &table);
 };
 
