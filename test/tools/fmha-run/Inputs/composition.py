@@ -1,5 +1,6 @@
-"""composition.py FMHA_RUN [--hopper] [--decompose] [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: runs the compiled kernel of
-every case of the covering array (covering.py), with --hopper of that of sm_90a; the words of --flags follow the case's own in every run.
+"""composition.py FMHA_RUN [--hopper | --whole] [--decompose] [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: runs the compiled kernel of
+every case of the covering array (covering.py), with --hopper of that of sm_90a, with --whole of
+that whose features meet all head dims on both targets; the words of --flags follow the case's own in every run.
 
 Each kernel is within the tolerance of float64, without findings, and writes the same bits under the eager, late and
 random policies. With --decompose its results also agree with fmha-decompose-to-linalg on the CPU, on the same files.
@@ -33,6 +34,8 @@ LENGTHS = {
 WINDOWS = {"none": {}, "left": dict(window_left=40), "right": dict(window_right=30), "both": dict(window_left=100, window_right=20)}
 TILES = {"auto": {}, "one": dict(q_tiles=1), "half": dict(q_tile_rows=64)}
 LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k")
+# The factors of the array, and the pairs that are left out, by flag.
+ARRAYS = {None: (), "--hopper": (covering.HOPPER_FACTORS, covering.HOPPER_FORBIDDEN), "--whole": (covering.WHOLE,)}
 # Keys of a second source, and those of them that each sequence has where it says so.
 SECOND, OWN = 129, (129, 0, 64)
 
@@ -46,7 +49,7 @@ class Files:
         self.flags, self.arrays = {}, {}
         self.batch = 3
         self.q_heads, self.kv_heads = HEADS[case["heads"]]
-        dims = case["shape"][0].split("/")
+        dims = case["dims"].split("/")
         self.dims = int(dims[0]), int(dims[-1])
         queries, keys = LENGTHS[case["lengths"]]
         self.queries = queries if case["cu_seqlens_q"] else queries[:1] * 3
@@ -132,7 +135,7 @@ class Files:
     def words(self):
         """The flags of fmha-run, but for files of results, as a dictionary."""
         case, (dim, dim_v) = self.case, self.dims
-        words = dict(self.flags, target=case["shape"][1], head_dim=dim, head_dim_v=dim_v, batch=self.batch, q_heads=self.q_heads,
+        words = dict(self.flags, target=case["target"], head_dim=dim, head_dim_v=dim_v, batch=self.batch, q_heads=self.q_heads,
                      kv_heads=self.kv_heads, q_len=self.q_rows, kv_len=self.k_rows, mask=case["mask"], lse=case["lse"])
         words.update({name: case[name] for name in ("v_in_k", "p_placement", "pack_heads", "scheduler", "splits", "exp2_emulated", "p_offset", "dtype", "layout")})
         words.update(WINDOWS[case["window"]], **TILES[case["tiles"]])
@@ -193,7 +196,8 @@ def main():
     options = dict(word[2:].split("=", 1) for word in sys.argv[2:] if "=" in word)
     matrix.EXTRA.extend(options.get("flags", "").split())
     seed, jobs = int(options.get("seed", 0)), int(options.get("jobs", os.cpu_count()))
-    array = covering.CoveringArray(*((covering.HOPPER_FACTORS, covering.HOPPER_FORBIDDEN) if "--hopper" in sys.argv else ()), seed=seed)
+    kind = next((word for word in ("--hopper", "--whole") if word in sys.argv), None)
+    array = covering.CoveringArray(*ARRAYS[kind], seed=seed)
     numbered = list(enumerate(array.cases))
     if "only" in options:
         numbered = [numbered[int(number)] for number in options["only"].split(",")]

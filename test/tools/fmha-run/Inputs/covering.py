@@ -2,8 +2,10 @@
 
 Each factor has levels; a case takes one level of each. The array is generated so that every two levels of two factors
 meet in some case, but for the pairs in FORBIDDEN, each of which the op's constraints or the planner's rules refuse by
-number. sm_90a has an array of its own, with HOPPER_FACTORS. Alone it prints the array and its size; `table` prints how many
-cases each feature has at each head dim, and `check` compares that with the table in docs/features.md. composition.py runs the cases."""
+number. Head dims and targets are factors of their own; with WHOLE they are one, so that a level meets all head dims on both targets.
+sm_90a has an array of its own, with HOPPER_FACTORS. Alone it prints the array and its size; `table` prints how many
+cases each feature has at each head dim and on each target, and `check` compares that with the table in docs/features.md. composition.py runs the
+cases."""
 
 import itertools
 import random
@@ -11,7 +13,8 @@ import sys
 
 # The levels of each factor, the plain one first.
 FACTORS = {
-    "shape": [(dims, target) for dims in ("128", "64", "256", "512", "192/128", "40/72") for target in ("sm_100a", "sm_103a")],
+    "dims": ["128", "64", "256", "512", "192/128", "40/72"],
+    "target": ["sm_100a", "sm_103a"],
     "mask": ["none", "causal", "causal-top-left"],
     "window": ["none", "left", "right", "both"],
     "kv_lens": [False, True],
@@ -41,18 +44,21 @@ FACTORS = {
 
 # Pairs that are rejected: (factor, level), (factor, level), and the number of the rule that says so.
 FORBIDDEN = [
-    (("shape", "40/72"), ("v_in_k", True), "V has more columns than K"),
+    (("dims", "40/72"), ("v_in_k", True), "V has more columns than K"),
 ]
 
 # The factors of sm_90a that differ: the planner chooses the tiles, and exponentials are emulated on P in registers.
 HOPPER_FACTORS = FACTORS | {
-    "shape": [(dims, "sm_90a") for dims in dict.fromkeys(dims for dims, _ in FACTORS["shape"])],
+    "target": ["sm_90a"],
     "p_placement": ["auto", "smem"],
     "tiles": ["auto"],
 }
 HOPPER_FORBIDDEN = FORBIDDEN + [
     (("p_placement", "smem"), ("exp2_emulated", 12), "plan.C8: exponentials are emulated where P waits in registers"),
 ]
+
+# Pairs of head dims and target as one factor.
+WHOLE = {"dims": list(itertools.product(FACTORS["dims"], FACTORS["target"]))} | {name: levels for name, levels in FACTORS.items() if name not in ("dims", "target")}
 
 
 def matches(case, factor, level):
@@ -77,6 +83,8 @@ class CoveringArray:
                 raise ValueError(f"no case has both of {start}: forbid the pair")
             missing -= self.pairs_of(best)
             self.cases.append(best)
+        # A level of WHOLE is two.
+        self.cases = [dict(case, **dict(zip(("dims", "target"), case["dims"]))) if isinstance(case["dims"], tuple) else case for case in self.cases]
 
     def is_forbidden(self, case):
         return any(matches(case, *one) and matches(case, *other) for one, other, _ in self.forbidden)
@@ -147,16 +155,13 @@ FEATURES = [
 
 
 def table(cases):
-    """Markdown: cases of each feature at each head dim, on each target."""
-    dims = sorted({dims for dims, _ in FACTORS["shape"]}, key=lambda text: ("/" in text, int(text.split("/")[0])))
-    targets = list(dict.fromkeys(target for _, target in FACTORS["shape"]))
-    lines = ["| | " + " | ".join(dims) + " |", "| --- |" + " ---: |" * len(dims)]
+    """Markdown: cases of each feature at each head dim, and on each target."""
+    dims = sorted(FACTORS["dims"], key=lambda text: ("/" in text, int(text.split("/")[0])))
+    columns = [("dims", level) for level in dims] + [("target", level) for level in FACTORS["target"]]
+    lines = ["| | " + " | ".join(level for _, level in columns) + " |", "| --- |" + " ---: |" * len(columns)]
     for name, factor, levels in FEATURES:
-        cells = []
-        for dim in dims:
-            counts = [sum(case["shape"] == (dim, target) and case[factor] in levels for case in cases) for target in targets]
-            cells.append(" + ".join(map(str, counts)) if any(counts) else "-")
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        counts = [sum(case[column] == level and case[factor] in levels for case in cases) for column, level in columns]
+        lines.append(f"| {name} | " + " | ".join(str(count or "-") for count in counts) + " |")
     return lines
 
 
