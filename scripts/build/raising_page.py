@@ -15,38 +15,39 @@ TABLES = "include/fmha/Conversion/Raise"
 
 PAGE = """# Attention of other dialects
 
-Two passes replace attention that other compilers write by views and `fmha.attention`. `scripts/build/raising_page.py` writes this page from
-the tables in `{tables}`.
+Two passes find attention that other compilers write, and replace it by `fmha.attention` and views of its operands.
+`scripts/build/raising_page.py` writes this page from the tables in `{tables}`.
 
     fmha-opt model.mlir --allow-unregistered-dialect --fmha-raise-named=compute=bf16 --fmha-raise-linalg=compute=bf16
 
-- `fmha-raise-named` matches ops by name. Their dialects need not be loaded: without them ops are parsed in generic form (`mlir-opt --mlir-print-op-generic`).
-- `fmha-raise-linalg` matches attention in linalg on tensors.
-- `compute=bf16` or `compute=f16` rounds operands of f32, `compute=keep` keeps them. Without it such attention stays as it is. Outputs keep their type.
-- The first pass prints a remark for each op that stays. The second one has missed-remarks: `--remarks-filter-missed=fmha-raise --remark-format=emitRemark`.
+- `fmha-raise-named` matches ops by name. Their dialects need not be loaded if the ops are in generic form (`mlir-opt --mlir-print-op-generic`).
+- `fmha-raise-linalg` matches code in linalg on tensors.
+- `compute=bf16` or `compute=f16` rounds operands of f32, `compute=keep` keeps them. Without the option such attention stays as it is. Outputs keep their type.
+- `fmha-raise-named` prints a remark for each op that stays. The missed remarks of `fmha-raise-linalg` are printed with
+  `--remarks-filter-missed=fmha-raise --remark-format=emitRemark`.
 
-Each form has been compared on random numbers with its source: PyTorch's function, ONNX's reference evaluator, JAX's `dot_product_attention` and composites,
-IREE's decomposition, the linalg program itself. In all of them a row that sees no key is 0; that is another number only where the table says so.
+Tests compare the forms, on random numbers, with their sources: PyTorch's function, ONNX's reference evaluator, JAX's `dot_product_attention` and composites,
+IREE's decomposition, the linalg program itself. A row that sees no key gives 0 here. The tables say where the source gives another number.
 
-## Ops that fmha-raise-named takes
+## Ops that fmha-raise-named raises
 
 | op | operands | meaning |
 | --- | --- | --- |
 {forms}
 
-These names are known, and refused: {unraised}.
+The pass knows these names and refuses them: {unraised}.
 
-## Code that fmha-raise-linalg takes
+## Code that fmha-raise-linalg raises
 
-An attention is a first product, any of the code on scores, a softmax, and a second product.
+An attention is a product of queries and keys, optional code on the scores, a softmax, and a product with the values.
 
 | step | forms | meaning |
 | --- | --- | --- |
 {steps}
 
-## Reasons for which an op stays
+## Reasons for which an op stays as it is
 
-`{{0}}` and `{{1}}` stand for what the op has.
+`{{0}}` and `{{1}}` stand for properties of the op.
 
 | remark | text |
 | --- | --- |

@@ -408,15 +408,15 @@ def RaiseNamed : Pass<"fmha-raise-named"> {
 def RaiseLinalg : Pass<"fmha-raise-linalg"> {
   let summary = "Raise attention in linalg to fmha.attention";
   let description = [{
-    Finds products of the softmax of a product on tensors, and replaces each by views and an `fmha.attention`. Ops are read
-    by their indexing maps and bodies, so that named ops, `linalg.generic` and elementwise ops on tensors mean the same, and
-    so do their fusions. What is between the first product and the softmax becomes the scale, the mask and the region
-    `score`. docs/raising.md lists the steps that are read, and the reasons for which an attention stays as it is; each
-    gets a remark. Products without a softmax between them get none.
+    Finds two products on tensors with a softmax between them, and replaces them by an `fmha.attention` and views of its
+    operands. Ops are read by their indexing maps and bodies: named ops, `linalg.generic`, elementwise ops on tensors and
+    their fusions are treated alike. Code between the first product and the softmax becomes the scale, the mask and the
+    region `score`. docs/raising.md lists the steps that are recognized, and the reasons for which an attention stays as it
+    is. Such an attention gets a missed remark; products without a softmax between them get none.
 
-    The op computes in f32 what the source may round to f16 or bf16 in between, and rounds the probabilities to the type of
-    the values. A row all of whose scores are -inf gives 0 instead of NaN. A mask of large finite numbers stays one, and a
-    row that is masked so gives the mean of the values, as in the source.
+    The op keeps intermediate results in f32 where the source may round them to f16 or bf16, and rounds the probabilities to
+    the type of the values. A row whose scores are all -inf gives 0 instead of NaN. A mask of large finite numbers stays
+    one: a row that it hides gives the mean of the values, as in the source.
 
     Operands of f32 are rounded as `compute` says. Outputs keep their type.
 

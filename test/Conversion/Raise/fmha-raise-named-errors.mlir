@@ -273,7 +273,7 @@ func.func @f22(%q: !torch.vtensor<[2,8,5,64],f16>, %k: !torch.vtensor<[2,8,5,64]
   %p = "torch.constant.float"() {value = 0.0 : f64} : () -> !torch.float
   %c = "torch.constant.bool"() {value = true} : () -> !torch.bool
   %g = "torch.constant.bool"() {value = false} : () -> !torch.bool
-  // expected-remark @below {{expected a mask or is_causal, got both; PyTorch rejects this, too}}
+  // expected-remark @below {{expected a mask or is_causal, got both, which PyTorch rejects, too; add the causal mask to the mask}}
   %o = "torch.aten.scaled_dot_product_attention"(%q, %k, %v, %m, %p, %c, %none, %g) : (!torch.vtensor<[2,8,5,64],f16>, !torch.vtensor<[2,8,5,64],f16>, !torch.vtensor<[2,8,5,64],f16>, !torch.vtensor<[5,5],i1>, !torch.float, !torch.bool, !torch.none, !torch.bool) -> !torch.vtensor<[2,8,5,64],f16>
   return
 }
@@ -294,7 +294,7 @@ func.func @f23(%q: !torch.vtensor<[2,8,5,64],f16>, %k: !torch.vtensor<[2,8,5,64]
 // -----
 
 func.func @f24(%a0: tensor<2x8x5x64xf16>, %a1: tensor<2x8x5x64xf16>, %a2: tensor<2x8x5x64xf16>) {
-  // expected-remark @below {{expected 8 operands and a result, got 3 operands; bring the op to a form of the table}}
+  // expected-remark @below {{expected 8 operands and a result, got 3 operands; use a form that docs/raising.md lists}}
   %o = "torch.aten.scaled_dot_product_attention"(%a0, %a1, %a2)  : (tensor<2x8x5x64xf16>, tensor<2x8x5x64xf16>, tensor<2x8x5x64xf16>) -> tensor<2x8x5x64xf16>
   return
 }
@@ -302,7 +302,7 @@ func.func @f24(%a0: tensor<2x8x5x64xf16>, %a1: tensor<2x8x5x64xf16>, %a2: tensor
 // -----
 
 func.func @f25(%a0: tensor<2x8x5x64xf16>) {
-  // expected-remark @below {{expected a forward op, got torch.aten._scaled_dot_product_flash_attention_backward; there are no kernels of gradients}}
+  // expected-remark @below {{expected a forward op, got torch.aten._scaled_dot_product_flash_attention_backward; there are no backward kernels, leave it to the compiler of its dialect}}
   %o = "torch.aten._scaled_dot_product_flash_attention_backward"(%a0)  : (tensor<2x8x5x64xf16>) -> tensor<2x8x5x64xf16>
   return
 }
@@ -310,7 +310,7 @@ func.func @f25(%a0: tensor<2x8x5x64xf16>) {
 // -----
 
 func.func @f26(%a0: tensor<2x8x5x64xf16>) {
-  // expected-remark @below {{expected a forward op, got torch.aten._scaled_dot_product_efficient_attention_backward; there are no kernels of gradients}}
+  // expected-remark @below {{expected a forward op, got torch.aten._scaled_dot_product_efficient_attention_backward; there are no backward kernels, leave it to the compiler of its dialect}}
   %o = "torch.aten._scaled_dot_product_efficient_attention_backward"(%a0)  : (tensor<2x8x5x64xf16>) -> tensor<2x8x5x64xf16>
   return
 }
@@ -318,7 +318,7 @@ func.func @f26(%a0: tensor<2x8x5x64xf16>) {
 // -----
 
 func.func @f27(%a0: tensor<2x8x5x64xf16>) {
-  // expected-remark @below {{expected a forward op, got torch.aten._scaled_dot_product_cudnn_attention_backward; there are no kernels of gradients}}
+  // expected-remark @below {{expected a forward op, got torch.aten._scaled_dot_product_cudnn_attention_backward; there are no backward kernels, leave it to the compiler of its dialect}}
   %o = "torch.aten._scaled_dot_product_cudnn_attention_backward"(%a0)  : (tensor<2x8x5x64xf16>) -> tensor<2x8x5x64xf16>
   return
 }
@@ -375,7 +375,7 @@ func.func @f31(%a0: tensor<2x5x64xf16>, %a1: tensor<2x7x64xf16>, %a2: tensor<2x7
 func.func @f32(%a0: tensor<2x5x64xf16>, %a1: tensor<2x7x64xf16>, %a2: tensor<2x7x32xf16>, %a3: tensor<2x5x32xf16>, %z: f32) {
   %c = arith.constant 0.5 : f16
   %h = arith.constant 0xFF800000 : f32
-  // expected-remark @below {{expected a region that yields the score or -inf, got math.tanh; the base of the exponentials is not part of the op, so other code has no one meaning}}
+  // expected-remark @below {{expected a region that yields the score or -inf, got math.tanh; other code is ambiguous, since the op does not fix the base of the exponentials}}
   %o = "iree_linalg_ext.attention"(%a0, %a1, %a2, %c, %a3) <{indexing_maps = [affine_map<(b, m, v, k, n) -> (b, m, k)>, affine_map<(b, m, v, k, n) -> (b, n, k)>, affine_map<(b, m, v, k, n) -> (b, n, v)>, affine_map<(b, m, v, k, n) -> ()>, affine_map<(b, m, v, k, n) -> (b, m, v)>]}> ({
   ^bb0(%x: f32):
     %y = math.tanh %x : f32
@@ -498,7 +498,7 @@ func.func @f40(%a0: tensor<2x5x64xf16>, %a1: tensor<2x5x64xf16>, %a2: tensor<2x5
 // -----
 
 func.func @f41(%a0: tensor<2x5x64xf16>) {
-  // expected-remark @below {{expected a form of the table, got iree_linalg_ext.online_attention, one step of a loop; decompose it first}}
+  // expected-remark @below {{expected a form that docs/raising.md lists, got iree_linalg_ext.online_attention, one step of a loop; decompose it first}}
   %o = "iree_linalg_ext.online_attention"(%a0)  : (tensor<2x5x64xf16>) -> tensor<2x5x64xf16>
   return
 }

@@ -116,7 +116,7 @@ func.func @f57(%a0: tensor<2x5x8x64xf16>, %a1: tensor<2x5x8x64xf16>, %a2: tensor
 // -----
 
 func.func @f58(%a0: tensor<2x5x8x64xf16>, %a1: tensor<2x5x8x64xf16>, %a2: tensor<2x5x8x64xf16>) {
-  // expected-remark @below {{expected a sliding window with a causal mask, got a length of 4 and NO_MASK; pass a bias}}
+  // expected-remark @below {{expected a sliding window of at most 2^30 keys, in cuDNN's calls with a causal mask, got a length of 4 and NO_MASK; pass a bias}}
   %o:2 = "stablehlo.custom_call"(%a0, %a1, %a2) <{call_target_name = "__cudnn$fmhaSoftmax", backend_config = "{\22cudnn_fmha_backend_config\22: {\22fmha_scale\22: 0.125, \22dropout_rate\22: 0.0, \22mask_type\22: \22NO_MASK\22, \22sliding_window_length\22: 4, \22bmm1_dot_dimension_numbers\22: {\22lhs_contracting_dimensions\22: [\223\22], \22rhs_contracting_dimensions\22: [\223\22], \22lhs_batch_dimensions\22: [\220\22, \222\22], \22rhs_batch_dimensions\22: [\220\22, \222\22]}}}"}> : (tensor<2x5x8x64xf16>, tensor<2x5x8x64xf16>, tensor<2x5x8x64xf16>) -> (tensor<2x8x5x64xf16>, tensor<0xui8>)
   return
 }
@@ -237,7 +237,7 @@ func.func @f72(%a0: tensor<2x5x8x64xf16>, %a1: tensor<2x5x8x64xf16>, %a2: tensor
 // -----
 
 func.func @f73(%a0: tensor<2x5x8x64xf16>, %a1: tensor<2x5x8x64xf16>, %a2: tensor<2x5x8x64xf16>) {
-  // expected-remark @below {{expected a form of the table, got __cudnn$fmhaSoftmaxF8}}
+  // expected-remark @below {{expected a form that docs/raising.md lists, got __cudnn$fmhaSoftmaxF8}}
   %o:2 = "stablehlo.custom_call"(%a0, %a1, %a2) <{call_target_name = "__cudnn$fmhaSoftmaxF8"}> : (tensor<2x5x8x64xf16>, tensor<2x5x8x64xf16>, tensor<2x5x8x64xf16>) -> (tensor<2x8x5x64xf16>, tensor<0xui8>)
   return
 }
@@ -366,7 +366,7 @@ func.func @f88(%a0: tensor<2x8x5x64xf16>, %a1: tensor<2x8x7x64xf16>, %a2: tensor
 // -----
 
 func.func @f89(%a0: tensor<2x8x5x64xf16>, %a1: tensor<2x8x5x64xf16>, %a2: tensor<2x8x5x64xf16>) {
-  // expected-remark @below {{expected a sliding window with a causal mask, got 2147483648}}
+  // expected-remark @below {{expected a sliding window of at most 2^30 keys, in cuDNN's calls with a causal mask, got 2147483648}}
   %o = "onnx.Attention"(%a0, %a1, %a2) {left_window_size = 2147483648 : si64} : (tensor<2x8x5x64xf16>, tensor<2x8x5x64xf16>, tensor<2x8x5x64xf16>) -> tensor<2x8x5x64xf16>
   return
 }
