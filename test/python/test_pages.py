@@ -11,8 +11,8 @@ from conftest import assert_close, reference
 
 ROOT = pathlib.Path(__file__).parents[2]
 SERVING = "docs/serving.md"
-# Pages that other programs execute: test/torch/test_docs.py and scripts/check/bare.py.
-ELSEWHERE = {"docs/pytorch.md", "docs/install.md"}
+# Pages that other programs execute: test_docs.py of test/torch and test/jax, and scripts/check/bare.py.
+ELSEWHERE = {"docs/pytorch.md", "docs/jax.md", "docs/install.md"}
 # The other pages with Python, and what each of them leaves in these names.
 PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse", "decoded", "sparse", "decoded8"}}
 
