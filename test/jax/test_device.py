@@ -209,7 +209,7 @@ def test_a_shape_that_does_not_fit_is_an_error(recorded, problem):
 def test_another_call_than_ours_is_an_error(platform):
     xla = Xla()
     assert xla.call(_native.xla_handler(platform), xla.frame())
-    assert xla.errors == [(3, "expected a text as the attribute 'inputs' of the call, got none")]
+    assert xla.errors == [(3, "expected a string as the attribute 'inputs' of the call, got none; call fmha.jax")]
 
 
 @pytest.mark.parametrize(("version", "answered"), [((0, 1), 1), ((0, 4), 4), ((0, 9), 5)])

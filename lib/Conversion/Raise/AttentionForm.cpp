@@ -29,7 +29,7 @@ std::optional<Compute> fmha::raise::computeOf(StringRef word) {
       .Default(std::nullopt);
 }
 
-/// Returns what two extents must be if they differ, or nothing.
+/// Returns a refusal that expects `what` if two extents differ, or nothing.
 static std::optional<Refusal> checkEqual(StringRef what, int64_t left,
                                          int64_t right) {
   if (left == right || ShapedType::isDynamic(left) ||
@@ -102,8 +102,8 @@ static std::optional<Refusal> checkHeads(const AttentionForm &form) {
   return std::nullopt;
 }
 
-/// Returns the extent that a dimension of a capture with that letter may have
-/// other than 1, or the dynamic size.
+/// Returns the extent that a dimension of a capture with that letter has unless
+/// it is 1, or the dynamic size.
 static int64_t capturedExtent(const AttentionForm &form, char letter) {
   switch (letter) {
   case 'b':
@@ -173,14 +173,15 @@ static Value rounded(OpBuilder &b, Location location, Value tensor,
   return arith::TruncFOp::create(b, location, type.clone(element), tensor);
 }
 
-/// Returns an operand as [batch, length, heads, head dim] of `element`.
+/// Returns an operand as [batch, length, heads, head dim], rounded to
+/// `element`.
 static Value readyOperand(OpBuilder &b, Location location,
                           const TensorView &view, Type element) {
   Value tensor = asTensor(b, location, view.value, view.type);
   return toLogical(b, location, rounded(b, location, tensor, element), view);
 }
 
-/// Returns lengths of i32.
+/// Returns lengths as i32.
 static Value readyLengths(OpBuilder &b, Location location, Value lengths) {
   auto type = cast<RankedTensorType>(lengths.getType());
   if (type.getElementType().isInteger(32))
@@ -228,7 +229,7 @@ static SmallVector<Value> readyCaptures(OpBuilder &b, Location location,
   return tensors;
 }
 
-/// Creates the op on operands that are ready.
+/// Creates the op on query, key and value in its order of dimensions.
 static AttentionOp buildOp(OpBuilder &b, Location location,
                            const AttentionForm &form, ValueRange operands,
                            Value output, Value lse) {

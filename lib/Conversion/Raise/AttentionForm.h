@@ -26,16 +26,16 @@
 
 namespace fmha::raise {
 
-/// What happens to operands of f32.
+/// The treatment of operands of f32.
 enum class Compute { Refuse, Keep, F16, BF16 };
 
 /// Returns what the word of the option compute= stands for, or nothing.
 std::optional<Compute> computeOf(llvm::StringRef word);
 
-/// A tensor and what its dimensions are: letters b (batch), l (length), h
-/// (head) and d (head dim). A letter that stands more than once is a dimension
-/// that several ones form, the first of which varies slowest; one that is
-/// absent is 1.
+/// A tensor with a letter for each dimension: b (batch), l (length), h (head)
+/// or d (head dim). Several dimensions with one letter form one dimension, in
+/// which the first of them varies slowest. An absent letter is a dimension of
+/// extent 1.
 struct TensorView {
   mlir::Value value;
   /// The type of `value`, or of the tensor that it converts to.
@@ -58,7 +58,8 @@ struct AttentionForm {
   TensorView output;
   std::optional<double> scale;
   schedule::Mask mask;
-  /// i32 or i64 [batch]: the keys of each sequence; null if there are all.
+  /// i32 or i64 [batch]: the number of keys of each sequence; null if all
+  /// count.
   mlir::Value kvLens;
   /// Code on the scaled scores, in this order, before the mask.
   llvm::SmallVector<ScoreStep> score;
@@ -74,7 +75,8 @@ struct RaisedAttention {
 /// Returns why fmha.attention cannot compute `form`, or nothing.
 std::optional<Refusal> check(const AttentionForm &form, Compute compute);
 
-/// Creates fmha.attention and the views around it. The form has been checked.
+/// Creates fmha.attention and the views around it, for a form that check()
+/// accepts.
 RaisedAttention buildAttention(mlir::OpBuilder &b, mlir::Location location,
                                const AttentionForm &form, Compute compute);
 

@@ -53,7 +53,7 @@ std::string fmha::raise::textOf(Attribute attribute) {
   return printed(attribute);
 }
 
-/// Returns a missed-remark, which is empty if remarks of the category are off.
+/// Returns a missed remark, which is empty if remarks of the category are off.
 static remark::detail::InFlightRemark missedRemark(Operation *op,
                                                    const Refusal &refusal) {
   return remark::missed(

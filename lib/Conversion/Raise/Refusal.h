@@ -21,7 +21,7 @@ enum class Reason {
 #include "fmha/Conversion/Raise/Refusals.def"
 };
 
-/// A reason, and the words that its text has in place of {0} and {1}.
+/// A reason, and the text that replaces {0} and {1} in that of the reason.
 struct Refusal {
   Reason reason;
   std::string first, second;
@@ -41,7 +41,7 @@ std::string shapeText(llvm::ArrayRef<int64_t> shape);
 std::string textOf(mlir::Type type);
 std::string textOf(mlir::Attribute attribute);
 
-/// Emits a missed-remark of category fmha-raise.
+/// Emits a missed remark of category fmha-raise.
 void reportMissed(mlir::Operation *op, const Refusal &refusal);
 /// Emits such a remark, or a diagnostic if remarks of the category are off.
 void reportRefused(mlir::Operation *op, const Refusal &refusal);

@@ -1,5 +1,4 @@
-//===- ScoreSteps.h - Code on scores of an attention that is raised -*- C++
-//-*-===//
+//===- ScoreSteps.h - Code on scores of raised attention --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,7 +17,7 @@
 
 namespace fmha::raise {
 
-/// Where the code of a step stands: at the end of a region `score`.
+/// The place at which a step adds code: the end of a region `score`.
 struct ScorePlace {
   mlir::OpBuilder &b;
   mlir::Location location;
@@ -26,6 +25,7 @@ struct ScorePlace {
   /// Query heads per KV head, or 0 if no type gives them.
   int64_t group = 0;
 
+  /// Returns a constant, f32 or an index.
   mlir::Value number(double value) const;
   mlir::Value index(int64_t value) const;
   /// Returns the index that a letter stands for: b (batch), h (query head),
@@ -42,37 +42,39 @@ struct Capture {
   /// Its value, and the type that it has or converts to.
   mlir::Value value;
   mlir::RankedTensorType type;
-  /// What the indices of its dimensions are, see ScorePlace::at.
+  /// The indices of its dimensions, as letters of ScorePlace::at.
   std::string letters;
-  /// Whether there may be fewer columns than keys, which another step hides.
+  /// Whether there may be fewer columns than keys; another step then hides the
+  /// other keys.
   bool partial = false;
 };
 
-/// One step from a score to the next, which may read a tensor.
+/// Code that makes a new score of a score, and may read a tensor.
 struct ScoreStep {
   std::optional<Capture> capture;
-  /// Returns the new score; `tensor` is that of the capture.
+  /// Creates the code and returns the new score; `tensor` is the captured one.
   std::function<mlir::Value(const ScorePlace &, mlir::Value score,
                             mlir::Value tensor)>
       code;
 };
 
-/// score * factor[...]
+/// Returns the step score * factor[...].
 ScoreStep multiplyBy(Capture factor);
-/// cap * tanh(score / cap)
+/// Returns the step cap * tanh(score / cap).
 ScoreStep softCap(double cap);
-/// score + bias[...]
+/// Returns the step score + bias[...].
 ScoreStep addBias(Capture bias);
-/// score where the integer mask[...] has its lowest bit, else -inf
+/// Returns the step that keeps the score where the lowest bit of the integer
+/// mask[...] is 1, and makes it -inf elsewhere.
 ScoreStep keepWhere(Capture mask);
-/// score where key < limit[...], else -inf
+/// The same where key < limit[...].
 ScoreStep keepKeysBefore(Capture limit);
-/// score where row < limit[...], else -inf
+/// The same where row < limit[...].
 ScoreStep keepRowsBefore(Capture limit);
-/// score where key <= row + offset[...], else -inf
+/// The same where key <= row + offset[...].
 ScoreStep keepCausalFrom(Capture offset);
 
-/// Adds a mask: addBias for floats, else keepWhere.
+/// Returns the step of a mask: addBias for floats, else keepWhere.
 ScoreStep applyMask(Capture mask);
 
 /// Returns the letters that broadcast a mask to [batch, query heads, rows,

@@ -58,8 +58,8 @@ Value fmha::raise::asTensor(OpBuilder &b, Location location, Value value,
   return b.create(state)->getResult(0);
 }
 
-/// Returns for each dimension of the [batch, length, heads, head dim] order
-/// which one of `letters` it is; equal letters keep their order.
+/// Returns the positions of `letters` in the order batch, length, head, head
+/// dim; equal letters keep their order.
 static SmallVector<int64_t> sortedByLogical(StringRef letters) {
   SmallVector<int64_t> order =
       llvm::to_vector(llvm::seq<int64_t>(letters.size()));
@@ -70,8 +70,8 @@ static SmallVector<int64_t> sortedByLogical(StringRef letters) {
   return order;
 }
 
-/// Returns `tensor` with dimension n being its dimension order[n]: a view if
-/// the last one stays, else a copy, since fmha.attention needs contiguous rows.
+/// Returns `tensor` with its dimension order[n] as dimension n: a view if the
+/// last one stays, else a copy, since fmha.attention needs contiguous rows.
 static Value permuted(OpBuilder &b, Location location, Value tensor,
                       ArrayRef<int64_t> order) {
   if (isIdentityPermutation(order))
@@ -86,8 +86,8 @@ static Value permuted(OpBuilder &b, Location location, Value tensor,
       ->getResult(0);
 }
 
-/// Returns which dimensions of `letters`, in logical order, form each dimension
-/// that is there, one entry per letter.
+/// Returns the positions of each distinct letter, whose equal letters are
+/// adjacent.
 static SmallVector<ReassociationIndices> groupsOf(StringRef sorted) {
   SmallVector<ReassociationIndices> groups;
   for (auto [position, letter] : llvm::enumerate(sorted)) {
@@ -98,8 +98,8 @@ static SmallVector<ReassociationIndices> groupsOf(StringRef sorted) {
   return groups;
 }
 
-/// Returns which of the four logical dimensions expand each one that is there:
-/// absent ones, of extent 1, join the next.
+/// Returns the groups that expand the dimensions with these letters to the four
+/// logical ones: absent ones, of extent 1, join the next group.
 static SmallVector<ReassociationIndices> unitGroups(StringRef sorted) {
   SmallVector<ReassociationIndices> groups(1);
   for (auto [position, letter] : llvm::enumerate(logicalLetters)) {
@@ -118,7 +118,7 @@ static std::string sortedLetters(StringRef letters) {
   return sorted;
 }
 
-/// Returns `letters` in logical order, each once.
+/// Returns each letter once, in order.
 static std::string distinct(StringRef sorted) {
   std::string once;
   for (char letter : sorted)
@@ -127,7 +127,8 @@ static std::string distinct(StringRef sorted) {
   return once;
 }
 
-/// Returns sizes of all four dimensions from those of the ones that are there.
+/// Returns the sizes of all four dimensions; `sizes` are those of the letters
+/// in `once`.
 static SmallVector<OpFoldResult> withUnits(OpBuilder &b, StringRef once,
                                            ArrayRef<OpFoldResult> sizes) {
   SmallVector<OpFoldResult> all;
@@ -194,8 +195,8 @@ Value fmha::raise::toLogical(OpBuilder &b, Location location, Value tensor,
   return tensor;
 }
 
-/// Returns the order in which the output's letters, and those that it does not
-/// have before them, stand in memory.
+/// Returns the order of the logical dimensions in memory: those that the output
+/// does not have, then its own in its order.
 static SmallVector<int64_t> memoryOrder(StringRef letters) {
   SmallVector<int64_t> order;
   for (auto [position, letter] : llvm::enumerate(logicalLetters))
@@ -223,8 +224,8 @@ Destination fmha::raise::makeDestination(OpBuilder &b, Location location,
   return destination;
 }
 
-/// Returns the sizes of the output's dimensions before heads are joined. Those
-/// of a letter with several dimensions are those of the query.
+/// Returns the sizes of the output's dimensions before heads are joined. If a
+/// letter has several dimensions, the query has their sizes.
 static SmallVector<OpFoldResult> outputSizes(OpBuilder &b, Location location,
                                              Value result,
                                              const AttentionForm &form) {
@@ -246,8 +247,8 @@ static SmallVector<OpFoldResult> outputSizes(OpBuilder &b, Location location,
   return sizes;
 }
 
-/// Returns which dimensions in memory each of the distinct output letters
-/// takes: absent ones come first.
+/// Returns the groups of dimensions in memory that collapse to those with the
+/// letters in `once`: absent ones join the first.
 static SmallVector<ReassociationIndices> storedGroups(StringRef once) {
   SmallVector<ReassociationIndices> groups(1);
   for (int64_t position : llvm::seq(logicalLetters.size())) {

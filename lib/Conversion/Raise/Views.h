@@ -13,7 +13,8 @@
 
 namespace fmha::raise {
 
-/// Returns `value` as a tensor of the type: it is one, or converted by torch_c.
+/// Returns `value` if it is a ranked tensor, else its conversion to `type` by
+/// torch_c.to_builtin_tensor.
 mlir::Value asTensor(mlir::OpBuilder &b, mlir::Location location,
                      mlir::Value value, mlir::RankedTensorType type);
 
@@ -34,8 +35,8 @@ Destination makeDestination(mlir::OpBuilder &b, mlir::Location location,
                             const AttentionForm &form, mlir::Value query,
                             mlir::Value value, mlir::Type element);
 
-/// Returns the result of that destination with the dimensions that the form's
-/// output has.
+/// Returns `result`, which was written to `destination`, with the dimensions of
+/// the form's output.
 mlir::Value fromLogical(mlir::OpBuilder &b, mlir::Location location,
                         mlir::Value result, const Destination &destination,
                         const AttentionForm &form);

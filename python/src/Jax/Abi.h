@@ -20,10 +20,10 @@
 
 namespace fmha::jax::abi {
 
-/// The versions in which what is declared here is the same.
+/// The versions in which the declarations of this file are the same.
 constexpr int majorVersion = 0, firstMinorVersion = 1, lastMinorVersion = 5;
 
-/// XLA_FFI_DataType, those that our calls have.
+/// XLA_FFI_DataType, the types of our calls.
 enum DataType : int {
   Bool = 1,
   I32 = 4,

@@ -44,8 +44,10 @@ void checkVersion(const abi::CallFrame &frame) {
         std::to_string(version.minor) +
         "; install a version of jax that docs/install.md lists");
   if (frame.stage != abi::executeStage)
-    throw std::runtime_error("XLA: expected the stage of execution, got " +
-                             std::to_string(frame.stage));
+    throw std::runtime_error(
+        "XLA: expected the stage of execution, got " +
+        std::to_string(frame.stage) +
+        "; install a version of jax that docs/install.md lists");
 }
 
 /// Answers with the version of XLA if it is one of Abi.h, else with the nearest
@@ -85,8 +87,9 @@ std::string_view Call::attribute(std::string_view name) const {
       auto *text = static_cast<const abi::Text *>(all.values[i]);
       return {text->data, text->bytes};
     }
-  throw std::invalid_argument("expected a text as the attribute " +
-                              quoted(name) + " of the call, got none");
+  throw std::invalid_argument("expected a string as the attribute " +
+                              quoted(name) +
+                              " of the call, got none; call fmha.jax");
 }
 
 void Call::read(const abi::Operands &operands, std::string_view names) {
@@ -94,7 +97,8 @@ void Call::read(const abi::Operands &operands, std::string_view names) {
     size_t end = std::min(names.find(' '), names.size());
     auto *buffer = static_cast<const abi::Buffer *>(operands.values[i]);
     if (!end || operands.types[i] != abi::bufferArgument)
-      throw std::invalid_argument("expected buffers, and a name for each");
+      throw std::invalid_argument(
+          "expected buffers with a name for each, got others; call fmha.jax");
     checkSize("buffers", sizeof(abi::Buffer), buffer->structBytes);
     buffers.push_back({names.substr(0, end), buffer});
     names.remove_prefix(std::min(end + 1, names.size()));
@@ -114,9 +118,10 @@ const abi::Buffer &Call::buffer(std::string_view name) const {
 }
 
 void Call::check(abi::Error *error, const char *what) const {
-  // Errors are rare and end the program: this one is not given back.
+  // Errors are rare and end the program: this one is not freed.
   if (error)
-    throw std::runtime_error(std::string("XLA does not say ") + what);
+    throw std::runtime_error(std::string("XLA: expected ") + what +
+                             ", got an error");
 }
 
 void *Call::stream() const {

@@ -17,7 +17,7 @@
 
 namespace fmha::jax {
 
-/// What XLA passes to a handler, as python/fmha/jax/_call.py wrote the call:
+/// A call that XLA passes to a handler, as python/fmha/jax/_call.py makes it:
 /// the attributes `inputs` and `outputs` have the names of the buffers.
 class Call {
 public:
@@ -25,16 +25,16 @@ public:
   /// describe, and std::invalid_argument for another call than ours.
   explicit Call(const abi::CallFrame &frame);
 
-  /// Returns the text of an attribute. Valid during the call.
+  /// Returns the text of an attribute, which is valid during the call.
   std::string_view attribute(std::string_view name) const;
   /// Returns the buffer of that name, or null.
   const abi::Buffer *find(std::string_view name) const;
-  /// The same for one that has to be there.
+  /// Returns the buffer of that name, or throws std::invalid_argument.
   const abi::Buffer &buffer(std::string_view name) const;
 
   /// Returns the CUstream of the call.
   void *stream() const;
-  /// Returns the number of the device, or 0 where XLA does not say it.
+  /// Returns the number of the device, or 0 if XLA does not give it.
   int device() const;
 
 private:
@@ -43,7 +43,7 @@ private:
     const abi::Buffer *buffer;
   };
   void read(const abi::Operands &operands, std::string_view names);
-  /// Throws the error of an answer of XLA, if it is one.
+  /// Throws std::runtime_error if XLA answered with an error.
   void check(abi::Error *error, const char *what) const;
 
   const abi::CallFrame &frame;

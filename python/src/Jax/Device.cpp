@@ -53,7 +53,7 @@ int currentDevice() {
 /// A kernel, which libfmha_rt loads once for each context.
 class Kernel {
 public:
-  /// The kernel of `call`, for GPUs like the current one.
+  /// Creates the kernel of `call`, for GPUs like the current one.
   explicit Kernel(const Call &call)
       : ptx(call.attribute("ptx")), manifest(call.attribute("manifest")) {
     std::string problem;
@@ -146,9 +146,9 @@ void Kernel::launch(const Call &call) {
     check(fmhaEmbeddedWorkspaceBytes(&embedded, pointers.data(),
                                      pointers.size(), &bytes));
     if (uint64_t(buffer->dims[0]) < bytes)
-      throw std::invalid_argument("workspace: expected " +
-                                  std::to_string(bytes) + " bytes, got " +
-                                  std::to_string(buffer->dims[0]));
+      throw std::invalid_argument(
+          "workspace: expected " + std::to_string(bytes) + " bytes, got " +
+          std::to_string(buffer->dims[0]) + "; trace the call again");
     workspace = buffer->data;
   }
   check(fmhaEmbeddedLaunch(&embedded, pointers.data(), pointers.size(),

@@ -37,7 +37,7 @@ private:
 using namespace runtime;
 using python::take;
 
-/// Returns a dense buffer with these dimensions.
+/// Returns a dense tensor with these dimensions in a buffer.
 Tensor4 tensorOf(const abi::Buffer &buffer, ElementType type,
                  const std::array<int64_t, 4> &dims) {
   Tensor4 tensor;
@@ -48,7 +48,7 @@ Tensor4 tensorOf(const abi::Buffer &buffer, ElementType type,
   return tensor;
 }
 
-/// Returns a buffer [batch, length, heads, dim].
+/// Returns the tensor [batch, length, heads, dim] in the buffer of that name.
 Tensor4 rowsOf(const Call &call, std::string_view name, ElementType type) {
   const abi::Buffer &buffer = call.buffer(name);
   if (buffer.rank != 4)

@@ -141,7 +141,7 @@ static std::optional<double> computed(Operation *op,
   return std::nullopt;
 }
 
-/// Returns the operand that max(-inf, x) is, or null.
+/// Returns x if the op is max(-inf, x), or null.
 static Code *onlyOperand(Operation *op, ArrayRef<Code *> operands) {
   if (!isa<arith::MaximumFOp, arith::MaxNumFOp>(op))
     return nullptr;
@@ -168,7 +168,7 @@ Code *CodeGraph::apply(Operation *op, ArrayRef<Code *> operands) {
   return code.depth > maxDepth ? nullptr : intern(std::move(code));
 }
 
-/// Returns whether the precision of `type` is that of some attention.
+/// Returns whether attention may be computed in `type`.
 static bool isPrecise(Type type) {
   return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
 }

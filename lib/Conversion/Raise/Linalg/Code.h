@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What elementwise ops compute for one element, as a graph of scalar code.
-// Equal code is one node, so that two nodes are equal if their addresses are.
+// The computation of one element by elementwise ops, as a graph of scalar code.
+// Equal code is one node, so nodes are compared by address.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,12 +44,12 @@ struct Code : llvm::FoldingSetNode {
   Place place;
   mlir::Operation *op = nullptr;
   llvm::SmallVector<Code *, 2> operands;
-  /// What the code computes if it needs no element: a float, or an integer.
+  /// The value of code without elements: a float, or an integer.
   std::optional<double> number;
   std::optional<int64_t> integer;
-  /// Whether it has elements of a reduction or a softmax.
+  /// Whether it reads elements of a reduction or a softmax.
   bool hasReduction = false;
-  /// The most ops in a row.
+  /// The length of the longest chain of ops.
   unsigned depth = 0;
 
   Code(Kind kind, mlir::Type type) : kind(kind), type(type) {}
@@ -83,14 +83,14 @@ private:
 
 /// Returns `code` without conversions between f16, bf16, f32 and f64.
 Code *withoutCasts(Code *code);
-/// Returns whether the number is that one.
+/// Returns whether the value of the code is `number`.
 bool isNumber(const Code *code, double number);
 /// Returns x and y of x - y, or nulls.
 std::pair<Code *, Code *> differenceOf(Code *code);
-/// Returns all code that `code` is made of, each once, operands first, but not
-/// what `leaf` is made of.
+/// Returns all code that `code` is made of, each once, operands first. The
+/// operands of `leaf` are left out.
 llvm::SmallVector<Code *> partsOf(Code *code, const Code *leaf = nullptr);
-/// Returns the op of the code, or what else it is, in words.
+/// Returns the name of the op, or a description of other code.
 std::string describe(const Code *code);
 
 /// Returns whether `value` is the result of a reduction or softmax.

@@ -25,7 +25,7 @@ namespace fmha::raise {
 
 /// The number of a digit.
 using Digit = unsigned;
-/// An index of a dimension: its digits, the slowest first. None stand for 0.
+/// An index of a dimension: its digits, the slowest first. No digits mean 0.
 using Index = llvm::SmallVector<Digit, 2>;
 /// An index for each dimension of a tensor.
 using Place = llvm::SmallVector<Index, 4>;
@@ -40,9 +40,9 @@ public:
   int64_t extent(Digit digit) const { return entries[digit].extent; }
   int64_t extent(llvm::ArrayRef<Digit> index) const;
 
-  /// Returns the indices of dimensions with these extents, which one dimension
-  /// with that index stands for, or nothing if digits do not divide so. May
-  /// split digits; indices from before are then out of date.
+  /// Returns the indices of the dimensions with these extents to which a
+  /// dimension with that index is expanded, or nothing if its digits do not
+  /// divide so. May split digits; older indices are then out of date.
   std::optional<Place> divide(llvm::ArrayRef<Digit> index,
                               llvm::ArrayRef<int64_t> extents);
 

@@ -44,7 +44,7 @@ public:
         keyLength(keyLength) {}
 
   schedule::Mask mask;
-  /// Whether bounds at the left are taken, which need a mask of a known kind.
+  /// Whether left bounds are taken, which need a mask of a known kind.
   bool takesLeft = false;
 
   /// Returns the code without bounds, itself if it has none.
@@ -66,7 +66,7 @@ private:
 
 } // namespace
 
-/// Coefficients and constants that no arithmetic of 32 bits overflows with.
+/// The largest constant: up to it no 32-bit arithmetic overflows.
 static constexpr int64_t largest = int64_t(1) << 24;
 static constexpr unsigned maxDepth = 100;
 
@@ -160,7 +160,8 @@ bool MaskTaker::accept(const Bound &bound) {
   if (!bound.left || !takesLeft || mask.left ||
       mask.kind == schedule::Mask::None)
     return false;
-  // A row's own key is at the row, or further by the keys before the first row.
+  // Left bounds of a causal mask count from the key that a row is aligned with,
+  // keyLength - queryLength after its own index.
   int64_t left = *bound.left;
   if (mask.kind == schedule::Mask::Causal)
     left += keyLength - queryLength;
@@ -185,8 +186,8 @@ static std::optional<bool> holds(Operation *compare, const Code *left,
   return std::nullopt;
 }
 
-/// Returns what a selected value is as a condition: compared by `compare` with
-/// a number, or itself without one.
+/// Returns whether a selected value, compared with a number by `compare` unless
+/// that is null, is true, or nothing if this is not known.
 static std::optional<bool> outcomeOf(const Code *value, const Code *compare) {
   if (compare)
     return holds(compare->op, value, compare->operands[1]);

@@ -13,9 +13,9 @@
 
 namespace fmha::raise {
 
-/// Returns `scores` without the comparisons of row and key that hide keys by
-/// -inf and that a mask of fmha.attention stands for, which `mask` is set to.
-/// The lengths may be dynamic.
+/// Sets `mask` to a mask of fmha.attention, and returns `scores` without the
+/// comparisons of row and key that it replaces, which hide keys by -inf. The
+/// lengths may be dynamic.
 Code *takeMask(CodeGraph &graph, const Roles &roles, Code *scores,
                int64_t queryLength, int64_t keyLength, schedule::Mask &mask);
 

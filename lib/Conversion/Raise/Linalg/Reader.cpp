@@ -20,9 +20,9 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::raise;
 
-/// The most tensors and code that are read inside of each other.
+/// The deepest nesting of tensors and code that is read.
 static constexpr unsigned maxNesting = 1000;
-/// The most code, by ops, that replaces a tensor which needs no reduction.
+/// The most ops that replace a tensor which needs no reduction.
 static constexpr size_t maxInlined = 32;
 
 //===----------------------------------------------------------------------===//
@@ -103,7 +103,7 @@ static TypedAttr constantOf(Value value) {
   return {};
 }
 
-/// Returns the number that all elements of a constant are, or null.
+/// Returns the number that all elements of a constant share, or null.
 static TypedAttr splatOf(Value value) {
   SplatElementsAttr elements;
   if (!matchPattern(value, m_Constant(&elements)) ||
@@ -137,7 +137,7 @@ Code *Reader::scalar(Value value) {
     operands.push_back(scalar(operand));
   --nesting;
   Code *code = graph.apply(op, operands);
-  // What is not a number is computed once, by the program.
+  // The program computes scalars that are not numbers, once.
   return code && code->number ? code : graph.scalar(value);
 }
 

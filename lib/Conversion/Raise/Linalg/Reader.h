@@ -60,11 +60,11 @@ public:
   /// a read of it is cheaper than its code.
   Code *expand(Code *code);
 
-  /// Returns the reduction that a Load is the result of; its loops run over
-  /// `reduced`, one after another. Returns nothing if it is none.
+  /// Returns the reduction whose result is a Load, or nothing; its loops run
+  /// over `reduced`, in order.
   std::optional<Reduction> reduction(Code *load, llvm::ArrayRef<Index> reduced);
 
-  /// Returns the elements that a sum of products multiplies, or nothing.
+  /// Returns the two elements that a sum of products multiplies, or nothing.
   std::optional<Product> product(const Reduction &sum);
 
 private:

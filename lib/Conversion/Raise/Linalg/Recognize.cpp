@@ -109,8 +109,8 @@ std::optional<Refusal> Recognizer::checkSecond() const {
   return std::nullopt;
 }
 
-/// Returns how many elements the product of a Load sums; more than others if
-/// that is dynamic.
+/// Returns how many elements the product of a Load sums, or the largest number
+/// if that is dynamic.
 static int64_t summedExtent(Code *load) {
   auto op = cast<linalg::LinalgOp>(load->value.getDefiningOp());
   SmallVector<unsigned> dims;
@@ -125,7 +125,8 @@ static int64_t summedExtent(Code *load) {
   return extent;
 }
 
-/// Returns whether a product has more dimensions, or as many and sums more.
+/// Returns whether the left product has more dimensions than the right one, or
+/// as many and sums more elements.
 static bool isLarger(Code *left, Code *right) {
   return std::make_pair(left->place.size(), summedExtent(left)) >
          std::make_pair(right->place.size(), summedExtent(right));
@@ -138,8 +139,7 @@ std::optional<Refusal> Recognizer::findFirst() {
       continue;
     if (first && first->value == part->value)
       return Refusal(Reason::Scores, "two elements of it");
-    // Of several products one is that of queries and keys. The others are
-    // biases.
+    // The largest product is that of queries and keys. The others are biases.
     if (!first || !isLarger(first, part))
       first = part;
   }
@@ -194,7 +194,7 @@ bool Recognizer::hasOneElementType() const {
 // Uses
 //===----------------------------------------------------------------------===//
 
-/// Returns whether `user` needs only the shape of a tensor, or nothing.
+/// Returns whether `user` needs at most the shape of a tensor.
 static bool needsNoElements(Operation *user) {
   return isa<tensor::DimOp>(user) || isOpTriviallyDead(user);
 }
@@ -216,7 +216,7 @@ std::optional<Refusal> Recognizer::checkUses() const {
                        user->getName().getStringRef().str());
       made.insert(user);
     }
-  // Operands that are made of the scores would need them.
+  // Operands that are computed from the scores would still need them.
   for (const Operand *operand : {&query, &key, &value})
     if (made.contains(operand->load->value.getDefiningOp()))
       return Refusal(Reason::OtherUse, "an operand of a product");

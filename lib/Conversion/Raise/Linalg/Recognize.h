@@ -23,11 +23,11 @@ struct LinalgForm {
   ScorePlan score;
 };
 
-/// Nothing, if a product has no softmax before it; else a form, or the reason
-/// why it is none.
+/// Nothing if a product has no softmax before it, else a form or the reason why
+/// there is none.
 using Recognized = std::variant<std::monostate, LinalgForm, Refusal>;
 
-/// Recognizes the attention whose second product is `op`. Changes nothing.
+/// Returns the attention whose second product is `op`. Changes nothing.
 Recognized recognize(mlir::linalg::LinalgOp op, Compute compute);
 
 } // namespace fmha::raise

@@ -106,8 +106,8 @@ static std::optional<Refusal> findRows(const Digits &digits,
                               : "queries and values that keys do not have"));
     (ofKey ? shared : own).push_back(digit);
   }
-  // Rows are the last of the dimensions that only queries have, rather a
-  // dynamic one. Which one is a choice: the others are heads.
+  // One of the dimensions that only queries have is that of rows: the last
+  // dynamic one, or the last one if none is dynamic. The others are heads.
   auto row = llvm::find_if(llvm::reverse(own), [&](Digit digit) {
     return ShapedType::isDynamic(digits.extent(digit));
   });
@@ -209,8 +209,8 @@ static bool covers(const Digits &digits, const Index &index, int64_t extent) {
   return own == extent;
 }
 
-/// Returns a letter without digits, for a dimension of extent 1, or 0 if those
-/// in `taken` are all.
+/// Returns a letter without digits that is not in `taken`, for a dimension of
+/// extent 1, or 0 if there is none.
 static char unitLetter(const Letters &letters, StringRef taken, bool isLast) {
   StringRef choices = isLast ? "dblh" : "blh";
   for (char letter : choices)

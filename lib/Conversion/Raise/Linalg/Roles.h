@@ -16,7 +16,7 @@
 
 namespace fmha::raise {
 
-/// A tensor that a product multiplies, less constant factors.
+/// A tensor that a product multiplies, and its constant factors.
 struct Operand {
   Code *load = nullptr;
   double factor = 1;
@@ -92,6 +92,7 @@ struct OutputShape {
                       llvm::ArrayRef<mlir::OpFoldResult> sizes) const;
 };
 
+/// Sets how the output becomes a result of `type`, or returns why it cannot.
 std::optional<Refusal> makeOutput(const Digits &digits,
                                   mlir::RankedTensorType type,
                                   const Place &place, const Letters &letters,

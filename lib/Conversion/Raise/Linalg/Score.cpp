@@ -37,7 +37,8 @@ struct IndexPart {
 };
 } // namespace
 
-/// Returns the letter of ScorePlace::at and the digits that have `digit`.
+/// Returns the letter of ScorePlace::at, and the digits of the role, that
+/// `digit` belongs to.
 static std::pair<char, const Index *> axisOf(const Roles &roles, Digit digit) {
   const std::pair<char, const Index *> axes[] = {{'b', &roles.batch},
                                                  {'h', &roles.heads},
@@ -141,7 +142,7 @@ static Value converted(const ScorePlace &place, Value value, Type type) {
   return arith::TruncFOp::create(place.b, place.location, type, value);
 }
 
-/// Returns the element of a captured tensor, or a scalar that one was made of.
+/// Returns the element of a captured tensor, which may hold a scalar.
 static Value readCapture(const ScorePlace &place, Code *code, Value tensor,
                          const Source &source) {
   SmallVector<Value> indices;
@@ -209,8 +210,8 @@ SmallVector<ScoreStep> ScorePlan::prepare(OpBuilder &b,
 // Decision
 //===----------------------------------------------------------------------===//
 
-/// Returns the code that constant factors make of `product` alone, and
-/// multiplies `scale` by them.
+/// Returns `product` times the constant factors that follow it, and multiplies
+/// `scale` by them.
 static Code *scaledProduct(Code *scores, Code *product, double &scale) {
   DenseMap<Code *, SmallVector<Code *>> users;
   for (Code *code : partsOf(scores))
@@ -237,8 +238,8 @@ static Code *scaledProduct(Code *scores, Code *product, double &scale) {
   return start;
 }
 
-/// Returns why the region may not divide as `code` does: an integer by what may
-/// be 0 for a row or a key that does not exist.
+/// Returns whether `code` divides integers by a divisor that may be 0 or -1,
+/// also for a row or a key that does not exist.
 static bool mayDivideByZero(Code *code) {
   if (!code->is(Code::Op) || !isDivision(code->op) ||
       isa<FloatType>(code->type))
@@ -247,7 +248,7 @@ static bool mayDivideByZero(Code *code) {
   return !by || *by == 0 || *by == -1;
 }
 
-/// Returns what in the code the region `score` cannot do, or nothing.
+/// Returns why the region `score` cannot compute `code`, or nothing.
 static std::optional<Refusal> checkCode(const Source &source, Code *code) {
   if (code->is(Code::Load) && code->type.isIndex())
     return Refusal(Reason::ScoreOp, describe(code) + " of type index");
@@ -257,8 +258,8 @@ static std::optional<Refusal> checkCode(const Source &source, Code *code) {
                      describe(code) + " at an index of dynamic extents");
   if (mayDivideByZero(code))
     return Refusal(Reason::ScoreOp, describe(code) +
-                                        " by another number than a "
-                                        "constant");
+                                        " by a divisor that may be 0 or "
+                                        "-1");
   if (code->is(Code::Constant) && code->type.isIndex() &&
       !llvm::isInt<32>(*code->integer))
     return Refusal(Reason::ScoreOp, "an index of more than 32 bits");

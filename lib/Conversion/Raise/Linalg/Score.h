@@ -14,14 +14,15 @@
 
 namespace fmha::raise {
 
-/// What was read of the program. Code on scores needs it until it is created.
+/// The parts of the program that were read. Code on scores needs them until it
+/// is created.
 struct Source {
   Digits digits;
   std::unique_ptr<Reader> reader;
   Roles roles;
 };
 
-/// What fmha.attention does between its products.
+/// The scale, the mask and the code of fmha.attention between its products.
 struct ScorePlan {
   double scale = 1;
   schedule::Mask mask;

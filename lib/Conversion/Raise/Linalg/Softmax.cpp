@@ -105,7 +105,8 @@ static std::optional<Quotient> quotientOf(Code *code) {
   return std::nullopt;
 }
 
-/// Returns why a Load is no reduction of rows over `keys`, or sets `found`.
+/// Sets `found` to the reduction of rows over `keys` whose result is a Load,
+/// or returns why there is none.
 static std::optional<Refusal> readRow(Reader &reader, Code *load,
                                       const Index &keys, StringRef what,
                                       Reason reason, Reduction &found) {
@@ -120,7 +121,7 @@ static std::optional<Refusal> readRow(Reader &reader, Code *load,
   return std::nullopt;
 }
 
-/// Returns whether the initial value of a maximum changes nothing.
+/// Returns whether the initial value of a maximum is neutral.
 static bool isLowest(Code *init) {
   if (!init || !init->number)
     return false;
@@ -203,12 +204,13 @@ static Code *keptProbabilities(Code *code, Code *&condition, bool &isHidden) {
   return code;
 }
 
-/// Returns why a condition is not that all scores of a row are -inf, or, unless
-/// `isHidden`, that one is not. fmha.attention gives 0 for the other rows.
+/// Returns a refusal unless the condition is, with `isHidden`, that all scores
+/// of a row are -inf, and else that one is not. fmha.attention gives 0 for rows
+/// whose scores are all -inf.
 static std::optional<Refusal> checkRows(Reader &reader, Code *condition,
                                         bool isHidden, const Index &keys,
                                         Code *scores) {
-  Refusal refusal(Reason::Probabilities, "a selection by something else than "
+  Refusal refusal(Reason::Probabilities, "a select by another condition than "
                                          "whether a row has a score");
   std::optional<Reduction> row;
   if (condition->is(Code::Load) && !hasAny(condition->place, keys))

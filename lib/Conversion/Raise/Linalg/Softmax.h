@@ -14,9 +14,9 @@
 
 namespace fmha::raise {
 
-/// Returns whether the code has a softmax of something that a product made, or
-/// what may be meant as one: exponentials of a difference from a row's maximum,
-/// or a sum of exponentials. Others are not attention, and get no remark.
+/// Returns whether the code has a softmax of a product, or code that may be
+/// meant as one: exponentials of a difference from a row's maximum, or a sum of
+/// exponentials. Other code is not attention and gets no remark.
 bool resemblesSoftmax(Reader &reader, Code *code, const Index &keys);
 
 /// Sets `scores` to the code whose softmax over `keys` is `probabilities`, or

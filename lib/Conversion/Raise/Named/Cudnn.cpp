@@ -22,7 +22,7 @@ using namespace fmha;
 using namespace fmha::raise;
 
 namespace {
-/// What the configuration says.
+/// The arguments in the configuration.
 struct CallConfig {
   double scale = 1.0;
   double dropout = 0.0;
@@ -40,7 +40,7 @@ struct CallConfig {
 };
 } // namespace
 
-/// Returns the dimensions of a list of the first product's dimension numbers.
+/// Returns the dimensions in a list of the first product's dimension numbers.
 static std::string dimensionsOf(const llvm::json::Object &numbers,
                                 StringRef list) {
   std::string dimensions;
@@ -67,12 +67,12 @@ static std::string lettersOf(const llvm::json::Object &config) {
       .Default("");
 }
 
-/// Returns a refusal of a field that the configuration lacks or has otherwise.
+/// Returns a refusal that expects `wanted` in the configuration.
 static Refusal badConfig(StringRef wanted, StringRef got) {
   return Refusal(Reason::Config, wanted.str(), got.str());
 }
 
-/// Returns the object with the arguments, or why there is none.
+/// Returns the object with the arguments, or the reason why there is none.
 static std::variant<llvm::json::Object, Refusal> parseConfig(Operation *op) {
   auto text = op->getAttrOfType<StringAttr>("backend_config");
   if (!text)

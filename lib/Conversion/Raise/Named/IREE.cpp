@@ -29,7 +29,7 @@ struct Loops {
 };
 } // namespace
 
-/// Returns whether loop `d` is in the map.
+/// Returns whether the map uses loop `d`.
 static bool uses(AffineMap map, unsigned d) { return map.isFunctionOfDim(d); }
 
 /// Reads the maps of q, k, v, scale, mask if there is one, and the output.
@@ -54,8 +54,8 @@ static std::optional<Loops> readMaps(Operation *op, bool hasMask) {
       hasMask ? all[4] : AffineMap()};
 }
 
-/// Returns the letter of a loop by the maps that have it; '?' for rows and
-/// batches, which are told apart by their number.
+/// Returns the letter of a loop by the maps that use it: b for batches and
+/// heads, l for rows and groups of heads, '.' if the maps fit none.
 static char letterOf(const Loops &loops, unsigned d) {
   bool q = uses(loops.query, d), k = uses(loops.key, d),
        v = uses(loops.value, d), o = uses(loops.output, d);
@@ -73,9 +73,9 @@ static char letterOf(const Loops &loops, unsigned d) {
   return '.';
 }
 
-/// Names the loops: the second batch of the output is that of heads, and the
-/// first of two row loops one of a group of heads. Returns false if there are
-/// others.
+/// Names the loops: of two batch loops of the output the second is that of
+/// heads, and of two row loops the first is that of a group of heads. Returns
+/// false if there are others.
 static bool nameLoops(Loops &loops) {
   for (unsigned d : llvm::seq(loops.letters.size()))
     loops.letters[d] = letterOf(loops, d);
@@ -98,7 +98,7 @@ static bool nameLoops(Loops &loops) {
          letters.count('.') == 0;
 }
 
-/// Returns the letters of a map with `names` in place of j, d, v and g.
+/// Returns the letters of a map's results.
 static std::string lettersOf(const Loops &loops, AffineMap map) {
   std::string letters;
   for (AffineExpr result : map.getResults())
@@ -106,6 +106,7 @@ static std::string lettersOf(const Loops &loops, AffineMap map) {
   return letters;
 }
 
+/// Returns `letters` with the first letter of each name replaced by the second.
 static std::string renamed(std::string letters,
                            ArrayRef<std::pair<char, char>> names) {
   for (char &letter : letters)
@@ -149,13 +150,14 @@ static std::optional<Refusal> readOperands(Operation *op, const Loops &loops,
   return std::nullopt;
 }
 
-/// Returns letters of loops as those of places of scores.
+/// Returns letters of loops as those of ScorePlace::at.
 static std::string scoreLetters(const Loops &loops, std::string letters) {
   bool hasGroup = StringRef(loops.letters).contains('g');
   return renamed(std::move(letters), {{'h', hasGroup ? 'k' : 'h'}, {'l', 'i'}});
 }
 
-/// Returns why the places cannot be computed: the size of a group is dynamic.
+/// Returns a refusal if the letters need the size of a group of heads, which is
+/// dynamic.
 static std::optional<Refusal> checkGroups(StringRef letters,
                                           const AttentionForm &form) {
   bool divides = letters.find_first_of("kg") != StringRef::npos;
@@ -207,7 +209,7 @@ static bool isPositionCode(Operation &op) {
                        [](Type type) { return isa<FloatType>(type); });
 }
 
-/// Returns why the loop whose index `op` returns has none in the score region.
+/// Returns why the score region has no index for the loop of `op`, or nothing.
 static std::optional<Refusal> checkIndex(Operation &op, StringRef letters) {
   if (op.getName().getStringRef() != "iree_linalg_ext.index")
     return std::nullopt;
@@ -218,7 +220,7 @@ static std::optional<Refusal> checkIndex(Operation &op, StringRef letters) {
   return std::nullopt;
 }
 
-/// Returns why the region is not one that keeps or hides scores by position.
+/// Returns why the region does more than keep or hide scores by position.
 static std::optional<Refusal> checkRegion(Region &region, StringRef letters) {
   if (!region.hasOneBlock() || region.front().empty() ||
       region.getNumArguments() != 1 || !region.getArgument(0).getType().isF32())

@@ -173,7 +173,7 @@ readPast(Operation *op, const OnnxOperands &operands, NamedForm &named) {
   return std::nullopt;
 }
 
-/// Returns an i32 [1] of a number that is an extent of `tensor`.
+/// Returns an extent of `tensor` as i32 [1].
 static Value extentTensor(OpBuilder &b, Location location, Value tensor,
                           int64_t dimension) {
   Value extent = tensor::DimOp::create(b, location, tensor, dimension);
@@ -182,7 +182,7 @@ static Value extentTensor(OpBuilder &b, Location location, Value tensor,
   return tensor::FromElementsOp::create(b, location, ValueRange{number});
 }
 
-/// Adds to `named` a step that reads an extent of a tensor as a number.
+/// Adds to `named` a step that reads an extent of a tensor.
 static void addExtentStep(NamedForm &named, ScoreStep (*make)(Capture),
                           Location location, Value tensor, int64_t dimension) {
   MLIRContext *context = location.getContext();
@@ -224,8 +224,8 @@ static std::optional<Refusal> readMask(Value mask, Location location,
   return std::nullopt;
 }
 
-/// Sets causal masks and windows, which are aligned by the keys before Q's
-/// rows.
+/// Sets causal masks and windows, which are aligned by the number of keys
+/// before those of Q's rows.
 static std::optional<Refusal> readPlaces(Operation *op,
                                          const OnnxOperands &operands,
                                          int64_t newKeys, NamedForm &named) {
@@ -262,7 +262,7 @@ static std::optional<Refusal> readPlaces(Operation *op,
   return std::nullopt;
 }
 
-/// Reads the keys of each sequence.
+/// Reads the number of keys of each sequence.
 static std::optional<Refusal> readLengths(Value lengths, AttentionForm &form) {
   if (!lengths)
     return std::nullopt;

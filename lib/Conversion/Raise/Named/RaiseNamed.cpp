@@ -62,7 +62,7 @@ static const NamedEntry *entryOf(Operation *op) {
   return nullptr;
 }
 
-/// Returns the words that the option `from` may have.
+/// Returns the words that the option `from` takes.
 static SmallVector<StringRef> sourceWords() {
   SmallVector<StringRef> words;
   for (const NamedEntry &entry : entries)
@@ -81,7 +81,7 @@ static Value asResult(OpBuilder &b, Location location, Value value, Type type) {
   return b.create(state)->getResult(0);
 }
 
-/// Erases the conversion to a PyTorch tensor that `value` is, if nothing uses
+/// Erases the op that converts to the PyTorch tensor `value`, if nothing uses
 /// it.
 static void eraseUnusedConversion(Value value) {
   Operation *producer = value.getDefiningOp();

@@ -1,5 +1,4 @@
-//===- Readers.h - Readers of the attention ops of other dialects -*- C++
-//-*-===//
+//===- Readers.h - Readers of other dialects' attention ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,13 +15,13 @@
 
 namespace fmha::raise {
 
-/// Choices of the user that an op does not make.
+/// Options of the pass on the meaning of ops.
 struct ReadOptions {
   /// Whether onnx.Attention applies its soft cap after its mask.
   bool capAfterMask = false;
 };
 
-/// What an op describes, and what surrounds it.
+/// The attention that an op describes, and the code around it.
 struct NamedForm {
   AttentionForm attention;
   /// Creates values that operands of the form stand for, if there are any.
@@ -45,23 +44,25 @@ using Reading = std::variant<NamedForm, Refusal>;
 mlir::RankedTensorType tensorTypeOf(mlir::Value value);
 /// Returns whether `value` stands for an operand that is absent.
 bool isNone(mlir::Value value);
-/// Returns the number or flag that an attribute has: a float or an integer.
+/// Returns the number or flag of an attribute, a float or an integer, or
+/// nothing.
 std::optional<double> numberOf(mlir::Attribute attribute);
-/// Returns the attribute of the constant that `value` is, or null.
+/// Returns the attribute of a constant, or null for other values.
 mlir::Attribute constantOf(mlir::Value value);
 
 /// Returns a view of `value`, or the reason why it is no tensor of that rank.
 std::variant<TensorView, Refusal> viewOf(mlir::Value value,
                                          llvm::StringRef letters);
 
-/// Reads query, key and value with these letters, and the output with those.
+/// Sets query, key and value with `letters`, and the output with
+/// `outputLetters`, or returns why one does not fit.
 std::optional<Refusal> readViews(mlir::Operation *op, llvm::StringRef letters,
                                  llvm::StringRef outputLetters,
                                  AttentionForm &form);
 
-/// Reads PyTorch's function of query, key, value, which are the first operands,
-/// and a mask (or null), which broadcasts. Scale and causal masks are the
-/// caller's.
+/// Returns the form of PyTorch's function of query, key and value, the first
+/// operands, and of a mask (or null), which broadcasts. The caller sets the
+/// scale and causal masks.
 Reading readSdpa(mlir::Operation *op, mlir::Value mask);
 
 /// Sets the mask of a form to causal, aligned top-left as in PyTorch.

@@ -59,7 +59,7 @@ static std::optional<Refusal> readMask(Value mask, AttentionForm &form) {
   return std::nullopt;
 }
 
-/// Sets the scale that a tensor of one element has.
+/// Sets the scale, given as a tensor of one element.
 static std::optional<Refusal> readScaleTensor(Value scale,
                                               AttentionForm &form) {
   if (std::optional<double> constant = numberOf(constantOf(scale))) {

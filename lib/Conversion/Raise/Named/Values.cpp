@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::raise;
 
-/// Returns the sizes of PyTorch's list 2,?,64; nothing for other texts.
+/// Returns the sizes of a list of PyTorch such as 2,?,64, or nothing.
 static std::optional<SmallVector<int64_t>> parseSizes(StringRef list) {
   SmallVector<int64_t> sizes;
   SmallVector<StringRef> words;
@@ -41,7 +41,8 @@ static Type parseElement(StringRef word, MLIRContext *context) {
   return parseType(word, context);
 }
 
-/// Returns the tensor that !torch.vtensor<[2,?,64],f32> converts to, or null.
+/// Returns the tensor type of one such as !torch.vtensor<[2,?,64],f32>, or
+/// null.
 static RankedTensorType parseTorchTensor(Type type) {
   std::string text = textOf(type);
   StringRef rest = text;
