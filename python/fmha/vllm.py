@@ -1,4 +1,4 @@
-"""Attention of vLLM by fmha: a backend of its registry.
+"""An attention backend of vLLM that runs kernels of fmha.
 
     vllm serve MODEL --attention-backend CUSTOM
 
@@ -24,7 +24,7 @@ from ._gpus import target_of
 from .torch._launch import place_of
 
 PATH = f"{__name__}.FmhaBackend"
-# Words of vLLM for caches of e4m3, which have one scale per tensor.
+# vLLM's names of e4m3 caches, which have one scale per tensor.
 _E4M3 = ("fp8", "fp8_e4m3")
 _LARGEST_E4M3 = 448.0
 _CACHE_TYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -42,7 +42,7 @@ class Part:
 
 @dataclass
 class FmhaMetadata:
-    """What the layers of a step share."""
+    """The metadata that the layers of a step share."""
 
     num_actual_tokens: int
     max_query_len: int
@@ -55,7 +55,7 @@ class FmhaMetadata:
 
 
 def parts_of(common: CommonAttentionMetadata) -> list[Part]:
-    """Returns the requests of one token at the front of the batch, and all others. Rows of padding are in no part."""
+    """Returns a part with the requests of one token at the front of the batch, and one with all others. Rows of padding are in no part."""
     count = common.num_reqs
     starts = common.query_start_loc_cpu[: count + 1].numpy()
     longer = np.flatnonzero(np.diff(starts) != 1)
@@ -93,7 +93,7 @@ class FmhaMetadataBuilder(AttentionMetadataBuilder[FmhaMetadata]):
 
 
 class FmhaBackend(AttentionBackend):
-    """What vLLM asks before it chooses a backend."""
+    """The capabilities that vLLM asks for before it chooses a backend."""
 
     supported_dtypes: ClassVar[list[torch.dtype]] = [torch.float16, torch.bfloat16]
     supported_kv_cache_dtypes: ClassVar[list[Any]] = ["auto", *_CACHE_TYPES, *_E4M3]
@@ -215,7 +215,7 @@ class FmhaImpl(AttentionImpl[FmhaMetadata]):
         return output
 
     def do_kv_cache_update(self, layer: Any, key: torch.Tensor, value: torch.Tensor, kv_cache: torch.Tensor, slot_mapping: torch.Tensor) -> None:
-        """Writes keys and values [tokens, kv_heads, dim] to the slots of the first tokens; those of slot -1 are left out."""
+        """Writes the keys and values [tokens, kv_heads, dim] of the first tokens to their slots; tokens with slot -1 are left out."""
         if key.is_cuda and self.cache_op is not None:
             caches = self._caches(kv_cache)
             self.cache_op(key, value, *caches, slot_mapping, self.kv_cache_dtype, layer._k_scale, layer._v_scale)
@@ -275,8 +275,8 @@ def _e4m3(rows: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
 
 
 def _write(pages: torch.Tensor, rows: torch.Tensor, slots: torch.Tensor) -> None:
-    """Writes rows to their slots of pages [pages, page_size, ...]. All shapes are known on the CPU, as a graph has to have it: a row
-    without a slot becomes the first one that has one, and is written twice; without any slot the cache is written as it is."""
+    """Writes rows to their slots of pages [pages, page_size, ...]. All shapes are known on the CPU, as CUDA graphs require: the
+    first row with a slot replaces each row without one, and is written again. Without any slot the cache keeps its contents."""
     has_slot = slots >= 0
     source = torch.where(has_slot, torch.arange(len(slots), device=slots.device), has_slot.int().argmax())
     slots = slots[source]

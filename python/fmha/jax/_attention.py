@@ -23,7 +23,7 @@ _HIDDEN = -0.7 * float(np.finfo(np.float32).max)
 
 @dataclasses.dataclass(frozen=True)
 class _Problem:
-    """The arguments that are no arrays."""
+    """The arguments that are not arrays."""
 
     scale: float | None
     is_causal: bool
@@ -59,7 +59,7 @@ def _check_operands(arrays: Arrays) -> None:
 
 
 def _score_array(value: Any, name: str, arrays: Arrays) -> jax.Array:
-    """Returns a bias or a mask, which has an extent of 1 for what it is the same for."""
+    """Returns a bias or a mask with 4 dimensions, any of which may have extent 1."""
     array = _four_dimensions(value, name)
     wanted = (*arrays["q"].shape[:1], arrays["q"].shape[2], arrays["q"].shape[1], arrays["k"].shape[1])
     if any(got not in (1, size) for got, size in zip(array.shape, wanted)):
@@ -79,7 +79,7 @@ def _lengths(value: Any, name: str, arrays: Arrays) -> jax.Array:
 
 
 def _window(value: Any) -> Window:
-    """Returns the bounds of a local window, a number for both or a pair."""
+    """Returns the bounds of a local window, given as a pair or as one number for both."""
     if value is None:
         return None, None
     try:
@@ -113,7 +113,7 @@ def _attended(problem: _Problem, band: Band, arrays: Arrays, mask: jax.Array | N
 
 
 def _mean_of_values(value: jax.Array, heads: int) -> jax.Array:
-    """Returns [batch, 1, heads, dim]."""
+    """Returns the mean of each head's values, [batch, 1, heads, dim]."""
     mean = value.mean(axis=1, keepdims=True, dtype=jnp.float32).astype(value.dtype)
     return jnp.repeat(mean, heads // value.shape[2], axis=2)
 
@@ -187,16 +187,16 @@ def dot_product_attention(
     masked_rows: MaskedRows = "mean",
     target: str | None = None,
 ) -> jax.Array | tuple[jax.Array, jax.Array]:
-    """jax.nn.dot_product_attention, computed by a compiled kernel.
+    """Returns the result of jax.nn.dot_product_attention, computed by a compiled kernel.
 
     query [batch, T, heads, dim], key and value [batch, S, kv_heads, dim] of float16 or bfloat16, or all without the batch. heads is a
-    multiple of kv_heads, and dim one of 8. scale is 1/sqrt(dim) by default. bias is added to the scaled scores, and a row sees a key
+    multiple of kv_heads, and dim a multiple of 8. scale is 1/sqrt(dim) by default. bias is added to the scaled scores, and a row sees a key
     only where the bool mask is True: both are [batch, heads, T, S], or 1 for any of these. Row i sees the keys up to i with is_causal,
     those from i - left to i + right with local_window_size=(left, right), or one number for both, and those before
     key_value_seq_lengths, int32 [batch]; rows from query_seq_lengths on are 0.
 
     A row that sees no key is the mean of all of value, as in jax.nn. With masked_rows="zero" it is 0, as in fmha.attention(), which
-    saves a pass over value where there are a mask, key_value_seq_lengths or such a window.
+    saves a pass over value where a mask, key_value_seq_lengths or a window may hide whole rows.
 
     With return_residual the result is a pair of the output and the natural logarithm of the softmax denominators, [batch, T, heads] in
     the type of key. target is a GPU architecture, by default that of the first GPU of the process.

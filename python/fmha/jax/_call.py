@@ -31,11 +31,10 @@ _CAPTURES = ("bias", "attn_mask")
 Arrays = dict[str, jax.Array]
 
 
-
 def check_version() -> None:
-    """Raises for a jax that lacks what is used here."""
+    """Raises if jax is older than the interfaces that this module uses."""
     if jax.__version_info__ < (0, 10):
-        raise Error(f"jax: expected 0.10 or later, got {jax.__version__}")
+        raise Error(f"jax: expected 0.10 or later, got {jax.__version__}; install a later version")
 
 
 check_version()
@@ -45,7 +44,7 @@ for _platform in ("cpu", "CUDA"):
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What the kernel is compiled for, beyond the arrays."""
+    """The arguments that the kernel is compiled for, apart from the arrays."""
 
     scale: float | None
     mask: Mask
@@ -56,7 +55,7 @@ class Options:
 
 @functools.cache
 def default_target() -> str:
-    """Returns the target of the first GPU of the process; without one any does."""
+    """Returns the target of the first GPU of the process; without a GPU one that the simulator runs."""
     try:
         device = jax.local_devices(backend="cuda")[0]
     except RuntimeError:  # There is no such backend.
@@ -107,7 +106,7 @@ def _call(options: Options, arrays: Arrays) -> list[jax.Array]:
     if options.lse:
         results["lse"] = ((batch, heads, rows), np.dtype(np.float32))
     workspace = _native.workspace_bytes(manifest, out_shape)
-    if workspace:  # Of XLA, which knows when it is free.
+    if workspace:  # XLA allocates it, and knows when it is free.
         results["workspace"] = ((workspace,), np.dtype(np.uint8))
     captures = {name: f"capture{n}" for n, name in enumerate(name for name in _CAPTURES if name in arrays)}
     call: Any = jax.ffi.ffi_call(_NAME, jax.eval_shape(functools.partial(_like, list(results.values())), arrays["q"]))
@@ -123,7 +122,7 @@ def _call(options: Options, arrays: Arrays) -> list[jax.Array]:
 
 
 def _folded(name: str, array: jax.Array, is_mapped: bool, size: int, batch: int) -> jax.Array:
-    """Returns an array with the mapped axis, the first, folded into the batch."""
+    """Returns an array whose first axis, the mapped one, is folded into the batch."""
     is_capture = name in _CAPTURES
     if not is_mapped:
         if is_capture and array.shape[0] == 1:  # It serves any batch.
@@ -136,7 +135,7 @@ def _folded(name: str, array: jax.Array, is_mapped: bool, size: int, batch: int)
 
 @functools.cache
 def _mappable(options: Options) -> Any:
-    """Returns _call() of these options as a function that vmap knows."""
+    """Returns _call() of these options as a function that vmap maps by folding."""
     function = jax.custom_batching.custom_vmap(functools.partial(_call, options))
 
     @function.def_vmap

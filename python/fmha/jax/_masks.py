@@ -1,6 +1,6 @@
-"""What a row sees, in the words of jax.nn.dot_product_attention and in those of kernels.
+"""The keys that a row sees, as jax.nn.dot_product_attention describes them and as kernels do.
 
-Rows and keys count from the same corner, top left, whatever their numbers are: row i sees the keys up to i if is_causal, and those
+Masks are aligned top-left for any numbers of rows and keys: row i sees the keys up to i if is_causal, and those
 from i - left to i + right with a window."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .._compile import Mask, Window
 
 @dataclasses.dataclass(frozen=True)
 class Band:
-    """The keys that the rows of a problem see by their place: `mask` and `window` are those of the kernel.
+    """The keys that the rows of a problem see by position: `mask` and `window` are arguments of the kernel.
 
     in_memory     the kernel has no such window, and reads a mask in place of it
     hides_rows    there are rows that see no key at all
@@ -33,7 +33,7 @@ def band_of(is_causal: bool, window: Window, rows: int, keys: int, has_lengths: 
     if is_causal:
         right = 0 if right is None else min(right, 0)
     hides_rows = left is not None and (left < 0 or rows - 1 - left > keys - 1) or right is not None and right < 0
-    # Bounds that all keys are within.
+    # Bounds that hide no key are dropped.
     left = None if left is not None and left >= rows - 1 else left
     right = None if right is not None and right >= keys - 1 and right > 0 else right
     if (left is not None and left < 0) or (right is not None and right < 0):

@@ -1,8 +1,8 @@
-"""Attention of tensors that several ranks share.
+"""Attention to tensors that are sharded over several ranks.
 
     import fmha.torch.distributed
     out = fmha.torch.distributed.ring_attention(q, k, v, causal=True)    # Each rank has some tokens of a sequence.
-    out = fmha.torch.attention(q, k, v)    # DTensors; batches and heads are sharded without communication.
+    out = fmha.torch.attention(q, k, v)    # DTensors; shards by batch and heads need no communication.
 
 Importing it registers how DTensors are sharded for torch.ops.fmha.attention and varlen_attention.
 """
@@ -15,7 +15,9 @@ try:
     from . import _sharding
 
     _sharding.register()
-except (ImportError, AttributeError) as error:  # What torch keeps to itself may change between versions.
-    logging.getLogger("fmha").warning("DTensors have no shardings for the ops of attention: torch has other internals, %s", error)
+except (ImportError, AttributeError) as error:  # Private interfaces of torch may change between versions.
+    logging.getLogger("fmha").warning(
+        "DTensors: expected a torch with the private interfaces of the versions in docs/install.md, got %s; pass local tensors to the ops", error
+    )
 
 __all__ = ["ring_attention", "shard", "unshard"]

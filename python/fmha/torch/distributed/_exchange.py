@@ -37,7 +37,7 @@ class Ring:
         return dist.batch_isend_irecv(messages) if messages else []
 
     def blocks(self) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
-        """Returns each block with the rank that it is of, this one first. The next block travels while the caller uses one."""
+        """Yields each block with the rank that it comes from, this rank first. The next block travels while the caller uses one."""
         rank, world = self.sequence.rank, self.sequence.world
         for step in range(world):
             source, last = (rank - step) % world, step == world - 1
@@ -51,7 +51,7 @@ class Ring:
 
 
 def gathered(tensor: torch.Tensor, dim: int, shares: list[tuple[Range, ...]], group: dist.ProcessGroup) -> torch.Tensor:
-    """Returns the tokens of all ranks in the order of the sequence. Ranks with fewer tokens send more than they have."""
+    """Returns the tokens of all ranks in the order of the sequence. Ranks with fewer tokens than others send padding."""
     longest = max(map(size_of, shares))
     sent = tensor.contiguous()
     if tensor.shape[dim] < longest:

@@ -1,4 +1,4 @@
-"""Parts of attention, each over some of the keys, merged into the result of rows."""
+"""Partial results of attention, each over some of the keys, merged into the result of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import fmha
 from .._launch import empty_in_order_of, launch_into, lse_shape, place_of
 from ._plan import Call, Range, covers, pieces_of
 
-# Where a new part goes. The others, 0 and 1, hold by turns what has been merged.
+# The slot of a new part. The slots 0 and 1 hold in turns the parts that have been merged.
 _NEW = 2
 _KINDS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 
@@ -61,7 +61,7 @@ class Result:
 
 
 def clear_unseen(result: Result, calls: Sequence[Call]) -> None:
-    """Writes the result of rows that see no keys."""
+    """Writes zeros, and an LSE of -inf, for rows that see no keys."""
     for piece in pieces_of(calls, result.lse.shape[2]):
         if not any(covers(call, piece) for call in calls):
             rows_of(result.out, piece, result.layout).zero_()
@@ -81,7 +81,7 @@ class Merged:
         self.maxima, self.sums = (result.q.new_empty((_NEW + 1, batch, heads, rows), dtype=torch.float32) for _ in range(2))
 
     def add(self, call: Call, k: torch.Tensor, v: torch.Tensor) -> None:
-        """Computes a part, and merges it with what its rows have. The last part of a row completes its result."""
+        """Computes a part, and merges it with the earlier parts of its rows. The last part of a row completes its result."""
         pieces = [piece for piece in self.left if covers(call, piece)]
         new = _NEW if any(piece in self.merged for piece in pieces) else 0
         out = _as_bshd(self.o[new, :, slice(*call.rows)], self.result.layout)
@@ -101,7 +101,7 @@ class Merged:
             kept[slot, :, :, slice(*rows)] = value
 
     def _parts(self, piece: Range, new: int) -> list[torch.Tensor]:
-        """Returns a new part of some rows, with what has been merged of them."""
+        """Returns a new part of some rows, together with their merged parts."""
         rows, old = slice(*piece), self.merged.get(piece)
         slots = slice(new, new + 1) if old is None else slice(old, new + 1, new - old)
         return [self.o[slots, :, rows], self.maxima[slots, :, :, rows], self.sums[slots, :, :, rows]]

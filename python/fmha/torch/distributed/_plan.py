@@ -1,11 +1,11 @@
-"""Which rows of a rank attend to which keys of another: the shares of ranks, and calls of attention on them."""
+"""The shares of ranks, and the calls of attention by which rows of a rank attend to keys of another."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 
-# From the first position up to another.
+# The first position, and the one after the last.
 Range = tuple[int, int]
 ORDERS = ("zigzag", "contiguous")
 
@@ -61,7 +61,7 @@ def _calls_of_ranges(rows: Range, keys: Range, ahead: int, row: int, key: int) -
 
 
 def _joined(first: Call, second: Call) -> Call | None:
-    """Returns one call that is the same as two, or None."""
+    """Returns one call that computes the same as two, or None."""
     if first.rows == second.rows and first.keys[1] == second.keys[0] and not first.causal:
         return Call(first.rows, (first.keys[0], second.keys[1]), second.causal)
     if first.rows[1] != second.rows[0] or first.keys[0] != second.keys[0] or first.causal != second.causal:
@@ -73,7 +73,7 @@ def _joined(first: Call, second: Call) -> Call | None:
 
 
 def _coalesced(calls: list[Call]) -> list[Call]:
-    """Returns as few calls as joining pairs of them gives."""
+    """Returns the calls with pairs joined until no pair can be joined."""
     for n, first in enumerate(calls):
         for m, second in enumerate(calls):
             both = _joined(first, second) if n != m else None
@@ -83,7 +83,7 @@ def _coalesced(calls: list[Call]) -> list[Call]:
 
 
 def calls_of(rows: Sequence[Range], keys: Sequence[Range], causal: bool, ahead: int) -> list[Call]:
-    """Returns the calls by which rows see keys. `ahead` is the number of keys of the whole sequence less that of its rows."""
+    """Returns the calls by which rows see keys. `ahead` is the number of keys of the whole sequence minus that of its rows."""
     calls: list[Call] = []
     row = 0
     for some in rows:

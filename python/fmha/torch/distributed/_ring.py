@@ -1,4 +1,4 @@
-"""Attention of a sequence whose tokens are shared by the ranks of a process group."""
+"""Attention to a sequence whose tokens are sharded over the ranks of a process group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _attend_in_ring(sequence: Sequence, result: Result, k: torch.Tensor, v: torc
     calls = {rank: sequence.calls(*sequence.keys(rank)) for rank in range(sequence.world)}
     every = [call for some in calls.values() for call in some]
     clear_unseen(result, every)
-    # A row of which one call sees all keys needs no parts.
+    # A row whose keys are all in one call needs no parts.
     most = max((sum(covers(call, piece) for call in every) for piece in pieces_of(every, result.q.shape[dim])), default=0)
     write = Merged(result, every).add if most > 1 else result.write
     for source, key, value in Ring(sequence, (k, v), dim).blocks():
@@ -25,7 +25,7 @@ def _attend_in_ring(sequence: Sequence, result: Result, k: torch.Tensor, v: torc
 
 
 def _attend_to_all(sequence: Sequence, result: Result, k: torch.Tensor, v: torch.Tensor) -> None:
-    """Gathers keys and values. The keys that a row sees are then the first ones: it has one call."""
+    """Gathers keys and values, so that one call has all the keys that a row sees."""
     shares = [sequence.keys(rank) for rank in range(sequence.world)]
     keys, values = (gathered(tensor, length_dim(result.layout), shares, sequence.group) for tensor in (k, v))
     calls = sequence.calls((0, sequence.kv_len))
@@ -55,7 +55,7 @@ def ring_attention(
     lse: bool = False,
     target: str | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-    """softmax(scale * q k^T) v of sequences whose tokens the ranks of a group share; called by all of them.
+    """Returns softmax(scale * q k^T) v of sequences whose tokens are sharded over the ranks of a group. All ranks call it.
 
     q, k and v are the tokens of this rank, float16 or bfloat16 [batch, tokens, heads, dim], or with heads before tokens (layout
     'bhsd'); the ranks have the same heads. group is a process group, a mesh of one dimension, or None for all ranks. q and k may be
@@ -72,7 +72,7 @@ def ring_attention(
     once for each chunk of queries.
 
     Returns the output of this rank's queries, with lse=True also their LSE, float32 [batch, heads, tokens]. Ranks compare their
-    arguments when they are given the first time; later calls with other arguments on some rank may wait for ever. There are
+    arguments in the first call with them; a later call whose arguments differ on some rank may hang. There are
     no gradients: NotImplementedError is raised if an input requires one.
     """
     word(strategy, "strategy", tuple(STRATEGIES))

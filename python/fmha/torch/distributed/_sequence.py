@@ -1,4 +1,4 @@
-"""A sequence whose tokens are shared by the ranks of a process group, and the agreement of the ranks on it."""
+"""A sequence whose tokens are sharded over the ranks of a process group, and the agreement of the ranks on it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def agree(group: dist.ProcessGroup, problem: dict[str, object]) -> None:
 
 
 def check_tensors(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
-    """Raises for tensors that are no tokens of one rank."""
+    """Raises for tensors that are not the tokens of one rank."""
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"{name}: expected a tensor, got {type(tensor).__name__}")

@@ -1,7 +1,7 @@
 """How DTensors are sharded for the ops of attention, so that each rank runs them on what it has.
 
-torch's register_sharding() does not know the words of these ops (mask, layout) when it looks up a choice, nor that heads have to be
-split evenly; what it is made of does."""
+torch's register_sharding() ignores the keyword arguments of these ops (mask, layout) when it looks up a cached choice, and cannot
+demand that heads are split evenly. The functions that it calls can do both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.distributed.tensor._op_schema import OpSchema, OpSpec, OpStrategy, Ru
 from torch.distributed.tensor._ops.utils import expand_to_full_mesh_op_strategy
 from torch.distributed.tensor.placement_types import Placement
 
-# Placements of the outputs and of each positional argument, None for those that are no tensors.
+# Placements of the outputs and of each positional argument, None for those that are not tensors.
 Placements = list[Placement | None]
 _OF_SCORES = ("bias", "attn_mask")
 
@@ -42,7 +42,7 @@ class _Problem:
         return [*outputs, *(inputs.get(name, Replicate()) if name in self.tensors else None for name in self.given)]
 
     def of_scores(self, dim: int) -> dict[str, Placement]:
-        """Returns placements of arrays [batch, heads, rows, keys] that are sharded with the scores, unless one element is for all."""
+        """Returns placements of arrays [batch, heads, rows, keys] that are sharded with the scores, except those of extent 1."""
         return {name: Shard(dim) for name in _OF_SCORES if name in self.tensors and self.tensors[name].shape[dim] != 1}
 
 
@@ -66,7 +66,7 @@ def _by_heads(problem: _Problem) -> Placements:
 
 
 def _by_queries(problem: _Problem) -> Placements | None:
-    """Rows are independent unless a mask or a distance counts their positions."""
+    """Returns placements by rows, or None if a mask or a slope depends on their positions."""
     options = problem.options
     if options["mask"] != "none" or options["window_left"] >= 0 or options["window_right"] >= 0:
         return None
@@ -95,7 +95,7 @@ _RULES: dict[str, _Rules] = {
 
 
 def _has_even_heads(problem: _Problem, found: OpSpec) -> bool:
-    """Whether each rank has as many KV heads as others: its query heads are then those of its KV heads."""
+    """Returns whether all ranks have the same number of KV heads, so that a rank's query heads belong to its KV heads."""
     keys, heads = dict(zip(problem.tensors, found.input_specs or ()))["k"], problem.dim("k", "heads")
     ranks = math.prod(keys.mesh.size(n) for n, placement in enumerate(keys.placements) if placement.is_shard(heads))
     return bool(keys.shape[heads] % ranks == 0)
@@ -109,7 +109,7 @@ def _strategy(rules: _Rules, schema: OpSchema) -> OpStrategy:
 
 
 def register() -> None:
-    """Lets the ops take DTensors."""
+    """Registers how DTensors are sharded for the ops."""
     for name, rules in _RULES.items():
         op = getattr(torch.ops.fmha, name).default
         words = [argument.name for argument in op._schema.arguments if argument.kwarg_only]

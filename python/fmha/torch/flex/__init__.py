@@ -2,8 +2,8 @@
 
     out = fmha.torch.flex_attention(query, key, value, score_mod, block_mask)
 
-_key.py says when two functions compute the same, _trace.py makes graphs of aten ops of them, _recognize.py finds the masks that kernels
-skip blocks by, _emit.py, _arithmetic.py and _functions.py (the tables of ops) write the rest as the region `score` of an fmha.attention,
+_key.py compares functions, _trace.py makes graphs of aten ops of them, _recognize.py finds the masks by which kernels skip
+blocks, _emit.py, _arithmetic.py and _functions.py (the tables of ops) write the rest as the region `score` of an fmha.attention,
 _plan.py the module around it, and _run.py launches its kernel.
 """
 

@@ -43,7 +43,7 @@ def multiply(e: Emitter, node: torch.fx.Node) -> Value | Part:
 
 
 def reversed_subtract(e: Emitter, node: torch.fx.Node) -> Value:
-    """b - alpha * a."""
+    """Returns b - alpha * a."""
     dtype = compute_type(e.result_type(node))
     a, b = e.operands(node, 2, dtype)
     alpha = e.operand(node.args[2] if len(node.args) > 2 else node.kwargs.get("alpha", 1), dtype)
@@ -114,14 +114,14 @@ def _rest_of_trunc(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def _has_wrong_sign(e: Emitter, rest: Value, divisor: Value) -> Value:
-    """Returns whether a rest is not 0 and has another sign than the divisor."""
+    """Returns whether a remainder is not 0 and has another sign than the divisor."""
     zero = e.builder.constant(0, rest.dtype)
     differs = e.builder.binary("arith.xori", e.builder.compare("lt", rest, zero), e.builder.compare("lt", divisor, zero))
     return e.builder.binary("arith.andi", e.builder.compare("ne", rest, zero), differs)
 
 
 def integer_remainder(e: Emitter, a: Value, b: Value) -> Value:
-    """Returns the rest of a division that rounds to minus infinity, which has the sign of the divisor."""
+    """Returns the remainder of a division that rounds to minus infinity, which has the sign of the divisor."""
     if a.is_unsigned or a.is_nonnegative and b.is_nonnegative:
         return e.builder.binary("arith.remui", a, b, is_nonnegative=True)
     rest = _rest_of_trunc(e, a, b)
@@ -130,7 +130,7 @@ def integer_remainder(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def index(e: Emitter, node: torch.fx.Node) -> Value | Part:
-    """x[i, j]: negative indices count from the end."""
+    """Returns x[i, j]; negative indices count from the end."""
     part = e.found(node.args[0])
     if not isinstance(part, Part):
         raise e.unsupported(f"{node.target} of a scalar", "index captured tensors alone")
@@ -153,7 +153,7 @@ def _index_of(e: Emitter, item: torch.fx.Node, size: int) -> Value:
 
 
 def select_int(e: Emitter, node: torch.fx.Node) -> Value | Part:
-    """x[..., n, ...] of a tensor that has some indices already, or of one with one element."""
+    """Returns x[..., n, ...] of a tensor that has some indices already, or of one with one element."""
     part = e.found(node.args[0])
     if not isinstance(part, Part):
         return part

@@ -1,4 +1,4 @@
-"""flex_attention()."""
+"""flex_attention(), from the checks of its arguments to its result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_PLANNERS = 256
 
 
 def _blocks_mod(block_mask: Any) -> Modification:
-    """Returns a mask_mod of the blocks that a BlockMask has."""
+    """Returns a mask_mod that is true in the blocks of a BlockMask."""
     present = block_mask.to_dense().bool()
     batch, heads = present.shape[:2]
     rows, keys = block_mask.BLOCK_SIZE
@@ -34,7 +34,7 @@ def _blocks_mod(block_mask: Any) -> Modification:
 
 
 def _mask_mod(block_mask: Any) -> Modification | None:
-    """Returns what decides which keys are seen: the mask_mod, or the blocks of a BlockMask without one."""
+    """Returns the mask_mod of a BlockMask, or one of its blocks if it has none."""
     if block_mask is None:
         return None
     if block_mask.mask_mod is not reference.noop_mask:
@@ -101,16 +101,16 @@ def flex_attention(
     return_aux: Any = None,
     target: str | None = None,
 ) -> Any:
-    """torch.nn.attention.flex_attention.flex_attention() on kernels of fmha, without torch.compile.
+    """Returns the result of torch.nn.attention.flex_attention.flex_attention(), computed by kernels of fmha without torch.compile.
 
     query [batch, q_heads, q_len, dim], key [batch, kv_heads, kv_len, dim] and value [batch, kv_heads, kv_len, dim_v] of float16 or
-    bfloat16. score_mod(score, b, h, q_idx, kv_idx) gives the score that takes the place of a scaled one, in float32; the mask_mod of
-    block_mask, mask_mod(b, h, q_idx, kv_idx), says which keys a row sees. q_heads may be a multiple of kv_heads with enable_gqa. A
-    BlockMask without a mask_mod shows the blocks that it has. A row that sees no key gives 0, and a log-sum-exp of -inf.
+    bfloat16. score_mod(score, b, h, q_idx, kv_idx) returns the score that replaces a scaled one, in float32; the mask_mod of block_mask,
+    mask_mod(b, h, q_idx, kv_idx), returns whether a row sees a key. q_heads may be a multiple of kv_heads with enable_gqa. With a BlockMask
+    without a mask_mod rows see all keys of its blocks. A row that sees no key gives 0, and a log-sum-exp of -inf.
 
     The functions are traced once for each set of types and shapes of what they capture, and compiled into the kernel; captured tensors are
-    read when it runs. Masks that compare q_idx - kv_idx with numbers, and kv_idx with lengths[b], are such that blocks which they hide are
-    not loaded. kernel_options are those of torch's own kernels and change nothing.
+    read when it runs. Kernels skip the blocks that a mask hides by comparing q_idx - kv_idx with numbers, or kv_idx with lengths[b].
+    kernel_options are those of torch's own kernels and change nothing.
 
     Returns the output; with return_lse=True a pair of it and the natural logarithm of the softmax denominators, float32 [batch, q_heads,
     q_len]; with return_aux a pair of it and an AuxOutput. target is a GPU architecture, by default that of the tensors' GPU.

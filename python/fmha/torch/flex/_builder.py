@@ -28,7 +28,7 @@ _OF_BITS = {16: torch.int16, 32: torch.int32, 64: torch.int64}
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """A scalar: the name of the SSA value, the type that PyTorch gives it, and what is known of it."""
+    """A scalar: the name of the SSA value, the type that PyTorch gives it, and facts about it."""
 
     name: str
     dtype: torch.dtype
@@ -91,7 +91,7 @@ class Builder:
         return self.op(f"{name} {a.name} : {a.type}", a.dtype, **facts)
 
     def times(self, a: Value, factor: float) -> Value:
-        """Returns the product with a number, which the softmax's scale may take over if it is positive and comes last."""
+        """Returns the product with a number, which may become part of the softmax's scale if it is positive and comes last."""
         flags = " fastmath<reassoc>" if 0 < factor < float("inf") else ""
         return self.op(f"arith.mulf {a.name}, {self.constant(factor, a.dtype).name}{flags} : {a.type}", a.dtype)
 
@@ -141,7 +141,7 @@ class Builder:
         return self._convert("extui" if value.is_unsigned or value.is_nonnegative else "extsi", value, dtype)
 
     def argument(self, name: str) -> Value:
-        """Returns an index that the region has as an argument."""
+        """Returns an index argument of the region as int32."""
         value = self.op(f"arith.index_cast {name} : index to i32", torch.int32, is_nonnegative=True)
         self.known[f"arith.index_cast {value.name} : i32 to index"] = name
         return value

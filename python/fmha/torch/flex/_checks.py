@@ -1,4 +1,4 @@
-"""What flex_attention() expects of its arguments, as PyTorch does."""
+"""Checks of the arguments of flex_attention(), as in PyTorch."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch.nn.attention import flex_attention as reference
 
 from ._run import check_type
 
-# The block size of a BlockMask that stands for none.
+# The block size of the BlockMask that PyTorch uses for no block_mask.
 _NO_BLOCKS = 1 << 30
 
 
 def check_tensors(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
-    """Checks ranks, types, places and dims that do not depend on other arguments."""
+    """Checks the ranks, types, devices and shapes of query, key and value."""
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if not isinstance(tensor, torch.Tensor) or tensor.dim() != 4 or tensor.is_nested:
             got = f"shape {tuple(tensor.shape)}" if isinstance(tensor, torch.Tensor) and not tensor.is_nested else type(tensor).__name__
@@ -44,7 +44,7 @@ def check_heads(query: torch.Tensor, key: torch.Tensor, enable_gqa: bool) -> Non
 
 
 def check_batch(query: torch.Tensor, key: torch.Tensor, block_mask: Any) -> None:
-    """Checks that key has the batch of query, or with a block_mask of that batch one of 1 for all."""
+    """Checks that key has the batch of query, or a batch of 1 with a block_mask of the batch of query."""
     wanted, got = query.shape[0], key.shape[0]
     if wanted == got or block_mask is not None and got == 1 and block_mask.kv_num_blocks.shape[0] == wanted:
         return
@@ -57,7 +57,7 @@ def has_blocks(block_mask: Any) -> bool:
 
 
 def check_block_mask(query: torch.Tensor, key: torch.Tensor, block_mask: Any) -> None:
-    """Checks the place and the lengths of a BlockMask."""
+    """Checks the device and the lengths of a BlockMask."""
     if not isinstance(block_mask, reference.BlockMask):
         raise TypeError(f"block_mask: expected a BlockMask, got {type(block_mask).__name__}; make one by torch.nn.attention.flex_attention.create_block_mask")
     if block_mask.mask_mod is getattr(reference, "_sliced_mask_mod_error", None):

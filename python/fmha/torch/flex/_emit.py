@@ -1,4 +1,4 @@
-"""From a graph of aten ops on scalars to the ops of a score region."""
+"""Emits the ops of a score region from a graph of aten ops on scalars."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Source:
 
     @property
     def type(self) -> str:
-        """The memref type, of any extents and strides."""
+        """Returns the memref type, for any extents and strides."""
         rank = len(self.shape)
         if rank == 0:
             return f"memref<{TYPES[self.dtype]}>"
@@ -56,7 +56,7 @@ Handler = Callable[["Emitter", torch.fx.Node], "Value | Part"]
 
 
 class Sources:
-    """The tensors that a region reads, in the order of first reads. What two functions capture is read as one."""
+    """The tensors that a region reads, in the order of first reads. A tensor that both functions capture is one of them."""
 
     def __init__(self) -> None:
         self.found: list[Source] = []
@@ -96,7 +96,7 @@ class Emitter:
         self.known: dict[torch.fx.Node, Value | Part] = dict(zip(placeholders, arguments))
 
     def value(self, argument: Any) -> Value:
-        """Returns the scalar that an argument of an op is."""
+        """Returns the scalar value of an argument of an op."""
         found = self.found(argument)
         if isinstance(found, Value):
             return found
@@ -144,7 +144,7 @@ class Emitter:
         return self.handlers[name](self, node)
 
     def operand(self, argument: Any, dtype: torch.dtype) -> Value:
-        """Returns an argument as a value of `dtype`. Numbers of Python take any type."""
+        """Returns an argument as a value of `dtype`. A Python number takes that type without a conversion."""
         if isinstance(argument, (bool, int, float)):
             return self.builder.constant(argument, dtype)
         return self.builder.cast(self.value(argument), dtype)
@@ -166,7 +166,7 @@ class Emitter:
         return kind
 
     def rounded(self, value: Value, node: torch.fx.Node) -> Value:
-        """Returns a value of the type that its op has in PyTorch, in which 16 bits are computed in 32."""
+        """Returns a value in the type of its op's result in PyTorch, which computes types of 16 bits in float32."""
         return self.builder.cast(value, self.result_type(node))
 
     def operands(self, node: torch.fx.Node, count: int, dtype: torch.dtype) -> list[Value]:

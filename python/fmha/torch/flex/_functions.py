@@ -11,7 +11,7 @@ from ._arithmetic import integer_quotient, integer_remainder
 from ._builder import Value, compute_type
 from ._emit import Emitter, Handler
 
-# Functions of floats that math has.
+# Functions of floats that are ops of the dialect math.
 _MATH = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "sqrt": "sqrt", "rsqrt": "rsqrt",
     "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
@@ -28,7 +28,7 @@ def _argument(e: Emitter, node: torch.fx.Node) -> Value:
 
 
 def function(name: str, flags: str = "") -> Handler:
-    """Returns the emitter of a function of math."""
+    """Returns the emitter of an op of the dialect math."""
 
     def emit(e: Emitter, node: torch.fx.Node) -> Value:
         x = _argument(e, node)
@@ -103,9 +103,9 @@ def _quotient(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def _division(e: Emitter, a: Value, b: Value, rounding: str) -> tuple[Value, Value]:
-    """Returns the whole quotient of floats, rounded to minus infinity (floor) or to 0 (trunc), and the exact rest.
+    """Returns the whole quotient of floats, rounded to minus infinity (floor) or to 0 (trunc), and the exact remainder.
 
-    A rounded quotient may be the next integer, whose rest has the wrong sign."""
+    A rounded quotient may be the next integer, whose remainder has the wrong sign."""
     build = e.builder
     whole = build.unary(f"math.{rounding}", build.binary("arith.divf", a, b))
     rest = build.op(f"math.fma {build.unary('arith.negf', whole).name}, {b.name}, {a.name} : {a.type}", a.dtype)
@@ -117,7 +117,7 @@ def _division(e: Emitter, a: Value, b: Value, rounding: str) -> tuple[Value, Val
 
 
 def divide(e: Emitter, node: torch.fx.Node) -> Value:
-    """a / b with a rounding_mode of None, floor or trunc."""
+    """Returns a / b with a rounding_mode of None, floor or trunc."""
     dtype = compute_type(e.result_type(node))
     a, b = e.operands(node, 2, dtype)
     mode = "floor" if "floor_divide" in str(node.target) else node.kwargs.get("rounding_mode")
@@ -130,14 +130,14 @@ def divide(e: Emitter, node: torch.fx.Node) -> Value:
 
 
 def remainder(e: Emitter, node: torch.fx.Node) -> Value:
-    """The rest with the sign of the divisor."""
+    """Returns the remainder with the sign of the divisor."""
     dtype = compute_type(e.result_type(node))
     a, b = e.operands(node, 2, dtype)
     return e.rounded(_division(e, a, b, "floor")[1], node) if dtype.is_floating_point else integer_remainder(e, a, b)
 
 
 def fmod(e: Emitter, node: torch.fx.Node) -> Value:
-    """The rest with the sign of the dividend."""
+    """Returns the remainder with the sign of the dividend."""
     dtype = compute_type(e.result_type(node))
     a, b = e.operands(node, 2, dtype)
     if dtype.is_floating_point:
@@ -179,7 +179,7 @@ def arctangent(e: Emitter, node: torch.fx.Node) -> Value:
 
 
 def clamp(e: Emitter, node: torch.fx.Node) -> Value:
-    """Bounds of None are left out; NaN stays."""
+    """Returns a value within bounds, any of which may be None; NaN stays."""
     names = {"clamp_min": ("min",), "clamp_max": ("max",)}.get(str(node.target).split(".")[1], ("min", "max"))
     dtype = compute_type(e.result_type(node))
     found = e.operand(node.args[0], dtype)

@@ -1,4 +1,4 @@
-"""What a function computes, as a key: equal keys mean equal traces, whatever the data of captured tensors are."""
+"""Keys of functions: equal keys mean equal traces, for any data of captured tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIXED = ("torch", "math", "builtins", "operator", "functools", "numpy")
 
 @dataclasses.dataclass
 class Description:
-    """The key of a function, the tensors that it captures, in a fixed order, and whether the key says all that a trace depends on."""
+    """The key of a function, the tensors that it captures, in a fixed order, and whether the key has all that a trace depends on."""
 
     key: tuple[Any, ...] = ()
     tensors: list[torch.Tensor] = dataclasses.field(default_factory=list)

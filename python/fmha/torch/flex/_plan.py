@@ -20,7 +20,7 @@ _ARGUMENTS = ("%s", "%b", "%h", "%i", "%j", "%q_len", "%kv_len")
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """What a module depends on apart from the functions."""
+    """The properties of a call that a module depends on, apart from the functions."""
 
     dtype: torch.dtype
     head_dim: int
@@ -92,7 +92,7 @@ class Planner:
         return self.plans[key]
 
     def _region(self, flags: Flags) -> tuple[list[str], list[Source]]:
-        """Returns the lines of the region, and what they read."""
+        """Returns the lines of the region, and the tensors that they read."""
         builder, sources = Builder(), Sources()
         score = Value("%s", torch.float32)
         emitters = {traced: _emitter(builder, traced, sources, score) for traced in (self.score, self.mask) if traced is not None}

@@ -1,4 +1,4 @@
-"""Masks that the op has as attributes and operands, so that kernels skip the blocks that they hide."""
+"""Finds masks that become attributes and operands of the op, so that kernels skip the blocks that they hide."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Sum = tuple[dict[torch.fx.Node, int], int]
 
 @dataclasses.dataclass(frozen=True)
 class Condition:
-    """What a row needs to see a key: that a node is true, or that it is not."""
+    """A condition for a row to see a key: that a node is true, or that it is false."""
 
     traced: Traced
     node: Any
@@ -41,7 +41,7 @@ class Limit:
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """What conditions say of a row and a key: row - key <= left, key - row <= right, and the limits of keys."""
+    """Bounds that conditions set on a row and a key: row - key <= left, key - row <= right, and a limit of keys."""
 
     left: int | None = None
     right: int | None = None
@@ -60,13 +60,13 @@ class Flags:
 
     @property
     def attribute(self) -> str:
-        """The attribute, or "" if it hides nothing."""
+        """Returns the attribute, or "" if it hides nothing."""
         bounds = "".join(f", {side} = {bound}" for side, bound in (("left", self.left), ("right", self.right)) if bound is not None)
         return "" if self.mask == "none" and not bounds else f"#fmha.mask<{self.mask}{bounds}>"
 
 
 def conditions_of(traced: Traced, node: Any, is_positive: bool = True) -> Iterator[Condition]:
-    """Yields the conditions whose conjunction a boolean is, or, if it is not positive, whose conjunction its negation is."""
+    """Yields conditions whose conjunction is a boolean, or its negation unless `is_positive`."""
     left = [Condition(traced, node, is_positive)]
     while left:
         condition = left.pop()
@@ -78,7 +78,7 @@ def conditions_of(traced: Traced, node: Any, is_positive: bool = True) -> Iterat
 
 
 def _parts(condition: Condition) -> list[Condition] | None:
-    """Returns the conditions whose conjunction a condition is, none if it always holds; None if it is not made of others."""
+    """Returns the conditions whose conjunction is a condition, an empty list if it always holds, or None if it is not made of others."""
     traced, node, is_positive = condition.traced, condition.node, condition.is_positive
     constant = traced.constant(node)
     if constant is not None and bool(constant) == is_positive:
@@ -108,7 +108,7 @@ def _without_neutral(traced: Traced, node: torch.fx.Node, neutral: bool) -> Any:
 
 
 def split_score(traced: Traced) -> tuple[Any, list[Condition]]:
-    """Returns the score of a score_mod without the choices at its end that make scores -inf, and what these ask for."""
+    """Returns the score of a score_mod without the selects at its end that make scores -inf, and the conditions of these selects."""
     node = traced.result
     conditions: list[Condition] = []
     while isinstance(node, torch.fx.Node):
@@ -134,7 +134,7 @@ def _hidden(traced: Traced, node: torch.fx.Node) -> tuple[Any, Any, bool] | None
 
 
 def _sum(traced: Traced, argument: Any) -> Sum | None:
-    """Returns an integer as a sum; None for others."""
+    """Returns an integer as a sum, or None for another value."""
     constant = traced.constant(argument)
     if constant is not None:
         return ({}, constant) if isinstance(constant, int) and not isinstance(constant, bool) else None
@@ -218,7 +218,7 @@ def _without_abs(traced: Traced, less: Sum) -> list[Sum]:
 
 
 def _bounds_of(traced: Traced, less: Sum) -> Bounds | None:
-    """Returns what `less` <= 0 says, if it is of a kind that flags have."""
+    """Returns the bounds that `less` <= 0 sets, or None if flags cannot express them."""
     *_, b, _, row, key = (node for node in traced.graph.graph.nodes if node.op == "placeholder")
     terms, number = less
     if terms == {key: 1, row: -1}:
@@ -236,7 +236,7 @@ def _bounds_of(traced: Traced, less: Sum) -> Bounds | None:
 
 @dataclasses.dataclass(frozen=True)
 class Recognized:
-    """Conditions with what is known of each."""
+    """Conditions with the bounds that each sets."""
 
     conditions: tuple[tuple[Condition, tuple[Bounds, ...]], ...]
 
@@ -246,17 +246,17 @@ class Recognized:
 
     @property
     def is_top_left(self) -> bool:
-        """Whether the mask is causal, or hides more: then flags count from the first key, whatever the lengths are."""
+        """Returns whether the mask is causal, or hides more: flags are then aligned top-left, for any lengths."""
         right = self._least("right")
         return right is not None and right <= 0
 
     @property
     def needs_offset(self) -> bool:
-        """Whether flags depend on the difference of the lengths."""
+        """Returns whether flags depend on the difference of the lengths."""
         return not self.is_top_left and (self._least("left") is not None or self._least("right") is not None)
 
     def flags(self, offset: int) -> Flags:
-        """Returns the flags for kv_len - q_len = offset. What they cannot say exactly stays a condition."""
+        """Returns the flags for kv_len - q_len = offset. Conditions that they do not express exactly stay."""
         left, right = self._least("left"), self._least("right")
         if self.is_top_left:
             mask, exact = "causal_top_left", {"right": right == 0}
@@ -285,7 +285,7 @@ def _flag(bound: int | None) -> tuple[int | None, bool]:
 
 
 def recognize(conditions: list[Condition]) -> Recognized:
-    """Returns the conditions with what flags can say of them."""
+    """Returns the conditions with the bounds that flags can express."""
     known = []
     for condition in conditions:
         found = [_bounds_of(condition.traced, less) for less in _inequalities(condition) or ()]

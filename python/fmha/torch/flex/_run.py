@@ -1,4 +1,4 @@
-"""The kernel of a module, on the tensors of a call: on their GPU and its current stream, or on the simulator."""
+"""Runs the kernel of a module on the tensors of a call: on their GPU and its current stream, or on the simulator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .._launch import _target_of_gpu, empty_in_order_of
 @dataclasses.dataclass(frozen=True)
 class Call:
     """The tensors of a call, query, key and value in the order [batch, heads, length, dim], `lists` by the names of operands of the op, and
-    what it returns."""
+    which results it returns."""
 
     query: torch.Tensor
     key: torch.Tensor
@@ -42,7 +42,7 @@ Results = dict[str, torch.Tensor]
 
 
 def empty_results(call: Call) -> Results:
-    """Returns what a call without rows or keys gives: zeros, and -inf."""
+    """Returns the results of a call without rows or keys: zeros, and -inf."""
     out = empty_in_order_of(call.query, call.value.shape[-1], call.query.dtype).zero_()
     row = {name: call.query.new_full(call.row_shape, -torch.inf, dtype=torch.float32) for name in _rows(call)}
     return {"o": out, **row}

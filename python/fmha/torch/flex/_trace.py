@@ -1,4 +1,4 @@
-"""Functions of scalars as graphs of aten ops."""
+"""Traces functions of scalars as graphs of aten ops."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Traced:
     varying: frozenset[torch.fx.Node]
 
     def constant(self, argument: Any) -> bool | int | float | None:
-        """Returns the number that an argument of an op is known to be, or None."""
+        """Returns the number that an argument of an op stands for, or None if it is not known."""
         if not isinstance(argument, torch.fx.Node):
             return argument if isinstance(argument, (bool, int, float)) else None
         if "constant" not in argument.meta:
@@ -79,14 +79,14 @@ class Traced:
         return self.evaluate(node, (), {}).item()
 
     def reads(self, node: torch.fx.Node) -> bool:
-        """Returns whether a node that no scalar argument has an influence on depends on captured tensors."""
+        """Returns whether a node depends on captured tensors; it must not depend on the scalar arguments."""
         if "reads" not in node.meta:
             node.meta["reads"] = node.op == "get_attr" and node.target in self.places or any(map(self.reads, node.all_input_nodes))
         found: bool = node.meta["reads"]
         return found
 
     def evaluate(self, node: torch.fx.Node, tensors: Sequence[torch.Tensor], known: dict[torch.fx.Node, Any]) -> Any:
-        """Returns the value of such a node, of the captured tensors."""
+        """Returns the value of such a node, computed from the captured tensors."""
         if node not in known:
             if node.op == "get_attr":
                 place = self.places.get(str(node.target))
@@ -173,7 +173,7 @@ def _places(made: torch.fx.GraphModule, tensors: list[torch.Tensor]) -> dict[str
             tensors.append(tensor)
         if id(tensor) in known:
             places[node.target] = known[id(tensor)]
-    # A trace is kept longer than what its first call captured.
+    # A trace outlives the tensors that its first call captured.
     for target in places:
         delattr(made, target)
     return places
