@@ -14,7 +14,9 @@ DIMS = (["--head-dim=64"], ["--head-dim=128"], ["--head-dim=96"], ["--head-dim=1
 MASKS = ([], [], ["--causal"], ["--window-left=70"])
 OUTPUTS = ([], ["--lse"], ["--row-max", "--row-sum"], ["--out-dtype=f32", "--unnormalised", "--lse"])
 SCORES = ([], [], ["--softcap=20"])
-HEADS = ((1, 1), (4, 1), (4, 2))
+# Heads and splits: of a few sequences, and of many, which have many CTAs as they are.
+FEW = ((1, 1), (4, 1), (4, 2)), (2, 3, 5, 8)
+MANY = ((1, 1), (4, 1)), (2, 3)
 FAMILIES = ("mma", "mma", "fma")
 
 
@@ -31,12 +33,13 @@ def case_of(draw, folder, targets, families):
     lens, family = lengths(draw), draw.choice(families)
     path = os.path.join(folder, "lens.npy")
     npy.write(path, (len(lens),), lens, "<i4")
-    heads, kv_heads = draw.choice(HEADS)
+    all_heads, all_splits = FEW if len(lens) < 10 else MANY
+    heads, kv_heads = draw.choice(all_heads)
     words = [f"--target={draw.choice(targets)}", f"--family={family}", *draw.choice(DIMS), *draw.choice(MASKS), *draw.choice(OUTPUTS)]
     if family == "mma":
         words += draw.choice(SCORES)
     return [*words, f"--batch={len(lens)}", f"--q-heads={heads}", f"--kv-heads={kv_heads}", f"--q-len={draw.choice((1, 1, 1, 2, 5))}",
-            f"--kv-len={max(lens)}", f"--kv-lens={path}", f"--splits={draw.choice((2, 3, 5, 8))}", "--split-by=length",
+            f"--kv-len={max(lens)}", f"--kv-lens={path}", f"--splits={draw.choice(all_splits)}", "--split-by=length",
             f"--dtype={draw.choice(('bf16', 'f16'))}", f"--policy={draw.choice(('eager', 'late', 'random'))}", f"--seed={draw.randrange(1 << 20)}"]
 
 
