@@ -1,10 +1,16 @@
 """Runs random problems of fmha-run, for scripts that draw them."""
 
 import argparse
+import os
 import random
 import subprocess
 import sys
 import tempfile
+
+
+def environment(assembles):
+    """The environment of a run, in which ptxas assembles the kernel or is not found."""
+    return dict(os.environ) if assembles else dict(os.environ, FMHA_PTXAS="/no/ptxas/wanted")
 
 
 def run_all(doc, case_of, families=()):
@@ -21,6 +27,7 @@ def run_all(doc, case_of, families=()):
     if families:
         parser.add_argument("--family", action="append", choices=sorted(set(families)))
     parser.add_argument("--device", default="sim")
+    parser.add_argument("--assemble-every", type=int, default=1, help="ptxas assembles one kernel in N, and may spill none")
     flags = parser.parse_args()
     print("seed", flags.seed)
     refused = wrong = 0
@@ -29,7 +36,7 @@ def run_all(doc, case_of, families=()):
         draw = random.Random(flags.seed * 100003 + n)
         with tempfile.TemporaryDirectory() as folder:
             words = [*case_of(draw, folder, *choices), f"--device={flags.device}"]
-            done = subprocess.run([flags.tool, *words], capture_output=True, text=True)
+            done = subprocess.run([flags.tool, *words], capture_output=True, text=True, env=environment(n % flags.assemble_every == 0))
             # A drawn schedule may not fit; then the planner says so.
             if done.returncode == 2 and "no schedule can serve" in done.stderr:
                 refused += 1

@@ -1,16 +1,20 @@
-"""e4m3_tiles.py FMHA_RUN [--target=T] [--seed=N] [--cases=N]: random launches of tensor-core kernels whose caches are of e4m3, compared with float64.
+"""e4m3_tiles.py FMHA_RUN [--target=T] [--seed=N] [--cases=N] [--assemble-every=N]: random launches of tensor-core kernels whose caches are of e4m3, compared with float64.
 
 Lengths are 0, 1, a block and one more or less, and any; caches dense or of pages, of which those that no sequence has hold NaN; scales one, one
 per KV head or one per page. Each case runs with two schedules of the simulator, which have to give the same bits. A failure prints its command. Without a target each
 case draws one."""
 
 import argparse
+import os
 import random
 import subprocess
 import sys
 import tempfile
 
 import numpy
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import drawn_cases  # noqa: E402
 
 DIMS = ((64, 64), (128, 128), (256, 256), (80, 48), (192, 128), (576, 512))
 # Of each target: a block of keys, and flags of the schedule with their shares.
@@ -49,6 +53,7 @@ def main():
     parser.add_argument("--target", choices=TARGETS)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--cases", type=int, default=24)
+    parser.add_argument("--assemble-every", type=int, default=1, help="ptxas assembles one kernel in N, and may spill none")
     flags = parser.parse_args()
     dice, failed = random.Random(flags.seed), 0
     with tempfile.TemporaryDirectory() as folder:
@@ -57,8 +62,10 @@ def main():
             words = [flags.tool, f"--target={target}", "--family=mma", "--kv-dtype=e4m3", "--k-scale", "--v-scale",
                      *draw(dice, folder, n, *TARGETS[target]),
                      f"--policy={dice.choice(('eager', 'late', 'random'))}", "--schedules=2", f"--seed={n}"]
-            done = subprocess.run(words, capture_output=True, text=True)
-            if done.returncode or "spilled 0 bytes" not in done.stdout or "fatal" in done.stdout + done.stderr:
+            assembles = n % flags.assemble_every == 0
+            done = subprocess.run(words, capture_output=True, text=True, env=drawn_cases.environment(assembles))
+            spills = assembles and "spilled 0 bytes" not in done.stdout
+            if done.returncode or spills or "fatal" in done.stdout + done.stderr:
                 failed += 1
                 print(" ".join(words), done.stdout[-300:], done.stderr[-300:], sep="\n")
     print(f"{flags.cases} cases, seed {flags.seed}: {failed} failed")
