@@ -1,4 +1,5 @@
-"""spills_hopper.py FOLDER [SHARE]: compiles and assembles kernels for sm_90a, two at a time, all or one in SHARE."""
+"""spills_hopper.py FOLDER [SHARE]: compiles and assembles kernels for sm_90a, two at a time: all, or one in SHARE and those
+of `found`."""
 
 import concurrent.futures
 import itertools
@@ -40,15 +41,18 @@ kinds = [
     *itertools.product(dims[:3], ("", f"--causal --lse {lists}"), ("--exp2-emulated=12", "--q-tiles=2 --exp2-emulated=25", "--exp2-emulated=50")),
     # Code that reads for each key beside what it reads for each row, or in a loop; three consumers with wide S or O.
     *itertools.product(("--head-dim=64", "--head-dim=96", "--head-dim=256"), ("--alibi --bias", "--scheduler=static --q-tiles=1 --mask-file --row-sum"), ("", lists)),
-    ("--head-dim=56", "--softcap=30 --alibi --splits=3", "--q-tiles=3 --p-placement=smem"), ("--head-dim=192", "", "--q-tiles=3"),
     *itertools.product(("--head-dim=112", "--head-dim=128"), ("--scheduler=static --causal --row-max",), ("--q-tiles=3 --exp2-emulated=50", "--q-tiles=3 --alibi")),
     # A loop over tiles, alone and beside another tile or CTA.
     *itertools.product(("--scheduler=static --q-tiles=2", "--scheduler=static --ctas-per-sm=2"), ("--head-dim=128", "--head-dim=64"),
                        (f"{every} --causal", f"--bias --lse {lists} --sink", f"{twice} {lists}")),
+    *itertools.product(("--head-dim=128", "--head-dim=256"), ("--scheduler=static --q-tiles=2", "--scheduler=static --q-tiles=1"), ("--alibi --bias --mask-file --lse",)),
+]
+# Kernels that once spilled or were close to it: all of them are assembled every time.
+found = [
+    ("--head-dim=56", "--softcap=30 --alibi --splits=3", "--q-tiles=3 --p-placement=smem"), ("--head-dim=192", "", "--q-tiles=3"),
     ("--head-dim=192 --head-dim-v=192", "--scheduler=static --q-tiles=2", f"{twice} {lists} --bias --out-dtype=f32"),
     ("--head-dim=192 --head-dim-v=128", "--scheduler=static --ctas-per-sm=2", f"{twice} {lists} --sink"),
     ("--head-dim=512", "--scheduler=static --q-tiles=1", f"{every} {lists}"), ("--head-dim=64", f"--scheduler=static --q-tiles=3 --causal --lse {lists}", "--sink"),
-    *itertools.product(("--head-dim=128", "--head-dim=256"), ("--scheduler=static --q-tiles=2", "--scheduler=static --q-tiles=1"), ("--alibi --bias --mask-file --lse",)),
     ("--head-dim=40 --head-dim-v=72", "--scheduler=static --mask=causal-top-left --kv-lens --sink --alibi --bias --mask-file", "--dtype=f16 --unnormalised --p-offset=7"),
     # A block of 16 keys is what two matrices of scores leave.
     ("--head-dim=256", "--bias --mask-file --alibi --causal --window-left=100 --kv-lens", "--p-placement=smem"),
@@ -80,7 +84,7 @@ def assemble(numbered):
 
 
 def main():
-    kernels = sample(kinds, int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    kernels = sample(kinds, int(sys.argv[2]) if len(sys.argv) > 2 else 1) + found
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(assemble, enumerate(kernels)))
     for good, text in results:
