@@ -26,6 +26,9 @@ for name in ("FMHA_PTXAS", "CUDA_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS"):
 # The simulator allocates and frees much memory all the time: the allocator keeps it, which saves 3 % of the time.
 config.environment["GLIBC_TUNABLES"] = "glibc.malloc.trim_threshold=4294967296:glibc.malloc.mmap_threshold=33554432"
 
+# Threads of NumPy's products wait busily, and lit already uses all cores.
+config.environment["OPENBLAS_NUM_THREADS"] = "1"
+
 # A test of the kernel cache sets its own folder.
 config.environment["FMHA_CACHE_DIR"] = "off"
 
