@@ -46,22 +46,24 @@ def call_jax(q, k, v, bias=None, lengths=(None, None), *, scale=0.25, mask=MASKS
     return [out if layout == "BTNH" else out.swapaxes(1, 2), *([lse.swapaxes(1, 2)] if training else [])]
 
 
-def sdpa(q, k, v, *mask, scale):
-    """PyTorch's function on [batch, heads, length, dim]."""
+def sdpa(q, k, v, *mask, scale, logit_cap=None):
+    """PyTorch's function on [batch, heads, length, dim], with a soft cap."""
     scores = jnp.einsum("bhtd,bhsd->bhts", q, k) * scale
+    if logit_cap is not None:
+        scores = logit_cap * jnp.tanh(scores / logit_cap)
     if mask:
         scores = jnp.where(mask[0], scores, -jnp.inf) if mask[0].dtype == bool else scores + mask[0]
     return jnp.einsum("bhts,bhsd->bhtd", jax.nn.softmax(scores), v)
 
 
-def sdpa_blhd(q, k, v, *mask, scale):
-    return sdpa(*(x.swapaxes(1, 2) for x in (q, k, v)), *mask, scale=scale).swapaxes(1, 2)
+def sdpa_blhd(q, k, v, *mask, **attributes):
+    return sdpa(*(x.swapaxes(1, 2) for x in (q, k, v)), *mask, **attributes).swapaxes(1, 2)
 
 
 def composite(function, name):
     """JAX's composite of a function, and the function."""
     made = jax.lax.composite(function, name=f"{name}.scaled_dot_product_attention")
-    return lambda *operands, scale: [made(*operands, scale=scale)], lambda *operands, scale: [function(*operands, scale=scale)]
+    return lambda *operands, **attributes: [made(*operands, **attributes)], lambda *operands, **attributes: [function(*operands, **attributes)]
 
 
 BY_CUDNN = (call_cudnn, call_jax)
@@ -100,6 +102,7 @@ CASES = {
     "odml": (ODML, qkv(), {"scale": 0.25}),
     "odml_mask": (ODML, [*qkv(), array(1, 1, 5, 7)], {"scale": 0.25}),
     "odml_bool": (ODML, [*qkv(), array(2, 1, 5, 7, dtype=np.bool_)], {"scale": 0.25}),
+    "odml_cap": (ODML, [*qkv(), array(1, 1, 5, 7)], {"scale": 1.5, "logit_cap": 2.0}),
     "odml_odd": (ODML, qkv(17, 131, dtype=np.float32), {"scale": 1}),
     "tenstorrent": (TENSTORRENT, qkv(layout="BNTH"), {"scale": 0.25}),
     "tenstorrent_mask": (TENSTORRENT, [*qkv(layout="BNTH"), array(2, 4, 5, 7)], {"scale": 1}),

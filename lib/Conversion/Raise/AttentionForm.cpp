@@ -16,6 +16,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::raise;
@@ -49,6 +51,10 @@ static std::optional<Refusal> checkTypes(const AttentionForm &form,
                    textOf(element) + ", " +
                        textOf(form.key.type.getElementType()) + " and " +
                        textOf(form.value.type.getElementType()));
+  for (const TensorView *view :
+       {&form.query, &form.key, &form.value, &form.output})
+    if (Attribute encoding = view->type.getEncoding())
+      return Refusal(Reason::Encoding, textOf(encoding));
   Type result = form.output.type.getElementType();
   if (result != element && !result.isF32())
     return Refusal(Reason::Results, "an output of the type of the query or f32",
@@ -86,6 +92,12 @@ static std::optional<Refusal> checkExtents(const AttentionForm &form) {
   if (auto refusal = checkEqual("keys and values of as many heads",
                                 k.extent('h'), v.extent('h')))
     return refusal;
+  if (form.kvLens)
+    if (auto refusal = checkEqual(
+            "lengths for each sequence of the batch",
+            cast<RankedTensorType>(form.kvLens.getType()).getDimSize(0),
+            q.extent('b')))
+      return refusal;
   for (char letter : {'b', 'l', 'h'})
     if (auto refusal = checkEqual("an output with the shape of the queries",
                                   o.extent(letter), q.extent(letter)))

@@ -151,12 +151,6 @@ ScoreStep fmha::raise::keepCausalFrom(Capture offset) {
           }};
 }
 
-ScoreStep fmha::raise::applyMask(Capture mask) {
-  return isa<FloatType>(mask.type.getElementType())
-             ? addBias(std::move(mask))
-             : keepWhere(std::move(mask));
-}
-
 std::string fmha::raise::maskLetters(int64_t rank) {
   return std::string("bhij").substr(4 - rank);
 }

@@ -74,9 +74,6 @@ ScoreStep keepRowsBefore(Capture limit);
 /// The same where key <= row + offset[...].
 ScoreStep keepCausalFrom(Capture offset);
 
-/// Returns the step of a mask: addBias for floats, else keepWhere.
-ScoreStep applyMask(Capture mask);
-
 /// Returns the letters that broadcast a mask to [batch, query heads, rows,
 /// keys], aligned at the right, as in NumPy.
 std::string maskLetters(int64_t rank);

@@ -43,13 +43,17 @@ int64_t TensorView::extent(char letter) const {
   return product;
 }
 
+bool fmha::raise::isConversion(Operation *op, StringRef name) {
+  return op && op->getName().getStringRef() == name &&
+         op->getNumOperands() == 1 && op->getNumResults() == 1;
+}
+
 Value fmha::raise::asTensor(OpBuilder &b, Location location, Value value,
                             RankedTensorType type) {
   if (isa<RankedTensorType>(value.getType()))
     return value;
   Operation *producer = value.getDefiningOp();
-  if (producer &&
-      producer->getName().getStringRef() == "torch_c.from_builtin_tensor" &&
+  if (isConversion(producer, "torch_c.from_builtin_tensor") &&
       producer->getOperand(0).getType() == type)
     return producer->getOperand(0);
   OperationState state(location, "torch_c.to_builtin_tensor");

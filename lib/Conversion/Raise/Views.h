@@ -13,6 +13,10 @@
 
 namespace fmha::raise {
 
+/// Returns whether `op` is the op of torch_c with that name, from one value to
+/// another.
+bool isConversion(mlir::Operation *op, llvm::StringRef name);
+
 /// Returns `value` if it is a ranked tensor, else its conversion to `type` by
 /// torch_c.to_builtin_tensor.
 mlir::Value asTensor(mlir::OpBuilder &b, mlir::Location location,

@@ -20,7 +20,7 @@ func.func @f45(%a0: tensor<2x5x8x64xf16>, %a1: tensor<2x5x8x64xf16>, %a2: tensor
 // -----
 
 func.func @f46(%a0: tensor<2x5x8x64xf16>, %a1: tensor<2x5x8x64xf16>, %a2: tensor<2x5x8x64xf16>) {
-  // expected-remark @below {{expected a constant for scale}}
+  // expected-remark @below {{expected scale that is a finite number, got "one"}}
   %o = "stablehlo.composite"(%a0, %a1, %a2) <{name = "tenstorrent.scaled_dot_product_attention", composite_attributes = {scale = "one"}, decomposition = @impl}> : (tensor<2x5x8x64xf16>, tensor<2x5x8x64xf16>, tensor<2x5x8x64xf16>) -> tensor<2x5x8x64xf16>
   return
 }
@@ -326,7 +326,7 @@ func.func @f83(%a0: tensor<2x8x5x64xf16>, %a1: tensor<2x8x5x64xf16>, %a2: tensor
 // -----
 
 func.func @f84(%a0: tensor<2x8x5x64xf16>, %a1: tensor<2x8x5x64xf16>, %a2: tensor<2x8x5x64xf16>, %a3: none, %a4: tensor<2x5x64xf16>, %a5: tensor<2x5x64xf16>) {
-  // expected-remark @below {{expected a past of rank 4 and the type of K and V, got tensor<2x5x64xf16> and tensor<2x5x64xf16>; ONNX rejects this, too}}
+  // expected-remark @below {{expected a past of rank 4 that has the type and the batch, heads and head dim of K and V, got tensor<2x5x64xf16> and tensor<2x5x64xf16>; ONNX rejects this, too}}
   %o = "onnx.Attention"(%a0, %a1, %a2, %a3, %a4, %a5) {} : (tensor<2x8x5x64xf16>, tensor<2x8x5x64xf16>, tensor<2x8x5x64xf16>, none, tensor<2x5x64xf16>, tensor<2x5x64xf16>) -> tensor<2x8x5x64xf16>
   return
 }

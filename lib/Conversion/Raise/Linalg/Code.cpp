@@ -173,9 +173,13 @@ static bool isPrecise(Type type) {
   return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
 }
 
+bool fmha::raise::isPreciseCast(const Code *code) {
+  return code->isOp<arith::ExtFOp, arith::TruncFOp>() &&
+         isPrecise(code->type) && isPrecise(code->operands[0]->type);
+}
+
 Code *fmha::raise::withoutCasts(Code *code) {
-  while (code && code->isOp<arith::ExtFOp, arith::TruncFOp>() &&
-         isPrecise(code->type) && isPrecise(code->operands[0]->type))
+  while (code && isPreciseCast(code))
     code = code->operands[0];
   return code;
 }

@@ -81,6 +81,8 @@ private:
   llvm::FoldingSet<Code> unique;
 };
 
+/// Returns whether `code` converts between f16, bf16, f32 and f64.
+bool isPreciseCast(const Code *code);
 /// Returns `code` without conversions between f16, bf16, f32 and f64.
 Code *withoutCasts(Code *code);
 /// Returns whether the value of the code is `number`.

@@ -81,7 +81,7 @@ std::optional<Linear> MaskTaker::linearOf(Code *code, unsigned depth) const {
     return std::nullopt;
   }
   if (code->integer)
-    return std::abs(*code->integer) <= largest
+    return *code->integer <= largest && *code->integer >= -largest
                ? std::optional(Linear{0, 0, *code->integer})
                : std::nullopt;
   bool isWide =
@@ -261,7 +261,7 @@ Code *MaskTaker::take(Code *code, unsigned depth) {
     Code *made = takeSelect(code, depth);
     return made ? made : code;
   }
-  if (!code->isOp<arith::AddFOp, arith::ExtFOp, arith::TruncFOp>())
+  if (!code->isOp<arith::AddFOp>() && !isPreciseCast(code))
     return code;
   SmallVector<Code *> operands;
   for (Code *operand : code->operands)

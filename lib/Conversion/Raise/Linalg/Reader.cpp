@@ -328,12 +328,14 @@ static Reduction::Kind kindOf(Operation *combiner) {
   return Reduction::Other;
 }
 
+namespace {
 /// The op that combines the accumulator with an element, in the body of a
 /// structured op.
 struct Combiner {
   Operation *op = nullptr;
   Value accumulator, item;
 };
+} // namespace
 
 static std::optional<Combiner> combinerOf(linalg::LinalgOp op,
                                           unsigned result) {

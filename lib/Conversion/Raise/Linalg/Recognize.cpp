@@ -36,6 +36,8 @@ private:
   std::optional<Refusal> checkSecond() const;
   std::optional<Refusal> findFirst();
   std::optional<Refusal> readFirst();
+  /// Returns why a loop of the first product's sum is not one of both operands.
+  std::optional<Refusal> checkSum(ArrayRef<Index> loops) const;
   std::optional<Refusal> readOperands(bool widened);
   std::optional<Refusal> checkUses() const;
   std::optional<Refusal> makeViews(LinalgForm &form);
@@ -164,6 +166,25 @@ std::optional<Refusal> Recognizer::readFirst() {
   if (!isNumber(sum->init, 0))
     return Refusal(Reason::Accumulator, "the first product");
   firstProduct = *read;
+  return checkSum(loops);
+}
+
+/// Returns whether an element that `code` reads depends on the digit.
+static bool dependsOn(Code *code, Digit digit) {
+  return llvm::any_of(partsOf(code), [&](Code *part) {
+    return part->is(Code::Load) && hasAny(part->place, digit);
+  });
+}
+
+std::optional<Refusal> Recognizer::checkSum(ArrayRef<Index> loops) const {
+  for (const Index &loop : loops)
+    for (Digit digit : loop)
+      if (!dependsOn(firstProduct.left, digit) ||
+          !dependsOn(firstProduct.right, digit))
+        return Refusal(Reason::ProductDims,
+                       "a first product that sums over dimensions of both "
+                       "operands",
+                       "a sum over a dimension that one lacks");
   return std::nullopt;
 }
 

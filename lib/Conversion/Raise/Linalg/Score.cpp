@@ -230,7 +230,7 @@ static Code *scaledProduct(Code *scores, Code *product, double &scale) {
       if (!other->number || !std::isfinite(scale / *other->number))
         break;
       scale /= *other->number;
-    } else if (!user->isOp<arith::ExtFOp, arith::TruncFOp>()) {
+    } else if (!isPreciseCast(user)) {
       break;
     }
     start = user;

@@ -87,10 +87,12 @@ bool fmha::raise::resemblesSoftmax(Reader &reader, Code *code,
 // Matching
 //===----------------------------------------------------------------------===//
 
+namespace {
 /// The code of exp / sum.
 struct Quotient {
   Code *dividend = nullptr, *divisor = nullptr;
 };
+} // namespace
 
 static std::optional<Quotient> quotientOf(Code *code) {
   if (code->isOp<arith::DivFOp>())

@@ -88,6 +88,32 @@ static std::variant<llvm::json::Object, Refusal> parseConfig(Operation *op) {
   return std::move(*config);
 }
 
+/// Returns why a field that may be absent has another type.
+static std::optional<Refusal> checkFields(const llvm::json::Object &config) {
+  const llvm::json::Value *dropout = config.get("dropout_rate"),
+                          *window = config.get("sliding_window_length"),
+                          *paged = config.get("is_paged_attention"),
+                          *segments = config.get("max_seg_per_batch");
+  if (dropout && !dropout->getAsNumber())
+    return badConfig("a number dropout_rate", "another type");
+  if (window && !window->getAsInteger())
+    return badConfig("an integer sliding_window_length", "another type");
+  if (paged && !paged->getAsBoolean())
+    return badConfig("a boolean is_paged_attention", "another type");
+  if (segments && !segments->getAsInteger())
+    return badConfig("an integer max_seg_per_batch", "another type");
+  return std::nullopt;
+}
+
+/// Returns whether the second product, if the configuration has it, sums over
+/// the keys.
+static bool sumsOverKeys(const llvm::json::Object &config, StringRef letters) {
+  const llvm::json::Object *numbers =
+      config.getObject("bmm2_dot_dimension_numbers");
+  return !numbers || dimensionsOf(*numbers, "rhs_contracting_dimensions") ==
+                         std::to_string(letters.find('l'));
+}
+
 static std::variant<CallConfig, Refusal> readConfig(Operation *op) {
   auto parsed = parseConfig(op);
   if (auto *refusal = std::get_if<Refusal>(&parsed))
@@ -98,11 +124,13 @@ static std::variant<CallConfig, Refusal> readConfig(Operation *op) {
   if (!scale)
     return badConfig("fmha_scale", "none");
   config.scale = *scale;
+  if (auto refusal = checkFields(object))
+    return *refusal;
   config.dropout = object.getNumber("dropout_rate").value_or(0.0);
   config.maskType = object.getString("mask_type").value_or("").str();
   config.window = object.getInteger("sliding_window_length").value_or(0);
   config.letters = lettersOf(object);
-  if (config.letters.empty())
+  if (config.letters.empty() || !sumsOverKeys(object, config.letters))
     return badConfig("dimension numbers of [batch, length, heads, dim] or "
                      "[batch, heads, length, dim]",
                      "others");
@@ -131,7 +159,8 @@ static std::optional<Refusal> readLengths(Value queries, Value keys,
                                           AttentionForm &form) {
   for (Value lengths : {queries, keys}) {
     RankedTensorType type = tensorTypeOf(lengths);
-    if (!type || type.getRank() != 1 || !type.getElementType().isInteger(32))
+    if (!type || type.getRank() != 1 ||
+        !type.getElementType().isSignlessInteger(32))
       return Refusal(Reason::Operands, "lengths of i32 per sequence",
                      textOf(lengths.getType()) + " among the");
   }
@@ -202,7 +231,6 @@ static void addResults(Operation *op, NamedForm &named) {
 }
 
 Reading fmha::raise::readCudnn(Operation *op, const ReadOptions &) {
-  auto callee = op->getAttrOfType<StringAttr>("call_target_name");
   if (op->getNumOperands() < 3 || !op->getNumResults())
     return Refusal(Reason::Operands, "3 operands or more",
                    std::to_string(op->getNumOperands()));
@@ -218,6 +246,12 @@ Reading fmha::raise::readCudnn(Operation *op, const ReadOptions &) {
   AttentionForm &form = named.attention;
   if (auto refusal = readViews(op, config.letters, "bhld", form))
     return *refusal;
+  if (op->getNumResults() == 3)
+    if (auto refusal = checkResult(op->getResult(1), {form.output.extent('b'),
+                                                      form.output.extent('h'),
+                                                      form.output.extent('l')}))
+      return *refusal;
+  auto callee = op->getAttrOfType<StringAttr>("call_target_name");
   bool hasBias = callee.getValue().contains("Bias");
   if (auto refusal = readRest(op, hasBias, config, form))
     return *refusal;

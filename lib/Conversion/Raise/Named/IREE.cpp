@@ -8,6 +8,9 @@
 
 #include "Readers.h"
 
+#include "fmha/Dialect/FMHA/IR/ScoreCost.h"
+#include "fmha/Dialect/FMHA/IR/ScoreRules.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/AffineMap.h"
@@ -178,7 +181,9 @@ static std::optional<Refusal> readMask(Value mask, const Loops &loops,
     return Refusal(Reason::Maps, "a mask of columns");
   if (auto refusal = checkGroups(letters, form))
     return refusal;
-  form.score.push_back(applyMask({mask, type, letters}));
+  bool isFloat = isa<FloatType>(type.getElementType());
+  form.score.push_back(isFloat ? addBias({mask, type, letters})
+                               : keepWhere({mask, type, letters}));
   return std::nullopt;
 }
 
@@ -201,12 +206,13 @@ static bool isHidden(Value value) {
 static bool isPositionCode(Operation &op) {
   if (op.getName().getStringRef() == "iree_linalg_ext.index")
     return true;
-  if (isa<arith::ConstantOp>(op))
-    return true;
-  return isa<arith::ArithDialect>(op.getDialect()) && op.getNumResults() == 1 &&
-         (isa<IndexType, IntegerType>(op.getResult(0).getType())) &&
-         llvm::none_of(op.getOperandTypes(),
-                       [](Type type) { return isa<FloatType>(type); });
+  if (!mayStandInScore(&op) || isDivision(&op))
+    return false;
+  return isa<arith::ConstantOp>(op) ||
+         (op.getNumResults() == 1 &&
+          isa<IndexType, IntegerType>(op.getResult(0).getType()) &&
+          llvm::none_of(op.getOperandTypes(),
+                        [](Type type) { return isa<FloatType>(type); }));
 }
 
 /// Returns why the score region has no index for the loop of `op`, or nothing.
@@ -214,7 +220,11 @@ static std::optional<Refusal> checkIndex(Operation &op, StringRef letters) {
   if (op.getName().getStringRef() != "iree_linalg_ext.index")
     return std::nullopt;
   auto dim = op.getAttrOfType<IntegerAttr>("dim");
-  if (!dim || dim.getInt() < 0 || dim.getInt() >= int64_t(letters.size()) ||
+  if (op.getNumOperands() || op.getNumResults() != 1 ||
+      !op.getResult(0).getType().isIndex())
+    return Refusal(Reason::ScoreRegion, "an index of other types");
+  if (!dim || !dim.getType().isSignlessInteger(64) || dim.getInt() < 0 ||
+      dim.getInt() >= int64_t(letters.size()) ||
       StringRef("dv").contains(letters[dim.getInt()]))
     return Refusal(Reason::ScoreRegion, "the index of another loop");
   return std::nullopt;
@@ -246,7 +256,9 @@ static std::optional<Refusal> checkRegion(Region &region, StringRef letters) {
     }
   }
   Operation &yield = block.back();
-  if (yield.getNumOperands() != 1 || !scores.contains(yield.getOperand(0)))
+  if (yield.getName().getStringRef() != "iree_linalg_ext.yield" ||
+      yield.getNumOperands() != 1 || yield.getNumResults() ||
+      !scores.contains(yield.getOperand(0)))
     return Refusal(Reason::ScoreRegion, "a result that is no score");
   return std::nullopt;
 }

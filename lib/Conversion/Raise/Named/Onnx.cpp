@@ -17,6 +17,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -97,11 +99,16 @@ static RankedTensorType joinedType(const TensorView &view, Value past) {
       type.getElementType() != view.type.getElementType())
     return {};
   int64_t before = type.getDimSize(2), after = view.extent('l');
+  SmallVector<int64_t> shape = {view.extent('b'), view.extent('h'), before,
+                                view.extent('d')};
+  if (failed(verifyCompatibleShape(type.getShape(), shape)))
+    return {};
   bool known = !ShapedType::isDynamic(before) && !ShapedType::isDynamic(after);
-  return RankedTensorType::get({view.extent('b'), view.extent('h'),
-                                known ? before + after : ShapedType::kDynamic,
-                                view.extent('d')},
-                               type.getElementType());
+  int64_t sum = ShapedType::kDynamic;
+  if (known && llvm::AddOverflow(before, after, sum))
+    return {};
+  shape[2] = known ? sum : ShapedType::kDynamic;
+  return RankedTensorType::get(shape, type.getElementType());
 }
 
 /// Returns the rows of the past, then those of `view`, [batch, heads, length,
@@ -158,9 +165,12 @@ readPast(Operation *op, const OnnxOperands &operands, NamedForm &named) {
   RankedTensorType keys = joinedType(key, operands.pastKey),
                    values = joinedType(value, operands.pastValue);
   if (!keys || !values)
-    return Refusal(Reason::Cache, "a past of rank 4 and the type of K and V",
-                   textOf(operands.pastKey.getType()) + " and " +
-                       textOf(operands.pastValue.getType()));
+    return Refusal(
+        Reason::Cache,
+        "a past of rank 4 that has the type and the batch, heads and "
+        "head dim of K and V",
+        textOf(operands.pastKey.getType()) + " and " +
+            textOf(operands.pastValue.getType()));
   form.key = {Value(), keys, "bhld"};
   form.value = {Value(), values, "bhld"};
   Location location = op->getLoc();
@@ -215,10 +225,10 @@ static std::optional<Refusal> readMask(Value mask, Location location,
   if (known && columns > keys)
     return Refusal(Reason::Extents, "a mask of at most as many columns as keys",
                    std::to_string(columns) + " and " + std::to_string(keys));
-  ScoreStep step = applyMask({mask, type, maskLetters(type.getRank())});
   // A capture of fewer columns is read at the last one; those are hidden below.
-  step.capture->partial = true;
-  form.score.push_back(std::move(step));
+  if (auto refusal = addMask(form, {mask, type, maskLetters(type.getRank()),
+                                    /*partial=*/true}))
+    return refusal;
   if (!known || columns != keys)
     addExtentStep(named, keepKeysBefore, location, mask, type.getRank() - 1);
   return std::nullopt;
@@ -268,19 +278,37 @@ static std::optional<Refusal> readLengths(Value lengths, AttentionForm &form) {
     return std::nullopt;
   RankedTensorType type = tensorTypeOf(lengths);
   if (!type || type.getRank() != 1 ||
-      !(type.getElementType().isInteger(64) ||
-        type.getElementType().isInteger(32)))
+      !(type.getElementType().isSignlessInteger(64) ||
+        type.getElementType().isSignlessInteger(32)))
     return Refusal(Reason::Operands, "nonpad_kv_seqlen of i64 per sequence",
                    textOf(lengths.getType()) + " among the");
   form.kvLens = lengths;
   return std::nullopt;
 }
 
+/// The attributes of the op, all of them numbers.
+static constexpr StringRef attributeNames[] = {
+    "is_causal",   "kv_num_heads",      "left_window_size",
+    "q_num_heads", "right_window_size", "qk_matmul_output_mode",
+    "scale",       "softcap",           "softmax_precision"};
+
 /// Returns why attributes and uses of results do not fit.
 static std::optional<Refusal> checkAttributes(Operation *op) {
   if (op->getNumOperands() < 3 || op->getNumOperands() > 7)
     return Refusal(Reason::Operands, "3 to 7 operands",
                    std::to_string(op->getNumOperands()));
+  if (op->getNumResults() < 1 || op->getNumResults() > 4)
+    return Refusal(Reason::Results, "1 to 4 results",
+                   std::to_string(op->getNumResults()));
+  SmallVector<StringRef> known(llvm::ArrayRef<StringRef>{attributeNames});
+  known.push_back("onnx_node_name");
+  if (auto refusal = checkKnown(op->getAttrDictionary(), known))
+    return refusal;
+  for (StringRef name : attributeNames) {
+    auto number = readNumber(op->getAttr(name), name, 0);
+    if (auto *refusal = std::get_if<Refusal>(&number))
+      return *refusal;
+  }
   if (isUsed(op, 3))
     return Refusal(Reason::ScoreOutput, "qk_matmul_output");
   int64_t precision = integerOf(op, "softmax_precision").value_or(Unset);
@@ -295,7 +323,9 @@ static void addResults(Operation *op, NamedForm &named) {
   if (op->getNumResults() == 1)
     return;
   Location location = op->getLoc();
-  SmallVector<Type> types(op->getResultTypes());
+  SmallVector<Type> types;
+  for (Value result : op->getResults())
+    types.push_back(tensorTypeOf(result));
   SmallVector<bool> used;
   for (unsigned index : llvm::seq(op->getNumResults()))
     used.push_back(isUsed(op, index));
@@ -310,19 +340,37 @@ static void addResults(Operation *op, NamedForm &named) {
   };
 }
 
+/// Returns why present_key or present_value, if they are used, have other
+/// types.
+static std::optional<Refusal> checkPresent(Operation *op,
+                                           const AttentionForm &form) {
+  for (auto [index, view] : {std::pair(1u, &form.key), {2u, &form.value}}) {
+    if (!isUsed(op, index))
+      continue;
+    Value result = op->getResult(index);
+    if (auto refusal =
+            checkResult(result, {view->extent('b'), view->extent('h'),
+                                 view->extent('l'), view->extent('d')}))
+      return refusal;
+    if (tensorTypeOf(result).getElementType() != view->type.getElementType())
+      return Refusal(Reason::Results, "a cache of the type of K and V",
+                     textOf(result.getType()));
+  }
+  return std::nullopt;
+}
+
 /// Adds the soft cap and the mask in their order.
 static std::optional<Refusal> readScores(Operation *op, Value mask,
                                          bool capAfterMask, NamedForm &named) {
   AttentionForm &form = named.attention;
-  double cap = numberOf(op->getAttr("softcap")).value_or(0.0);
-  if (cap > 0 && !capAfterMask)
-    form.score.push_back(softCap(cap));
+  double cap = std::max(0.0, numberOf(op->getAttr("softcap")).value_or(0.0));
+  if (!capAfterMask)
+    if (auto refusal = addSoftCap(form, cap, "softcap"))
+      return refusal;
   if (mask)
     if (auto refusal = readMask(mask, op->getLoc(), named))
       return refusal;
-  if (cap > 0 && capAfterMask)
-    form.score.push_back(softCap(cap));
-  return std::nullopt;
+  return capAfterMask ? addSoftCap(form, cap, "softcap") : std::nullopt;
 }
 
 Reading fmha::raise::readOnnx(Operation *op, const ReadOptions &options) {
@@ -337,6 +385,8 @@ Reading fmha::raise::readOnnx(Operation *op, const ReadOptions &options) {
   int64_t newKeys = form.key.extent('l');
   addResults(op, named);
   if (auto refusal = readPast(op, operands, named))
+    return *refusal;
+  if (auto refusal = checkPresent(op, form))
     return *refusal;
   if (auto refusal = readLengths(operands.lengths, form))
     return *refusal;

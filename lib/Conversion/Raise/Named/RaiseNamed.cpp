@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Named/Readers.h"
+#include "Views.h"
 
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
@@ -46,10 +47,10 @@ static const NamedEntry entries[] = {
 
 /// Returns the name that a composite or a custom call has.
 static StringRef calleeOf(Operation *op) {
-  for (StringRef attribute : {"name", "call_target_name"})
-    if (auto name = op->getAttrOfType<StringAttr>(attribute))
-      return name.getValue();
-  return "";
+  bool isCall = op->getName().getStringRef() == "stablehlo.custom_call";
+  auto name =
+      op->getAttrOfType<StringAttr>(isCall ? "call_target_name" : "name");
+  return name ? name.getValue() : "";
 }
 
 /// Returns the entry of `op`, or null.
@@ -85,20 +86,19 @@ static Value asResult(OpBuilder &b, Location location, Value value, Type type) {
 /// it.
 static void eraseUnusedConversion(Value value) {
   Operation *producer = value.getDefiningOp();
-  if (producer && value.use_empty() &&
-      producer->getName().getStringRef() == "torch_c.from_builtin_tensor")
+  if (value.use_empty() &&
+      isConversion(producer, "torch_c.from_builtin_tensor"))
     producer->erase();
 }
 
 /// Replaces uses of a PyTorch tensor's conversion by the tensor itself.
 static void foldConversions(Value value) {
   Operation *producer = value.getDefiningOp();
-  if (!producer ||
-      producer->getName().getStringRef() != "torch_c.from_builtin_tensor")
+  if (!isConversion(producer, "torch_c.from_builtin_tensor"))
     return;
   Value tensor = producer->getOperand(0);
   for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
-    if (user->getName().getStringRef() == "torch_c.to_builtin_tensor" &&
+    if (isConversion(user, "torch_c.to_builtin_tensor") &&
         user->getResult(0).getType() == tensor.getType()) {
       user->getResult(0).replaceAllUsesWith(tensor);
       user->erase();

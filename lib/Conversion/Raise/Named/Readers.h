@@ -11,6 +11,7 @@
 
 #include "AttentionForm.h"
 
+#include <functional>
 #include <variant>
 
 namespace fmha::raise {
@@ -44,6 +45,22 @@ using Reading = std::variant<NamedForm, Refusal>;
 mlir::RankedTensorType tensorTypeOf(mlir::Value value);
 /// Returns whether `value` stands for an operand that is absent.
 bool isNone(mlir::Value value);
+/// Returns the number of the attribute `name`, `fallback` if it is null, or why
+/// it is no finite number.
+std::variant<double, Refusal> readNumber(mlir::Attribute attribute,
+                                         llvm::StringRef name, double fallback);
+/// Returns why one of the attributes has a name that the reader does not know.
+/// Names with the prefix of a dialect have no meaning for the op.
+std::optional<Refusal> checkKnown(mlir::DictionaryAttr attributes,
+                                  llvm::ArrayRef<llvm::StringRef> known);
+/// Adds a mask to the form: floats are added, i1 keeps the scores. Returns why
+/// it is neither.
+std::optional<Refusal> addMask(AttentionForm &form, Capture mask);
+
+/// Adds a soft cap to the form; 0 is none. Returns why `cap` is none in f32.
+std::optional<Refusal> addSoftCap(AttentionForm &form, double cap,
+                                  llvm::StringRef name);
+
 /// Returns the number or flag of an attribute, a float or an integer, or
 /// nothing.
 std::optional<double> numberOf(mlir::Attribute attribute);
@@ -59,6 +76,10 @@ std::variant<TensorView, Refusal> viewOf(mlir::Value value,
 std::optional<Refusal> readViews(mlir::Operation *op, llvm::StringRef letters,
                                  llvm::StringRef outputLetters,
                                  AttentionForm &form);
+
+/// Returns why a result is no tensor of a shape like that, or nothing.
+std::optional<Refusal> checkResult(mlir::Value result,
+                                   llvm::ArrayRef<int64_t> shape);
 
 /// Returns the form of PyTorch's function of query, key and value, the first
 /// operands, and of a mask (or null), which broadcasts. The caller sets the

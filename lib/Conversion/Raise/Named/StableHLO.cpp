@@ -18,15 +18,31 @@ static Attribute compositeAttribute(Operation *op, StringRef name) {
   return attributes ? attributes.get(name) : Attribute();
 }
 
+/// Returns why the composite has an attribute that is not among `known`.
+static std::optional<Refusal> checkComposite(Operation *op,
+                                             ArrayRef<StringRef> known) {
+  auto attributes = op->getAttrOfType<DictionaryAttr>("composite_attributes");
+  return attributes ? checkKnown(attributes, known) : std::nullopt;
+}
+
 /// Reads the attribute scale, a float or an integer.
 static std::optional<Refusal> readScale(Operation *op, AttentionForm &form) {
   Attribute scale = compositeAttribute(op, "scale");
   if (!scale)
     return std::nullopt;
-  form.scale = numberOf(scale);
-  if (!form.scale)
-    return Refusal(Reason::NotConstant, "scale");
+  auto read = readNumber(scale, "scale", 0);
+  if (auto *refusal = std::get_if<Refusal>(&read))
+    return *refusal;
+  form.scale = std::get<double>(read);
   return std::nullopt;
+}
+
+/// Adds the soft cap that the attribute logit_cap is, before masks.
+static std::optional<Refusal> readCap(Operation *op, AttentionForm &form) {
+  auto read = readNumber(compositeAttribute(op, "logit_cap"), "logit_cap", 0);
+  if (auto *refusal = std::get_if<Refusal>(&read))
+    return *refusal;
+  return addSoftCap(form, std::get<double>(read), "logit_cap");
 }
 
 Reading fmha::raise::readTenstorrent(Operation *op, const ReadOptions &) {
@@ -39,9 +55,14 @@ Reading fmha::raise::readTenstorrent(Operation *op, const ReadOptions &) {
   auto *named = std::get_if<NamedForm>(&reading);
   if (!named)
     return reading;
+  if (auto refusal = checkComposite(op, {"is_causal", "scale"}))
+    return *refusal;
   if (auto refusal = readScale(op, named->attention))
     return *refusal;
-  if (numberOf(compositeAttribute(op, "is_causal")).value_or(0) == 0)
+  auto causal = readNumber(compositeAttribute(op, "is_causal"), "is_causal", 0);
+  if (auto *refusal = std::get_if<Refusal>(&causal))
+    return *refusal;
+  if (std::get<double>(causal) == 0)
     return reading;
   if (mask)
     return Refusal(Reason::CausalAndMask);
@@ -54,9 +75,7 @@ static std::optional<Refusal> readMask(Value mask, AttentionForm &form) {
   auto read = viewOf(mask, "bhij");
   if (auto *refusal = std::get_if<Refusal>(&read))
     return *refusal;
-  form.score.push_back(
-      applyMask({mask, std::get<TensorView>(read).type, "bhij"}));
-  return std::nullopt;
+  return addMask(form, {mask, std::get<TensorView>(read).type, "bhij"});
 }
 
 /// Sets the scale, given as a tensor of one element.
@@ -67,7 +86,7 @@ static std::optional<Refusal> readScaleTensor(Value scale,
     return std::nullopt;
   }
   RankedTensorType type = tensorTypeOf(scale);
-  if (!type || type.getNumElements() != 1 || !type.hasStaticShape() ||
+  if (!type || !type.hasStaticShape() || type.getNumElements() != 1 ||
       !isa<FloatType>(type.getElementType()))
     return Refusal(Reason::Operands, "a scale of one element",
                    textOf(scale.getType()) + " after 4");
@@ -86,11 +105,15 @@ Reading fmha::raise::readOdml(Operation *op, const ReadOptions &) {
   AttentionForm &form = named.attention;
   if (auto refusal = readViews(op, "blhd", "blhd", form))
     return *refusal;
+  if (auto refusal = checkComposite(op, {"scale", "logit_cap"}))
+    return *refusal;
   if (auto refusal = readScale(op, form))
     return *refusal;
   if (operands == 5)
     if (auto refusal = readScaleTensor(op->getOperand(4), form))
       return *refusal;
+  if (auto refusal = readCap(op, form))
+    return *refusal;
   if (operands >= 4)
     if (auto refusal = readMask(op->getOperand(3), form))
       return *refusal;

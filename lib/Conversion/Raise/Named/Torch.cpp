@@ -47,13 +47,14 @@ Reading fmha::raise::readSdpa(Operation *op, Value mask) {
   if (type.getRank() < 2 || type.getRank() > form.query.type.getRank())
     return Refusal(Reason::Rank, "a mask of rank 2 to that of the query",
                    std::to_string(type.getRank()));
-  form.score.push_back(applyMask({mask, type, maskLetters(type.getRank())}));
+  if (auto refusal = addMask(form, {mask, type, maskLetters(type.getRank())}))
+    return *refusal;
   return named;
 }
 
 /// Reads a flag or a number of PyTorch's function; `fallback` if it is none.
-static std::variant<double, Refusal> readNumber(Value value, StringRef name,
-                                                double fallback) {
+static std::variant<double, Refusal> readArgument(Value value, StringRef name,
+                                                  double fallback) {
   if (isNone(value))
     return fallback;
   std::optional<double> number = numberOf(constantOf(value));
@@ -82,7 +83,7 @@ static std::variant<TorchArguments, Refusal> readArguments(Operation *op) {
                       {6, "scale", &scale},
                       {7, "enable_gqa", &arguments.grouped}};
   for (auto [operand, name, number] : fields) {
-    auto read = readNumber(op->getOperand(operand), name, 0.0);
+    auto read = readArgument(op->getOperand(operand), name, 0.0);
     if (auto *refusal = std::get_if<Refusal>(&read))
       return *refusal;
     *number = std::get<double>(read);

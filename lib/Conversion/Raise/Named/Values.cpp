@@ -10,6 +10,10 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace fmha;
@@ -22,7 +26,7 @@ static std::optional<SmallVector<int64_t>> parseSizes(StringRef list) {
   list.split(words, ',', -1, /*KeepEmpty=*/false);
   for (StringRef word : words) {
     int64_t size = ShapedType::kDynamic;
-    if (word.trim() != "?" && word.trim().getAsInteger(10, size))
+    if (word.trim() != "?" && (word.trim().getAsInteger(10, size) || size < 0))
       return std::nullopt;
     sizes.push_back(size);
   }
@@ -70,10 +74,11 @@ bool fmha::raise::isNone(Value value) {
 std::optional<double> fmha::raise::numberOf(Attribute attribute) {
   if (auto number = dyn_cast_or_null<FloatAttr>(attribute))
     return number.getValueAsDouble();
-  if (auto number = dyn_cast_or_null<IntegerAttr>(attribute))
-    return number.getType().isInteger(1)
-               ? double(number.getValue().getBoolValue())
-               : double(number.getValue().getSExtValue());
+  if (auto number = dyn_cast_or_null<IntegerAttr>(attribute)) {
+    bool isUnsigned =
+        number.getType().isInteger(1) || number.getType().isUnsignedInteger();
+    return number.getValue().roundToDouble(!isUnsigned);
+  }
   if (auto elements = dyn_cast_or_null<SplatElementsAttr>(attribute))
     return numberOf(elements.getSplatValue<Attribute>());
   return std::nullopt;
@@ -92,6 +97,50 @@ Attribute fmha::raise::constantOf(Value value) {
   return isConstant ? op->getAttr("value") : Attribute();
 }
 
+std::variant<double, Refusal>
+fmha::raise::readNumber(Attribute attribute, StringRef name, double fallback) {
+  if (!attribute)
+    return fallback;
+  std::optional<double> number = numberOf(attribute);
+  if (!number || !std::isfinite(*number))
+    return Refusal(Reason::Attribute, name.str() + " that is a finite number",
+                   textOf(attribute));
+  return *number;
+}
+
+std::optional<Refusal> fmha::raise::checkKnown(DictionaryAttr attributes,
+                                               ArrayRef<StringRef> known) {
+  for (NamedAttribute attribute : attributes)
+    if (!attribute.getName().getValue().contains('.') &&
+        !llvm::is_contained(known, attribute.getName().getValue()))
+      return Refusal(Reason::Attribute,
+                     "attributes among " + llvm::join(known, ", "),
+                     attribute.getName().str());
+  return std::nullopt;
+}
+
+std::optional<Refusal> fmha::raise::addMask(AttentionForm &form, Capture mask) {
+  Type element = mask.type.getElementType();
+  if (isa<FloatType>(element))
+    form.score.push_back(addBias(std::move(mask)));
+  else if (element.isSignlessInteger(1))
+    form.score.push_back(keepWhere(std::move(mask)));
+  else
+    return Refusal(Reason::Mask, textOf(Type(mask.type)));
+  return std::nullopt;
+}
+
+std::optional<Refusal> fmha::raise::addSoftCap(AttentionForm &form, double cap,
+                                               StringRef name) {
+  if (cap == 0)
+    return std::nullopt;
+  if (!(cap > 0) || float(cap) == 0 || std::isinf(float(cap)))
+    return Refusal(Reason::Attribute, name.str() + " that f32 has, above 0",
+                   std::to_string(cap));
+  form.score.push_back(softCap(cap));
+  return std::nullopt;
+}
+
 std::variant<TensorView, Refusal> fmha::raise::viewOf(Value value,
                                                       StringRef letters) {
   RankedTensorType type = tensorTypeOf(value);
@@ -102,6 +151,15 @@ std::variant<TensorView, Refusal> fmha::raise::viewOf(Value value,
                    "a tensor of rank " + std::to_string(letters.size()),
                    std::to_string(type.getRank()));
   return TensorView{value, type, letters.str()};
+}
+
+std::optional<Refusal> fmha::raise::checkResult(Value result,
+                                                ArrayRef<int64_t> shape) {
+  RankedTensorType type = tensorTypeOf(result);
+  if (type && succeeded(verifyCompatibleShape(type.getShape(), shape)))
+    return std::nullopt;
+  return Refusal(Reason::Results, "a result of shape " + shapeText(shape),
+                 textOf(result.getType()));
 }
 
 std::optional<Refusal> fmha::raise::readViews(Operation *op, StringRef letters,
