@@ -73,16 +73,24 @@ static std::vector<std::string> ignoredOps(func::FuncOp function) {
   return ignored;
 }
 
-/// Erases the other public functions, unless `kept` uses them.
+/// Makes the other public functions private, and erases those that nothing
+/// reachable from `kept` calls.
 static void keepOnly(ModuleOp module, func::FuncOp kept) {
   SmallVector<func::FuncOp> others;
   module.walk([&](func::FuncOp other) {
-    if (other != kept && other.isPublic() &&
-        SymbolTable::symbolKnownUseEmpty(other, kept))
+    if (other != kept)
       others.push_back(other);
   });
   for (func::FuncOp other : others)
-    other.erase();
+    other.setPrivate();
+  bool changed = true;
+  while (std::exchange(changed, false))
+    for (func::FuncOp &other : others)
+      if (other && SymbolTable::symbolKnownUseEmpty(other, module)) {
+        other.erase();
+        other = nullptr;
+        changed = true;
+      }
 }
 
 /// Returns the error that `name` has several functions, or not that one.
@@ -93,6 +101,11 @@ static llvm::Error wrongFunction(const std::string &name,
       llvm::join(llvm::map_range(
                      functions, [](func::FuncOp one) { return one.getName(); }),
                  ", ");
+  if (functions.empty())
+    return llvm::createStringError(
+        llvm::formatv("{0}: expected --function to name a public function, got "
+                      "{1} and a file without one",
+                      name, function));
   std::string text =
       function.empty()
           ? llvm::formatv("{0}: expected one public function, got {1}: {2}; "
@@ -127,7 +140,7 @@ fmha::selectFunction(const std::string &text, const std::string &name,
       if (one.isPublic())
         functions.push_back(one);
     });
-  if (functions.empty())
+  if (functions.empty() && (!module || function.empty() || mayDiffer))
     return SelectedFunction{text, {}};
   auto *named = llvm::find_if(
       functions, [&](func::FuncOp one) { return one.getName() == function; });
