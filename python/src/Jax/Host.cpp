@@ -14,25 +14,9 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
-#include <cfenv>
 
 namespace fmha::jax {
 namespace {
-
-/// Computes with denormal numbers while it lives: XLA's threads flush them to
-/// zero, and the simulator's arithmetic on f16 needs them.
-class DefaultArithmetic {
-public:
-  DefaultArithmetic() {
-    std::fegetenv(&before);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  DefaultArithmetic(const DefaultArithmetic &) = delete;
-  ~DefaultArithmetic() { std::fesetenv(&before); }
-
-private:
-  std::fenv_t before;
-};
 
 using namespace runtime;
 using python::take;
@@ -114,7 +98,6 @@ void runOnHost(const Call &call) {
   if (llvm::Error error = checkProblem(manifest, tensors))
     throw std::invalid_argument(llvm::toString(std::move(error)));
   std::lock_guard<std::mutex> lock(python::hostTurn());
-  DefaultArithmetic arithmetic;
   Device &device = python::enterHostDevice("sim", "", manifest.target);
   checkReport(take(runAttention(manifest, std::string(call.attribute("ptx")),
                                 device, tensors, {})));

@@ -16,6 +16,8 @@
 #include "fmha/PTX/Sim/Async/Async.h"
 #endif
 
+#include <cfenv>
+
 using namespace ptxsim;
 
 /// Returns the registry of all families of instructions.
@@ -148,9 +150,28 @@ static const Program &programOf(const Module &module,
               "expected one of the entries " + known + ", got '" + entry + "'");
 }
 
+namespace {
+/// The default floating-point environment of the host while it lives: a program
+/// may have threads that flush denormal numbers to zero, as XLA has, or round
+/// otherwise, and instructions are computed by the host's arithmetic.
+class DefaultArithmetic {
+public:
+  DefaultArithmetic() {
+    std::fegetenv(&before);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  DefaultArithmetic(const DefaultArithmetic &) = delete;
+  ~DefaultArithmetic() { std::fesetenv(&before); }
+
+private:
+  std::fenv_t before;
+};
+} // namespace
+
 LaunchResult ptxsim::launch(Device &device, const Module &module,
                             const LaunchConfig &config,
                             const Options &options) {
+  DefaultArithmetic arithmetic;
   return Machine(device, programOf(module, config.entry), config, options)
       .run();
 }
