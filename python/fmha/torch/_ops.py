@@ -65,7 +65,9 @@ def _is_plain(value: Any) -> bool:
     """Returns whether a value is no tensor, or one of which nothing but its elements matters."""
     if not isinstance(value, torch.Tensor):
         return True
-    return type(value) in (torch.Tensor, torch.nn.Parameter) and not (value.requires_grad and torch.is_grad_enabled())
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.device.type not in ("cpu", "cuda"):
+        return False
+    return not (value.requires_grad and torch.is_grad_enabled()) and not value.is_neg() and not value.is_conj()
 
 
 def _is_observed() -> bool:
