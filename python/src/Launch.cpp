@@ -177,9 +177,10 @@ Made fmha::python::deviceEmpty(const std::vector<size_t> &shape,
 /// Returns whether launches on the stream become nodes of a graph.
 static bool isCapturing(uint64_t stream) {
   int status = 0;
-  return !deviceCalls().streamIsCapturing(
-             reinterpret_cast<driver::Stream>(stream), &status) &&
-         status;
+  check(deviceCalls().streamIsCapturing(
+            reinterpret_cast<driver::Stream>(stream), &status),
+        "asking whether the stream is captured");
+  return status;
 }
 
 LoadedModule::LoadedModule(const std::string &ptx, const std::string &manifest,
