@@ -13,6 +13,7 @@
 
 #include "Readers.h"
 #include "Views.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
