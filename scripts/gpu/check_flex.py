@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-import statistics
 import sys
 
 import fmha
 import fmha.torch
 import torch
+from timing import medians
 from torch.nn.attention import flex_attention as reference
 from torch.nn.attention.flex_attention import and_masks, create_block_mask, or_masks
 
@@ -101,24 +101,6 @@ def timed_functions():
         "soft cap": (soft_cap, causal, False),
         "alibi": (alibi(slopes), causal, False),
     }
-
-
-def medians(functions, rounds):
-    """Returns the median milliseconds of functions that take turns."""
-    times = [[] for _ in functions]
-    for _ in range(5):
-        for function in functions:
-            function()
-    torch.cuda.synchronize()
-    for _ in range(rounds):
-        for function, found in zip(functions, times):
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            function()
-            end.record()
-            end.synchronize()
-            found.append(start.elapsed_time(end))
-    return [statistics.median(found) for found in times]
 
 
 def time_functions(names, dims, rounds):

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import argparse
 import random
-import statistics
 import sys
 
 import fmha.torch
 import torch
 import torch.nn.functional as F
+from timing import medians
 
 UNIT = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 CHOICES = dict(dim=(32, 64, 80, 96, 128, 192, 256), length=(1, 2, 17, 127, 128, 129, 300, 1000), heads=((4, 4), (8, 2), (6, 1)))
@@ -153,19 +153,9 @@ torch._dynamo.config.recompile_limit = 256  # Types, dims and heads are constant
 COMPILED = torch.compile(lambda q, k, v: fmha.torch.attention(q, k, v, causal=True), fullgraph=True, dynamic=True, backend="aot_eager")
 
 
-def time_of(call, repeats=30):
-    """Returns the median time on the GPU in microseconds."""
-    for _ in range(3):
-        call()
-    times = []
-    for _ in range(repeats):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) * 1000)
-    return statistics.median(times)
+def time_of(call):
+    """Returns the median time of a call in microseconds."""
+    return 1000 * medians([call], rounds=30, warmup=3)[0]
 
 
 def print_times():

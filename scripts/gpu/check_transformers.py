@@ -13,13 +13,13 @@ each cosine is at least 0.9999.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import tempfile
 
 import fmha.transformers
 import torch
 import transformers
+from timing import medians
 from transformers import AutoModel, AutoModelForCausalLM, BertConfig, LlamaConfig
 
 LAYERS = 4
@@ -45,23 +45,8 @@ def cosine(got, want):
     return torch.nn.functional.cosine_similarity(got.double().flatten(), want.double().flatten(), dim=0).item()
 
 
-def medians(functions, rounds):
-    """Returns the median milliseconds per layer of functions that take turns."""
-    times = [[] for _ in functions]
-    for round in range(rounds + 5):
-        for function, found in zip(functions, times):
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            function()
-            end.record()
-            end.synchronize()
-            if round >= 5:
-                found.append(start.elapsed_time(end) / LAYERS)
-    return [statistics.median(found) for found in times]
-
-
 def report(name, similarity, functions, rounds):
-    ours, torchs = medians(functions, rounds)
+    ours, torchs = (milliseconds / LAYERS for milliseconds in medians(functions, rounds))
     print(f"{name:46}{similarity:12.7f}{ours:10.3f}{torchs:10.3f}{ours / torchs:8.2f}", flush=True)
     return similarity >= 0.9999
 

@@ -15,11 +15,11 @@ import contextlib
 import ctypes
 import pathlib
 import random
-import statistics
 import sys
 
 import torch
 import torch.nn.functional as F
+from timing import medians
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test/torch"))
 import vllm_contract  # noqa: E402
@@ -178,19 +178,9 @@ def check_graphs(cases, count):
     return errors if others.is_untouched() else [*errors, float("inf")]
 
 
-def time_of(call, repeats=50):
-    """Returns the median time in microseconds, from the first launch to the end of the last."""
-    for _ in range(5):
-        call()
-    times = []
-    for _ in range(repeats):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) * 1000)
-    return statistics.median(times)
+def time_of(call):
+    """Returns the median time of a call in microseconds."""
+    return 1000 * medians([call], rounds=50, warmup=5)[0]
 
 
 def print_times(cases):
