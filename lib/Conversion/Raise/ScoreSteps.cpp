@@ -73,14 +73,22 @@ static Value asIndex(const ScorePlace &place, Value value) {
                                     place.b.getIndexType(), value);
 }
 
-ScoreStep fmha::raise::multiplyBy(Capture factor) {
-  std::string letters = factor.letters;
-  return {std::move(factor),
+/// Returns the step that combines the score with a float that it reads.
+template <typename Op> static ScoreStep combineWith(Capture capture) {
+  std::string letters = capture.letters;
+  return {std::move(capture),
           [letters](const ScorePlace &place, Value score, Value tensor) {
             Value by = asF32(place, place.read(tensor, letters));
-            return arith::MulFOp::create(place.b, place.location, score, by)
-                .getResult();
+            return Op::create(place.b, place.location, score, by).getResult();
           }};
+}
+
+ScoreStep fmha::raise::multiplyBy(Capture factor) {
+  return combineWith<arith::MulFOp>(std::move(factor));
+}
+
+ScoreStep fmha::raise::addBias(Capture bias) {
+  return combineWith<arith::AddFOp>(std::move(bias));
 }
 
 ScoreStep fmha::raise::softCap(double cap) {
@@ -90,16 +98,6 @@ ScoreStep fmha::raise::softCap(double cap) {
                 arith::DivFOp::create(place.b, place.location, score, limit);
             Value bent = math::TanhOp::create(place.b, place.location, share);
             return arith::MulFOp::create(place.b, place.location, bent, limit)
-                .getResult();
-          }};
-}
-
-ScoreStep fmha::raise::addBias(Capture bias) {
-  std::string letters = bias.letters;
-  return {std::move(bias),
-          [letters](const ScorePlace &place, Value score, Value tensor) {
-            Value by = asF32(place, place.read(tensor, letters));
-            return arith::AddFOp::create(place.b, place.location, score, by)
                 .getResult();
           }};
 }

@@ -293,3 +293,19 @@ func.func @f33(%q: tensor<2x5x8x64xf16>) {
   %0 = "stablehlo.custom_call"(%q, %q, %q) <{name = "__cudnn$fmhaSoftmax"}> : (tensor<2x5x8x64xf16>, tensor<2x5x8x64xf16>, tensor<2x5x8x64xf16>) -> tensor<2x5x8x64xf16>
   return
 }
+
+// -----
+
+func.func @tm_scale(%q: tensor<6x5x64xf16>) {
+  // expected-remark @below {{expected scale that is a finite number, got "one"}}
+  %o = "tm_tensor.attention"(%q, %q, %q, %q) {scale = "one"} : (tensor<6x5x64xf16>, tensor<6x5x64xf16>, tensor<6x5x64xf16>, tensor<6x5x64xf16>) -> tensor<6x5x64xf16>
+  return
+}
+
+// -----
+
+func.func @tm_other(%q: tensor<6x5x64xf16>) {
+  // expected-remark @below {{expected attributes among operandSegmentSizes, scale, got is_causal}}
+  %o = "tm_tensor.attention"(%q, %q, %q, %q) {is_causal = true} : (tensor<6x5x64xf16>, tensor<6x5x64xf16>, tensor<6x5x64xf16>, tensor<6x5x64xf16>) -> tensor<6x5x64xf16>
+  return
+}

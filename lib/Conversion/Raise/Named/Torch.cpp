@@ -141,6 +141,9 @@ static unsigned inputsOf(Operation *op) {
 }
 
 Reading fmha::raise::readTMTensor(Operation *op, const ReadOptions &) {
+  if (auto refusal =
+          checkKnown(op->getAttrDictionary(), {"operandSegmentSizes", "scale"}))
+    return *refusal;
   unsigned inputs = inputsOf(op);
   if (inputs < 3 || inputs > 4 || op->getNumOperands() != inputs + 1 ||
       op->getNumResults() != 1)
@@ -148,7 +151,13 @@ Reading fmha::raise::readTMTensor(Operation *op, const ReadOptions &) {
                    std::to_string(op->getNumOperands()));
   Value mask = inputs == 4 ? op->getOperand(3) : Value();
   Reading reading = readSdpa(op, mask);
-  if (auto *named = std::get_if<NamedForm>(&reading))
-    named->attention.scale = numberOf(op->getAttr("scale"));
+  auto *named = std::get_if<NamedForm>(&reading);
+  Attribute scale = op->getAttr("scale");
+  if (!named || !scale)
+    return reading;
+  auto number = readNumber(scale, "scale", 0);
+  if (auto *refusal = std::get_if<Refusal>(&number))
+    return *refusal;
+  named->attention.scale = std::get<double>(number);
   return reading;
 }
