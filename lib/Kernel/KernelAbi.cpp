@@ -41,6 +41,11 @@ fmha::kernelOperands(const schedule::Problem &problem) {
     operands.push_back({"max_pages", Kind::U32});
   if (problem.topk)
     operands.push_back({"topk_len", Kind::U32});
+  if (problem.kvIndices)
+    for (const char *number : {"blocks_batch", "blocks_heads", "blocks_len"})
+      operands.push_back({number, Kind::U32});
+  if (problem.fullKvIndices)
+    operands.push_back({"full_blocks_len", Kind::U32});
   // Packed queries have one batch.
   if (problem.isPart && !problem.cuSeqlensQ)
     operands.push_back({"batch", Kind::U32});

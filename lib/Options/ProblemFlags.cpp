@@ -32,6 +32,8 @@ static void forEachFlag(Flags &flags, Visit visit) {
 #define FMHA_LIST FMHA_FLAG
 #define FMHA_TABLE FMHA_FLAG
 #define FMHA_QUERY_TABLE FMHA_FLAG
+#define FMHA_BLOCK_COUNTS FMHA_FLAG
+#define FMHA_BLOCK_LISTS FMHA_FLAG
 #define FMHA_FLOAT_LIST FMHA_FLAG
 #include "fmha/Schedule/Model/Facts.def"
 #undef FMHA_FLAG

@@ -258,6 +258,10 @@ static void addFeatures(const schedule::Problem &problem,
     manifest["page_size"] = problem.pageSize;
   if (problem.rotates())
     manifest["rotary_dim"] = problem.rotaryDim;
+  if (problem.blockRows) {
+    manifest["block_rows"] = problem.blockRows;
+    manifest["block_keys"] = problem.blockKeys;
+  }
   if (schedule.packHeads > 1)
     manifest["pack_heads"] = schedule.packHeads;
   if (!problem.mask2.isFull())

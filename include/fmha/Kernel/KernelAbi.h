@@ -41,12 +41,15 @@ struct KernelParameter {
 /// Returns the operands of the kernel at the levels of tiles: q, k, v, o as
 /// tensor maps, or o as a pointer if it is in f32; k2 and v2 if there is a
 /// second KV segment; lse, row_max, row_sum, kv_lens, cu_seqlens_q,
-/// cu_seqlens_k, sink, source2_lens, block_tables, topk, scales, key_new,
+/// cu_seqlens_k, sink, source2_lens, block_tables, topk, kv_num_blocks,
+/// kv_indices, full_kv_num_blocks, full_kv_indices, scales, key_new,
 /// value_new, rotary_cos and rotary_sin as pointers, if the problem has them;
 /// the number max_q_len if there is cu_seqlens_q; the number max_pages, the
 /// length of a row of block_tables, if there are pages; the number topk_len,
-/// the length of a list of topk, if there are lists; the number batch if the
-/// kernel writes splits of queries that are not packed; then capture0,
+/// the length of a list of topk, if there are lists; the numbers blocks_batch,
+/// blocks_heads and blocks_len, the extents of kv_indices, and full_blocks_len,
+/// the length of a list of full_kv_indices, if there are; the number batch if
+/// the kernel writes splits of queries that are not packed; then capture0,
 /// capture1, ... as pointers.
 std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 

@@ -52,6 +52,8 @@ struct ProblemFlags {
 #define FMHA_LIST(member, ...) std::optional<std::string> member;
 #define FMHA_TABLE(member, ...) std::optional<std::string> member;
 #define FMHA_QUERY_TABLE(member, ...) std::optional<std::string> member;
+#define FMHA_BLOCK_COUNTS(member, ...) std::optional<std::string> member;
+#define FMHA_BLOCK_LISTS(member, ...) std::optional<std::string> member;
 #define FMHA_FLOAT_LIST(member, ...) std::optional<std::string> member;
 #include "fmha/Schedule/Model/Facts.def"
   /// The second KV segment, with files as above. A length also implies that

@@ -67,6 +67,14 @@ Value LaunchValues::compute(RunValue which) {
     return view(TensorName::BlockTables).sizes[1];
   case RunValue::TopkLen:
     return view(TensorName::Topk).sizes[2];
+  case RunValue::BlocksBatch:
+    return view(TensorName::KvIndices).sizes[0];
+  case RunValue::BlocksHeads:
+    return view(TensorName::KvIndices).sizes[1];
+  case RunValue::BlocksLen:
+    return view(TensorName::KvIndices).sizes[3];
+  case RunValue::FullBlocksLen:
+    return view(TensorName::FullKvIndices).sizes[3];
   case RunValue::Pages:
     return view(TensorName::K).sizes[0];
   case RunValue::KvLen2:

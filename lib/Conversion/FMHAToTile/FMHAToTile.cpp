@@ -10,7 +10,7 @@
 #include "FMHAToFma/FmaKernel.h"
 #include "KernelBuilder.h"
 #include "KernelFunction.h"
-#include "MergeKernel.h"
+#include "Merge/MergeKernel.h"
 #include "SharedKernels.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"

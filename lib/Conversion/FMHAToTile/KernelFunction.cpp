@@ -8,7 +8,7 @@
 
 #include "KernelFunction.h"
 #include "Append/AppendKernel.h"
-#include "MergeKernel.h"
+#include "Merge/MergeKernel.h"
 #include "fmha/Kernel/KernelAbi.h"
 #include "fmha/Kernel/Programmatic.h"
 

@@ -78,9 +78,16 @@ KeyBlock KeyBlocks::buildOfFirst(Value block) {
   };
   KeyBlock made;
   made.keys = at.keys;
-  made.column = k.make<arith::MulIOp>(block, k.index(k.plan.kvBlock));
-  if (at.firstKey)
-    made.column = k.make<arith::AddIOp>(made.column, at.firstKey);
+  if (at.lists) {
+    ListedBlock listed = at.lists->buildBlock(k, block);
+    made.column = listed.column;
+    made.isFull = listed.isFull;
+    made.firstRow = listed.firstRow;
+  } else {
+    made.column = k.make<arith::MulIOp>(block, k.index(k.plan.kvBlock));
+    if (at.firstKey)
+      made.column = k.make<arith::AddIOp>(made.column, at.firstKey);
+  }
   if (std::optional<unsigned> right = mask.rightBound())
     made.upper = shifted(at.offset, *right);
   if (mask.left)

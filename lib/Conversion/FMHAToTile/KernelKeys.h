@@ -28,6 +28,9 @@ struct KeyBlock {
   mlir::Value lower, upper;
   /// Whether it is a block of the second segment; null if there is none.
   mlir::Value second;
+  /// Whether it is listed as full, and the first row that sees it, of those of
+  /// a row block; null if there are no such lists, or all rows see it.
+  mlir::Value isFull, firstRow;
   KeyViews views;
 };
 

@@ -99,6 +99,12 @@ static void takeListed(KernelContext &k, Coordinates &at) {
   at.keys.length = arith::SelectOp::create(k.b, isEmpty, k.index(0), listed);
 }
 
+/// Returns whether later rows see more keys, as with a right bound. Blocks are
+/// mostly listed for a causal mask.
+static bool laterRowsSeeMore(KernelContext &k) {
+  return k.op.getMask().rightBound() || k.problem.kvIndices;
+}
+
 namespace {
 /// The row block of a tile, and the index of its heads and batch.
 struct TilePlace {
@@ -114,7 +120,7 @@ struct TilePlace {
 /// that the middle blocks of odd counts pair up.
 static Value buildRowBlock(KernelContext &k, Value id, Value rowBlocks) {
   Value number = k.make<arith::RemUIOp>(id, rowBlocks);
-  if (!k.op.getMask().rightBound())
+  if (!laterRowsSeeMore(k))
     return number;
   Value last = k.make<arith::SubIOp>(rowBlocks, k.index(1));
   if (!schedule::pairsTiles(k.plan))
@@ -346,8 +352,7 @@ static SecondKeys buildSecond(KernelContext &k, const Coordinates &at) {
 /// within each section of heads.
 static TilePlace buildTilePlace(KernelContext &k, Value id, Value rowBlocks,
                                 Value longest) {
-  bool inSections =
-      k.op.getMask().rightBound() && schedule::sectionBytes(k.plan);
+  bool inSections = laterRowsSeeMore(k) && schedule::sectionBytes(k.plan);
   if (!inSections)
     return {buildRowBlock(k, id, rowBlocks),
             k.make<arith::DivUIOp>(id, rowBlocks)};
@@ -395,6 +400,12 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   if (k.op.getKey2() && k.op.getProblem().kvEndsPerSequence() && !at.keys.start)
     at.keys.start = k.index(0);
   at.offset = buildOffset(k, at, k.op.getMask());
+  if (k.problem.kvIndices) {
+    at.lists.emplace(k, at.sequence, at.head, at.firstRow, rowsPerCta,
+                     at.keys.length);
+    at.blocks = at.lists->buildCount(k);
+    return at;
+  }
   if (k.op.getMask().left)
     at.firstKey = buildFirstKey(k, at);
   at.blocks = buildBlockCount(k, at, k.op.getMask());

@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOTILE_KERNELPLACE_H
 #define FMHA_LIB_CONVERSION_FMHATOTILE_KERNELPLACE_H
 
-#include "KernelContext.h"
+#include "KernelBlocks.h"
 
 namespace fmha {
 
@@ -66,6 +66,8 @@ struct Coordinates {
   /// computes all.
   mlir::Value split, splits;
   std::optional<SecondKeys> second;
+  /// The lists that name the blocks, instead of `firstKey`.
+  std::optional<BlockLists> lists;
 };
 
 /// Builds the coordinates of a CTA from its number in the grid.

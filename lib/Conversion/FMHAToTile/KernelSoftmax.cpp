@@ -25,15 +25,15 @@ struct OnlineSoftmax::Exponentials {
   Value sum;
 };
 
-/// Whether the op has a score_mod region, which also scales the products.
-static bool hasScoreCode(KernelContext &k) {
-  return k.op.getScore() != nullptr;
+/// Whether the op has a score_mod region that also scales the products.
+static bool scalesInRegion(KernelContext &k) {
+  return k.op.getScore() && !onlyHides(k.op);
 }
 
 /// Returns |scale|·log2 e in f32, with 0 in place of a subnormal. It is 0 if
 /// all scores are equal.
 static float log2Scale(KernelContext &k) {
-  if (hasScoreCode(k))
+  if (scalesInRegion(k))
     return llvm::numbers::log2e * factorScore(k.op).factor;
   float scale = std::abs(k.op.getScaleOrDefault()) * llvm::numbers::log2e;
   return scale < std::numeric_limits<float>::min() ? 0.0f : scale;
@@ -99,7 +99,7 @@ Value OnlineSoftmax::buildScores(unsigned tile, Value query,
     // the scores.
     auto dot = tile::DotOp::create(
         k.b, type, q, key, s, Value(), /*transpose_b=*/true,
-        /*negate=*/!hasScoreCode(k) && k.op.getScaleOrDefault() < 0,
+        /*negate=*/!scalesInRegion(k) && k.op.getScaleOrDefault() < 0,
         /*rows=*/IntegerAttr());
     s = first ? dot : k.inRegion(dot, "S" + Twine(tile));
     first += columns;
@@ -184,14 +184,16 @@ Value OnlineSoftmax::buildOutput(unsigned tile, ArrayRef<Value> slices,
                       consumer);
 }
 
+/// Applies the region of the op, and hides a block from rows that do not list
+/// it.
 Value OnlineSoftmax::buildScoreCode(unsigned tile, Value s,
                                     const KeyBlock &keys) {
   SmallVector<Value> captures;
   for (unsigned n = 0; n < k.op.getCaptures().size(); ++n)
     captures.push_back(k.operand("capture" + std::to_string(n)));
-  ScorePlace place{queryView,       at.sequence, at.head,
-                   at.rows[tile],   keys.column, at.queries.length,
-                   keys.keys.all(), Value()};
+  ScorePlace place{queryView,      at.sequence, at.head,
+                   at.rows[tile],  keys.column, at.queries.length,
+                   keys.keys.all()};
   if (keys.keys.first) {
     place.list = k.operand("topk");
     place.firstEntry = keys.keys.first;
@@ -199,7 +201,12 @@ Value OnlineSoftmax::buildScoreCode(unsigned tile, Value s,
   }
   if (keys.second)
     place.source = k.select(keys.second, k.index(1), k.index(0));
-  return fmha::buildScoreCode(k.b, k.op, s, place, captures);
+  place.isFull = keys.isFull;
+  if (k.op.getScore())
+    s = fmha::buildScoreCode(k.b, k.op, s, place, captures);
+  if (keys.firstRow)
+    s = hideOtherRows(k.b, s, place, keys.firstRow, k.problem.blockRows);
+  return s;
 }
 
 State OnlineSoftmax::buildStep(unsigned tile, Value query,
@@ -213,8 +220,7 @@ State OnlineSoftmax::buildStep(unsigned tile, Value query,
                                      /*first=*/0);
   if (log2Scale(k) == 0)
     s = tile::ScaleOp::create(k.b, s.getType(), s, k.b.getF32FloatAttr(0.0f));
-  if (hasScoreCode(k))
-    s = buildScoreCode(tile, s, keys);
+  s = buildScoreCode(tile, s, keys);
   s = tile::MaskOp::create(k.b, s.getType(), s, queryView, at.rows[tile],
                            keys.column, keys.views.keys.front(), keys.lower,
                            keys.upper);

@@ -26,13 +26,28 @@ struct ScorePlace {
   /// The list that names the keys, from entry `firstEntry` on, and its length;
   /// null without one. `column` then counts its entries.
   mlir::Value list, firstEntry, entries;
+  /// Whether the block is listed as full; null if no blocks are.
+  mlir::Value isFull;
 };
 
 /// Creates a tile.modify with the op's region, whose arguments are values of
-/// the kernel; `captures` are the kernel's operands that it reads.
-tile::ModifyOp buildScoreCode(mlir::ImplicitLocOpBuilder &b, AttentionOp op,
-                              mlir::Value scores, const ScorePlace &place,
-                              mlir::ValueRange captures);
+/// the kernel; `captures` are the kernel's operands that it reads. If the
+/// region depends on whether a block is full, there is one for each case that
+/// changes scores:
+///   %x = tile.modify %s if %partial { select(%seen, %s, -inf) }
+mlir::Value buildScoreCode(mlir::ImplicitLocOpBuilder &b, AttentionOp op,
+                           mlir::Value scores, const ScorePlace &place,
+                           mlir::ValueRange captures);
+
+/// Creates a tile.modify that hides `scores` from rows outside of the `count`
+/// rows from `first` on.
+mlir::Value hideOtherRows(mlir::ImplicitLocOpBuilder &b, mlir::Value scores,
+                          const ScorePlace &place, mlir::Value first,
+                          int64_t count);
+
+/// Returns whether `op`'s region only makes some scores -inf and the others do
+/// not change, so that it need not know how they are scaled.
+bool onlyHides(AttentionOp op);
 
 /// The score that a kernel computes, and the positive constant, from 2^-64 to
 /// 2^64, by which the softmax multiplies it. If the region ends in

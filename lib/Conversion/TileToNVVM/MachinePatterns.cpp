@@ -492,6 +492,27 @@ MACHINE_PATTERN(ListLengthOp) {
   return arith::IndexCastOp::create(b, b.getIndexType(), length);
 }
 
+/// if (condition) n = list[place] else n = 0
+MACHINE_PATTERN(ListEntryOp) {
+  auto branch =
+      scf::IfOp::create(b, TypeRange(b.getI32Type()), adaptor.getCondition(),
+                        /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value place = arith::IndexCastOp::create(b, b.getI64Type(), op.getPlace());
+    Value address =
+        LLVM::GEPOp::create(b, adaptor.getList().getType(), b.getI32Type(),
+                            adaptor.getList(), ArrayRef<LLVM::GEPArg>{place});
+    auto entry = LLVM::LoadOp::create(b, b.getI32Type(), address);
+    entry.setInvariant(true);
+    scf::YieldOp::create(b, Value(entry));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, i32(b, 0));
+  }
+  return arith::IndexCastOp::create(b, b.getIndexType(), branch.getResult(0));
+}
+
 struct LowerFindSlotOp : public OpConversionPattern<FindSlotOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -568,8 +589,8 @@ void fmha::populateMachinePatterns(RewritePatternSet &patterns,
       LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
       LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
       LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
-      LowerAnyInWarpOp, LowerListLengthOp, LowerFindSlotOp, LowerSplitTripsOp,
-      LowerUniformOp, LowerRereadOp, LowerSyncWarpOp, LowerSyncCtaOp,
-      LowerAwaitGridsOp, LowerLaunchDependentsOp>(converter,
-                                                  patterns.getContext());
+      LowerAnyInWarpOp, LowerListLengthOp, LowerListEntryOp, LowerFindSlotOp,
+      LowerSplitTripsOp, LowerUniformOp, LowerRereadOp, LowerSyncWarpOp,
+      LowerSyncCtaOp, LowerAwaitGridsOp, LowerLaunchDependentsOp>(
+      converter, patterns.getContext());
 }

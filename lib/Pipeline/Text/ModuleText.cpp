@@ -70,21 +70,47 @@ struct RowTexts {
 };
 } // namespace
 
+static std::string typeOf(const schedule::ListField &list) {
+  std::string type = "memref<";
+  for (unsigned n = 0; n < list.rank; ++n)
+    type += "?x";
+  return type + (list.isFloat ? "f32>" : "i32>");
+}
+
+/// Returns the clause of the lists of blocks:
+///   "      blocks[128, 128](%kv_num_blocks, ... : memref<?x?x?xi32>, ...)\n"
+static std::string
+blocksClause(const schedule::Problem &problem,
+             llvm::ArrayRef<const schedule::ListField *> lists) {
+  auto join = [&](auto text) {
+    return llvm::join(llvm::map_range(lists, text), ", ");
+  };
+  return llvm::formatv("      blocks[{0}, {1}]({2} : {3})\n", problem.blockRows,
+                       problem.blockKeys, join([](auto *list) {
+                         return std::string("%") + list->name;
+                       }),
+                       join([](auto *list) { return typeOf(*list); }));
+}
+
 /// Returns arguments and operands of the varlen metadata that the op reads:
 ///   "%kv_lens: memref<?xi32>, ", "      kv_lens(%kv_lens : memref<?xi32>)\n"
 static std::pair<std::string, std::string>
 listTexts(const schedule::Problem &problem) {
   std::string arguments, operands;
+  llvm::SmallVector<const schedule::ListField *> blocks;
   for (const schedule::ListField &list : schedule::listFields) {
     if (!(problem.*list.there))
       continue;
-    std::string type;
-    for (unsigned n = 0; n < list.rank; ++n)
-      type += "?x";
-    type += list.isFloat ? "f32" : "i32";
-    arguments += llvm::formatv("%{0}: memref<{1}>, ", list.name, type);
-    operands +=
-        llvm::formatv("      {0}(%{0} : memref<{1}>)\n", list.name, type);
+    std::string type = typeOf(list);
+    arguments += llvm::formatv("%{0}: {1}, ", list.name, type);
+    if (list.isOfBlocks)
+      blocks.push_back(&list);
+    else
+      operands += llvm::formatv("      {0}(%{0} : {1})\n", list.name, type);
+    if (list.there == &schedule::Facts::kvIndices && !problem.fullKvIndices)
+      operands += blocksClause(problem, blocks);
+    if (list.there == &schedule::Facts::fullKvIndices)
+      operands += blocksClause(problem, blocks);
   }
   return {arguments, operands};
 }

@@ -274,6 +274,8 @@ Fields<Manifest> problemFields() {
       {"head_dim_v", true, readNumber<M, &M::headDimV, 1, 1 << 16>},
       {"page_size", false, readNumber<M, &M::pageSize, 1, 256>},
       {"rotary_dim", false, readNumber<M, &M::rotaryDim, 2, 1 << 16>},
+      {"block_rows", false, readNumber<M, &M::blockRows, 1, 1 << 28>},
+      {"block_keys", false, readNumber<M, &M::blockKeys, 1, 1 << 28>},
       {"source2_mask", false, readWord<M, &M::mask2, maskNames>},
       {"captures", false, readCaptures},
       {"mask", true, readWord<M, &M::mask, maskNames>},

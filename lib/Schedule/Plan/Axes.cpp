@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 using namespace fmha::schedule;
@@ -35,6 +36,8 @@ Values Axes::packings() const {
   // A tile has the keys of one query.
   if (problem.topk)
     return {most};
+  if (problem.kvIndices)
+    return {1};
   unsigned group = groupHint(problem),
            all = std::min(std::bit_ceil(group), most);
   // All rows that see a new key are in one CTA (plan.C8).
@@ -67,6 +70,25 @@ void Axes::addPacking() {
                         s.packHeads = std::min(heads, s.qTileRows);
                       }});
   lastOfTiles = levels.size() - 1;
+}
+
+void Axes::addTiles(Values tiles, unsigned rows, Rules decides) {
+  unsigned listed = problem.blockRows;
+  Values whole;
+  std::ranges::copy_if(tiles, std::back_inserter(whole), [&](unsigned count) {
+    return listed % (count * rows) == 0;
+  });
+  add("q_tiles", listed && !whole.empty() ? whole : tiles, decides);
+}
+
+void Axes::addBlocks(Values blocks, Rules decides) {
+  if (problem.blockKeys)
+    std::erase_if(blocks,
+                  [&](unsigned keys) { return problem.blockKeys % keys != 0; });
+  // A rule says what is wrong with the usual block.
+  if (blocks.empty())
+    blocks = {64};
+  add("kv_block", std::move(blocks), decides);
 }
 
 void Axes::addPlacement(std::vector<PPlacement> placements, Rules decides) {

@@ -199,7 +199,8 @@ SplitChoice Fastest::choose() const {
 SplitChoice fmha::schedule::chooseSplits(const Problem &problem,
                                          const Plan &plan) {
   std::optional<Workload> workload = workloadOf(problem);
-  if (!workload)
+  // Lists of blocks have no splits (plan.C3).
+  if (!workload || problem.kvIndices)
     return {};
   Fastest fastest(problem, *workload);
   fastest.add(plan.schedule);
@@ -220,7 +221,7 @@ unsigned fmha::schedule::chooseSlots(const Problem &problem,
   bool uneven = workload && problem.kvLens && mean && mean * 5 < longest * 4;
   // A window makes sequences equally long.
   if (!uneven || workload->batch == 1 || problem.mask.left ||
-      problem.cuSeqlensQ || problem.topk)
+      problem.cuSeqlensQ || problem.topk || problem.kvIndices)
     return 1;
   KernelModel kernel = modelOf(problem, schedule);
   LaunchSize size = sizeOf(problem, kernel, *workload);

@@ -113,6 +113,37 @@ Violation fmha::schedule::checkListedKeys(const Case &c) {
          "; leave them out";
 }
 
+Violation fmha::schedule::checkListedBlocks(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (!c.problem.kvIndices)
+    return std::nullopt;
+  auto expected = [](const std::string &what, uint64_t got,
+                     const std::string &way) -> Violation {
+    return "expected " + what + " with blocks, got " + str(got) + "; " + way;
+  };
+  if (s.packHeads != 1)
+    return expected("pack_heads = 1", s.packHeads, "leave it out");
+  if (s.splits != 1)
+    return expected("splits = 1", s.splits, "leave it out");
+  unsigned keys = c.problem.blockKeys, rows = s.qTiles * queriesOfTile(s);
+  if (keys % s.kvBlock != 0)
+    return expected("a kv_block that divides the " + str(keys) +
+                        " keys of a block",
+                    s.kvBlock,
+                    "take one, or blocks of a multiple of " +
+                        str(c.family.rules.leastKeys) + " keys");
+  constexpr unsigned mostLists = 16;
+  unsigned listed = c.problem.blockRows;
+  bool divides = listed % rows == 0;
+  if (divides || (rows % listed == 0 && rows / listed <= mostLists))
+    return std::nullopt;
+  return expected(
+      "query tiles whose rows divide the " + str(listed) +
+          " rows of a block, or are a multiple of them of at most " +
+          str(mostLists),
+      rows, "take other q_tiles, or blocks of a power of two rows");
+}
+
 Violation fmha::schedule::checkNewKeys(const Case &c) {
   const Schedule &s = c.schedule;
   if (!c.problem.keyNew)

@@ -95,6 +95,9 @@ Violation checkDtype(const Case &c);
 Violation checkHeadDims(const Case &c);
 /// Checks that a CTA has the keys of one query, if a list names them.
 Violation checkListedKeys(const Case &c);
+/// Checks that KV blocks are parts of listed ones, and that the rows of a CTA
+/// are those of whole row blocks, or are in one.
+Violation checkListedBlocks(const Case &c);
 /// Checks that one CTA, or each split, has all rows that see new keys.
 Violation checkNewKeys(const Case &c);
 Violation checkChunks(const Case &c);

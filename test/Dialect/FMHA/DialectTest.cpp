@@ -28,11 +28,13 @@ AttentionOp buildAttention(OpBuilder &b, Value q, Value kv, Value out,
   return AttentionOp::create(
       b, b.getUnknownLoc(), TypeRange(out.getType()), q, kv, kv, none, none,
       none, none, none, none, none, none, none, none, none, none, none, none,
-      none, none, out, none, none, none, /*unnormalised=*/UnitAttr(),
+      none, none, none, none, none, none, out, none, none, none,
+      /*unnormalised=*/UnitAttr(),
       /*scale=*/FloatAttr(),
       /*mask=*/MaskAttr(), /*source2_mask=*/MaskAttr(),
       /*schedule=*/ScheduleAttr(), /*scale_per_head=*/UnitAttr(),
-      /*scale_per_page=*/UnitAttr(), /*rotary=*/RotaryAttr(), regions);
+      /*scale_per_page=*/UnitAttr(), /*rotary=*/RotaryAttr(),
+      /*block_rows=*/IntegerAttr(), /*block_keys=*/IntegerAttr(), regions);
 }
 
 } // namespace

@@ -102,6 +102,8 @@ struct Manifest : KernelManifest {
   uint32_t pageSize = 0;
   /// Number of columns of q and key_new that the kernel rotates.
   uint32_t rotaryDim = 0;
+  /// Of block lists: the rows and the keys of a block.
+  uint32_t blockRows = 0, blockKeys = 0;
   /// The mask of a second KV segment, named as `mask` is.
   std::string mask2 = "none";
   /// The tensors that the score region reads.

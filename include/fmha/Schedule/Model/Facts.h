@@ -33,6 +33,8 @@ enum class FactKind {
   List,
   Table,
   QueryTable,
+  BlockCounts,
+  BlockLists,
   FloatList,
   Switch,
   Implied,
@@ -51,7 +53,8 @@ struct Fact {
   constexpr bool isRow() const { return kind == FactKind::Row; }
   constexpr bool isList() const {
     return kind == FactKind::List || kind == FactKind::Table ||
-           kind == FactKind::QueryTable || kind == FactKind::FloatList;
+           kind == FactKind::QueryTable || kind == FactKind::BlockCounts ||
+           kind == FactKind::BlockLists || kind == FactKind::FloatList;
   }
   /// Returns whether an attribute of the op states it, and not its operands.
   constexpr bool isAttribute() const {

@@ -14,7 +14,8 @@
 namespace fmha::schedule {
 
 /// A vector of 32-bit elements in memory that a kernel reads, or a contiguous
-/// tensor with one row per sequence, of rank 2, or per query, of rank 3. Its
+/// tensor with one row per sequence, of rank 2, or per query, of rank 3, or a
+/// tensor of the blocks of query rows, of rank 3 or 4. Its
 /// name is that of the op's operand, of the kernel's parameter, and of the fact
 /// in `fmha.problem` and in the launch manifest.
 struct ListField {
@@ -22,6 +23,8 @@ struct ListField {
   bool isFloat;
   bool Facts::*there;
   unsigned rank = 1;
+  /// Whether it is an operand of the clause `blocks`.
+  bool isOfBlocks = false;
 };
 
 /// In the order of a kernel's operands.
@@ -29,6 +32,10 @@ inline constexpr ListField listFields[] = {
 #define FMHA_LIST(member, name, ...) {name, false, &Facts::member},
 #define FMHA_TABLE(member, name, ...) {name, false, &Facts::member, 2},
 #define FMHA_QUERY_TABLE(member, name, ...) {name, false, &Facts::member, 3},
+#define FMHA_BLOCK_COUNTS(member, name, ...)                                   \
+  {name, false, &Facts::member, 3, true},
+#define FMHA_BLOCK_LISTS(member, name, ...)                                    \
+  {name, false, &Facts::member, 4, true},
 #define FMHA_FLOAT_LIST(member, name, ...) {name, true, &Facts::member},
 #include "fmha/Schedule/Model/Facts.def"
 };

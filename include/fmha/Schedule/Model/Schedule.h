@@ -73,6 +73,8 @@ struct Problem : Facts {
   unsigned pageSize = 0;
   /// Number of columns of queries and new keys that the kernel rotates.
   unsigned rotaryDim = 0;
+  /// The rows and keys of a block of block lists, 0 without them.
+  unsigned blockRows = 0, blockKeys = 0;
   Mask mask;
   /// The mask of a second KV segment.
   Mask mask2;
@@ -359,7 +361,9 @@ constexpr unsigned mostPOffset = 96;
 ///             of 64 rows (one if ctas_per_sm, at most 3, is more than 1), and
 ///             KV blocks of a multiple of 16 keys up to 256. With topk one
 ///             tile, whose rows are heads of one query: pack_heads is
-///             q_tile_rows
+///             q_tile_rows. With blocks one head and no splits, a kv_block that
+///             divides block_keys, and rows of a CTA that divide block_rows or
+///             are a multiple of it, at most 16
 ///   plan.C4   one CTA issues an MMA
 ///   plan.C5   P is in shared memory, or in tensor memory if O is in the same
 ///             lanes as S; with wgmma in registers or, with one CTA per SM, in
@@ -381,8 +385,8 @@ constexpr unsigned mostPOffset = 96;
 /// e4m3 (C1); head dims of whole vectors of 16 bytes (C2); one query of 1, 2 or
 /// 4 heads and blocks of up to 1024 keys (C3); P in shared memory (C5), which
 /// holds all regions (C6); the true maximum (C7); no field of tiles, no score
-/// region, no second segment and no packed sequences (C8); one role of 2, 4 or
-/// 8 warps (C9) with no fewer registers than the planner's (C11).
+/// region, no blocks, no second segment and no packed sequences (C8); one role
+/// of 2, 4 or 8 warps (C9) with no fewer registers than the planner's (C11).
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);
 

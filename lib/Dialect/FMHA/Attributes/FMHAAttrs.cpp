@@ -57,10 +57,10 @@ llvm::hash_code fmha::schedule::hash_value(const Schedule &schedule) {
 }
 
 llvm::hash_code fmha::hash_value(const KernelProblem &problem) {
-  llvm::hash_code hash =
-      llvm::hash_combine(problem.dtype, problem.headDim, problem.headDimV,
-                         problem.pageSize, problem.rotaryDim, problem.mask,
-                         problem.mask2, hashOf(problem.scale.value_or(0)));
+  llvm::hash_code hash = llvm::hash_combine(
+      problem.dtype, problem.headDim, problem.headDimV, problem.pageSize,
+      problem.rotaryDim, problem.blockRows, problem.blockKeys, problem.mask,
+      problem.mask2, hashOf(problem.scale.value_or(0)));
   for (const schedule::Fact &fact : schedule::facts)
     hash = llvm::hash_combine(hash, problem.*fact.there);
   for (const schedule::Capture &capture : problem.captures)
@@ -325,6 +325,8 @@ constexpr Field<KernelProblem> problemFields[] = {
     field<KernelProblem, &KernelProblem::headDimV>("head_dim_v"),
     field<KernelProblem, &KernelProblem::pageSize>("page_size"),
     field<KernelProblem, &KernelProblem::rotaryDim>("rotary_dim"),
+    field<KernelProblem, &KernelProblem::blockRows>("block_rows"),
+    field<KernelProblem, &KernelProblem::blockKeys>("block_keys"),
     field<KernelProblem, &KernelProblem::mask>("mask"),
     field<KernelProblem, &KernelProblem::scale>("scale"),
     field<KernelProblem, &KernelProblem::mask2>("source2_mask"),

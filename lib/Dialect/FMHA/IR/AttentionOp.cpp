@@ -108,6 +108,8 @@ schedule::Problem AttentionOp::getProblem() {
   if (getBlockTables())
     problem.pageSize = getKey().getType().getDimSize(Length);
   problem.rotaryDim = getRotaryDim();
+  problem.blockRows = getBlockRows().value_or(0);
+  problem.blockKeys = getBlockKeys().value_or(0);
   problem.mask = getMask();
   problem.mask2 = getSource2Mask();
   AttentionOp op = *this;
@@ -168,7 +170,7 @@ void AttentionOp::getEffects(
 
 Speculation::Speculatability AttentionOp::getSpeculatability() {
   bool hasLists = getKvLens() || getCuSeqlensQ() || getCuSeqlensK() ||
-                  getSource2Lens() || getTopk();
+                  getSource2Lens() || getTopk() || getKvNumBlocks();
   if (!hasPureTensorSemantics() || hasLists)
     return Speculation::NotSpeculatable;
   // The region may divide.

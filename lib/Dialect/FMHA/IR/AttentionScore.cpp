@@ -26,18 +26,23 @@ using namespace fmha;
 // Syntax
 //===----------------------------------------------------------------------===//
 
-static SmallVector<Type> argumentTypes(Builder &b, bool twoSources) {
+static SmallVector<Type> argumentTypes(Builder &b, bool twoSources,
+                                       bool hasBlocks) {
   SmallVector<Type> types = {b.getF32Type()};
   types.append(twoSources ? 7 : 6, b.getIndexType());
+  if (hasBlocks)
+    types.push_back(b.getI1Type());
   return types;
 }
 
 /// score(%s, %b, %h, %i, %j, %q_len, %kv_len) { ... }, or nothing. Ops with two
-/// KV segments have one more name, %source, which the verifier checks. `score()
-/// {}` is the empty region that the generic form may have, `({})`.
+/// KV segments have one more name, %source, which the verifier checks, and ops
+/// with `blocks` have %is_full. `score() {}` is the empty region that the
+/// generic form may have, `({})`.
 ParseResult
 fmha::parseScore(OpAsmParser &parser,
-                 SmallVectorImpl<std::unique_ptr<Region>> &regions) {
+                 SmallVectorImpl<std::unique_ptr<Region>> &regions,
+                 const std::optional<OpAsmParser::UnresolvedOperand> &blocks) {
   if (failed(parser.parseOptionalKeyword("score")))
     return success();
   Region &region = *regions.emplace_back(std::make_unique<Region>());
@@ -48,21 +53,25 @@ fmha::parseScore(OpAsmParser &parser,
   if (arguments.empty())
     return failure(parser.parseLBrace() || parser.parseRBrace());
   Builder &builder = parser.getBuilder();
-  SmallVector<Type> types = argumentTypes(builder, /*twoSources=*/false);
+  bool hasBlocks = bool(blocks);
+  SmallVector<Type> types =
+      argumentTypes(builder, /*twoSources=*/false, hasBlocks);
   if (arguments.size() > types.size())
-    types = argumentTypes(builder, /*twoSources=*/true);
+    types = argumentTypes(builder, /*twoSources=*/true, hasBlocks);
   if (arguments.size() != types.size())
     return parser.emitError(place)
            << "expected the " << types.size()
            << " names of a score, its sequence, head, row and key, q_len and "
-              "kv_len, got "
+              "kv_len"
+           << (hasBlocks ? ", and whether its block is full" : "") << ", got "
            << arguments.size();
   for (auto [argument, type] : llvm::zip_equal(arguments, types))
     argument.type = type;
   return parser.parseRegion(region, arguments);
 }
 
-void fmha::printScore(OpAsmPrinter &printer, Operation *, RegionRange regions) {
+void fmha::printScore(OpAsmPrinter &printer, Operation *, RegionRange regions,
+                      Value) {
   if (regions.empty())
     return;
   Region &region = *regions.front();
@@ -408,13 +417,15 @@ LogicalResult fmha::verifyScore(AttentionOp op) {
     return success();
   Region &region = *op.getScore();
   Builder b(op.getContext());
-  SmallVector<Type> types = argumentTypes(b, bool(op.getKey2()));
+  SmallVector<Type> types =
+      argumentTypes(b, bool(op.getKey2()), bool(op.getKvNumBlocks()));
   if (TypeRange(region.getArgumentTypes()) != TypeRange(types))
     return errorAt(op, 25)
            << "expected a region of (f32, index, index, index, index, index, "
               "index"
-           << (op.getKey2() ? ", and index for the source" : "") << "), got ("
-           << region.getArgumentTypes() << ")";
+           << (op.getKey2() ? ", and index for the source" : "")
+           << (op.getKvNumBlocks() ? ", and i1 for a full block" : "")
+           << "), got (" << region.getArgumentTypes() << ")";
   if (failed(verifyBody(op)))
     return failure();
   if (size_t count = op.getCaptures().size(); count > maxScoreCaptures)

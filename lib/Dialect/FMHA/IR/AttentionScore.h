@@ -13,12 +13,14 @@
 
 namespace fmha {
 
-/// The custom directive `Score` of the op's format.
+/// The custom directive `Score` of the op's format. `blocks` is the first
+/// operand of the clause of that name, if the op has one.
 mlir::ParseResult
 parseScore(mlir::OpAsmParser &parser,
-           llvm::SmallVectorImpl<std::unique_ptr<mlir::Region>> &regions);
+           llvm::SmallVectorImpl<std::unique_ptr<mlir::Region>> &regions,
+           const std::optional<mlir::OpAsmParser::UnresolvedOperand> &blocks);
 void printScore(mlir::OpAsmPrinter &printer, mlir::Operation *op,
-                mlir::RegionRange regions);
+                mlir::RegionRange regions, mlir::Value blocks);
 
 /// Verifies attention.C25 and attention.C26, except memory spaces and aliases.
 mlir::LogicalResult verifyScore(AttentionOp op);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionAppend.h"
+#include "AttentionBlocks.h"
 #include "AttentionPages.h"
 #include "AttentionScore.h"
 #include "AttentionTopk.h"
@@ -109,7 +110,8 @@ private:
   /// Checks which operands come together.
   LogicalResult pages() {
     return success(succeeded(verifyAppendPresence(op)) &&
-                   succeeded(verifyPages(op)) && succeeded(verifyTopk(op)));
+                   succeeded(verifyPages(op)) && succeeded(verifyTopk(op)) &&
+                   succeeded(verifyBlocks(op)));
   }
   LogicalResult scales() {
     return success(succeeded(verifyScales(op)) && succeeded(verifyAppend(op)));
@@ -150,10 +152,14 @@ AttentionOperands::AttentionOperands(AttentionOp op)
   llvm::append_range(all, lists);
   for (const Operand &other :
        {Operand("block_tables", op.getBlockTables()),
-        Operand("topk", op.getTopk()), Operand("sink", op.getSink()),
-        Operand("k_scale", op.getKScale()), Operand("v_scale", op.getVScale()),
-        Operand("q_scale", op.getQScale()), Operand("cos", op.getCos()),
-        Operand("sin", op.getSin())})
+        Operand("topk", op.getTopk()),
+        Operand("kv_num_blocks", op.getKvNumBlocks()),
+        Operand("kv_indices", op.getKvIndices()),
+        Operand("full_kv_num_blocks", op.getFullKvNumBlocks()),
+        Operand("full_kv_indices", op.getFullKvIndices()),
+        Operand("sink", op.getSink()), Operand("k_scale", op.getKScale()),
+        Operand("v_scale", op.getVScale()), Operand("q_scale", op.getQScale()),
+        Operand("cos", op.getCos()), Operand("sin", op.getSin())})
     if (other.value)
       all.push_back(other);
   for (Value source : op.getCaptures())

@@ -415,12 +415,14 @@ AttentionOp AttentionTile::buildOp(ValueRange destinations, const KeyCuts &cuts,
   return AttentionOp::create(
       b, location, types, query, key, value, kvLens, op.getCuSeqlensQ(),
       op.getCuSeqlensK(), sink, key2, value2, lens2, /*block_tables=*/Value(),
-      /*topk=*/Value(),
+      /*topk=*/Value(), /*kv_num_blocks=*/Value(), /*kv_indices=*/Value(),
+      /*full_kv_num_blocks=*/Value(), /*full_kv_indices=*/Value(),
       /*k_scale=*/Value(), /*v_scale=*/Value(), /*q_scale=*/Value(),
       /*key_new=*/Value(), /*value_new=*/Value(), /*cos=*/Value(),
       /*sin=*/Value(), destinations[0], rows[0], rows[1], rows[2],
       isPart || op.getUnnormalised(), op.getScaleAttr() ? scale : FloatAttr(),
       mask, op.getSource2Mask(), op.getScheduleAttr(),
       /*scale_per_head=*/false, /*scale_per_page=*/false, RotaryAttr(),
+      /*block_rows=*/IntegerAttr(), /*block_keys=*/IntegerAttr(),
       hasRegion ? 1 : 0);
 }

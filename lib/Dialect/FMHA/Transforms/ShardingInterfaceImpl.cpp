@@ -303,6 +303,8 @@ AttentionOp ShardBuilder::buildOp(ValueRange destinations, bool hasRegion) {
       own(op.getValue()), lens, own(op.getCuSeqlensQ()),
       own(op.getCuSeqlensK()), sink, own(op.getKey2()), own(op.getValue2()),
       own(op.getSource2Lens()), own(op.getBlockTables()), own(op.getTopk()),
+      own(op.getKvNumBlocks()), own(op.getKvIndices()),
+      own(op.getFullKvNumBlocks()), own(op.getFullKvIndices()),
       own(op.getKScale()), own(op.getVScale()), own(op.getQScale()),
       /*key_new=*/Value(), /*value_new=*/Value(), /*cos=*/Value(),
       /*sin=*/Value(), destinations[0], rows[0], rows[1], rows[2],
@@ -310,7 +312,7 @@ AttentionOp ShardBuilder::buildOp(ValueRange destinations, bool hasRegion) {
       shift.addsMask ? schedule::Mask() : op.getMask(), op.getSource2Mask(),
       isSameProblem ? op.getScheduleAttr() : ScheduleAttr(),
       op.getScalePerHead(), op.getScalePerPage(), RotaryAttr(),
-      hasRegion ? 1 : 0);
+      op.getBlockRowsAttr(), op.getBlockKeysAttr(), hasRegion ? 1 : 0);
 }
 
 /// Gathers the partial results of all processes that share the keys, in a new

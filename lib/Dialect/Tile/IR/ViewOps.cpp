@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ListRules.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/Builders.h"
@@ -61,23 +62,6 @@ LogicalResult TmaGatherOp::verify() {
          << "expected four rows, each with its batch or page, got "
          << getRows().size() << " rows and " << getBatches().size()
          << " batches";
-}
-
-static LogicalResult verifyContiguous(Operation *op, MemRefType list) {
-  if (list.getLayout().isIdentity())
-    return success();
-  return op->emitOpError() << "expected a contiguous list, got " << list;
-}
-
-LogicalResult ListLengthOp::verify() {
-  return verifyContiguous(*this, getList().getType());
-}
-
-LogicalResult FindSlotOp::verify() {
-  if (getSplits() < 2 || getKeys() == 0)
-    return emitOpError() << "expected at least 2 splits and 1 key, got "
-                         << getSplits() << " and " << getKeys();
-  return verifyContiguous(*this, getLengths().getType());
 }
 
 static bool isElementOfRow(Type type) {

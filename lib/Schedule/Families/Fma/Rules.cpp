@@ -63,6 +63,9 @@ static Violation checkInputs(const Case &c) {
   if (p.score)
     return "expected no score_mod region with family = fma, got one; convert "
            "q, k and v to f16 or bf16 and take family = mma";
+  if (p.kvIndices)
+    return "expected no lists of blocks (blocks) with family = fma, got some; "
+           "convert q, k and v to f16 or bf16 and take family = mma";
   if (p.source2)
     return "expected one KV segment with family = fma, got two; compute each "
            "with row_max and row_sum and combine them by fmha.merge, or take "

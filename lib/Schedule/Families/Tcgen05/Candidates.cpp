@@ -33,10 +33,11 @@ static void addAxes(Axes &axes) {
   // The warps of a second softmax convert K and V.
   bool converts = problem.kvE4M3;
   axes.add("kv_copy", copiesOfKeys(problem), 0);
-  axes.add("q_tiles", problem.topk || converts ? Values{1} : Values{2, 1}, 0);
+  axes.addTiles(problem.topk || converts ? Values{1} : Values{2, 1},
+                /*rows=*/128, 0);
   axes.add("q_tile_rows", {128, 64}, 0);
   axes.addPacking();
-  axes.add("kv_block", {128, 64, 256}, rule(3));
+  axes.addBlocks({128, 64, 256}, rule(3));
   axes.add("o_columns",
            wideValues ? parts(problem.headDimV, 64, 256) : Values{0}, rule(2));
   axes.addPlacement({PPlacement::Tmem, PPlacement::Smem, PPlacement::Registers},

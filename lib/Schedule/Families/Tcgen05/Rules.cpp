@@ -126,14 +126,14 @@ static Violation checkPlacement(const Case &c) {
 }
 
 static constexpr Entry entries[] = {
-    {1, checkTarget},     {1, checkDtype},      {3, checkTiles},
-    {3, checkListedKeys}, {2, checkHeadDims},   {8, checkChunks},
-    {8, checkSlices},     {8, checkSharing},    {2, checkTmem},
-    {8, checkCtasPerSm},  {4, checkCtaGroup},   {8, checkKvCopies},
-    {8, checkSplitBy},    {8, checkNewKeys},    {5, checkPlacement},
-    {8, checkDemand},     {8, checkLoopDemand}, {6, checkSmem},
-    {8, checkFeatures},   {7, checkThreshold},  {9, checkRoles},
-    {10, checkWarps},     {11, checkRegisters}};
+    {1, checkTarget},     {1, checkDtype},        {3, checkTiles},
+    {3, checkListedKeys}, {3, checkListedBlocks}, {2, checkHeadDims},
+    {8, checkChunks},     {8, checkSlices},       {8, checkSharing},
+    {2, checkTmem},       {8, checkCtasPerSm},    {4, checkCtaGroup},
+    {8, checkKvCopies},   {8, checkSplitBy},      {8, checkNewKeys},
+    {5, checkPlacement},  {8, checkDemand},       {8, checkLoopDemand},
+    {6, checkSmem},       {8, checkFeatures},     {7, checkThreshold},
+    {9, checkRoles},      {10, checkWarps},       {11, checkRegisters}};
 
 static bool convertsKeys(const Schedule &s) {
   return s.kvCopy == KvCopy::Convert;

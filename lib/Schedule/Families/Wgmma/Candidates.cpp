@@ -25,9 +25,10 @@ static constexpr unsigned widestPass = 256;
 /// CTAs draw their tiles (results/h100-prefill-2026-11-26.md), but not with
 /// paged caches, which were not measured. CTAs may also draw the tiles of
 /// packed queries: any number of them may be empty, so a fixed share may have
-/// no work. Without a mask, CTAs always draw the tiles of packed queries, which
-/// was the fastest for every head dim measured. Lists of keys and new keys have
-/// no loops (plan.C8).
+/// no work, and so may those of row blocks with lists of blocks. Without a
+/// mask, CTAs always draw the tiles of packed queries, which was the fastest
+/// for every head dim measured. Lists of keys and new keys have no loops
+/// (plan.C8).
 static Values schedulersFor(const Problem &problem) {
   bool slow = problem.headDimV > widestPass ||
               (problem.scoreByKey && problem.captures.size() > 1);
@@ -35,9 +36,9 @@ static Values schedulersFor(const Problem &problem) {
   if (!launch || slow || problem.topk || problem.keyNew)
     return {unsigned(Scheduler::Single)};
   const Mask &mask = problem.mask;
-  bool draws = (mask.rightBound() || problem.cuSeqlensQ) && !mask.left &&
-               !problem.source2 && !problem.blockTables;
-  if (draws && problem.cuSeqlensQ && mask.isFull())
+  bool draws = (mask.rightBound() || problem.cuSeqlensQ || problem.kvIndices) &&
+               !mask.left && !problem.source2 && !problem.blockTables;
+  if (problem.kvIndices || (draws && problem.cuSeqlensQ && mask.isFull()))
     return {unsigned(Scheduler::Dynamic)};
   return {unsigned(Scheduler::Single),
           unsigned(draws ? Scheduler::Dynamic : Scheduler::Static)};
@@ -150,7 +151,7 @@ static void addAxes(Axes &axes) {
     tiles = {1};
   else if (problem.kvE4M3)
     tiles = {2, 1};
-  axes.add("q_tiles", tiles, rule(1));
+  axes.addTiles(tiles, /*rows=*/64, rule(1));
   // The packed heads are part of plan.C3 if lists name the keys.
   axes.add("q_tile_rows", {64}, problem.topk ? 0 : rule(3));
   axes.addPacking();
@@ -161,7 +162,7 @@ static void addAxes(Axes &axes) {
   axes.add("scheduler", schedulersFor(problem), 0);
   axes.add("kv_copy", copiesOfKeys(problem), 0);
   axes.add("ctas_per_sm", ctasPerSm(problem, axes.gpu->sms), rule(3));
-  axes.add("kv_block", keyBlocks(problem), rule(3));
+  axes.addBlocks(keyBlocks(problem), rule(3));
   axes.addPlacement({PPlacement::Registers, PPlacement::Smem},
                     rule(5) | rule(2));
   axes.add("share_kv", problem.vInK ? Values{1, 0} : Values{0}, rule(8));

@@ -184,14 +184,15 @@ static Violation checkPlacement(const Case &c) {
 
 /// As with tensor memory, with registers in its place.
 static constexpr Entry entries[] = {
-    {1, checkTarget},     {1, checkDtype},     {3, checkTiles},
-    {3, checkListedKeys}, {2, checkHeadDims},  {8, checkUnbuilt},
-    {8, checkDemand},     {8, checkKvCopies},  {8, checkSplitBy},
-    {8, checkChunks},     {8, checkConsumers}, {8, checkLists},
-    {8, checkNewKeys},    {8, checkSharing},   {2, checkAccumulators},
-    {8, checkLoopDemand}, {4, checkCtaGroup},  {5, checkPlacement},
-    {6, checkSmem},       {8, checkFeatures},  {7, checkThreshold},
-    {9, checkRoles},      {10, checkWarps},    {11, checkRegisters}};
+    {1, checkTarget},       {1, checkDtype},        {3, checkTiles},
+    {3, checkListedKeys},   {3, checkListedBlocks}, {2, checkHeadDims},
+    {8, checkUnbuilt},      {8, checkDemand},       {8, checkKvCopies},
+    {8, checkSplitBy},      {8, checkChunks},       {8, checkConsumers},
+    {8, checkLists},        {8, checkNewKeys},      {8, checkSharing},
+    {2, checkAccumulators}, {8, checkLoopDemand},   {4, checkCtaGroup},
+    {5, checkPlacement},    {6, checkSmem},         {8, checkFeatures},
+    {7, checkThreshold},    {9, checkRoles},        {10, checkWarps},
+    {11, checkRegisters}};
 
 static bool gathersKeys(const Schedule &s) {
   return s.kvCopy == KvCopy::CpAsync;

@@ -92,6 +92,15 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     that is listed twice counts twice. Entries after the first -1, and keys that no list names, may hold anything. In the
     region `score`, j is the position.
 
+    With `blocks` query rows see only the keys of listed blocks (block-sparse attention). Rows are in blocks of `block_rows`, and
+    keys in blocks of `block_keys`. With R = ceil(q_len / block_rows), row i of sequence b and query head h sees the blocks that
+    kv_indices[b, h, i / block_rows, 0 ..] lists, as many as kv_num_blocks[b, h, i / block_rows] says, and those of
+    `full_kv_indices` and `full_kv_num_blocks`, if there are any. The counts are [batch or 1, q_heads or 1, R], the lists [.., R, n], each with its
+    own n; an extent of 1 is broadcast. A block that is listed twice counts twice. Entries after the counted ones, and keys of blocks that no list names, may hold
+    anything; such blocks are not loaded. `mask` and `kv_lens` hide keys of listed blocks as well. These are the
+    tensors of a BlockMask of PyTorch, whose mask_mod applies in the blocks of `kv_indices` only: the last argument of the region
+    `score` is an i1 that is true in blocks of `full_kv_indices`.
+
     The head dim of `key` may be split in vectors of 16 bytes: with x elements of 16
     bytes `key` is [batch, length, kv_heads, head_dim / x, x], with any strides, for
     example those of a cache [batch, kv_heads, head_dim / x, length, x], where the
@@ -152,7 +161,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     slope of each head, a mask. A score of -inf masks its key. Soft caps, ALiBi,
     biases and masks from memory are such regions, alone or combined. With two
     KV segments the region has an eighth argument, the index of the key's segment,
-    0 or 1; j and kv_len refer to that segment.
+    0 or 1; j and kv_len refer to that segment. With `blocks` it has an eighth
+    argument of type i1, whether the key's block is listed as full.
 
     Kernels compute indices in 32 bits, and may run the region for rows and keys
     that do not exist and discard the results: it must not rely on more bits, nor
@@ -236,6 +246,23 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
                          memref<?x?x1x512xbf16, strided<[?, 576, 576, 1]>>)
         topk(%lists : memref<?x?x2048xi32>)
         outs(%out : memref<?x?x128x512xbf16>)
+
+    // A document mask with a block list for 128 rows, the same for all heads.
+    fmha.attention
+        ins(%q, %k, %v : memref<?x?x32x128xbf16>, memref<?x?x8x128xbf16>,
+                         memref<?x?x8x128xbf16>)
+        blocks[128, 128](%counts, %lists, %full_counts, %full_lists :
+            memref<?x1x?xi32>, memref<?x1x?x?xi32>, memref<?x1x?xi32>, memref<?x1x?x?xi32>)
+        outs(%out : memref<?x?x32x128xbf16>)
+        score(%s, %b, %h, %i, %j, %q_len, %kv_len, %is_full) {
+          %none = arith.constant 0xFF800000 : f32
+          %of_row = fmha.read %documents[%b, %i] : memref<?x?xi32>
+          %of_key = fmha.read %documents[%b, %j] : memref<?x?xi32>
+          %same = arith.cmpi eq, %of_row, %of_key : i32
+          %seen = arith.ori %is_full, %same : i1
+          %x = arith.select %seen, %s, %none : f32
+          fmha.yield %x : f32
+        }
 
     // A cache of keys [batch, kv_heads, head_dim / 4, length, 4] in f32.
     fmha.attention
@@ -346,7 +373,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (attention.C24) `sink` is a vector of f32 with one entry per query head; as a
       memref it is contiguous.
     - (attention.C25) There is at most one region `score`. It takes an f32 and six
-      indices, with two KV segments seven, and yields an f32. Its ops are
+      indices, with two KV segments seven, and with `blocks` an i1 after them, and yields an f32. Its ops are
       `fmha.read`, constants, and elementwise ops of `arith` and `math` on index,
       i1, i8, i16, i32, i64, f16, bf16, f32 and f64; those of `math` take f32, f16,
       bf16, i32 or i64, and `ipowi` is not permitted. Values from outside are
@@ -363,7 +390,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       `source2_lens` has one entry per sequence. Before launch: no entry is negative
       or above the length.
     - (attention.C29) Before launch: the lengths of `query`, `key` and `key2` are at
-      most 2^31 - 512, with a window or a second segment 2^30 - 512.
+      most 2^31 - 512, with a window, `blocks` or a second segment 2^30 - 512.
     - (attention.C30) `block_tables` is a matrix of i32 with a row per sequence; as
       a memref it is contiguous. It comes with `kv_lens`, without `cu_seqlens_k` and
       `source2`. The length of `key` and `value` is then static, a power of two of
@@ -398,6 +425,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       negative. `query` and `key` are of f16, bf16 or f32. Before launch: no entry of
       `kv_lens` is above the number of rows. A kernel does not rotate a row at a
       position without angles.
+    - (attention.C36) `kv_num_blocks` and `kv_indices` come together, with `block_rows` and `block_keys`, which are from 1 to
+      2^28; so do `full_kv_num_blocks` and `full_kv_indices`, with the first two. They are of i32 and, as memrefs, contiguous. Counts
+      have rank 3 and lists rank 4, with the same first three extents: 1 or the batch of `query`, 1 or its number of heads, and
+      ceil(q_len / block_rows). `blocks` comes without `cu_seqlens_q`, `cu_seqlens_k`, `source2`, `block_tables`,
+      `topk` and `append`. Before launch: each tensor has less than 2^31 elements, a count is from 0 to the length of
+      a list, and counted entries are from 0 to ceil(kv_len / block_keys) less 1, with the length of `key` as kv_len.
   }];
 
   let arguments = (ins
@@ -413,6 +446,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence in the second segment">:$source2_lens,
     Arg<Optional<FMHA_TensorOrMemRef>, "pages of each sequence">:$block_tables,
     Arg<Optional<FMHA_TensorOrMemRef>, "keys of each query">:$topk,
+    Arg<Optional<FMHA_TensorOrMemRef>, "counts of blocks of keys">:$kv_num_blocks,
+    Arg<Optional<FMHA_TensorOrMemRef>, "blocks of keys of each block of rows">:$kv_indices,
+    Arg<Optional<FMHA_TensorOrMemRef>, "counts of full blocks">:$full_kv_num_blocks,
+    Arg<Optional<FMHA_TensorOrMemRef>, "full blocks of each block of rows">:$full_kv_indices,
     Arg<Optional<FMHA_TensorOrMemRef>, "factors of keys of 8 bits">:$k_scale,
     Arg<Optional<FMHA_TensorOrMemRef>, "factors of values of 8 bits">:$v_scale,
     Arg<Optional<FMHA_TensorOrMemRef>, "factor of queries of 8 bits">:$q_scale,
@@ -431,7 +468,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     OptionalAttr<FMHA_ScheduleAttr>:$schedule,
     UnitAttr:$scale_per_head,
     UnitAttr:$scale_per_page,
-    OptionalAttr<FMHA_RotaryAttr>:$rotary);
+    OptionalAttr<FMHA_RotaryAttr>:$rotary,
+    OptionalAttr<I32Attr>:$block_rows,
+    OptionalAttr<I32Attr>:$block_keys);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<MaxSizedRegion<1>>:$score_regions);
 
@@ -446,6 +485,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`source2_lens` `(` $source2_lens^ `:` type($source2_lens) `)`)?
     (`block_tables` `(` $block_tables^ `:` type($block_tables) `)`)?
     (`topk` `(` $topk^ `:` type($topk) `)`)?
+    (`blocks` `[` $block_rows `,` $block_keys `]` `(` $kv_num_blocks^ `,` $kv_indices
+              (`,` $full_kv_num_blocks^ `,` $full_kv_indices)? `:`
+              type($kv_num_blocks) `,` type($kv_indices)
+              (`,` type($full_kv_num_blocks)^ `,` type($full_kv_indices))? `)`)?
     (`k_scale` `(` $k_scale^ `:` type($k_scale) `)`)?
     (`v_scale` `(` $v_scale^ `:` type($v_scale) `)`)?
     (`q_scale` `(` $q_scale^ `:` type($q_scale) `)`)?
@@ -454,7 +497,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     (`row_max` `(` $row_max^ `:` type($row_max) `)`)?
     (`row_sum` `(` $row_sum^ `:` type($row_sum) `)`)?
-    attr-dict (`->` type($results)^)? custom<Score>($score_regions)
+    attr-dict (`->` type($results)^)? custom<Score>($score_regions, ref($kv_num_blocks))
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
@@ -466,7 +509,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// The largest magnitude of `scale` (attention.C14).
     static constexpr double maxScale = 0x1p64;
     /// The index of `output` among the ODS operands.
-    static constexpr unsigned outputIndex = 19;
+    static constexpr unsigned outputIndex = 23;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(
@@ -535,48 +578,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
   }];
 }
 
-def FMHA_YieldOp : Op<FMHA_Dialect, "yield", [
-    Pure, Terminator, HasParent<"AttentionOp">]> {
-  let summary = "the result of the score region";
-  let description = [{
-    Ends the region `score` of `fmha.attention`.
-
-    Example:
-    ```mlir
-    fmha.yield %x : f32
-    ```
-  }];
-  let arguments = (ins F32:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
-}
-
-def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
-    DeclareOpInterfaceMethods<ConditionallySpeculatable>,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    TypesMatchWith<"the result is an element of the source", "source", "result",
-                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">
-  ]> {
-  let summary = "an element of a tensor, with clamped indices";
-  let description = [{
-    Returns the element of `source` at `indices`. Indices are unsigned, and those
-    beyond an extent are clamped to the last element of the dimension: nothing
-    outside of `source` is read, and a dimension of size 1 is broadcast. `source`
-    is not empty.
-
-    Example:
-    ```mlir
-    %e = fmha.read %bias[%h, %i, %j] : memref<32x1x?xf32>
-    ```
-  }];
-  let arguments = (ins Arg<FMHA_TensorOrMemRef, "the tensor to read">:$source,
-                       Variadic<Index>:$indices);
-  let results = (outs AnyType:$result);
-  let assemblyFormat = "$source `[` $indices `]` attr-dict `:` type($source)";
-  let hasVerifier = 1;
-}
-
 include "fmha/Dialect/FMHA/IR/AppendOp.td"
 include "fmha/Dialect/FMHA/IR/MergeOp.td"
+include "fmha/Dialect/FMHA/IR/ScoreOps.td"
 include "fmha/Dialect/FMHA/IR/HostOps.td"
 include "fmha/Dialect/FMHA/IR/TransposeOp.td"
 

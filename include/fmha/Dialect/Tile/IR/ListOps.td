@@ -27,6 +27,22 @@ def Tile_ListLengthOp : Tile_Op<"list_length", [MemoryEffects<[MemRead]>]> {
   let assemblyFormat = "$list `[` $first `]` `to` $most attr-dict `:` type($list)";
 }
 
+def Tile_ListEntryOp : Tile_Op<"list_entry", [Pure]> {
+  let summary = "Reads an entry of a list that the launch does not write";
+  let description = [{
+    The result is entry `place` of the list if the condition holds, and 0 otherwise; the list is not read then. Since nothing writes the list
+    during the launch, the op is pure: each role reads it again.
+
+    ```mlir
+    %n = tile.list_entry %kv_indices[%place] if %partial : memref<?xi32>
+    ```
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$list, Index:$place, I1:$condition);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$list `[` $place `]` `if` $condition attr-dict `:` type($list)";
+}
+
 def Tile_FindSlotOp : Tile_Op<"find_slot", [MemoryEffects<[MemRead]>]> {
   let summary = "Finds the sequence, and the part of its keys, that a slot of split-KV computes";
   let description = [{

@@ -337,11 +337,19 @@ def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
     If the view of the queries packs heads, `row` counts its rows, and the region has one more argument, the head of row
     i. Elements of heads that the group does not have are arbitrary, too.
 
+    With `if` the result is `input` unless the condition, which is the same for the whole tile, holds; the region then does not run.
+
     ```mlir
     %x = tile.modify %s at %q[%row, %col] : !tile.tile<128x128xf32>, !tile.view<?x128xbf16> {
     ^bb0(%e: f32, %i: index, %j: index):
       %b = fmha.read %bias[%head, %i, %j] : memref<?x?x?xf32, strided<[?, ?, 1]>, #gpu.address_space<global>>
       %y = arith.addf %e, %b : f32
+      tile.yield %y : f32
+    }
+    %w = tile.modify %s at %q[%row, %col] if %partial : !tile.tile<128x128xf32>, !tile.view<?x128xbf16> {
+    ^bb0(%e: f32, %i: index, %j: index):
+      %seen = arith.cmpi sle, %j, %i : index
+      %y = arith.select %seen, %e, %none : f32
       tile.yield %y : f32
     }
     %z = tile.modify %s at %packed[%row, %col] : !tile.tile<128x128xf32>, !tile.view<?x128xbf16, heads = 16> {
@@ -355,11 +363,12 @@ def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
     Constraints: the view is made by a `tile.view` of rows of several columns; the tile has at least as many rows as
     heads are packed.
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Tile_ViewType:$queries, Index:$row, Index:$col);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_ViewType:$queries, Index:$row, Index:$col,
+                       Optional<I1>:$condition);
   let results = (outs Tile_F32Matrix:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $input `at` $queries `[` $row `,` $col `]` attr-dict `:` type($input) `,` type($queries) $body
+    $input `at` $queries `[` $row `,` $col `]` (`if` $condition^)? attr-dict `:` type($input) `,` type($queries) $body
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = "ViewOp getQueriesOp();";

@@ -21,6 +21,22 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
+Value tile::ifCondition(ImplicitLocOpBuilder &b, ModifyOp op, Value input,
+                        function_ref<Value()> modified) {
+  if (!op.getCondition())
+    return modified();
+  auto branch =
+      scf::IfOp::create(b, TypeRange(input.getType()), op.getCondition(),
+                        /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, input);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value made = modified();
+  scf::YieldOp::create(b, made);
+  return branch.getResult(0);
+}
+
 //===----------------------------------------------------------------------===//
 // ScoreRegion
 //===----------------------------------------------------------------------===//

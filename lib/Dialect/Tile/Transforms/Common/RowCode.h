@@ -36,6 +36,13 @@ struct RowPlace {
   }
 };
 
+/// Returns the result of a tile.modify on `input`, where `modified` emits its
+/// code: inside a branch if the op has a condition.
+///   %y = scf.if %condition { ...; yield %made } else { yield %input }
+mlir::Value ifCondition(mlir::ImplicitLocOpBuilder &b, ModifyOp op,
+                        mlir::Value input,
+                        llvm::function_ref<mlir::Value()> modified);
+
 /// The values in the region of a tile.modify that depend on the score or the
 /// key.
 class ScoreRegion {

@@ -58,7 +58,7 @@ static SmallVector<Value> readBy(Operation *op) {
       })
       .Case([&](ModifyOp modify) {
         ViewOp at = modify.getQueriesOp();
-        add({modify.getRow(), modify.getCol(),
+        add({modify.getRow(), modify.getCol(), modify.getCondition(),
              at.getHeads() ? at.getHead() : Value()});
       })
       .Case([&](MaskOp mask) {

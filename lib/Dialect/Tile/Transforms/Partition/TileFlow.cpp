@@ -86,8 +86,8 @@ bool fmha::tile::isMemorySlice(Operation *op) {
 bool fmha::tile::isTileOp(Operation *op) {
   return isa_and_nonnull<TileDialect>(op->getDialect()) &&
          !isa<ViewOp, ChannelOp, WarpSpecializeOp, RoleOp, tile::YieldOp,
-              ListLengthOp, FindSlotOp, AppendRowsOp, LoadRotatedOp,
-              TileCountOp, SplitTripsOp>(op);
+              ListLengthOp, ListEntryOp, FindSlotOp, AppendRowsOp,
+              LoadRotatedOp, TileCountOp, SplitTripsOp>(op);
 }
 
 PartitionAttr fmha::tile::partitionOf(Operation *op) {

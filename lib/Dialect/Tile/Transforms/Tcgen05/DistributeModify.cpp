@@ -28,8 +28,16 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
   matchAndRewrite(ModifyOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, ifCondition(b, op, adaptor.getInput(), [&] {
+                         return modified(b, op, adaptor.getInput());
+                       }));
+    return success();
+  }
+
+private:
+  Value modified(ImplicitLocOpBuilder &b, ModifyOp op, Value x) const {
     TileType tile = op.getType();
-    Value x = adaptor.getInput(), first = firstKey(b, op);
+    Value first = firstKey(b, op);
     RowCode code(b, op, context.info, RowPlace::ofThread(b, op));
     // In pieces, to save registers; the keys of one slice are consecutive.
     int64_t columns = ownColumns(tile), inSlice = columns / slicesOf(tile);
@@ -49,11 +57,9 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
                             : code.apply(own, key));
     }
     // To extend the row after each piece's block would copy it there.
-    rewriter.replaceOp(op, concatenate(b, parts));
-    return success();
+    return concatenate(b, parts);
   }
 
-private:
   int64_t columnsOfPiece(bool isLong) const {
     if (!needs(Workaround::ShortPieces, context.info))
       return 16;

@@ -155,9 +155,15 @@ bool IntegerReader::isOperand(Value value) {
   return operand && operand.getOwner() == &func.getBody().front();
 }
 
-/// Reads a scalar operand; those of a kernel made from an attention op are
-/// max_q_len, batch, max_pages and topk_len. A run has as many pages as keys,
-/// so that they limit no length, and a list of all keys.
+/// Returns whether a run has as many of these as keys, so that they limit no
+/// length: pages, and entries of lists.
+static bool isCountOfKeys(StringRef name) {
+  return llvm::is_contained(
+      {"max_pages", "topk_len", "blocks_len", "full_blocks_len"}, name);
+}
+
+/// Reads a scalar operand of the kernel. Extents of lists that are not lengths
+/// are those of one batch and head.
 void IntegerReader::readOperand(BlockArgument operand, uint32_t result,
                                 Steps &steps) {
   // Scalars of a program are taken to be small numbers.
@@ -168,18 +174,20 @@ void IntegerReader::readOperand(BlockArgument operand, uint32_t result,
                  b.constant(info.schedule.kvBlock, steps), steps);
     return;
   }
-  if (nameOf(operand) == "max_pages" || nameOf(operand) == "topk_len") {
+  if (isCountOfKeys(nameOf(operand))) {
     steps.push_back(lengthStep(false, false, result));
     return;
   }
-  bool isBatch = nameOf(operand) == "batch";
+  bool isBatch = llvm::is_contained({"batch", "blocks_batch", "blocks_heads"},
+                                    StringRef(nameOf(operand)));
   steps.push_back(
       valueStep(isBatch ? StepCode::Constant : StepCode::QueryLength, result));
   steps.back().constant = isBatch;
 }
 
 /// Reads an entry of varlen metadata. A run has one sequence, number 0, which
-/// begins at 0; entry 1 is its end, and so its length.
+/// begins at 0; entry 1 is its end, and so its length. A block of rows sees as
+/// many blocks as the sequence has.
 bool IntegerReader::readListEntry(memref::LoadOp load, Steps &steps) {
   auto list = dyn_cast<BlockArgument>(load.getMemref());
   if (!list || load.getIndices().size() != 1)
@@ -187,6 +195,12 @@ bool IntegerReader::readListEntry(memref::LoadOp load, Steps &steps) {
   std::string name = nameOf(list);
   bool isLength = name == "kv_lens" || name == "source2_lens";
   uint32_t result = b.id(load), length = isLength ? result : b.fresh();
+  if (name == "kv_num_blocks" || name == "full_kv_num_blocks") {
+    steps.push_back(lengthStep(false, false, length));
+    b.arithmetic(Arithmetic::CeilDiv, result, length,
+                 b.constant(info.problem.blockKeys, steps), steps);
+    return true;
+  }
   steps.push_back(
       lengthStep(name == "cu_seqlens_q", name == "source2_lens", length));
   if (!isLength)
@@ -271,6 +285,8 @@ bool IntegerReader::readLeaf(Operation *op, Steps &steps) {
             valueStep(StepCode::Copy, result, b.id(list.getMost())));
         return true;
       })
+      // All listed blocks are the first one.
+      .Case<ListEntryOp>([&](auto) { return add(StepCode::Constant); })
       .Case<NextTileOp, DrawTileOp, AwaitTileOp>(
           [&](auto) { return add(StepCode::NextTile); })
       .Case<QueryCancelOp>([&](auto) { return add(StepCode::Unknown); })

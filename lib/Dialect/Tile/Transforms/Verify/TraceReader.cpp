@@ -232,8 +232,8 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
   if (readControl(op, steps))
     return success();
   if (isa_and_nonnull<TileDialect>(op->getDialect()) &&
-      !isa<ListLengthOp, FindSlotOp, AppendRowsOp, LoadRotatedOp, TmemAddressOp,
-           TileCountOp, SplitTripsOp>(op))
+      !isa<ListLengthOp, ListEntryOp, FindSlotOp, AppendRowsOp, LoadRotatedOp,
+           TmemAddressOp, TileCountOp, SplitTripsOp>(op))
     return tiles.read(op, steps);
   if (op->getNumRegions())
     return op->emitError() << "tile-verify-sync cannot follow this op: "

@@ -16,14 +16,24 @@ namespace {
 
 /// Applies the region to the two keys that a thread has of every 8, for one row
 /// and then the other, so that the values that both rows need of a key are used
-/// nowhere else.
+/// nowhere else. A condition becomes a branch around the code.
 struct ModifyFragment : public FragmentPattern<ModifyOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
   matchAndRewrite(ModifyOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = adaptor.getInput(), made = x;
+    rewriter.replaceOp(op, ifCondition(b, op, adaptor.getInput(), [&] {
+                         return modified(b, op, adaptor.getInput());
+                       }));
+    return success();
+  }
+
+private:
+  static constexpr int64_t neighbors = 2;
+
+  Value modified(ImplicitLocOpBuilder &b, ModifyOp op, Value x) const {
+    Value made = x;
     Value first =
         arith::AddIOp::create(b, op.getCol(), toIndex(b, fragmentColumn(b)));
     RowCode codes[fragmentRows] = {{b, op, info, place(b, op, 0)},
@@ -38,12 +48,8 @@ struct ModifyFragment : public FragmentPattern<ModifyOp> {
             ArrayRef<int64_t>{at}, ArrayRef<int64_t>{1});
       }
     }
-    rewriter.replaceOp(op, made);
-    return success();
+    return made;
   }
-
-private:
-  static constexpr int64_t neighbors = 2;
 
   static RowPlace place(ImplicitLocOpBuilder &b, ModifyOp op, int64_t row) {
     std::optional<uint32_t> heads = op.getQueriesOp().getHeads();

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MergeKernel.h"
+#include "Merge/MergeKernel.h"
 #include "Threads/RowCode.h"
 #include "Threads/ShareCode.h"
 #include "fmha/Target/Target.h"
