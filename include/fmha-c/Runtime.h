@@ -93,7 +93,8 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *   q, k, v, o, lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
  *   sink, o_parts, max_parts, sum_parts, k2, v2, source2_lens, block_tables,
  *   key_new, value_new, rotary_cos, rotary_sin, q_out, k_scale, v_scale, q_scale,
- *   topk, capture0, capture1, ...
+ *   topk, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices,
+ *   capture0, capture1, ...
  *
  * o_parts, max_parts and sum_parts are inputs of fmha.merge; a kernel with splits
  * has them in its workspace instead. The shapes are as follows, with any strides
@@ -114,6 +115,12 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *                          j / page_size of its row names
  *   topk                   int32 [batch, q_len, n], contiguous: the positions of
  *                          the keys that each query sees, up to the first -1
+ *   kv_num_blocks, full_kv_num_blocks
+ *                          int32 [batch or 1, q_heads or 1, row blocks],
+ *                          contiguous: the counts of blocks of keys that each
+ *                          block of block_rows queries sees
+ *   kv_indices, full_kv_indices
+ *                          int32 [.., n], contiguous: these blocks
  *   sink                   float32 [q_heads], contiguous
  *   k_scale, v_scale       float32 [1], [kv_heads] if the kernel has
  *                          scale_per_head, [pages] with scale_per_page; contiguous

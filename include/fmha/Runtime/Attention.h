@@ -43,6 +43,12 @@ struct CaptureData {
   std::vector<int64_t> dims;
 };
 
+/// A dense tensor of 32-bit integers.
+struct IntegerTensor {
+  std::vector<int64_t> dims;
+  std::vector<int32_t> entries;
+};
+
 /// q [batch, q_len, q_heads, head_dim], k [batch, kv_len, kv_heads, head_dim],
 /// v [batch, kv_len, kv_heads, head_dim_v], o [batch, q_len, q_heads,
 /// head_dim_v], lse [batch, q_len, q_heads, 1] in f32. Query head h uses KV
@@ -67,6 +73,12 @@ struct CaptureData {
 ///
 /// topk has a list of `topkLen` positions for each query, [batch, q_len, n]: it
 /// attends to the keys of its sequence at these positions, up to the first -1.
+///
+/// kvNumBlocks and kvIndices list blocks of block_keys keys for each block of
+/// block_rows query rows, [batch or 1, q_heads or 1, row blocks] and [.., n];
+/// the row block attends to the keys of the first kvNumBlocks of these.
+/// fullKvNumBlocks and fullKvIndices list more blocks, for which the last
+/// argument of the score region is true.
 ///
 /// kScale, vScale and qScale are given if k and v, or q as well, are of e4m3:
 /// the values are those stored times these. qScale has one entry; kScale and
@@ -93,6 +105,10 @@ struct AttentionTensors {
   int64_t topkLen = 0;
   /// The batch and the queries of topk, if the caller knows them.
   std::optional<std::pair<int64_t, int64_t>> topkQueries = std::nullopt;
+  std::optional<IntegerTensor> kvNumBlocks = std::nullopt,
+                               kvIndices = std::nullopt,
+                               fullKvNumBlocks = std::nullopt,
+                               fullKvIndices = std::nullopt;
   std::optional<std::vector<float>> kScale = std::nullopt,
                                     vScale = std::nullopt,
                                     qScale = std::nullopt;
@@ -108,6 +124,10 @@ struct AttentionTensors {
 /// Returns an error if varlen metadata, or an entry of it, does not fit the
 /// other tensors; the message names the entry.
 llvm::Error checkSequences(const AttentionTensors &tensors);
+/// Returns an error if lists of blocks of these sizes do not fit the other
+/// tensors, or for an entry that is no count or no block; the message names it.
+llvm::Error checkBlocks(const AttentionTensors &tensors, int64_t blockRows,
+                        int64_t blockKeys);
 /// Returns the number of sequences: that of the varlen metadata, or the batch
 /// size of q.
 int64_t sequenceCount(const AttentionTensors &tensors);

@@ -27,6 +27,8 @@ struct Extents {
   int64_t newLen = 0;
   /// Number of entries of a list of topk.
   int64_t topkLen = 0;
+  /// The extents of kv_indices, and the length of a list of full_kv_indices.
+  int64_t blocksBatch = 0, blocksHeads = 0, blocksLen = 0, fullBlocksLen = 0;
   /// Number of positions that have angles.
   int64_t positions = 0;
 };
@@ -101,6 +103,58 @@ FmhaStatus checkLists(const Shapes &shapes, const Extents &all) {
             name == TensorName::Sink ? "one logit per query head"
                                      : "the sequences of q set the number"))
       return status;
+  return FMHA_SUCCESS;
+}
+
+/// Checks the counts of blocks, which define the first extents of all lists.
+FmhaStatus checkBlockCounts(const launch::Manifest &manifest,
+                            const DLTensor &counts, const Extents &all) {
+  int64_t rowBlocks =
+      (all.qLen + manifest.blockRows - 1) / int64_t(manifest.blockRows);
+  const int64_t *got = counts.shape;
+  bool fits = (got[0] == 1 || got[0] == all.batch) &&
+              (got[1] == 1 || got[1] == all.qHeads) && got[2] == rowBlocks;
+  if (fits)
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_SHAPE,
+              "tensor 'kv_num_blocks': expected the shape [" +
+                  std::to_string(all.batch) + " or 1, " +
+                  std::to_string(all.qHeads) + " or 1, " +
+                  std::to_string(rowBlocks) + "], got " +
+                  shapeText(got, counts.ndim) +
+                  "; q sets the batch and the heads, and the kernel has "
+                  "blocks of " +
+                  std::to_string(manifest.blockRows) + " rows");
+}
+
+FmhaStatus checkBlocks(const launch::Manifest &manifest, const Shapes &shapes,
+                       const Extents &all) {
+  const DLTensor *counts = shapes.find(TensorName::KvNumBlocks);
+  if (!counts)
+    return FMHA_SUCCESS;
+  if (FmhaStatus status = checkBlockCounts(manifest, *counts, all))
+    return status;
+  int64_t batch = all.blocksBatch, heads = all.blocksHeads;
+  int64_t rowBlocks = counts->shape[2];
+  const std::pair<TensorName, int64_t> lists[] = {
+      {TensorName::KvIndices, all.blocksLen},
+      {TensorName::FullKvIndices, all.fullBlocksLen}};
+  const char *why = "it has the first extents of kv_num_blocks";
+  if (FmhaStatus status = shapes.expect(TensorName::FullKvNumBlocks,
+                                        {batch, heads, rowBlocks}, why))
+    return status;
+  for (auto [name, length] : lists) {
+    if (FmhaStatus status =
+            shapes.expect(name, {batch, heads, rowBlocks, length}, why))
+      return status;
+    int64_t entries = batch * heads * rowBlocks * length;
+    if (shapes.find(name) && entries > INT32_MAX)
+      return fail(FMHA_ERROR_SHAPE,
+                  "tensor '" + shapes.role(name).name +
+                      "': expected less than 2^31 elements, got " +
+                      std::to_string(entries) +
+                      "; launch for fewer queries at a time");
+  }
   return FMHA_SUCCESS;
 }
 
@@ -243,6 +297,10 @@ void setExtents(const Extents &all, launch::RunValues &values) {
   values[RunValue::MaxPages] = uint64_t(all.maxPages);
   values[RunValue::Pages] = uint64_t(all.kBatch);
   values[RunValue::TopkLen] = uint64_t(all.topkLen);
+  values[RunValue::BlocksBatch] = uint64_t(all.blocksBatch);
+  values[RunValue::BlocksHeads] = uint64_t(all.blocksHeads);
+  values[RunValue::BlocksLen] = uint64_t(all.blocksLen);
+  values[RunValue::FullBlocksLen] = uint64_t(all.fullBlocksLen);
   values[RunValue::Positions] = uint64_t(all.positions);
 }
 
@@ -282,6 +340,17 @@ FmhaStatus checkNew(const launch::Manifest &manifest, const Shapes &shapes,
       {all.sequences, all.newLen, all.kvHeads, manifest.headDimV}, why);
 }
 
+/// Takes the extents of lists of blocks from the lists of a kernel.
+void takeBlocks(const Shapes &shapes, Extents &all) {
+  if (const DLTensor *lists = shapes.find(TensorName::KvIndices)) {
+    all.blocksBatch = lists->shape[0];
+    all.blocksHeads = lists->shape[1];
+    all.blocksLen = lists->shape[3];
+  }
+  if (const DLTensor *lists = shapes.find(TensorName::FullKvIndices))
+    all.fullBlocksLen = lists->shape[3];
+}
+
 FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
                          int64_t maxQLen, BoundTensors &bound) {
   const launch::Manifest &manifest = *module.attention;
@@ -301,6 +370,7 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
   }
   if (const DLTensor *lists = shapes.find(TensorName::Topk))
     all.topkLen = lists->shape[2];
+  takeBlocks(shapes, all);
   if (manifest.source2)
     all.kvLen2 = extent(bound.view(TensorName::K2), 1);
   if (manifest.keyNew)
@@ -314,6 +384,8 @@ FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
   if (FmhaStatus status = checkNumbers(shapes, all))
     return status;
   if (FmhaStatus status = checkLists(shapes, all))
+    return status;
+  if (FmhaStatus status = checkBlocks(manifest, shapes, all))
     return status;
   if (FmhaStatus status = checkScales(manifest, shapes, all))
     return status;

@@ -74,13 +74,29 @@ const char *deviceText(int type) {
   return "another device";
 }
 
+/// Returns the dimensions of a tensor of the form Table.
+const char *dimensionsOfTable(TensorName name) {
+  switch (name) {
+  case TensorName::Topk:
+    return "[batch, length, entries]";
+  case TensorName::KvNumBlocks:
+  case TensorName::FullKvNumBlocks:
+    return "[batch, heads, row blocks]";
+  case TensorName::KvIndices:
+  case TensorName::FullKvIndices:
+    return "[batch, heads, row blocks, entries]";
+  default:
+    return "[sequences, entries]";
+  }
+}
+
 std::string dimensions(const TensorRole &role) {
   constexpr const char *rows[] = {"parts", "batch", "length", "heads", "dim"};
   constexpr const char *numbers[] = {"parts", "batch", "heads", "length"};
   if (role.form == Form::List)
     return "[entries]";
   if (role.form == Form::Table)
-    return role.rank == 2 ? "[sequences, entries]" : "[batch, length, entries]";
+    return dimensionsOfTable(role.tensor);
   if (role.form == Form::Angles)
     return "[positions, pairs]";
   if (role.form == Form::Capture)
@@ -126,7 +142,7 @@ TensorRole listOf(TensorName name) {
 }
 
 /// Returns the role of a dense tensor of 32-bit integers: a matrix, or one with
-/// a row per query.
+/// a row per query or per block of them.
 TensorRole tableOf(TensorName name, int32_t rank = 2) {
   TensorRole role = listOf(name);
   role.form = Form::Table;
@@ -185,7 +201,12 @@ TensorRole roleOf(TensorName name, const launch::Manifest &manifest) {
   case TensorName::BlockTables:
     return tableOf(name);
   case TensorName::Topk:
+  case TensorName::KvNumBlocks:
+  case TensorName::FullKvNumBlocks:
     return tableOf(name, 3);
+  case TensorName::KvIndices:
+  case TensorName::FullKvIndices:
+    return tableOf(name, 4);
   case TensorName::RotaryCos:
   case TensorName::RotarySin:
     return anglesOf(name);

@@ -23,7 +23,8 @@ enum class Form {
   /// batch, heads, length; with parts and packed sequences as above.
   Numbers,
   List,
-  /// [sequences, entries] or [batch, length, entries], dense.
+  /// [sequences, entries], [batch, length, entries], or lists of the blocks of
+  /// query rows, dense.
   Table,
   /// [positions, pairs], with contiguous rows.
   Angles,

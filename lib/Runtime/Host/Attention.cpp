@@ -28,6 +28,7 @@ struct DeviceTensors {
   std::array<std::optional<DeviceTensor>, std::size(attentionRows)> rows;
   /// Set only for tensors that are given.
   DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink, blockTables, topk;
+  DeviceTensor kvNumBlocks, kvIndices, fullKvNumBlocks, fullKvIndices;
   DeviceTensor kScale, vScale, qScale;
   /// For a second KV segment, and for new keys.
   DeviceTensor k2, v2, source2Lens, keyNew, valueNew, cos, sin;
@@ -69,6 +70,14 @@ struct DeviceTensors {
       return blockTables;
     case TensorName::Topk:
       return topk;
+    case TensorName::KvNumBlocks:
+      return kvNumBlocks;
+    case TensorName::KvIndices:
+      return kvIndices;
+    case TensorName::FullKvNumBlocks:
+      return fullKvNumBlocks;
+    case TensorName::FullKvIndices:
+      return fullKvIndices;
     case TensorName::KScale:
       return kScale;
     case TensorName::VScale:
@@ -151,6 +160,15 @@ llvm::Error copyLists(Device &device, const AttentionTensors &tensors,
   for (const auto &[copy, list] : lists)
     if (list)
       if (llvm::Error error = create(copy, listShape(*list)))
+        return error;
+  const std::pair<DeviceTensor &, const std::optional<IntegerTensor> &>
+      blocks[] = {{copies.kvNumBlocks, tensors.kvNumBlocks},
+                  {copies.kvIndices, tensors.kvIndices},
+                  {copies.fullKvNumBlocks, tensors.fullKvNumBlocks},
+                  {copies.fullKvIndices, tensors.fullKvIndices}};
+  for (const auto &[copy, list] : blocks)
+    if (list)
+      if (llvm::Error error = create(copy, listShape(list->entries)))
         return error;
   const std::pair<DeviceTensor &, const std::optional<std::vector<float>> &>
       factors[] = {{copies.sink, tensors.sink},

@@ -227,10 +227,11 @@ llvm::Error checkAngles(const Manifest &manifest,
 llvm::Error checkLengths(const Manifest &manifest,
                          const AttentionTensors &tensors) {
   bool window = manifest.windowLeft || manifest.windowRight;
-  int64_t most = window || manifest.source2 ? maxWindowedLength : maxLength;
-  const char *why = window             ? " (2^30 - 512, with a window)"
-                    : manifest.source2 ? " (2^30 - 512, with two sources)"
-                                       : " (2^31 - 512)";
+  int64_t most = manifest.maxLength();
+  const char *why = window               ? " (2^30 - 512, with a window)"
+                    : manifest.source2   ? " (2^30 - 512, with two sources)"
+                    : manifest.kvIndices ? " (2^30 - 512, with blocks)"
+                                         : " (2^31 - 512)";
   const std::pair<llvm::StringLiteral, int64_t> lengths[] = {
       {"q_len", tensors.q.dims[1]},
       {"kv_len", tensors.maxKeys()},
@@ -293,8 +294,21 @@ llvm::Error checkOverlaps(const AttentionTensors &tensors) {
 
 } // namespace
 
+/// Sets the extents of lists of blocks.
+static void setBlocks(const AttentionTensors &tensors, RunValues &values) {
+  if (!tensors.kvIndices)
+    return;
+  const std::vector<int64_t> &dims = tensors.kvIndices->dims;
+  values[RunValue::BlocksBatch] = uint64_t(dims[0]);
+  values[RunValue::BlocksHeads] = uint64_t(dims[1]);
+  values[RunValue::BlocksLen] = uint64_t(dims[3]);
+  if (tensors.fullKvIndices)
+    values[RunValue::FullBlocksLen] = uint64_t(tensors.fullKvIndices->dims[3]);
+}
+
 RunValues extentsOf(const AttentionTensors &tensors) {
   RunValues values;
+  setBlocks(tensors, values);
   const auto &q = tensors.q.dims, &k = tensors.k.dims;
   values[RunValue::Batch] = sequenceCount(tensors);
   values[RunValue::QLen] = q[1];
@@ -333,6 +347,9 @@ llvm::Error checkProblem(const Manifest &manifest,
   if (llvm::Error error = checkLists(manifest, tensors))
     return error;
   if (llvm::Error error = checkSequences(tensors))
+    return error;
+  if (llvm::Error error =
+          checkBlocks(tensors, manifest.blockRows, manifest.blockKeys))
     return error;
   if (llvm::Error error = checkSink(tensors.sink, tensors.q.dims[2]))
     return error;

@@ -200,6 +200,14 @@ llvm::Error checkLists(const Manifest &manifest,
           {"block_tables", "block-tables", manifest.blockTables,
            tensors.blockTables.has_value()},
           {"topk", "topk", manifest.topk, tensors.topk.has_value()},
+          {"kv_num_blocks", "kv-num-blocks", manifest.kvNumBlocks,
+           tensors.kvNumBlocks.has_value()},
+          {"kv_indices", "kv-indices", manifest.kvIndices,
+           tensors.kvIndices.has_value()},
+          {"full_kv_num_blocks", "full-kv-num-blocks", manifest.fullKvNumBlocks,
+           tensors.fullKvNumBlocks.has_value()},
+          {"full_kv_indices", "full-kv-indices", manifest.fullKvIndices,
+           tensors.fullKvIndices.has_value()},
           {"k_scale", "k-scale", manifest.kScale, tensors.kScale.has_value()},
           {"v_scale", "v-scale", manifest.vScale, tensors.vScale.has_value()},
           {"q_scale", "q-scale", manifest.qScale, tensors.qScale.has_value()}};
@@ -242,6 +250,124 @@ llvm::Error checkSequences(const AttentionTensors &tensors) {
     if (llvm::Error error = checkPages(tensors, count))
       return error;
   return tensors.topk ? checkTopk(tensors) : llvm::Error::success();
+}
+
+namespace {
+
+int64_t ceilDiv(int64_t number, int64_t divisor) {
+  return (number + divisor - 1) / divisor;
+}
+
+/// One operand of `blocks`.
+struct NamedBlocks {
+  llvm::StringLiteral name;
+  const IntegerTensor &tensor;
+};
+
+/// Returns "[1, 4, 2, 9]".
+std::string listText(llvm::ArrayRef<int64_t> numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "[" : ", ") + std::to_string(number);
+  return text + "]";
+}
+
+/// Returns the error "kv_indices[0, 0, 3, 1]: expected ..., got 7" for entry
+/// `n`.
+llvm::Error blockError(const NamedBlocks &list, int64_t n,
+                       const llvm::Twine &expected) {
+  const std::vector<int64_t> &dims = list.tensor.dims;
+  std::vector<int64_t> place(dims.size());
+  int64_t rest = n;
+  for (size_t d = dims.size(); d-- > 0; rest /= dims[d])
+    place[d] = rest % dims[d];
+  return failure(list.name + listText(place) + ": expected " + expected +
+                 ", got " + llvm::Twine(list.tensor.entries[size_t(n)]));
+}
+
+/// Checks the shape of `list` against q, and against that of the counts.
+llvm::Error checkBlockShape(const NamedBlocks &list, size_t rank,
+                            llvm::ArrayRef<int64_t> counts,
+                            const AttentionTensors &tensors,
+                            int64_t blockRows) {
+  const auto &q = tensors.q.dims;
+  const std::vector<int64_t> &dims = list.tensor.dims;
+  int64_t rowBlocks = ceilDiv(q[1], blockRows);
+  auto isWhole = [&](size_t d, int64_t extent) {
+    return dims[d] == 1 || dims[d] == extent;
+  };
+  if (dims.size() != rank || !isWhole(0, q[0]) || !isWhole(1, q[2]) ||
+      dims[2] != rowBlocks)
+    return failure(list.name + ": expected shape [" + llvm::Twine(q[0]) +
+                   " or 1, " + llvm::Twine(q[2]) + " or 1, " +
+                   llvm::Twine(rowBlocks) + (rank == 4 ? ", n]" : "]") +
+                   ", the batch and the heads of q and its blocks of " +
+                   llvm::Twine(blockRows) + " rows, got " + listText(dims));
+  if (llvm::ArrayRef(dims).take_front(3) != counts)
+    return failure(list.name + ": expected the first extents of " +
+                   "kv_num_blocks, " + listText(counts) + ", got " +
+                   listText(dims));
+  int64_t wanted = 1;
+  for (int64_t extent : dims)
+    wanted *= extent;
+  if (wanted > INT32_MAX)
+    return failure(list.name + ": expected less than 2^31 entries, got " +
+                   llvm::Twine(wanted) +
+                   "; launch for fewer queries at a time");
+  if (int64_t(list.tensor.entries.size()) != wanted)
+    return failure(list.name + ": expected " + llvm::Twine(wanted) +
+                   " entries, got " + llvm::Twine(list.tensor.entries.size()));
+  return llvm::Error::success();
+}
+
+/// Checks counts, and the entries that they count, which name one of `blocks`.
+llvm::Error checkBlockEntries(const NamedBlocks &counts,
+                              const NamedBlocks &lists, int64_t blocks) {
+  int64_t length = lists.tensor.dims[3];
+  for (auto [n, count] : llvm::enumerate(counts.tensor.entries)) {
+    if (count < 0 || count > length)
+      return blockError(counts, int64_t(n),
+                        "0 to " + llvm::Twine(length) + ", the length of " +
+                            lists.name);
+    if (count > 0 && blocks == 0)
+      return blockError(counts, int64_t(n), "0, since there are no keys");
+    for (int64_t at = int64_t(n) * length, end = at + count; at < end; ++at)
+      if (int64_t block = lists.tensor.entries[size_t(at)];
+          block < 0 || block >= blocks)
+        return blockError(lists, at,
+                          "0 to " + llvm::Twine(blocks - 1) +
+                              ", the last block of keys");
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error checkBlocks(const AttentionTensors &tensors, int64_t blockRows,
+                        int64_t blockKeys) {
+  if (!tensors.kvNumBlocks)
+    return llvm::Error::success();
+  using Tensor = std::optional<IntegerTensor>;
+  const std::tuple<llvm::StringLiteral, const Tensor &, llvm::StringLiteral,
+                   const Tensor &>
+      pairs[] = {{"kv_num_blocks", tensors.kvNumBlocks, "kv_indices",
+                  tensors.kvIndices},
+                 {"full_kv_num_blocks", tensors.fullKvNumBlocks,
+                  "full_kv_indices", tensors.fullKvIndices}};
+  for (const auto &[nameOfCounts, countTensor, name, tensor] : pairs) {
+    if (!countTensor || !tensor)
+      continue;
+    NamedBlocks counts{nameOfCounts, *countTensor}, lists{name, *tensor};
+    llvm::ArrayRef<int64_t> first = tensors.kvNumBlocks->dims;
+    for (auto [list, rank] : {std::pair(&counts, 3), {&lists, 4}})
+      if (llvm::Error error =
+              checkBlockShape(*list, size_t(rank), first, tensors, blockRows))
+        return error;
+    if (llvm::Error error = checkBlockEntries(
+            counts, lists, ceilDiv(tensors.maxKeys(), blockKeys)))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 std::pair<int64_t, int64_t> keys2Of(const AttentionTensors &tensors,

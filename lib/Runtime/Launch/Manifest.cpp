@@ -400,6 +400,21 @@ void checkPages(JsonNode root, const Manifest &manifest) {
 }
 void checkPages(JsonNode, const MergeManifest &) {}
 
+/// Checks that lists of blocks come in pairs, with the size of a block.
+void checkBlocks(JsonNode root, const Manifest &manifest) {
+  bool hasLists = manifest.kvIndices;
+  if (manifest.kvNumBlocks != hasLists ||
+      manifest.fullKvNumBlocks != manifest.fullKvIndices ||
+      (manifest.fullKvIndices && !hasLists) ||
+      (manifest.blockRows != 0) != hasLists ||
+      (manifest.blockKeys != 0) != hasLists)
+    root.fail("kv_num_blocks, kv_indices, block_rows and block_keys, or none, "
+              "and full_kv_num_blocks and full_kv_indices with them, or none",
+              "some of them");
+}
+void checkBlocks(JsonNode, const MergeManifest &) {}
+void checkBlocks(JsonNode, const AppendManifest &) {}
+
 /// Checks that there are scales for tensors of e4m3 and for no others, and that
 /// k and v have the type of q or e4m3.
 void checkScales(JsonNode root, const Manifest &manifest) {
@@ -464,6 +479,7 @@ std::optional<M> parse(std::string_view text, std::string &problem) {
   readFields(root, fieldsOf<M>(), manifest);
   readSplit(root, manifest);
   checkPages(root, manifest);
+  checkBlocks(root, manifest);
   checkScales(root, manifest);
   checkRotary(root, manifest);
   if (!problem.empty())
@@ -545,7 +561,7 @@ bool Manifest::usesPlainThreads() const {
 }
 
 int64_t Manifest::maxLength() const {
-  bool bounded = windowLeft || windowRight || source2;
+  bool bounded = windowLeft || windowRight || source2 || kvIndices;
   return bounded ? maxWindowedLength : launch::maxLength;
 }
 

@@ -145,9 +145,9 @@ struct Manifest : KernelManifest {
 
 /// The maximum q_len and kv_len.
 constexpr int64_t maxLength = (int64_t(1) << 31) - 512;
-/// The maximum if the mask has a window, or there are two KV segments: a row,
-/// rounded up to the tiles of a CTA, plus a bound of 2^30 still fits a signed
-/// 32-bit integer.
+/// The maximum if the mask has a window, there are two KV segments, or blocks
+/// are listed: a row, rounded up to the tiles of a CTA, plus a bound of 2^30
+/// still fits a signed 32-bit integer.
 constexpr int64_t maxWindowedLength = (int64_t(1) << 30) - 512;
 
 /// The manifest of a kernel of fmha.merge.
