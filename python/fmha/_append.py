@@ -17,7 +17,7 @@ from ._dlpack import host_array, like
 from ._errors import CompileError, Diagnostic, Error
 from ._host import Device, Policy, _library, _raise_faults, error_of, settings_of
 from ._rotary import ANGLES, Rotary, angles_of, check_rotary, rotary_dim_of
-from ._tensors import KINDS, Array, Layout, _bshd, _dense, _lengths, check_written
+from ._tensors import KINDS, Array, Layout, _bshd, _dense, _lengths, _table, check_written
 
 _REQUIRED = ("key_new", "value_new", "k_cache", "v_cache")
 _MATRICES = (*_REQUIRED, "q", "q_out")
@@ -171,7 +171,7 @@ def _append_on_host(given: dict[str, Any], arrays: dict[str, Any], settings: tup
         if kind != kinds["key_new"]:
             raise TypeError(f"{name}: expected {kinds['key_new']}, the type of key_new, got {kind}")
     lens = _lengths(given["kv_lens"], "kv_lens")
-    tables = _lengths(given.get("block_tables"), "block_tables", "integers of shape [batch, max_pages]", 2)
+    tables = _table(given.get("block_tables"), "block_tables")
     angles = angles_of(given)
     others = {"block_tables": tables} if tables is not None else {}
     kernel = _kernel_for(given, {**bits, **angles, **others}, kinds["key_new"])

@@ -123,6 +123,42 @@ def _is_page_size(size: int) -> bool:
     return 1 <= size <= 256 and size & (size - 1) == 0
 
 
+def check_blocks(lists: Sequence[str]) -> None:
+    """Checks that counts and lists of blocks come together."""
+    for counts, name in (("kv_num_blocks", "kv_indices"), ("full_kv_num_blocks", "full_kv_indices")):
+        if (counts in lists) != (name in lists):
+            raise ValueError(f"{counts} and {name}: expected both, or neither, got one of them")
+    if "full_kv_indices" in lists and "kv_indices" not in lists:
+        raise ValueError("full_kv_indices: expected kv_num_blocks and kv_indices with it, got neither; pass counts of 0")
+
+
+def block_sizes_of(rows: Any, keys: Any, lists: Sequence[str]) -> tuple[int, int]:
+    """Returns the rows and the keys of a block, or zeros without lists of blocks."""
+    check_blocks(lists)
+    for size, name in ((rows, "block_rows"), (keys, "block_keys")):
+        if size is None and "kv_indices" in lists:
+            raise ValueError(f"kv_indices: expected {name} with it, got None")
+        if size is not None and "kv_indices" not in lists:
+            raise ValueError(f"{name}: expected 'kv_num_blocks' and 'kv_indices' in lists with it, which list blocks, got neither")
+    return (0, 0) if rows is None else (integer(rows, "block_rows", 1), integer(keys, "block_keys", 1))
+
+
+def block_options_of(size: Any, lists: Sequence[str]) -> dict[str, Any]:
+    """Returns block_rows and block_keys of compile() for block_size of attention()."""
+    check_blocks(lists)
+    if size is None:
+        if "kv_indices" in lists:
+            raise ValueError("kv_indices: expected block_size with it, the rows and the keys of a block, got None")
+        return {}
+    if "kv_indices" not in lists:
+        raise ValueError("block_size: expected kv_num_blocks and kv_indices with it, got neither")
+    try:
+        rows, keys = size
+    except (TypeError, ValueError):
+        raise ValueError(f"block_size: expected a pair (rows, keys), got {size!r}") from None
+    return {"block_rows": integer(rows, "block_size", 1), "block_keys": integer(keys, "block_size", 1)}
+
+
 def check_caches(k: Sequence[int], v: Sequence[int], layout: str) -> None:
     """Returns the shapes of caches as [pages, page_size, kv_heads, dim], for any layout."""
     if tuple(k[:3]) != tuple(v[:3]):

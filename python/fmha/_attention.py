@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from . import _device
 from ._append import append
-from ._arguments import check_pages, flag, integer, logits_of, scales_of, window_bounds, word
+from ._arguments import block_options_of, check_pages, flag, integer, logits_of, scales_of, window_bounds, word
 from ._compile import Count, DType, Mask, OutDType, Packing, PPlacement, Scheduler, Window
 from ._dlpack import host_array, like
 from ._errors import Error
@@ -18,7 +18,7 @@ from ._host import Device, Policy, _run, settings_of
 from ._kernels import NEW_KEYS, check_new_keys, kernel_of
 from ._rotary import Rotary, angles_of, rotary_dim_of
 from ._tensors import (
-    Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _check_written_caches, _extents, _import_all, _import_new, _import_second, _lengths, _widen,
+    TABLES, Array, Layout, Lists, _bshd, _captures, _check_captures, _check_view, _check_written_caches, _extents, _import_all, _import_new, _import_second, _lengths, _table, _widen,
 )  # fmt: skip
 
 ScalePer = Literal["tensor", "head", "page"]
@@ -45,6 +45,11 @@ class Options(TypedDict, total=False):
     source2_mask: Mask
     block_tables: Any
     topk: Any
+    kv_num_blocks: Any
+    kv_indices: Any
+    full_kv_num_blocks: Any
+    full_kv_indices: Any
+    block_size: tuple[int, int] | None
     k_scale: Any
     v_scale: Any
     q_scale: Any
@@ -121,6 +126,11 @@ def attention(
     source2_mask: Mask = "none",
     block_tables: Any = None,
     topk: Any = None,
+    kv_num_blocks: Any = None,
+    kv_indices: Any = None,
+    full_kv_num_blocks: Any = None,
+    full_kv_indices: Any = None,
+    block_size: tuple[int, int] | None = None,
     k_scale: Any = None,
     v_scale: Any = None,
     q_scale: Any = None,
@@ -189,7 +199,7 @@ def attention(
     that can be written. No row that is written may be one of another sequence. The launch of attention
     appends if one CTA of tensor cores has all rows that see a new key (q_len times the query heads of a
     KV head, rounded up to a power of two, is at most 128), or if k and v are of e4m3. Otherwise append()
-    comes first, a launch of its own; so it does with schedule, cu_seqlens_q, source2 and topk.
+    comes first, a launch of its own; so it does with schedule, cu_seqlens_q, source2, topk and kv_indices.
     rotary, rotary_cos and rotary_sin rotate the new keys and q as append() does, in the launch that
     appends; q itself is not changed. q is then float16 or bfloat16, as are the caches, and not packed.
 
@@ -198,6 +208,14 @@ def attention(
     the sequence, with block_tables in its pages, and one that is listed twice counts twice.
     Rows that no list has may be anything, NaN included. No mask, window, cu_seqlens or source2
     goes with it; bias, alibi and attn_mask take the position as that of the key.
+
+    With kv_num_blocks [batch or 1, q_heads or 1, R], kv_indices [.., n] and block_size (rows, keys), R = ceil(q_len / rows),
+    query i sees only the keys of listed blocks: of kv_indices[b, h, i // rows], the first
+    kv_num_blocks[b, h, i // rows]. A batch or heads of 1 are those of all. full_kv_num_blocks and full_kv_indices list
+    more blocks, as a BlockMask of PyTorch does, whose other lists have this form as well. masks, kv_lens and attn_mask
+    hide keys of listed blocks, also of full ones, and a block that is listed twice counts twice. Entries after the counted
+    ones may be anything, as may keys of blocks that no list names, NaN included. keys is a multiple of 16 (Hopper) or 64
+    (Blackwell). No cu_seqlens, source2, block_tables or topk goes with it.
 
     sink [q_heads] is one more logit for each head, without a value: it joins the
     denominators, and the logarithm of them. A row without keys is then 0, and sink.
@@ -236,7 +254,7 @@ def attention(
     bfloat16, and nothing is copied or waited for. FMHA_DRIVER names the driver library,
     and stream is the CUstream that the kernel is launched on. Outputs are new device
     arrays with __dlpack__, or `out`, of the layout and the shape of q with the dim of v.
-    What is in them is ready on that stream. cu_seqlens, lengths, block_tables and topk (int32)
+    What is in them is ready on that stream. cu_seqlens, lengths, block_tables, topk and lists of blocks (int32)
     lie on the device, too, and are not checked; sink, alibi and bias are float32. Host arrays are
     copied to the device and back.
 
@@ -276,6 +294,7 @@ def attention(
     check_new_keys(given)
     given_arrays = _device.arrays_of(given)
     check_pages(tuple(given_arrays), source2 is not None)
+    block_options = block_options_of(block_size, tuple(given_arrays))
     if any(map(_device.on_device, given_arrays.values())):
         results: Array | tuple[Array, ...] | None = _device.attention(given)
         return _append_first(given) if results is None else results
@@ -297,8 +316,7 @@ def attention(
     }  # fmt: skip
     lists["sink"] = logits_of(sink)
     lists |= {name: scales_of(value, name) for name, value in (("k_scale", k_scale), ("v_scale", v_scale), ("q_scale", q_scale))}
-    lists["block_tables"] = _lengths(block_tables, "block_tables", "integers of shape [batch, max_pages]", 2)
-    lists["topk"] = _lengths(topk, "topk", "integers of shape [batch, q_len, n]", 3)
+    lists |= {name: _table(given[name], name) for name in TABLES}
     packed = (cu_seqlens_q is not None, cu_seqlens_k is not None)
     in_pages = block_tables is not None
     in_bytes = (q_scale is not None, k_scale is not None)
@@ -320,7 +338,7 @@ def attention(
         dtype=kind, kv_dtype="auto" if k_scale is None else "e4m3", scale_per_head=scale_per == "head", scale_per_page=scale_per == "page", head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask, page_size=inputs[1].shape[1] if in_pages else None,
         lists=tuple(name for name, value in lists.items() if value is not None),
         softcap=softcap, softcap_approx=softcap_approx, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
-        **hints_of(shapes, lists["kv_lens"]),
+        **block_options, **hints_of(shapes, lists["kv_lens"]),
     )  # fmt: skip
     angles = angles_of(given)
     if rotary is not None:

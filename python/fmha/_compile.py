@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, ParamSpec, Unpack
 
 from . import _native
-from ._arguments import flag, integer, number, page_size_of, softcap_approx_of, softcap_of, text, window_bounds, word
+from ._arguments import block_sizes_of, flag, integer, number, page_size_of, softcap_approx_of, softcap_of, text, window_bounds, word
 from ._errors import CompileError, Diagnostic
 from ._keywords import FACTS, FIELDS, Keywords, List
 from ._rotary import Rotary, check_rotary_word
@@ -124,7 +124,7 @@ def _word(value: object) -> str:
 
 # What the op of a module says itself; `schedule` too has a word of its own there.
 _OF_THE_OP = frozenset(
-    [*"dtype kv_dtype head_dim head_dim_v lists page_size softcap softcap_approx alibi bias attn_mask source2 source2_mask key_new rotary rotary_dim causal mask window scale out_dtype".split(), *FACTS]
+    [*"dtype kv_dtype head_dim head_dim_v lists page_size block_rows block_keys softcap softcap_approx alibi bias attn_mask source2 source2_mask key_new rotary rotary_dim causal mask window scale out_dtype".split(), *FACTS]
 )
 _HINTS = ("batch", "q_heads", "kv_heads", "q_len", "kv_len", "kv_len_mean")
 _P = ParamSpec("_P")
@@ -173,6 +173,7 @@ def _request(options: dict[str, Any]) -> tuple[Any, ...]:
     names = _names(options["lists"])
     facts = _facts(options)
     page_size = page_size_of(options["page_size"], names, options["source2"])
+    block_sizes = block_sizes_of(options["block_rows"], options["block_keys"], names)
     if module is None:
         head_dim, head_dim_v = options["head_dim"], options["head_dim_v"]
         module = _native.build_module(
@@ -193,6 +194,7 @@ def _request(options: dict[str, Any]) -> tuple[Any, ...]:
             word(options["source2_mask"], "source2_mask", MASKS),
             page_size,
             _rotary_dim(options),
+            *block_sizes,
         )
     return (
         text(module, "module"),
@@ -247,6 +249,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     head_dim_v: int | None = None,
     lists: Sequence[List] = (),
     page_size: int | None = None,
+    block_rows: int | None = None,
+    block_keys: int | None = None,
     softcap: float | None = None,
     softcap_approx: bool = False,
     alibi: bool = False,
@@ -282,9 +286,11 @@ def compile(  # noqa: A001  (the package's own word for it)
     k_scale and v_scale in lists; dtype e4m3 has q_scale, too), head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
     those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink, source2_lens,
-    block_tables, topk, k_scale, v_scale, q_scale), scale_per_head and scale_per_page (what k_scale and
+    block_tables, topk, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, k_scale, v_scale,
+    q_scale), scale_per_head and scale_per_page (what k_scale and
     v_scale have a number for), page_size (the keys of a page, with block_tables: K and V are then caches of
-    pages; a power of two from 1 to 256),
+    pages; a power of two from 1 to 256), block_rows and block_keys (the queries and the keys of a block,
+    with kv_num_blocks and kv_indices),
     softcap, softcap_approx, alibi, bias and attn_mask (what becomes of scores, as attention() says),
     source2 (there is a second KV segment, with source2_mask), key_new (the kernel appends key_new and
     value_new to K and V, with kv_lens in lists), rotary ('half' or 'interleaved': with key_new

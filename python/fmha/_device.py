@@ -9,13 +9,14 @@ from collections import OrderedDict
 from typing import Any, Protocol, get_args
 
 from . import _native
-from ._arguments import check_caches, window_bounds
+from ._arguments import block_options_of, check_caches, window_bounds
 from ._dlpack import check_tensor, torch_of
 from ._errors import Error
 from ._hints import hints_of
 from ._kernels import NEW_ARRAYS, kernel_of
 from ._keywords import List
 from ._rotary import rotary_dim_of
+from ._tensors import TABLES, rank_of
 
 # kDLCUDA and kDLCUDAManaged of dlpack.h.
 DEVICES = (2, 13)
@@ -102,12 +103,9 @@ def _check_ranks(arrays: dict[str, _native.DeviceArray], packed: dict[str, bool]
         wanted = 3 if is_packed else 4
         if name in arrays and len(arrays[name].shape) != wanted:
             raise ValueError(f"{name}: expected {wanted} dimensions, got shape {arrays[name].shape}")
-    tables = arrays.get("block_tables")
-    if tables is not None and len(tables.shape) != 2:
-        raise ValueError(f"block_tables: expected 2 dimensions, [batch, max_pages], got shape {tables.shape}")
-    lists = arrays.get("topk")
-    if lists is not None and len(lists.shape) != 3:
-        raise ValueError(f"topk: expected 3 dimensions, [batch, q_len, n], got shape {lists.shape}")
+    for name, dimensions in TABLES.items():
+        if name in arrays and len(arrays[name].shape) != rank_of(name):
+            raise ValueError(f"{name}: expected {rank_of(name)} dimensions, [{dimensions}], got shape {arrays[name].shape}")
     kind = arrays["q"].dtype
     if kind not in (BYTES if "q_scale" in arrays else ("f16", "bf16")):
         types = "float8_e4m3fn, or uint8 of its bytes, with q_scale" if "q_scale" in arrays else "float16 or bfloat16"
@@ -143,6 +141,7 @@ def _options_of_kernel(options: dict[str, Any], arrays: dict[str, _native.Device
     given["window"] = window_bounds(given["window"])
     if options["rotary"] is not None:
         given |= {"rotary": options["rotary"], "rotary_dim": rotary_dim_of(arrays["rotary_cos"].shape, arrays["q"].shape[-1])}
+    given |= block_options_of(options["block_size"], tuple(arrays))
     given |= hints_of({name: tuple(array.shape) for name, array in arrays.items()})
     return dict(
         dtype="e4m3" if arrays["q"].dtype in BYTES else arrays["q"].dtype,

@@ -13,7 +13,7 @@ from . import _native
 from ._arguments import integer, text, word
 from ._compile import Kernel
 from ._errors import Error, Finding, SimulationError
-from ._tensors import Array, Lists
+from ._tensors import BLOCKS, Array, Lists
 
 Policy = Literal["eager", "late", "random"]
 Device = Literal["sim", "cuda"]
@@ -74,7 +74,7 @@ def _run(
             second[0] if second else None, second[1] if second else None, lists["source2_lens"],
             views.get("row_max"), views.get("row_sum"), lists["block_tables"], lists["topk"],
             lists["k_scale"], lists["v_scale"], lists["q_scale"], new[0] if new else None, new[1] if new else None,
-            angles.get("rotary_cos"), angles.get("rotary_sin"),
+            angles.get("rotary_cos"), angles.get("rotary_sin"), *(lists[name] for name in BLOCKS),
         )  # fmt: skip
     except RuntimeError as error:
         raise error_of(error) from None

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypedDict
 
-List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink", "source2_lens", "block_tables", "topk", "k_scale", "v_scale", "q_scale"]
+List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink", "source2_lens", "block_tables", "topk", "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "k_scale", "v_scale", "q_scale"]
 
 
 class Keywords(TypedDict, total=False):

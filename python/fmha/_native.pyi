@@ -84,6 +84,8 @@ def build_module(
     source2_mask: str,
     page_size: int,
     rotary_dim: int,
+    block_rows: int,
+    block_keys: int,
 ) -> str: ...
 def read_schedule(text: str, target: str) -> tuple[list[tuple[str, str, str]], str]: ...
 def compile(
@@ -150,6 +152,10 @@ def run(
     value_new: npt.NDArray[Any] | None = None,
     rotary_cos: npt.NDArray[np.float32] | None = None,
     rotary_sin: npt.NDArray[np.float32] | None = None,
+    kv_num_blocks: npt.NDArray[np.int32] | None = None,
+    kv_indices: npt.NDArray[np.int32] | None = None,
+    full_kv_num_blocks: npt.NDArray[np.int32] | None = None,
+    full_kv_indices: npt.NDArray[np.int32] | None = None,
 ) -> tuple[str, str, str, int | None, float]: ...
 def merge(
     ptx: str,

@@ -14,6 +14,13 @@ from ._dlpack import float32_of, host_array, torch_of
 Array = npt.NDArray[Any]
 Lists = dict[str, Array | None]
 Layout = Literal["bshd", "bhsd"]
+# The dimensions of lists of blocks, in the order of the op, and of all lists with more than one dimension.
+BLOCKS = {
+    prefix + name: f"batch or 1, q_heads or 1, row blocks{rest}"
+    for prefix in ("", "full_")
+    for name, rest in (("kv_num_blocks", ""), ("kv_indices", ", n"))
+}
+TABLES = {"block_tables": "batch, max_pages", "topk": "batch, q_len, n", **BLOCKS}
 # Element types of kernels by the names of NumPy's and ml_dtypes'.
 KINDS: dict[str, DType] = {"float16": "f16", "bfloat16": "bf16"}
 
@@ -28,6 +35,16 @@ def _lengths(value: Any, name: str, expected: str = "a list of integers", rank: 
     if array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
         raise ValueError(f"{name}: expected numbers of 32 bits, got one beyond")
     return np.ascontiguousarray(array, np.int32)
+
+
+def _table(value: Any, name: str) -> npt.NDArray[np.int32] | None:
+    """Returns one of TABLES as int32."""
+    return _lengths(value, name, f"integers of shape [{TABLES[name]}]", rank_of(name))
+
+
+def rank_of(name: str) -> int:
+    """Returns the number of dimensions of one of TABLES."""
+    return TABLES[name].count(",") + 1
 
 
 def _captures(alibi: Any, bias: Any, attn_mask: Any) -> list[npt.NDArray[Any]]:

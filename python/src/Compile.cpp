@@ -112,7 +112,8 @@ build(const std::string &dtype, unsigned headDim, unsigned headDimV,
       const std::vector<std::string> &lists, std::optional<double> softcap,
       bool softcapApprox, bool alibi, bool bias, bool attnMask,
       const std::string &scheduleText, const std::string &source2Mask,
-      unsigned pageSize, unsigned rotaryDim) {
+      unsigned pageSize, unsigned rotaryDim, unsigned blockRows,
+      unsigned blockKeys) {
   KernelSpec spec;
   spec.problem.mask2 = parseMask(source2Mask, std::nullopt, std::nullopt);
   spec.score = {.softcap = softcap,
@@ -125,6 +126,8 @@ build(const std::string &dtype, unsigned headDim, unsigned headDimV,
   spec.problem.headDimV = headDimV;
   spec.problem.pageSize = pageSize;
   spec.problem.rotaryDim = rotaryDim;
+  spec.problem.blockRows = blockRows;
+  spec.problem.blockKeys = blockKeys;
   spec.problem.mask = parseMask(mask, left, right);
   parseLists(lists, spec.problem);
   setFacts(facts, spec.problem);
@@ -414,7 +417,8 @@ void fmha::python::bindCompile(nb::module_ &module) {
              nb::arg("lists"), nb::arg("softcap").none(),
              nb::arg("softcap_approx"), nb::arg("alibi"), nb::arg("bias"),
              nb::arg("attn_mask"), nb::arg("schedule"), nb::arg("source2_mask"),
-             nb::arg("page_size"), nb::arg("rotary_dim"));
+             nb::arg("page_size"), nb::arg("rotary_dim"), nb::arg("block_rows"),
+             nb::arg("block_keys"));
   module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),

@@ -51,6 +51,8 @@ using Table =
     nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using QueryTable =
     nb::ndarray<const int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using BlockLists =
+    nb::ndarray<const int32_t, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using Bits = Array4<uint16_t>;
 using Angles =
     nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -103,6 +105,17 @@ numbers(const std::optional<Array> &list) {
   if (!list)
     return std::nullopt;
   return std::vector<int32_t>(list->data(), list->data() + list->size());
+}
+
+template <typename Array>
+static std::optional<IntegerTensor>
+integers(const std::optional<Array> &array) {
+  if (!array)
+    return std::nullopt;
+  IntegerTensor tensor{{}, *numbers(array)};
+  for (size_t d = 0; d < array->ndim(); ++d)
+    tensor.dims.push_back(int64_t(array->shape(d)));
+  return tensor;
 }
 
 static const char *stringify(LaunchReport::Status status) {
@@ -195,22 +208,24 @@ static void setAngles(const std::optional<Angles> &cos,
 
 /// Writes to `o`, `lse`, `rowMax` and `rowSum`, and to `k` and `v` if there are
 /// new keys.
-static RunTuple run(const std::string &ptx, const std::string &manifestText,
-                    Operand q, Operand k, Operand v, Output o,
-                    std::optional<Lse> lse, const std::string &deviceKind,
-                    const std::string &library, const std::string &policy,
-                    uint64_t scheduleSeed, const std::string &checks,
-                    std::optional<List> kvLens, std::optional<List> cuSeqlensQ,
-                    std::optional<List> cuSeqlensK, std::optional<Logits> sink,
-                    const std::vector<Captured> &captures,
-                    std::optional<Operand> k2, std::optional<Operand> v2,
-                    std::optional<List> source2Lens, std::optional<Lse> rowMax,
-                    std::optional<Lse> rowSum, std::optional<Table> blockTables,
-                    std::optional<QueryTable> topk,
-                    std::optional<Logits> kScale, std::optional<Logits> vScale,
-                    std::optional<Logits> qScale, std::optional<Operand> keyNew,
-                    std::optional<Operand> valueNew, std::optional<Angles> cos,
-                    std::optional<Angles> sin) {
+static RunTuple
+run(const std::string &ptx, const std::string &manifestText, Operand q,
+    Operand k, Operand v, Output o, std::optional<Lse> lse,
+    const std::string &deviceKind, const std::string &library,
+    const std::string &policy, uint64_t scheduleSeed, const std::string &checks,
+    std::optional<List> kvLens, std::optional<List> cuSeqlensQ,
+    std::optional<List> cuSeqlensK, std::optional<Logits> sink,
+    const std::vector<Captured> &captures, std::optional<Operand> k2,
+    std::optional<Operand> v2, std::optional<List> source2Lens,
+    std::optional<Lse> rowMax, std::optional<Lse> rowSum,
+    std::optional<Table> blockTables, std::optional<QueryTable> topk,
+    std::optional<Logits> kScale, std::optional<Logits> vScale,
+    std::optional<Logits> qScale, std::optional<Operand> keyNew,
+    std::optional<Operand> valueNew, std::optional<Angles> cos,
+    std::optional<Angles> sin, std::optional<QueryTable> kvNumBlocks,
+    std::optional<BlockLists> kvIndices,
+    std::optional<QueryTable> fullKvNumBlocks,
+    std::optional<BlockLists> fullKvIndices) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
   tensors.q = operand(q, manifest.dtype, "q");
@@ -229,6 +244,10 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   if (blockTables)
     tensors.maxPages = int64_t(blockTables->shape(1));
   setTopk(topk, tensors);
+  tensors.kvNumBlocks = integers(kvNumBlocks);
+  tensors.kvIndices = integers(kvIndices);
+  tensors.fullKvNumBlocks = integers(fullKvNumBlocks);
+  tensors.fullKvIndices = integers(fullKvIndices);
   tensors.k2 = operand(k2, manifest.kvDtype, "k2");
   tensors.v2 = operand(v2, manifest.kvDtype, "v2");
   tensors.keyNew = operand(keyNew, manifest.kvDtype, "key_new");
@@ -364,7 +383,10 @@ void fmha::python::bindRun(nb::module_ &module) {
       nb::arg("k_scale") = nb::none(), nb::arg("v_scale") = nb::none(),
       nb::arg("q_scale") = nb::none(), nb::arg("key_new") = nb::none(),
       nb::arg("value_new") = nb::none(), nb::arg("rotary_cos") = nb::none(),
-      nb::arg("rotary_sin") = nb::none());
+      nb::arg("rotary_sin") = nb::none(), nb::arg("kv_num_blocks") = nb::none(),
+      nb::arg("kv_indices") = nb::none(),
+      nb::arg("full_kv_num_blocks") = nb::none(),
+      nb::arg("full_kv_indices") = nb::none());
   module.def("merge", &mergeParts, nb::arg("ptx"), nb::arg("manifest"),
              nb::arg("parts"), nb::arg("o"), nb::arg("max"), nb::arg("sum"),
              nb::arg("out"), nb::arg("lse").none(), nb::arg("row_max").none(),

@@ -58,7 +58,7 @@ FIELDS = ({fields})
 
 # Fields with a flag, an option and a keyword that are not made from the table.
 FLAGGED = ("target", "p_placement")
-LISTS = ("List", "Table", "QueryTable", "FloatList")
+LISTS = ("List", "Table", "QueryTable", "BlockCounts", "BlockLists", "FloatList")
 FLAGS = {"Row": "", "Switch": ""} | dict.fromkeys(LISTS, "=F.npy")
 WORDS = r"string_view (\w+)\[\] =\s*\{([^}]*)\}"
 
@@ -82,9 +82,8 @@ def type_of(values, named):
 
 
 def facts():
-    kind_of = {"FLOAT_LIST": "FloatList", "QUERY_TABLE": "QueryTable"}
     for macro, (_, name, _, of_merge, text) in entries(ROOT / TABLES / "Facts.def"):
-        yield kind_of.get(macro, macro.title()), name, of_merge == "true", text
+        yield macro.title().replace("_", ""), name, of_merge == "true", text
 
 
 def fields():
