@@ -14,9 +14,8 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Returns the element of `source` at `indices`, clamped to the last ones.
-static Value read(OpBuilder &builder, Location location, Value source,
-                  ValueRange indices) {
+Value DecompositionSteps::clampedElement(OpBuilder &builder, Location location,
+                                         Value source, ValueRange indices) {
   Value one = arith::ConstantIndexOp::create(builder, location, 1);
   SmallVector<Value> inside;
   for (auto [dimension, index] : llvm::enumerate(indices)) {
@@ -47,9 +46,12 @@ Value ScoreSteps::modifiedAt(OpBuilder &builder, Location location, Value score,
   IRMapping mapping;
   SmallVector<Value> arguments = {score};
   llvm::append_range(arguments, place);
-  if (sources.size() > 1)
+  if (op.getKey2())
     arguments.push_back(
         arith::ConstantIndexOp::create(builder, location, source.number));
+  if (op.getKvNumBlocks())
+    arguments.push_back(arith::ConstantOp::create(
+        builder, location, builder.getBoolAttr(source.isFull)));
   mapping.map(op.getScore()->getArguments(), arguments);
   for (Operation &inner : op.getScore()->front().without_terminator()) {
     auto reads = dyn_cast<ReadOp>(inner);
@@ -60,9 +62,9 @@ Value ScoreSteps::modifiedAt(OpBuilder &builder, Location location, Value score,
     SmallVector<Value> indices;
     for (Value value : reads.getIndices())
       indices.push_back(mapping.lookupOrDefault(value));
-    mapping.map(
-        reads.getResult(),
-        read(builder, location, captures.lookup(reads.getSource()), indices));
+    mapping.map(reads.getResult(),
+                clampedElement(builder, location,
+                               captures.lookup(reads.getSource()), indices));
   }
   return mapping.lookupOrDefault(
       op.getScore()->front().getTerminator()->getOperand(0));

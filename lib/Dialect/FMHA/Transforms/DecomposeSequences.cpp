@@ -130,7 +130,13 @@ Value SequenceSteps::isVisible(OpBuilder &builder, Location location,
   if (source.mask.left)
     seen = both(seen, arith::CmpIPredicate::sge,
                 bound(-int64_t(*source.mask.left)));
-  return seen;
+  if (!source.timesListed)
+    return seen;
+  Value times = timesListed(builder, location, key);
+  Value never = arith::ConstantIntOp::create(builder, location, 0, 32);
+  Value isListed = arith::CmpIOp::create(
+      builder, location, arith::CmpIPredicate::ne, times, never);
+  return arith::AndIOp::create(builder, location, seen, isListed);
 }
 
 /// Returns the score, -inf if the row does not see the key. The op's region

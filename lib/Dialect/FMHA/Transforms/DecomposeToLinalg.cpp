@@ -49,11 +49,13 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   if (op.getKey2())
     addSource(op.getKey2(), op.getValue2(), op.getSource2Lens(), Value(),
               op.getSource2Mask());
+  if (op.getKvNumBlocks())
+    sources = sourcesOfBlocks(sources.front());
   sink = asTensor(op.getSink());
   for (Value source : op.getCaptures())
     captures[source] = asTensor(source);
   isVarlen = startsQ || llvm::any_of(sources, [](const KeySource &one) {
-               return one.lengths || one.starts;
+               return one.lengths || one.starts || one.timesListed;
              });
   zero = constant(0.0);
   minusInfinity = constant(-std::numeric_limits<double>::infinity());
@@ -280,7 +282,8 @@ Statistics SoftmaxSteps::statistics(ArrayRef<Value> scores, bool withSink) {
   for (Value one : scores)
     made.maxima = rowMaxima(one, made.maxima);
   made.sums = withSink ? leastSums(made.maxima) : filled(zero, rows);
-  for (Value one : scores) {
+  for (auto [segment, one] : llvm::zip_equal(sources, scores)) {
+    source = segment;
     made.weights.push_back(exponentials(one, made.maxima));
     made.sums = rowSums(made.weights.back(), made.sums);
   }
@@ -337,14 +340,21 @@ Value SoftmaxSteps::rowMaxima(Value scores, Value init) {
   return generic(3, 1, {{scores, {0, 1, 2, 3}}}, {init, {0, 1, 2}}, maximum);
 }
 
-/// Returns exp(s - max). A row that sees no key has max = -inf; subtracting 0
+/// Returns exp(s - max), times the number of times that a list of blocks names
+/// the key. A row that sees no key has max = -inf; subtracting 0
 /// instead keeps its weights at exp(-inf) = 0, where -inf - -inf would be NaN.
 Value SoftmaxSteps::exponentials(Value scores, Value maxima) {
   auto exponential = [&](OpBuilder &builder, Location location,
                          ValueRange elements) -> Value {
-    return math::ExpOp::create(
+    Value weight = math::ExpOp::create(
         builder, location,
         difference(builder, location, elements[1], elements[0]));
+    if (!source.timesListed)
+      return weight;
+    Value times = arith::SIToFPOp::create(
+        builder, location, builder.getF32Type(),
+        timesListed(builder, location, index(builder, 3)));
+    return arith::MulFOp::create(builder, location, weight, times);
   };
   return generic(4, 0, {{maxima, {0, 1, 2}}}, {scores, {0, 1, 2, 3}},
                  exponential);

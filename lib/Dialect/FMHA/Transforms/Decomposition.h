@@ -48,6 +48,10 @@ struct KeySource {
   schedule::Mask mask;
   mlir::OpFoldResult length;
   int64_t number = 0;
+  /// With `blocks` how often each block is listed; null without. `isFull` says
+  /// whether the lists are those of full blocks.
+  mlir::Value timesListed;
+  bool isFull = false;
 };
 
 /// The maximum of each row, [b, h, m], the exponentials of the differences to
@@ -87,6 +91,10 @@ protected:
   /// Returns an element in f32.
   static mlir::Value extend(mlir::OpBuilder &builder, mlir::Location location,
                             mlir::Value element);
+  /// Returns the element of `source` at `indices`, clamped to the last ones.
+  static mlir::Value clampedElement(mlir::OpBuilder &builder,
+                                    mlir::Location location, mlir::Value source,
+                                    mlir::ValueRange indices);
   /// Returns `value` times entry `place` of a tensor of scales.
   static mlir::Value scaled(mlir::OpBuilder &builder, mlir::Location location,
                             mlir::Value value, mlir::Value scales,
@@ -100,7 +108,8 @@ protected:
   AttentionOp op;
   mlir::Location location;
   mlir::Value query;
-  /// One or two segments; `source` is the one of the current steps on keys.
+  /// One or two segments, with `blocks` those of sourcesOfBlocks(); `source` is
+  /// the one of the current steps on keys.
   llvm::SmallVector<KeySource, 2> sources;
   KeySource source;
   /// Null without packed queries; the last is, for each packed query row, the
@@ -118,10 +127,23 @@ protected:
   mlir::OpFoldResult batch, queryHeads, queryLength;
 };
 
-/// Rows and keys where sequences have lengths of their own.
-class SequenceSteps : protected DecompositionSteps {
+/// Blocks of keys that lists of blocks of rows name.
+class BlockSteps : protected DecompositionSteps {
 protected:
   using DecompositionSteps::DecompositionSteps;
+  llvm::SmallVector<KeySource, 2> sourcesOfBlocks(KeySource all);
+  mlir::Value timesListed(mlir::OpBuilder &builder, mlir::Location location,
+                          mlir::Value key);
+
+private:
+  mlir::Value timesInLists(mlir::Value keys, mlir::Value counts,
+                           mlir::Value lists);
+};
+
+/// Rows and keys where sequences have lengths of their own.
+class SequenceSteps : protected BlockSteps {
+protected:
+  using BlockSteps::BlockSteps;
   mlir::Value rowShift();
   mlir::Value sequenceOfRows();
   RowKeys keysOfRow(mlir::OpBuilder &builder, mlir::Location location,

@@ -8,7 +8,7 @@
 
 #include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
 #include "AppendChecks.h"
-#include "CheckedOp.h"
+#include "BlockChecks.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/Transforms/IndexMath.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
@@ -57,9 +57,9 @@ constexpr EqualExtents mergeExtents[] = {
     {"M5", "output", 2, "sink", 0}};
 
 /// Checks of extents, strides and addresses.
-class ShapeChecks : protected CheckedOp {
+class ShapeChecks : protected BlockChecks {
 protected:
-  using CheckedOp::CheckedOp;
+  using BlockChecks::BlockChecks;
   void heads();
   void sequences();
   void lengths(bool isWindowed);
@@ -96,7 +96,7 @@ public:
 
 private:
   void addAll(AttentionOp attention);
-  void contents();
+  void contents(AttentionOp attention);
 };
 
 } // namespace
@@ -433,6 +433,7 @@ void Checker::addAll(AttentionOp attention) {
   add("source2_lens", attention.getSource2Lens());
   add("block_tables", attention.getBlockTables());
   add("topk", attention.getTopk());
+  addBlocks(attention);
   add("k_scale", attention.getKScale());
   add("v_scale", attention.getVScale());
   add("q_scale", attention.getQScale());
@@ -444,7 +445,7 @@ void Checker::addAll(AttentionOp attention) {
     add("capture " + std::to_string(n), source);
 }
 
-void Checker::contents() {
+void Checker::contents(AttentionOp attention) {
   if (has("cu_seqlens_q"))
     starts("cu_seqlens_q", view("query").sizes[1]);
   if (has("cu_seqlens_k"))
@@ -457,6 +458,7 @@ void Checker::contents() {
     pages();
   if (has("topk"))
     listed();
+  blockEntries(attention);
   if (has("source2_lens"))
     counts("source2_lens", view("key2").sizes[1]);
   if (has("sink"))
@@ -468,8 +470,9 @@ void Checker::check(AttentionOp attention, ListContents lists) {
   extents(attentionExtents);
   heads();
   sequences();
+  blockExtents(attention);
   schedule::Mask mask = attention.getMask();
-  lengths(mask.left || mask.right || has("key2"));
+  lengths(mask.left || mask.right || has("key2") || has("kv_indices"));
   newKeys(attention);
   for (StringRef name : {"cos", "sin"})
     denseRows(name, "C35");
@@ -482,6 +485,7 @@ void Checker::check(AttentionOp attention, ListContents lists) {
   contiguous("sink", "C24");
   contiguous("block_tables", "C30");
   listShape();
+  blockShapes();
   for (StringRef name : {"k_scale", "v_scale", "q_scale"})
     contiguous(name, "C32");
   scales(attention);
@@ -489,13 +493,14 @@ void Checker::check(AttentionOp attention, ListContents lists) {
   eachElementOnce("C21");
   apart("C21");
   if (lists == ListContents::Readable)
-    contents();
+    contents(attention);
 }
 
 void Checker::checkLists(AttentionOp attention) {
   addAll(attention);
   sequences();
-  contents();
+  blockExtents(attention);
+  contents(attention);
 }
 
 void Checker::checkLists(MergeOp merge) {
