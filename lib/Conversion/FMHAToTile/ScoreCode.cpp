@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <limits>
 
@@ -74,6 +73,8 @@ static std::optional<float> factorOf(Value constant) {
 
 FactoredScore fmha::factorScore(AttentionOp op) {
   Value yielded = op.getScore()->front().getTerminator()->getOperand(0);
+  if (std::optional<HiddenScore> hidden = splitHidden(op))
+    yielded = hidden->score;
   auto product = yielded.getDefiningOp<arith::MulFOp>();
   if (!product || product->getParentRegion() != op.getScore() ||
       !product->hasOneUse() ||
@@ -106,50 +107,30 @@ static Value positionOf(ImplicitLocOpBuilder &b, const ScorePlace &place,
                                 arith::ConstantIndexOp::create(b, 0));
 }
 
-bool fmha::onlyHides(AttentionOp op) {
-  Value score = op.getScore()->getArgument(0);
-  SetVector<Value> chain;
-  chain.insert(op.getScore()->front().getTerminator()->getOperand(0));
-  for (size_t n = 0; n < chain.size(); ++n) {
-    Value value = chain[n];
-    APFloat number(0.0f);
-    bool isHidden = matchPattern(value, m_ConstantFloat(&number)) &&
-                    number.isInfinity() && number.isNegative();
-    if (value == score || isHidden)
-      continue;
-    auto select = value.getDefiningOp<arith::SelectOp>();
-    if (!select || select->getParentRegion() != op.getScore())
-      return false;
-    chain.insert(select.getTrueValue());
-    chain.insert(select.getFalseValue());
-  }
-  // No condition reads the score.
-  auto isOfChain = [&](Operation *user) {
-    return isa<fmha::YieldOp>(user) || chain.contains(user->getResult(0));
-  };
-  return llvm::all_of(chain, [&](Value value) {
-    bool isConstant = value.getDefiningOp<arith::ConstantOp>() != nullptr;
-    return isConstant || llvm::all_of(value.getUsers(), isOfChain);
-  });
+static tile::ModifyOp createModify(ImplicitLocOpBuilder &b, Value scores,
+                                   const ScorePlace &place, Value condition) {
+  return tile::ModifyOp::create(b, scores.getType(), scores, place.view,
+                                place.row, place.column, condition);
 }
 
 namespace {
-/// Emits the region of an op in the region of a tile.modify.
+/// Emits parts of the region of an op in regions of tile.modify.
 class RegionCode {
 public:
   RegionCode(ImplicitLocOpBuilder &b, AttentionOp op, const ScorePlace &place,
              ValueRange captures)
       : b(b), op(op), place(place), captures(captures) {}
 
-  /// Emits the region for the scores of `made`; in blocks that are full or not,
-  /// if `isFull` says which. Returns whether it changes any.
-  bool emit(tile::ModifyOp made, std::optional<bool> isFull);
+  /// Returns the scores for which the region computes `result`. It multiplies
+  /// them by the scale unless the region only hides some.
+  Value modify(Value scores, Value result);
+  /// Returns the scores with -inf where the region does not see a key.
+  Value hide(Value scores, const HiddenScore &hidden);
 
 private:
-  SmallVector<Value> argumentsOf(tile::ModifyOp made,
-                                 std::optional<bool> isFull);
-  void emitOps(IRMapping &mapping);
-  void cloneFolded(IRMapping &mapping, Operation &inner);
+  Block *createBody(tile::ModifyOp made);
+  IRMapping argumentsOf(tile::ModifyOp made, Value score, Value isFull);
+  Value emit(IRMapping &mapping, Value result);
 
   ImplicitLocOpBuilder &b;
   AttentionOp op;
@@ -158,108 +139,100 @@ private:
 };
 } // namespace
 
-/// Returns the arguments of the op's region: the scaled score, and indices.
-SmallVector<Value> RegionCode::argumentsOf(tile::ModifyOp made,
-                                           std::optional<bool> isFull) {
-  Block *body = made.getBody().empty() ? nullptr : &made.getBody().front();
+Block *RegionCode::createBody(tile::ModifyOp made) {
   bool packed = made.getQueries().getType().isPacked();
-  Value score = body->getArgument(0);
+  SmallVector<Type> types(packed ? 4 : 3, b.getIndexType());
+  types.front() = b.getF32Type();
+  SmallVector<Location> locations(types.size(), op.getLoc());
+  return b.createBlock(&made.getBody(), {}, types, locations);
+}
+
+/// Maps the arguments and the captures of the op's region. `isFull` is null
+/// without lists of blocks.
+IRMapping RegionCode::argumentsOf(tile::ModifyOp made, Value score,
+                                  Value isFull) {
+  Block &body = made.getBody().front();
+  bool packed = made.getQueries().getType().isPacked();
+  SmallVector<Value> arguments = {
+      score, place.sequence, packed ? Value(body.getArgument(3)) : place.head,
+      body.getArgument(1)};
+  Value column = body.getArgument(2);
+  bool usesKey = !op.getScore()->getArgument(arguments.size()).use_empty();
+  arguments.append({usesKey ? positionOf(b, place, column) : column,
+                    place.queries, place.keys});
+  for (Value last : {place.source, isFull})
+    if (last)
+      arguments.push_back(last);
+  IRMapping mapping;
+  mapping.map(op.getScore()->getArguments(), ValueRange(arguments));
+  mapping.map(op.getCaptures(), captures);
+  return mapping;
+}
+
+/// Clones the ops that compute `result`.
+Value RegionCode::emit(IRMapping &mapping, Value result) {
+  for (Operation *inner : opsOf(op, result)) {
+    for (Value used : inner->getOperands())
+      valueIn(b, mapping, used);
+    cloneInto(b, mapping, *inner);
+  }
+  return valueIn(b, mapping, result);
+}
+
+/// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }
+Value RegionCode::modify(Value scores, Value result) {
+  tile::ModifyOp made = createModify(b, scores, place, Value());
+  OpBuilder::InsertionGuard guard(b);
+  Value score = createBody(made)->getArgument(0);
   if (!onlyHides(op)) {
     Value scale = arith::ConstantOp::create(
         b, b.getF32FloatAttr(float(op.getScaleOrDefault())));
     score = arith::MulFOp::create(b, score, scale);
   }
-  SmallVector<Value> arguments = {
-      score, place.sequence, packed ? Value(body->getArgument(3)) : place.head,
-      body->getArgument(1)};
-  Value column = body->getArgument(2);
-  bool usesKey = !op.getScore()->getArgument(arguments.size()).use_empty();
-  arguments.append({usesKey ? positionOf(b, place, column) : column,
-                    place.queries, place.keys});
-  if (place.source)
-    arguments.push_back(place.source);
-  if (arguments.size() < op.getScore()->getNumArguments())
-    arguments.push_back(
-        arith::ConstantIntOp::create(b, isFull.value_or(false), 1));
-  return arguments;
+  IRMapping mapping = argumentsOf(made, score, place.isFull);
+  tile::YieldOp::create(b, emit(mapping, result));
+  return made;
 }
 
-/// Clones an op, or maps its result to what it folds to.
-void RegionCode::cloneFolded(IRMapping &mapping, Operation &inner) {
-  cloneInto(b, mapping, inner);
-  if (inner.getNumResults() != 1 || !place.isFull)
-    return;
-  Operation *cloned = mapping.lookup(inner.getResult(0)).getDefiningOp();
-  SmallVector<Value> folded;
-  if (cloned && succeeded(b.tryFold(cloned, folded)) && !folded.empty()) {
-    mapping.map(inner.getResult(0), folded.front());
-    cloned->erase();
+static Value minusInfinity(ImplicitLocOpBuilder &b) {
+  return arith::ConstantOp::create(
+      b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+}
+
+/// score(...) { select(%is_full | %seen, %x, -inf) }
+///   ->  tile.modify %x if %partial { select(%seen, %x, -inf) }
+Value RegionCode::hide(Value scores, const HiddenScore &hidden) {
+  Value condition, isFull = place.isFull;
+  if (hidden.inPartialBlocks) {
+    condition =
+        arith::XOrIOp::create(b, isFull, arith::ConstantIntOp::create(b, 1, 1));
+    isFull = Value();
   }
-}
-
-void RegionCode::emitOps(IRMapping &mapping) {
-  Value result = factorScore(op).value;
-  Value yielded = op.getScore()->front().getTerminator()->getOperand(0);
-  for (Operation &inner : op.getScore()->front().without_terminator()) {
-    if (inner.getResult(0) == yielded && yielded != result)
-      continue; // the product that the softmax's scale replaces
-    for (Value used : inner.getOperands())
-      valueIn(b, mapping, used);
-    cloneFolded(mapping, inner);
-  }
-  tile::YieldOp::create(b, valueIn(b, mapping, result));
-}
-
-bool RegionCode::emit(tile::ModifyOp made, std::optional<bool> isFull) {
-  bool packed = made.getQueries().getType().isPacked();
+  tile::ModifyOp made = createModify(b, scores, place, condition);
   OpBuilder::InsertionGuard guard(b);
-  SmallVector<Type> types(packed ? 4 : 3, b.getIndexType());
-  types.front() = b.getF32Type();
-  SmallVector<Location> locations(types.size(), op.getLoc());
-  Block *body = b.createBlock(&made.getBody(), {}, types, locations);
-  IRMapping mapping;
-  mapping.map(op.getScore()->getArguments(),
-              ValueRange(argumentsOf(made, isFull)));
-  mapping.map(op.getCaptures(), captures);
-  emitOps(mapping);
-  SmallVector<Operation *> emitted;
-  for (Operation &inner : body->without_terminator())
-    emitted.push_back(&inner);
-  for (Operation *inner : llvm::reverse(emitted))
-    if (isOpTriviallyDead(inner))
-      inner->erase();
-  return body->getTerminator()->getOperand(0) != body->getArgument(0);
+  Value score = createBody(made)->getArgument(0);
+  if (!isFull)
+    isFull = arith::ConstantIntOp::create(b, 0, 1);
+  IRMapping mapping = argumentsOf(made, score, isFull);
+  Value seen = emit(mapping, hidden.seen);
+  tile::YieldOp::create(
+      b, Value(arith::SelectOp::create(b, seen, score, minusInfinity(b))));
+  return made;
 }
 
-static tile::ModifyOp createModify(ImplicitLocOpBuilder &b, Value scores,
-                                   const ScorePlace &place, Value condition) {
-  return tile::ModifyOp::create(b, scores.getType(), scores, place.view,
-                                place.row, place.column, condition);
-}
-
-/// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }
 Value fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
-                           Value scores, const ScorePlace &place,
+                           Value scores, ScorePlace place,
                            ValueRange captures) {
+  // All blocks of lists are partial if there are no others.
+  if (op.getKvNumBlocks() && !place.isFull)
+    place.isFull = arith::ConstantIntOp::create(b, 0, 1);
   RegionCode code(b, op, place, captures);
-  Region &region = *op.getScore();
-  bool depends = place.isFull && !region.getArguments().back().use_empty();
-  if (!depends) {
-    auto made = createModify(b, scores, place, Value());
-    code.emit(made, std::nullopt);
-    return made;
-  }
-  Value always = arith::ConstantIntOp::create(b, 1, 1);
-  Value isPartial = arith::XOrIOp::create(b, place.isFull, always);
-  for (auto [isFull, condition] :
-       {std::pair(false, isPartial), {true, place.isFull}}) {
-    auto made = createModify(b, scores, place, condition);
-    if (code.emit(made, isFull))
-      scores = made;
-    else
-      made.erase();
-  }
-  return scores;
+  Value score = factorScore(op).value;
+  std::optional<HiddenScore> hidden = splitHidden(op);
+  bool changes = score != op.getScore()->getArgument(0) || !onlyHides(op);
+  if (!hidden || changes)
+    scores = code.modify(scores, score);
+  return hidden ? code.hide(scores, *hidden) : scores;
 }
 
 /// tile.modify %s { select(first <= %i < first + count, %s, -inf) }
@@ -275,9 +248,8 @@ Value fmha::hideOtherRows(ImplicitLocOpBuilder &b, Value scores,
   Value isSeen =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, inBlock,
                             arith::ConstantIndexOp::create(b, count));
-  Value none = arith::ConstantOp::create(
-      b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
   tile::YieldOp::create(
-      b, Value(arith::SelectOp::create(b, isSeen, body->getArgument(0), none)));
+      b, Value(arith::SelectOp::create(b, isSeen, body->getArgument(0),
+                                       minusInfinity(b))));
   return made;
 }

@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOTILE_SCORECODE_H
 #define FMHA_LIB_CONVERSION_FMHATOTILE_SCORECODE_H
 
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/IR/HiddenScore.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -30,13 +30,13 @@ struct ScorePlace {
   mlir::Value isFull;
 };
 
-/// Creates a tile.modify with the op's region, whose arguments are values of
-/// the kernel; `captures` are the kernel's operands that it reads. If the
-/// region depends on whether a block is full, there is one for each case that
-/// changes scores:
-///   %x = tile.modify %s if %partial { select(%seen, %s, -inf) }
+/// Creates tile.modify ops with the op's region, whose arguments are values of
+/// the kernel; `captures` are the kernel's operands that it reads. A mask that
+/// hides nothing in full blocks is an op of its own, which does not run there:
+///   %x = tile.modify %s { score_mod }
+///   %y = tile.modify %x if %partial { select(%seen, %x, -inf) }
 mlir::Value buildScoreCode(mlir::ImplicitLocOpBuilder &b, AttentionOp op,
-                           mlir::Value scores, const ScorePlace &place,
+                           mlir::Value scores, ScorePlace place,
                            mlir::ValueRange captures);
 
 /// Creates a tile.modify that hides `scores` from rows outside of the `count`
@@ -44,10 +44,6 @@ mlir::Value buildScoreCode(mlir::ImplicitLocOpBuilder &b, AttentionOp op,
 mlir::Value hideOtherRows(mlir::ImplicitLocOpBuilder &b, mlir::Value scores,
                           const ScorePlace &place, mlir::Value first,
                           int64_t count);
-
-/// Returns whether `op`'s region only makes some scores -inf and the others do
-/// not change, so that it need not know how they are scaled.
-bool onlyHides(AttentionOp op);
 
 /// The score that a kernel computes, and the positive constant, from 2^-64 to
 /// 2^64, by which the softmax multiplies it. If the region ends in

@@ -44,9 +44,9 @@ inline std::string tiles(const Schedule &s) {
   return counted(s.qTiles, "query tile");
 }
 
-/// Returns whether a kernel reads varlen metadata.
+/// Returns whether a kernel reads varlen metadata, or lists.
 inline bool isVarlen(const Problem &p) {
-  return p.cuSeqlensQ || p.kvEndsPerSequence() || p.topk;
+  return p.cuSeqlensQ || p.kvEndsPerSequence() || p.topk || p.kvIndices;
 }
 
 /// The input of a rule.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionScore.h"
+#include "fmha/Dialect/FMHA/IR/HiddenScore.h"
 #include "fmha/Dialect/FMHA/IR/ScoreCost.h"
 #include "fmha/Dialect/FMHA/IR/ScoreRules.h"
 
@@ -118,6 +119,15 @@ static DenseSet<Value> varyingByKey(Region &score) {
   return varying;
 }
 
+/// Returns the ops of the region that run for all keys; a mask of partial
+/// blocks runs piece by piece, in few blocks.
+static SmallVector<Operation *> opsForAllKeys(AttentionOp op) {
+  Value yielded = op.getScore()->front().getTerminator()->getOperand(0);
+  std::optional<HiddenScore> hidden = splitHidden(op);
+  bool isPartial = hidden && hidden->inPartialBlocks;
+  return opsOf(op, isPartial ? hidden->score : yielded);
+}
+
 bool AttentionOp::readsByKey() {
   Region *score = getScore();
   if (!score || score->getNumArguments() < 7)
@@ -126,8 +136,8 @@ bool AttentionOp::readsByKey() {
   if (getTopk() && !score->getArgument(keyArgument).use_empty())
     return true;
   DenseSet<Value> varying = varyingByKey(*score);
-  return llvm::any_of(score->getOps<ReadOp>(), [&](ReadOp read) {
-    return varying.contains(read.getResult());
+  return llvm::any_of(opsForAllKeys(*this), [&](Operation *inner) {
+    return isa<ReadOp>(inner) && varying.contains(inner->getResult(0));
   });
 }
 
@@ -221,17 +231,17 @@ bool AttentionOp::isScoreLong() {
     return false;
   DenseSet<Value> varying = varyingByKey(*score);
   unsigned functions = 0;
-  for (Operation &op : score->front().without_terminator()) {
-    if (!varying.contains(op.getResult(0)))
+  for (Operation *op : opsForAllKeys(*this)) {
+    if (!varying.contains(op->getResult(0)))
       continue;
     if (isa<ReadOp>(op)) {
       // Two registers per key.
-      if (isWide(&op))
+      if (isWide(op))
         return true;
       continue;
     }
-    functions += isUnitFunction(&op);
-    if (isLongFunction(&op) || isDivision(&op) || isWide(&op) || functions > 1)
+    functions += isUnitFunction(op);
+    if (isLongFunction(op) || isDivision(op) || isWide(op) || functions > 1)
       return true;
   }
   return false;

@@ -37,6 +37,30 @@ Value tile::ifCondition(ImplicitLocOpBuilder &b, ModifyOp op, Value input,
   return branch.getResult(0);
 }
 
+Value tile::columnOf(ImplicitLocOpBuilder &b, ModifyOp op) {
+  auto before = op.getInput().getDefiningOp<ModifyOp>();
+  bool sharesKeys =
+      before && !ScoreRegion(before.getBody().front()).getKey().use_empty();
+  return op.getCondition() && sharesKeys
+             ? Value(RereadOp::create(b, op.getCol()))
+             : op.getCol();
+}
+
+Value tile::inBlock(ImplicitLocOpBuilder &b, Value scores, Value key,
+                    function_ref<Value()> modified) {
+  Value always = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, key,
+                                       arith::ConstantIndexOp::create(b, 0));
+  auto branch = scf::IfOp::create(b, TypeRange{scores.getType()}, always,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, scores);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value made = modified();
+  scf::YieldOp::create(b, made);
+  return branch.getResult(0);
+}
+
 //===----------------------------------------------------------------------===//
 // ScoreRegion
 //===----------------------------------------------------------------------===//
@@ -197,15 +221,5 @@ Value RowCode::apply(Value scores, Value first) {
 }
 
 Value RowCode::applyInBlock(Value scores, Value first) {
-  Value always = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, first,
-                                       arith::ConstantIndexOp::create(b, 0));
-  auto branch = scf::IfOp::create(b, TypeRange{scores.getType()}, always,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, scores);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Value made = apply(scores, first);
-  scf::YieldOp::create(b, made);
-  return branch.getResult(0);
+  return inBlock(b, scores, first, [&] { return apply(scores, first); });
 }

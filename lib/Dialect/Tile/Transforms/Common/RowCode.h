@@ -43,6 +43,17 @@ mlir::Value ifCondition(mlir::ImplicitLocOpBuilder &b, ModifyOp op,
                         mlir::Value input,
                         llvm::function_ref<mlir::Value()> modified);
 
+/// Returns the key of the first column of `op`. In a branch it is a new number:
+/// keys of other code for the same block would be live until the branch.
+mlir::Value columnOf(mlir::ImplicitLocOpBuilder &b, ModifyOp op);
+
+/// Returns the scores that `modified` emits in place of `scores`, inside a
+/// branch on `key`, which is never negative, so that the branch is always
+/// taken: ptxas does not mix the code with that of other keys.
+mlir::Value inBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value scores,
+                    mlir::Value key,
+                    llvm::function_ref<mlir::Value()> modified);
+
 /// The values in the region of a tile.modify that depend on the score or the
 /// key.
 class ScoreRegion {
@@ -83,8 +94,7 @@ public:
   /// Returns the results of the region for the vector `scores` of consecutive
   /// keys, of which `first` is the first.
   mlir::Value apply(mlir::Value scores, mlir::Value first);
-  /// Does the same inside a branch on the key, which is never negative, so that
-  /// the branch is always taken.
+  /// Does the same inBlock().
   mlir::Value applyInBlock(mlir::Value scores, mlir::Value first);
 
   bool readsKeys() const { return region.readsKeys(); }

@@ -45,6 +45,7 @@ private:
     bool isLong = code.isLong();
     int64_t piece = std::gcd(inSlice, columnsOfPiece(isLong));
     bool apart =
+        op.getCondition() ||
         (isLong && needs(Workaround::BlockOfLong, context.info)) ||
         (code.readsKeys() && needs(Workaround::BlockOfKeys, context.info));
     SmallVector<Value> parts;
@@ -68,9 +69,9 @@ private:
 
   /// Returns the key of this thread's first column.
   static Value firstKey(ImplicitLocOpBuilder &b, ModifyOp op) {
-    Value own = firstOwnColumn(b, op.getType());
-    return own ? Value(arith::AddIOp::create(b, op.getCol(), toIndex(b, own)))
-               : op.getCol();
+    Value own = firstOwnColumn(b, op.getType()), first = columnOf(b, op);
+    return own ? Value(arith::AddIOp::create(b, first, toIndex(b, own)))
+               : first;
   }
 };
 

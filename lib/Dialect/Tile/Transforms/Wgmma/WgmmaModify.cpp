@@ -34,20 +34,32 @@ private:
 
   Value modified(ImplicitLocOpBuilder &b, ModifyOp op, Value x) const {
     Value made = x;
-    Value first =
-        arith::AddIOp::create(b, op.getCol(), toIndex(b, fragmentColumn(b)));
+    Value first = arith::AddIOp::create(b, columnOf(b, op),
+                                        toIndex(b, fragmentColumn(b)));
     RowCode codes[fragmentRows] = {{b, op, info, place(b, op, 0)},
                                    {b, op, info, place(b, op, 1)}};
     for (int64_t n = 0; n < fragmentSize(op.getType()); n += fragmentStep) {
       Value key = arith::AddIOp::create(
           b, first, arith::ConstantIndexOp::create(b, n / fragmentStep * 8));
-      for (int64_t row = 0; row < fragmentRows; ++row) {
-        int64_t at = n + row * neighbors;
-        made = vector::InsertStridedSliceOp::create(
-            b, codes[row].apply(slice(b, x, at, neighbors), key), made,
-            ArrayRef<int64_t>{at}, ArrayRef<int64_t>{1});
-      }
+      Value own = slice(b, x, n, fragmentStep);
+      auto emit = [&] { return ofKeys(b, codes, own, key); };
+      // Few blocks are partial: their code needs no overlap, but registers.
+      Value piece = op.getCondition() ? inBlock(b, own, key, emit) : emit();
+      made = vector::InsertStridedSliceOp::create(
+          b, piece, made, ArrayRef<int64_t>{n}, ArrayRef<int64_t>{1});
     }
+    return made;
+  }
+
+  /// Returns the scores of a thread's keys, of which `key` is the first, for
+  /// one row and then the other.
+  static Value ofKeys(ImplicitLocOpBuilder &b, MutableArrayRef<RowCode> codes,
+                      Value own, Value key) {
+    Value made = own;
+    for (auto [row, code] : llvm::enumerate(codes))
+      made = vector::InsertStridedSliceOp::create(
+          b, code.apply(slice(b, own, row * neighbors, neighbors), key), made,
+          ArrayRef<int64_t>{int64_t(row) * neighbors}, ArrayRef<int64_t>{1});
     return made;
   }
 

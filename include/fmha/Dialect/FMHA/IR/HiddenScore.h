@@ -1,0 +1,39 @@
+//===- HiddenScore.h - Scores that a region hides ---------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_FMHA_IR_HIDDENSCORE_H
+#define FMHA_DIALECT_FMHA_IR_HIDDENSCORE_H
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+
+namespace fmha {
+
+/// The parts of a region that ends in a mask:
+///   yield select(seen, score, -inf)
+struct HiddenScore {
+  mlir::Value score;
+  /// An i1 that does not depend on the score.
+  mlir::Value seen;
+  /// Whether all keys of full blocks are seen, whatever else `seen` reads:
+  ///   seen = is_full | ...
+  bool inPartialBlocks;
+};
+/// Returns the parts of the region of `op`, which has lists of blocks, or
+/// nothing if it does not end in a mask.
+std::optional<HiddenScore> splitHidden(AttentionOp op);
+
+/// Returns whether the region of `op` only makes some scores -inf and the
+/// others do not change, so that it need not know how they are scaled.
+bool onlyHides(AttentionOp op);
+
+/// Returns the ops of the region of `op` that compute `value`, in order.
+llvm::SmallVector<mlir::Operation *> opsOf(AttentionOp op, mlir::Value value);
+
+} // namespace fmha
+
+#endif // FMHA_DIALECT_FMHA_IR_HIDDENSCORE_H
