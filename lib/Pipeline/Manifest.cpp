@@ -445,6 +445,9 @@ static std::string command(const KernelSpec &spec,
       text += flagOf(fact);
   if (problem.pageSize)
     text += llvm::formatv(" --page-size={0}", problem.pageSize);
+  if (problem.blockRows)
+    text += llvm::formatv(" --block-rows={0} --block-keys={1}",
+                          problem.blockRows, problem.blockKeys);
   if (problem.rotates())
     text += llvm::formatv(" --rotary={0} --rotary-dim={1}",
                           problem.rotaryInterleaved ? "interleaved" : "half",

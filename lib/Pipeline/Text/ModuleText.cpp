@@ -221,8 +221,7 @@ std::string fmha::buildModule(const KernelSpec &spec) {
              attributes.empty() ? "" : " {" + attributes + "}",
              problem.vInK ? "" : "%v: " + v + ", ",
              problem.vInK ? viewOfKey(problem, k, v, "") + view2 : "",
-             listArguments, lists,
-             scoreText(spec.score, problem.mask.isTopLeft(), problem.source2),
-             o, rows.clauses, k)
+             listArguments, lists, scoreText(spec.score, problem), o,
+             rows.clauses, k)
       .str();
 }

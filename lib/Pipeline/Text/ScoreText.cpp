@@ -119,10 +119,11 @@ static std::string maskText(const std::string &score, bool choose) {
       ofFirst("kept", "1", "i8", choose));
 }
 
-std::string fmha::scoreText(const ScoreSpec &score, bool topLeft,
-                            bool twoSources) {
+std::string fmha::scoreText(const ScoreSpec &score,
+                            const schedule::Problem &problem) {
   if (!score.any())
     return "";
+  bool topLeft = problem.mask.isTopLeft(), twoSources = problem.source2;
   std::string text, last = "%s";
   bool choose = twoSources && (score.alibi || score.bias || score.mask);
   if (choose)
@@ -141,6 +142,7 @@ std::string fmha::scoreText(const ScoreSpec &score, bool topLeft,
   if (score.mask)
     add(maskText(last, choose), "%masked");
   return std::string("\n      score(%s, %b, %h, %i, %j, %q_len, %kv_len") +
-         (twoSources ? ", %source" : "") + ") {\n" + text +
+         (twoSources ? ", %source" : "") +
+         (problem.kvIndices ? ", %is_full" : "") + ") {\n" + text +
          "        fmha.yield " + last + " : f32\n      }";
 }

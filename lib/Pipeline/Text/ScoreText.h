@@ -20,9 +20,9 @@ struct ScoreOperand {
 /// Returns the operands in the order of the op's captures.
 std::vector<ScoreOperand> scoreOperands(const ScoreSpec &score);
 
-/// Returns the op's region `score`, empty without steps. If `topLeft`, row i
-/// sits at key i. With two KV segments only the cap applies to both.
-std::string scoreText(const ScoreSpec &score, bool topLeft, bool twoSources);
+/// Returns the region `score` of the op of `problem`, empty without steps. With
+/// two KV segments only the cap applies to both.
+std::string scoreText(const ScoreSpec &score, const schedule::Problem &problem);
 
 } // namespace fmha
 
