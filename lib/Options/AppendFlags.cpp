@@ -42,7 +42,8 @@ static bool canAppendApart(const schedule::Problem &problem) {
 /// Returns whether an op of attention with these lists and segments may have no
 /// new keys.
 static bool excludesNewKeys(const schedule::Problem &problem) {
-  return problem.topk || problem.cuSeqlensQ || problem.source2;
+  return problem.topk || problem.kvIndices || problem.cuSeqlensQ ||
+         problem.source2;
 }
 
 bool ProblemFlags::appendsInKernel(const schedule::Problem &problem) const {

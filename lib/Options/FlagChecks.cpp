@@ -140,6 +140,44 @@ static llvm::Error checkTopk(const ProblemFlags &flags,
   return llvm::Error::success();
 }
 
+/// Checks that counts and lists of blocks come together, with the size of a
+/// block.
+static llvm::Error checkBlocks(const ProblemFlags &flags,
+                               const schedule::Problem &problem) {
+  const std::tuple<const char *, bool, const char *, bool> pairs[] = {
+      {"kv-num-blocks", problem.kvNumBlocks, "kv-indices", problem.kvIndices},
+      {"full-kv-num-blocks", problem.fullKvNumBlocks, "full-kv-indices",
+       problem.fullKvIndices}};
+  for (auto [counts, hasCounts, lists, hasLists] : pairs)
+    if (hasCounts != hasLists)
+      return failure("--" + llvm::Twine(counts) + " and --" + lists +
+                     ": expected both, or neither, got one of them");
+  if (problem.fullKvIndices && !problem.kvIndices)
+    return failure("--full-kv-indices: expected --kv-num-blocks and "
+                   "--kv-indices with it, got neither; give counts of 0");
+  for (auto [name, given] : {std::pair("block-rows", flags.blockRows),
+                             {"block-keys", flags.blockKeys}}) {
+    if (problem.kvIndices && !given)
+      return failure("--kv-indices: expected --" + llvm::Twine(name) +
+                     "=N with it, the size of a block, got none");
+    if (given && !problem.kvIndices)
+      return failure("--" + llvm::Twine(name) +
+                     ": expected --kv-num-blocks and --kv-indices with it, "
+                     "which list blocks, got neither");
+  }
+  const std::pair<const char *, bool> others[] = {
+      {"cu-seqlens-q", problem.cuSeqlensQ},
+      {"cu-seqlens-k", problem.cuSeqlensK},
+      {"source2-k", flags.hasSource2()},
+      {"block-tables", problem.blockTables},
+      {"topk", problem.topk}};
+  for (auto [name, given] : others)
+    if (problem.kvIndices && given)
+      return failure("--kv-indices and --" + llvm::Twine(name) +
+                     ": expected one of them, got both; leave one out");
+  return llvm::Error::success();
+}
+
 /// Checks that keys in vectors are those of a dense cache of one segment.
 static llvm::Error checkVectors(const ProblemFlags &flags,
                                 const schedule::Problem &problem) {
@@ -224,6 +262,8 @@ llvm::Error checkTogether(const ProblemFlags &flags,
   if (llvm::Error error = checkSoftcap(flags))
     return error;
   if (llvm::Error error = checkTopk(flags, problem))
+    return error;
+  if (llvm::Error error = checkBlocks(flags, problem))
     return error;
   if (llvm::Error error = checkAppend(flags, problem))
     return error;

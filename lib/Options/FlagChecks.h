@@ -18,6 +18,12 @@ namespace fmha::tools {
 llvm::Error checkTogether(const ProblemFlags &flags,
                           const schedule::Problem &problem);
 
+/// Returns an error if a flag contradicts the op of the input file.
+llvm::Error checkAgainst(const ProblemFlags &flags, const KernelSpec &spec);
+
+/// Sets the extents that the file fixes. A flag may only repeat them.
+llvm::Error adoptExtents(ProblemFlags &flags, const KernelSpec &spec);
+
 } // namespace fmha::tools
 
 #endif // FMHA_LIB_OPTIONS_FLAGCHECKS_H

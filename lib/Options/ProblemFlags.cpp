@@ -7,37 +7,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Options/ProblemFlags.h"
+#include "FactFlags.h"
 #include "FlagChecks.h"
 #include "fmha/Pipeline/SelectFunction.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Version.h"
 
 #include "llvm/Config/llvm-config.h"
-#include "llvm/Support/Format.h"
 
 #include <cmath>
 
 namespace fmha::tools {
 
 using runtime::failure;
-
-/// Calls `visit` for each fact with a flag: its name, its help, its value, and
-/// the member of Problem that holds it.
-template <typename Flags, typename Visit>
-static void forEachFlag(Flags &flags, Visit visit) {
-#define FMHA_FLAG(member, name, value, ofMerge, help)                          \
-  visit(name, help, flags.member, &schedule::Facts::member);
-#define FMHA_ROW FMHA_FLAG
-#define FMHA_SWITCH FMHA_FLAG
-#define FMHA_LIST FMHA_FLAG
-#define FMHA_TABLE FMHA_FLAG
-#define FMHA_QUERY_TABLE FMHA_FLAG
-#define FMHA_BLOCK_COUNTS FMHA_FLAG
-#define FMHA_BLOCK_LISTS FMHA_FLAG
-#define FMHA_FLOAT_LIST FMHA_FLAG
-#include "fmha/Schedule/Model/Facts.def"
-#undef FMHA_FLAG
-}
 
 /// Returns whether the flag is set and true.
 static bool isSo(std::optional<bool> flag) { return flag.value_or(false); }
@@ -79,6 +61,7 @@ void ProblemFlags::add(FlagTable &table) {
             windowRight);
   addFacts(table);
   addPages(table);
+  addBlocks(table);
   addAppend(table);
   addSource2(table);
   addScore(table);
@@ -193,7 +176,9 @@ void ProblemFlags::addFacts(FlagTable &table) {
                       [&fact](bool on) { fact = on; });
     else {
       bool isScale = &fact == &kScale || &fact == &vScale || &fact == &qScale;
-      const void *random[] = {&blockTables, &topk, &kvLens};
+      const void *random[] = {&blockTables,  &topk,      &kvLens,
+                              &kvNumBlocks,  &kvIndices, &fullKvNumBlocks,
+                              &fullKvIndices};
       table.addOptionalText(
           schedule::flagOf(name), isScale ? "X|F.npy" : "F.npy", help,
           [&fact](std::string text) { fact = text; },
@@ -214,6 +199,15 @@ void ProblemFlags::addPages(FlagTable &table) {
                 "[batch, heads, dim / x, length, x] in vectors of 16 bytes, v "
                 "[batch, heads, length, dim]",
                 cacheLayout);
+}
+
+void ProblemFlags::addBlocks(FlagTable &table) {
+  constexpr uint64_t most = 1 << 28;
+  table.addCount("block-rows", "queries of a block; with kv-indices", blockRows,
+                 1, most);
+  table.addCount("block-keys",
+                 "keys of a block, a multiple of 16 (sm_90a) or 64 (sm_100a)",
+                 blockKeys, 1, most);
 }
 
 void ProblemFlags::addSource2(FlagTable &table) {
@@ -290,6 +284,8 @@ static KernelSpec specOf(const ProblemFlags &flags) {
     problem.*there = isSo(flag);
   });
   problem.pageSize = unsigned(flags.pageSize.value_or(0));
+  problem.blockRows = unsigned(flags.blockRows.value_or(0));
+  problem.blockKeys = unsigned(flags.blockKeys.value_or(0));
   using enum schedule::DataType;
   problem.kvE4M3 = problem.dtype == E4M3 || flags.kvDtype == E4M3;
   problem.setOutDtype(
@@ -304,155 +300,6 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   flags.describeAppend(problem);
   spec.scale = flags.scale;
   return spec;
-}
-
-/// Returns an error if the flag is given and contradicts the file.
-template <typename Value, typename Print>
-static llvm::Error agree(llvm::StringRef flag,
-                         const std::optional<Value> &given, Value there,
-                         llvm::StringRef file, Print print) {
-  if (!given || *given == there)
-    return llvm::Error::success();
-  return failure("--" + flag + "=" + print(*given) + " contradicts '" + file +
-                 "': expected " + print(there) +
-                 "; leave the flag out, or change the file");
-}
-
-static llvm::Error checkWindow(llvm::StringRef flag,
-                               std::optional<int64_t> given,
-                               std::optional<unsigned> there,
-                               llvm::StringRef file) {
-  auto number = [](int64_t value) {
-    return value < 0 ? std::string("no bound") : std::to_string(value);
-  };
-  if (given && *given < 0)
-    given = -1;
-  return agree<int64_t>(flag, given, there ? int64_t(*there) : -1, file,
-                        number);
-}
-
-static llvm::Error checkFact(llvm::StringRef flag,
-                             const std::optional<bool> &given, bool there,
-                             llvm::StringRef file) {
-  return agree(flag, given, there, file,
-               [](bool on) { return std::string(on ? "true" : "false"); });
-}
-
-/// Returns an error if flags give varlen metadata that the op does not have.
-static llvm::Error checkFact(llvm::StringRef flag,
-                             const std::optional<std::string> &given,
-                             bool there, llvm::StringRef file) {
-  if (!given || there)
-    return llvm::Error::success();
-  return failure("--" + flag + " contradicts '" + file +
-                 "': expected an op with that operand, got one without; "
-                 "leave the flag out, or change the file");
-}
-
-static llvm::Error checkFacts(const ProblemFlags &flags,
-                              const schedule::Problem &problem) {
-  std::optional<std::string> source2 =
-      flags.hasSource2() ? std::optional(std::string()) : std::nullopt;
-  llvm::Error error =
-      checkFact("source2-k", source2, problem.source2, flags.input);
-  forEachFlag(flags, [&](auto name, auto, const auto &given, auto there) {
-    if (!error)
-      error =
-          checkFact(schedule::flagOf(name), given, problem.*there, flags.input);
-  });
-  return error;
-}
-
-/// Checks flags that describe the score region of the op: they must read as
-/// many tensors as it does.
-static llvm::Error checkScore(const ProblemFlags &flags,
-                              const schedule::Problem &problem) {
-  ScoreSpec given = scoreOf(flags);
-  unsigned reads = given.alibi + given.bias + given.mask;
-  if (!given.any() ||
-      (problem.score && reads == unsigned(problem.captures.size())))
-    return llvm::Error::success();
-  return failure("--softcap, --alibi, --bias and --mask-file contradict '" +
-                 flags.input +
-                 "': expected the flags to say what its op's "
-                 "code on scores does, which reads " +
-                 llvm::Twine(problem.captures.size()) +
-                 " tensors; leave the flags out, or change the file");
-}
-
-static llvm::Error checkAgainst(const ProblemFlags &flags,
-                                const KernelSpec &spec) {
-  auto name = [](auto value) { return std::string(stringify(value)); };
-  auto number = [](auto value) { return std::to_string(value); };
-  auto real = [](double value) {
-    std::string text;
-    llvm::raw_string_ostream(text) << llvm::format("%.17g", value);
-    return text;
-  };
-  const schedule::Problem &problem = spec.problem;
-  if (llvm::Error error =
-          agree("dtype", flags.dtype, problem.dtype, flags.input, name))
-    return error;
-  if (llvm::Error error =
-          agree("mask", flags.mask, problem.mask.kind, flags.input, name))
-    return error;
-  if (llvm::Error error = agree("source2-mask", flags.source2Mask,
-                                problem.mask2.kind, flags.input, name))
-    return error;
-  if (llvm::Error error = checkWindow("window-left", flags.windowLeft,
-                                      problem.mask.left, flags.input))
-    return error;
-  if (llvm::Error error = checkWindow("window-right", flags.windowRight,
-                                      problem.mask.right, flags.input))
-    return error;
-  if (llvm::Error error = agree<uint64_t>("head-dim", flags.headDim,
-                                          problem.headDim, flags.input, number))
-    return error;
-  if (llvm::Error error = agree<uint64_t>(
-          "head-dim-v", flags.headDimV, problem.headDimV, flags.input, number))
-    return error;
-  if (llvm::Error error = agree<uint64_t>(
-          "page-size", flags.pageSize, problem.pageSize, flags.input, number))
-    return error;
-  if (llvm::Error error = agree("kv-dtype", flags.kvDtype, problem.kvDtype(),
-                                flags.input, name))
-    return error;
-  if (llvm::Error error = agree("out-dtype", flags.outDtype, problem.outDtype(),
-                                flags.input, name))
-    return error;
-  if (llvm::Error error = checkFacts(flags, problem))
-    return error;
-  if (llvm::Error error = checkScore(flags, problem))
-    return error;
-  double scale = spec.scale.value_or(1 / std::sqrt(double(problem.headDim)));
-  // A scale in MLIR text may be an f32 literal.
-  if (flags.scale && float(*flags.scale) == float(scale))
-    return llvm::Error::success();
-  return agree("scale", flags.scale, scale, flags.input, real);
-}
-
-/// Sets an extent that the file fixes. A flag may only repeat it.
-static llvm::Error adoptExtents(ProblemFlags &flags, const KernelSpec &spec) {
-  struct {
-    const char *flag;
-    std::optional<uint64_t> &given;
-    const std::optional<uint64_t> &fixed;
-  } extents[] = {{"batch", flags.batch, spec.batch},
-                 {"q-len", flags.qLen, spec.qLen},
-                 {"kv-len", flags.kvLen, spec.kvLen},
-                 {"q-heads", flags.qHeads, spec.qHeads},
-                 {"kv-heads", flags.kvHeads, spec.kvHeads},
-                 {"source2-len", flags.source2Len, spec.kvLen2}};
-  auto number = [](uint64_t value) { return std::to_string(value); };
-  for (auto &[flag, given, fixed] : extents) {
-    if (!fixed)
-      continue;
-    if (llvm::Error error =
-            agree<uint64_t>(flag, given, *fixed, flags.input, number))
-      return error;
-    given = fixed;
-  }
-  return llvm::Error::success();
 }
 
 llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
@@ -548,6 +395,10 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
                    "or change the file");
   if (source.spec.problem.pageSize)
     flags.pageSize = source.spec.problem.pageSize;
+  if (source.spec.problem.blockRows) {
+    flags.blockRows = source.spec.problem.blockRows;
+    flags.blockKeys = source.spec.problem.blockKeys;
+  }
   if (llvm::Error error = flags.adoptAppend(source.spec))
     return std::move(error);
   // The file does not give numbers of heads that it leaves dynamic.

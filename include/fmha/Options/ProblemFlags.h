@@ -38,6 +38,8 @@ struct ProblemFlags {
   std::optional<uint64_t> headDim, headDimV;
   /// Number of keys per page, with --block-tables.
   std::optional<uint64_t> pageSize;
+  /// Numbers of queries and keys per block, with --kv-indices.
+  std::optional<uint64_t> blockRows, blockKeys;
   /// The length of the lists of --topk, where a file gives it.
   std::optional<uint64_t> topkLen;
   /// Returns the keys that a query may see, if they are known.
@@ -105,6 +107,7 @@ private:
   void addTypes(FlagTable &table);
   void addFacts(FlagTable &table);
   void addPages(FlagTable &table);
+  void addBlocks(FlagTable &table);
   void addAppend(FlagTable &table);
   void addSource2(FlagTable &table);
   void addScore(FlagTable &table);
