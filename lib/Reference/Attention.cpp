@@ -59,14 +59,20 @@ static std::optional<std::string> checkSecond(const Problem &problem) {
 static std::optional<std::string> checkListed(const Problem &problem,
                                               int64_t count) {
   const Dims &dims = problem.listed.dims;
-  if (dims[0] >= count && dims[1] == 1 && dims[2] >= problem.qLen &&
-      dims[3] >= problem.kvLen)
+  auto has = [&](size_t d, int64_t least) {
+    return dims[d] == 1 || dims[d] >= least;
+  };
+  if (has(0, count) && has(1, problem.qHeads) && has(2, problem.qLen) &&
+      has(3, problem.kvLen))
     return std::nullopt;
-  return "expected counts of " + std::to_string(count) + " sequences, " +
-         std::to_string(problem.qLen) + " rows and " +
-         std::to_string(problem.kvLen) + " keys, got " +
-         std::to_string(dims[0]) + ", " + std::to_string(dims[2]) + " and " +
-         std::to_string(dims[3]);
+  auto text = [](int64_t batch, int64_t heads, int64_t rows, int64_t keys) {
+    return std::to_string(batch) + " sequences, " + std::to_string(heads) +
+           " heads, " + std::to_string(rows) + " rows and " +
+           std::to_string(keys) + " keys";
+  };
+  return "expected counts of " +
+         text(count, problem.qHeads, problem.qLen, problem.kvLen) + ", got " +
+         text(dims[0], dims[1], dims[2], dims[3]);
 }
 
 std::optional<std::string> Problem::check() const {
@@ -248,7 +254,7 @@ void Head::modify(double *row, int64_t batch, int64_t head, int64_t number,
   const Score &score = p.score;
   seen.each([&](int64_t j) {
     double &s = row[j] *= p.scale;
-    if (j < p.kvLen && !p.timesOf(batch, number, j)) {
+    if (j < p.kvLen && !p.timesOf(batch, head, number, j)) {
       s = -infinity;
       return;
     }
@@ -274,7 +280,7 @@ void Head::normalize(double *row, const Seen &seen, double sink, int64_t batch,
   // A mask makes all scores of a row without keys -inf.
   double shift = max == -infinity ? 0 : max;
   seen.each([&](int64_t j) {
-    int32_t times = j < p.kvLen ? p.timesOf(batch, number, j) : 1;
+    int32_t times = j < p.kvLen ? p.timesOf(batch, head, number, j) : 1;
     sum += row[j] = times ? times * std::exp(row[j] - shift) : 0;
   });
   result.rowMax[place] = max;
@@ -302,7 +308,7 @@ void Head::accumulate(int64_t batch, int64_t head, int64_t first,
     const double *value = values.data() + j * p.headDimV;
     const double *magnitude = magnitudes.data() + j * p.headDimV;
     for (int64_t r = 0; r < rows; ++r) {
-      bool isListed = j >= p.kvLen || p.timesOf(batch, first + r, j);
+      bool isListed = j >= p.kvLen || p.timesOf(batch, head, first + r, j);
       if (!isListed || !seenBy(first + r).has(j))
         continue;
       double weight = scores[r * count + j];

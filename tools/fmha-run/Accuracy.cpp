@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Accuracy.h"
+#include "ListedKeys.h"
 #include "Scales.h"
-#include "Topk.h"
 
 #include "llvm/Support/Format.h"
 
@@ -122,11 +122,10 @@ reference::Result referenceOf(const HostProblem &problem,
   Widened k2(problem.k2), v2(problem.v2);
   reference::Problem wanted = problemOf(problem, spec);
   ScaleMaps scales = addScales(problem, spec.problem, wanted);
-  std::vector<int32_t> times;
-  if (problem.lists.topk) {
-    times = listedTimes(problem);
-    wanted.listed = {times.data(),
-                     {wanted.batch, 1, wanted.qLen, wanted.kvLen}};
+  ListedTimes listed;
+  if (problem.lists.anyKeys()) {
+    listed = listedTimes(problem, spec.problem);
+    wanted.listed = {listed.times.data(), listed.dims};
   }
   if (problem.hasSource2)
     addSecond(problem, spec, k2.tensor, isView ? k2.tensor : v2.tensor, wanted);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Inputs.h"
+#include "ListedKeys.h"
 #include "Scales.h"
-#include "Topk.h"
 #include "fmha/Runtime/Files.h"
 
 #include <limits>
@@ -170,6 +170,10 @@ AttentionTensors HostProblem::tensors() const {
   tensors.topk = lists.topk;
   tensors.topkLen = lists.topkLen;
   tensors.topkQueries = lists.topkShape;
+  tensors.kvNumBlocks = lists.kvNumBlocks;
+  tensors.kvIndices = lists.kvIndices;
+  tensors.fullKvNumBlocks = lists.fullKvNumBlocks;
+  tensors.fullKvIndices = lists.fullKvIndices;
   tensors.keyNew = keyNew;
   tensors.cos = cos;
   tensors.sin = sin;
@@ -477,6 +481,9 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
     problem.lists.kvLens.emplace(shape->batch, int32_t(shape->kvLen));
   if (spec.topk)
     chooseTopk(problem, flags.seed.value_or(0));
+  if (spec.kvIndices)
+    if (llvm::Error error = chooseBlocks(problem, spec, flags.seed.value_or(0)))
+      return std::move(error);
   if (llvm::Error error = checkLists(problem.lists, spec))
     return std::move(error);
   if (llvm::Error error = chooseScales(problem, spec, flags.seed.value_or(0)))
@@ -487,12 +494,15 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   for (auto [numbers, isAsked] : llvm::zip(problem.rows(), asked))
     if (isAsked)
       numbers->emplace(problem.q.view.dims[0] * shape->qHeads * shape->qLen);
-  if (!problem.lists.anyLengths() && !problem.lists.topk) {
+  if (!problem.lists.anyLengths() && !problem.lists.anyKeys()) {
     if (llvm::Error error = checkScores(problem))
       return std::move(error);
     return problem;
   }
   if (llvm::Error error = checkSequences(problem.tensors()))
+    return std::move(error);
+  if (llvm::Error error =
+          checkBlocks(problem.tensors(), spec.blockRows, spec.blockKeys))
     return std::move(error);
   if (llvm::Error error = problem.lists.checkBatch(
           flags.problem, sequenceCount(problem.tensors())))
@@ -500,8 +510,8 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   if (llvm::Error error = checkScores(problem))
     return std::move(error);
   fillUnused(problem, spec, files);
-  if (problem.lists.topk)
-    fillUnlisted(problem, files);
+  if (problem.lists.anyKeys())
+    fillUnlisted(problem, spec, files);
   return problem;
 }
 

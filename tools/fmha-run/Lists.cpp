@@ -16,12 +16,23 @@ namespace fmha::tools {
 
 using namespace runtime;
 
+/// The kinds of tensors in files by their rank, which blocks have as well.
+static llvm::StringRef kindOf(size_t rank, bool isOfBlocks) {
+  constexpr llvm::StringLiteral kinds[] = {
+      "list", "matrix", "tensor [batch, q_len, n]",
+      "tensor [batch or 1, q_heads or 1, row blocks, n]"};
+  if (isOfBlocks && rank == 3)
+    return "tensor [batch or 1, q_heads or 1, row blocks]";
+  return kinds[rank - 1];
+}
+
 /// Reads a list into `target`, or with `rank` above 1 a tensor and its shape.
 template <typename Number>
 static llvm::Error
 readList(const std::optional<std::string> &path, llvm::StringRef flag,
          NpyType type, std::optional<std::vector<Number>> &target,
-         size_t rank = 1, std::vector<int64_t> *shape = nullptr) {
+         size_t rank = 1, std::vector<int64_t> *shape = nullptr,
+         bool isOfBlocks = false) {
   if (!path)
     return llvm::Error::success();
   if (path->empty())
@@ -30,10 +41,7 @@ readList(const std::optional<std::string> &path, llvm::StringRef flag,
   if (!array)
     return array.takeError();
   if (array->type != type || array->shape.size() != rank)
-    return failure("'" + *path + "': expected a " +
-                   (rank == 1   ? "list"
-                    : rank == 2 ? "matrix"
-                                : "tensor [batch, q_len, n]") +
+    return failure("'" + *path + "': expected a " + kindOf(rank, isOfBlocks) +
                    " of " + nameOf(type) + ", got " + nameOf(array->type) +
                    " " + formatShape(array->shape));
   std::vector<Number> &list = target.emplace(array->elementCount());
@@ -58,6 +66,31 @@ static llvm::Error readScale(const std::optional<std::string> &text,
   if (llvm::StringRef(*text).getAsDouble(number))
     return readList(text, flag, NpyType::F32, target);
   target = {float(number)};
+  return llvm::Error::success();
+}
+
+/// Reads the lists of blocks that have files.
+static llvm::Error readBlocks(const ProblemFlags &flags, Lists &lists) {
+  struct {
+    const char *flag;
+    const std::optional<std::string> &path;
+    std::optional<IntegerTensor> &target;
+    size_t rank;
+  } all[] = {
+      {"kv-num-blocks", flags.kvNumBlocks, lists.kvNumBlocks, 3},
+      {"kv-indices", flags.kvIndices, lists.kvIndices, 4},
+      {"full-kv-num-blocks", flags.fullKvNumBlocks, lists.fullKvNumBlocks, 3},
+      {"full-kv-indices", flags.fullKvIndices, lists.fullKvIndices, 4}};
+  for (auto &[flag, path, target, rank] : all) {
+    if (!path || path->empty())
+      continue;
+    std::optional<std::vector<int32_t>> entries;
+    std::vector<int64_t> dims;
+    if (llvm::Error error = readList(path, flag, NpyType::I32, entries, rank,
+                                     &dims, /*isOfBlocks=*/true))
+      return error;
+    target = {std::move(dims), std::move(*entries)};
+  }
   return llvm::Error::success();
 }
 
@@ -106,6 +139,8 @@ llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
     lists.topkShape = {shape[0], shape[1]};
     lists.topkLen = shape[2];
   }
+  if (llvm::Error error = readBlocks(flags, lists))
+    return std::move(error);
   return lists;
 }
 
@@ -155,6 +190,8 @@ llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem) {
       {"source2-lens", problem.source2Lens, lists.source2Lens.has_value()},
       {"block-tables", problem.blockTables, lists.blockTables.has_value()},
       {"topk", problem.topk, lists.topk.has_value()},
+      {"kv-num-blocks", problem.kvNumBlocks, lists.kvNumBlocks.has_value()},
+      {"kv-indices", problem.kvIndices, lists.kvIndices.has_value()},
       {"k-scale", problem.kScale, lists.kScale.has_value()},
       {"v-scale", problem.vScale, lists.vScale.has_value()},
       {"q-scale", problem.qScale, lists.qScale.has_value()}};

@@ -29,6 +29,12 @@ struct Lists {
   /// The batch and queries that a file has lists for.
   std::optional<std::pair<int64_t, int64_t>> topkShape;
 
+  /// Lists of blocks and their counts.
+  std::optional<runtime::IntegerTensor> kvNumBlocks, kvIndices, fullKvNumBlocks,
+      fullKvIndices;
+
+  /// Returns whether lists name keys, or blocks of them.
+  bool anyKeys() const { return topk || kvIndices; }
   /// Returns whether sequences have individual lengths.
   bool anyLengths() const {
     return kvLens || cuSeqlensQ || cuSeqlensK || source2Lens;
@@ -40,9 +46,9 @@ struct Lists {
 };
 
 /// Reads the files named by the flags: one-dimensional int32 arrays, a
-/// two-dimensional one for block tables and a three-dimensional one for topk,
-/// and float32 for the sink and
-/// scales. A scale may be a number in place of a file.
+/// two-dimensional one for block tables, those of three or four dimensions for
+/// topk and blocks, and float32 for the sink and scales. A scale may be a
+/// number in place of a file.
 llvm::Expected<Lists> readLists(const ProblemFlags &flags);
 
 /// Fails if the op of an input file reads varlen metadata and no flag names it.

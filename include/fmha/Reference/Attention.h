@@ -119,7 +119,7 @@ struct Problem {
   /// Factors of stored keys and values, [sequences, kvHeads, keys, 1] as the
   /// maps of `score`; 1 without data.
   Score::Map<float> keyScales, valueScales;
-  /// How often the list of each query names each key, [sequences, 1, qLen,
+  /// How often the list of each query names each key, [sequences, qHeads, qLen,
   /// kvLen], as the maps of `score`: a key counts that often, and one that is
   /// not listed is not read. Without data all keys count once.
   Score::Map<int32_t> listed;
@@ -137,9 +137,9 @@ struct Problem {
   Keys visibleKeys(int64_t row) const;
   /// Returns the same for the second segment; empty without one.
   Keys visibleKeys2(int64_t row) const;
-  /// Returns how often row `row` of batch `batch` counts `key`.
-  int32_t timesOf(int64_t batch, int64_t row, int64_t key) const {
-    return listed.data ? listed.at({firstSequence + batch, 0, row, key}) : 1;
+  /// Returns how often row `row` of a query head counts `key`.
+  int32_t timesOf(int64_t batch, int64_t head, int64_t row, int64_t key) const {
+    return listed.data ? listed.at({firstSequence + batch, head, row, key}) : 1;
   }
   /// Returns the key position of row `row`.
   int64_t positionOf(int64_t row) const {
