@@ -340,13 +340,14 @@ FmhaStatus checkNew(const launch::Manifest &manifest, const Shapes &shapes,
       {all.sequences, all.newLen, all.kvHeads, manifest.headDimV}, why);
 }
 
-/// Takes the extents of lists of blocks from the lists of a kernel.
+/// Takes the extents of lists of blocks, the first ones from the counts.
 void takeBlocks(const Shapes &shapes, Extents &all) {
-  if (const DLTensor *lists = shapes.find(TensorName::KvIndices)) {
-    all.blocksBatch = lists->shape[0];
-    all.blocksHeads = lists->shape[1];
-    all.blocksLen = lists->shape[3];
+  if (const DLTensor *counts = shapes.find(TensorName::KvNumBlocks)) {
+    all.blocksBatch = counts->shape[0];
+    all.blocksHeads = counts->shape[1];
   }
+  if (const DLTensor *lists = shapes.find(TensorName::KvIndices))
+    all.blocksLen = lists->shape[3];
   if (const DLTensor *lists = shapes.find(TensorName::FullKvIndices))
     all.fullBlocksLen = lists->shape[3];
 }
