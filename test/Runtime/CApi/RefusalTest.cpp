@@ -324,6 +324,99 @@ TEST_F(RuntimeRefusal, ListsOfKeysThatDoNotFit) {
             FMHA_ERROR_DTYPE);
 }
 
+/// The sample with lists of blocks of 128 rows, and full ones.
+Json blocksSample() {
+  Json manifest = sample();
+  for (const char *name :
+       {"kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices"})
+    manifest[name] = true;
+  manifest["block_rows"] = 128;
+  manifest["block_keys"] = 64;
+  for (const char *value :
+       {"blocks_batch", "blocks_heads", "blocks_len", "full_blocks_len"})
+    manifest["parameters"].push_back(
+        {{"name", value}, {"kind", "u32"}, {"value", value}});
+  return manifest;
+}
+
+TEST_F(RuntimeRefusal, ListsOfBlocksThatDoNotFit) {
+  load(blocksSample());
+  using Extents = std::vector<int64_t>;
+  auto start = [&](Extents counts, Extents lists, Extents full) {
+    tensors.clear();
+    addSample();
+    add(0x60000000, counts, i32);
+    add(0x61000000, lists, i32);
+    add(0x62000000,
+        full.size() == 4 ? Extents{full[0], full[1], full[2]} : full, i32);
+    add(0x63000000, full, i32);
+  };
+  auto refuse = [&](FmhaStatus status, const char *text) {
+    EXPECT_EQ(launch(), status);
+    EXPECT_THAT(fmhaLastError(), HasSubstr(text));
+  };
+  for (int64_t batch : {1, 2})
+    for (int64_t heads : {1, 6}) {
+      start({batch, heads, 3}, {batch, heads, 3, 2}, {batch, heads, 3, 0});
+      EXPECT_EQ(launch(), FMHA_SUCCESS) << fmhaLastError();
+    }
+  for (const Extents &counts : {Extents{3, 6, 3}, {2, 2, 3}, {2, 6, 2}}) {
+    start(counts, {2, 6, 3, 2}, {2, 6, 3, 2});
+    refuse(FMHA_ERROR_SHAPE, "tensor 'kv_num_blocks': expected the shape [2 or "
+                             "1, 6 or 1, 3], got [");
+    EXPECT_THAT(fmhaLastError(), HasSubstr("blocks of 128 rows"));
+  }
+  start({2, 1, 3}, {1, 1, 3, 2}, {2, 1, 3, 2});
+  refuse(FMHA_ERROR_SHAPE, "tensor 'kv_indices': expected the shape [2, 1, 3, "
+                           "2], got [1, 1, 3, 2]; it has the first extents of "
+                           "kv_num_blocks");
+  start({2, 1, 3}, {2, 1, 3, 2}, {2, 6, 3, 2});
+  refuse(FMHA_ERROR_SHAPE, "tensor 'full_kv_num_blocks': expected the shape "
+                           "[2, 1, 3], got [2, 6, 3]");
+  start({2, 1, 3}, {2, 1, 3, 2}, {2, 1, 3, 2});
+  tensors.back().shape[2] = 4;
+  refuse(FMHA_ERROR_SHAPE, "tensor 'full_kv_indices': expected the shape [2, "
+                           "1, 3, 2], got [2, 1, 4, 2]");
+  start({2, 1, 3}, {2, 1, 3, 1 << 29}, {2, 1, 3, 2});
+  refuse(FMHA_ERROR_SHAPE, "tensor 'kv_indices': expected less than 2^31 "
+                           "elements, got 3221225472");
+  start({2, 1, 3}, {2, 1, 3, 2}, {2, 1, 3, 2});
+  tensors[6].strides[2] = 4;
+  refuse(FMHA_ERROR_STRIDES, "tensor 'kv_indices': expected rows without gaps");
+  start({2, 3}, {2, 1, 3, 2}, {2, 1, 3, 2});
+  refuse(FMHA_ERROR_SHAPE, "tensor 'kv_num_blocks': expected [batch, heads, "
+                           "row blocks], got 2 dimensions");
+  start({2, 1, 3}, {2, 3, 2}, {2, 1, 3, 2});
+  refuse(FMHA_ERROR_SHAPE, "tensor 'kv_indices': expected [batch, heads, row "
+                           "blocks, entries], got 3 dimensions");
+  start({2, 1, 3}, {2, 1, 3, 2}, {2, 1, 3, 2});
+  tensors[5].dl.dtype = f32;
+  refuse(FMHA_ERROR_DTYPE, "tensor 'kv_num_blocks': expected elements of type "
+                           "int32, got float32");
+}
+
+// Kernels add the keys of a block to the position of a row (attention.C29).
+TEST_F(RuntimeRefusal, LengthsOfTwoTo30WithBlocks) {
+  load(blocksSample());
+  constexpr int64_t most = (int64_t(1) << 30) - 512;
+  for (int64_t kvLen : {most, most + 1}) {
+    tensors.clear();
+    addSample(1, 300, kvLen, 1, 1);
+    // Keys and values have as many bytes as this, and half as many.
+    constexpr uint64_t far = uint64_t(1) << 38;
+    for (int n : {1, 2})
+      tensors[n].dl.data = reinterpret_cast<void *>(n * far);
+    for (int n = 0; n < 2; ++n) {
+      add(0x60000000, {1, 1, 3}, i32);
+      add(0x61000000, {1, 1, 3, 2}, i32);
+    }
+    EXPECT_EQ(launch(), kvLen > most ? FMHA_ERROR_SHAPE : FMHA_SUCCESS)
+        << fmhaLastError();
+  }
+  EXPECT_THAT(fmhaLastError(), HasSubstr("tensor 'k': expected a length of at "
+                                         "most 1073741312, got 1073741313"));
+}
+
 TEST_F(RuntimeRefusal, CapturesOfOtherTypesOrWithoutElements) {
   Json manifest = sample();
   manifest["captures"] = Json::parse(R"([{"element": "i8", "rank": 2}])");

@@ -312,6 +312,33 @@ TEST(Manifest, PagesHaveBlockTablesAndASizeThatIsAPowerOfTwo) {
   EXPECT_THAT(problemOf(value), HasSubstr("block_tables and page_size"));
 }
 
+TEST(Manifest, ListsOfBlocksComeInPairsWithTheSizeOfABlock) {
+  llvm::json::Value value = sample();
+  llvm::json::Object &object = *value.getAsObject();
+  auto addTo = [&](std::initializer_list<const char *> names) {
+    for (const char *name : names)
+      object[name] = true;
+  };
+  const char *wrong = "kv_num_blocks, kv_indices, block_rows and block_keys";
+  addTo({"kv_num_blocks", "kv_indices"});
+  EXPECT_THAT(problemOf(value), HasSubstr(wrong));
+  object["block_rows"] = 128;
+  object["block_keys"] = 64;
+  auto manifest = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_EQ(manifest->blockRows, 128u);
+  EXPECT_EQ(manifest->blockKeys, 64u);
+  EXPECT_EQ(manifest->maxLength(), (int64_t(1) << 30) - 512);
+  EXPECT_TRUE(manifest->has(TensorName::KvIndices));
+  EXPECT_FALSE(manifest->has(TensorName::FullKvIndices));
+  addTo({"full_kv_indices"});
+  EXPECT_THAT(problemOf(value), HasSubstr(wrong));
+  addTo({"full_kv_num_blocks"});
+  EXPECT_EQ(problemOf(value), "");
+  object.erase("kv_indices");
+  EXPECT_THAT(problemOf(value), HasSubstr(wrong));
+}
+
 TEST(Manifest, RotatedColumnsComeWithNewKeys) {
   llvm::json::Value value = sample();
   llvm::json::Object &object = *value.getAsObject();

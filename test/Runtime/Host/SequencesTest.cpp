@@ -141,6 +141,57 @@ TEST(Sequences, HaveTheKeysThatTheirListsName) {
   EXPECT_EQ(problemOf(tensors), "");
 }
 
+// Counted entries are blocks of keys; others may be anything.
+TEST(Sequences, HaveTheBlocksThatTheirListsName) {
+  AttentionTensors tensors = shapes(2, 5, 2, 9);
+  auto wrong = [&] { return llvm::toString(checkBlocks(tensors, 4, 4)); };
+  EXPECT_EQ(wrong(), "");
+  tensors.kvNumBlocks = {{1, 2, 2}, {2, 0, 1, 1}};
+  tensors.kvIndices = {{1, 2, 2, 2}, {2, 2, -1, 9, 0, 7, 1, -5}};
+  EXPECT_EQ(wrong(), "");
+  tensors.kvIndices->entries[1] = 3;
+  EXPECT_EQ(wrong(), "kv_indices[0, 0, 0, 1]: expected 0 to 2, the last block "
+                     "of keys, got 3");
+  tensors.kvIndices->entries[1] = 0;
+  tensors.kvIndices->entries[6] = -1;
+  EXPECT_EQ(wrong(), "kv_indices[0, 1, 1, 0]: expected 0 to 2, the last block "
+                     "of keys, got -1");
+  tensors.kvIndices->entries[6] = 1;
+  tensors.kvNumBlocks->entries[3] = 3;
+  EXPECT_EQ(wrong(), "kv_num_blocks[0, 1, 1]: expected 0 to 2, the length of "
+                     "kv_indices, got 3");
+  tensors.kvNumBlocks->entries[3] = -1;
+  EXPECT_THAT(wrong(), testing::HasSubstr("kv_num_blocks[0, 1, 1]: expected 0 "
+                                          "to 2, the length of kv_indices"));
+  tensors.kvNumBlocks->entries[3] = 1;
+  tensors.fullKvNumBlocks = {{1, 2, 2}, {0, 0, 0, 0}};
+  tensors.fullKvIndices = {{1, 2, 2, 0}, {}};
+  EXPECT_EQ(wrong(), "");
+  tensors.fullKvIndices->dims[0] = 2;
+  EXPECT_EQ(wrong(), "full_kv_indices: expected the first extents of "
+                     "kv_num_blocks, [1, 2, 2], got [2, 2, 2, 0]");
+  tensors.fullKvIndices->dims = {1, 2, 2, 1};
+  EXPECT_EQ(wrong(), "full_kv_indices: expected 4 entries, got 0");
+  tensors.fullKvIndices->dims = {1, 2, 2, 1 << 30};
+  EXPECT_THAT(wrong(), testing::HasSubstr("full_kv_indices: expected less than "
+                                          "2^31 entries, got 4294967296"));
+  tensors.kvNumBlocks->dims = {1, 2, 1};
+  EXPECT_EQ(wrong(), "kv_num_blocks: expected shape [2 or 1, 2 or 1, 2], the "
+                     "batch and the heads of q and its blocks of 4 rows, got "
+                     "[1, 2, 1]");
+}
+
+TEST(Sequences, WithoutKeysHaveNoBlocks) {
+  AttentionTensors tensors = shapes(1, 5, 1, 0);
+  tensors.kvNumBlocks = {{1, 1, 2}, {0, 0}};
+  tensors.kvIndices = {{1, 1, 2, 1}, {0, 0}};
+  auto wrong = [&] { return llvm::toString(checkBlocks(tensors, 4, 4)); };
+  EXPECT_EQ(wrong(), "");
+  tensors.kvNumBlocks->entries[1] = 1;
+  EXPECT_EQ(wrong(), "kv_num_blocks[0, 0, 1]: expected 0, since there are no "
+                     "keys, got 1");
+}
+
 TEST(Sequences, OfASecondSourceHaveLengthsOfTheirOwn) {
   AttentionTensors tensors = shapes(2, 5, 2, 8);
   EXPECT_THAT(keys2Of(tensors, 1), Pair(0, 0));
