@@ -51,6 +51,10 @@ enum ShardLoop : unsigned {
   ScaleDim,
   /// Entries of topk, and keys that it lists.
   ListDim,
+  /// Blocks of rows, lists of their blocks of keys, and extents of 1.
+  BlockRowDim,
+  BlockListDim,
+  BroadcastDim,
   ShardLoopCount
 };
 
@@ -67,9 +71,38 @@ constexpr std::pair<ShardLoop, StringLiteral> wholeLoops[] = {
     {PageRowDim, "the rows of a page"},
     {VectorDim, "the vectors of a key"},
     {ScaleDim, "a scale"},
-    {ListDim, "the keys that topk lists"}};
+    {ListDim, "the keys that topk lists"},
+    {BlockRowDim, "blocks of rows"},
+    {BlockListDim, "a list of blocks"},
+    {BroadcastDim, "an extent of 1 or of unknown size of a list of blocks"}};
 
 } // namespace
+
+/// Returns the operands of `blocks`.
+static SmallVector<Value> blockOperands(AttentionOp op) {
+  SmallVector<Value> made;
+  for (Value operand : {op.getKvNumBlocks(), op.getKvIndices(),
+                        op.getFullKvNumBlocks(), op.getFullKvIndices()})
+    if (operand)
+      made.push_back(operand);
+  return made;
+}
+
+/// Returns the loops of an operand of `blocks`. Its batch and heads are those
+/// of the query, unless they may be 1 for all.
+static SmallVector<ShardLoop> loopsOfBlocks(Value operand) {
+  auto type = cast<ShapedType>(operand.getType());
+  auto own = [&](unsigned dimension, ShardLoop ofQuery) {
+    int64_t extent = type.getDimSize(dimension);
+    return extent == 1 || ShapedType::isDynamic(extent) ? BroadcastDim
+                                                        : ofQuery;
+  };
+  SmallVector<ShardLoop> loops = {own(0, BatchDim), own(1, HeadDim),
+                                  BlockRowDim};
+  if (type.getRank() == 4)
+    loops.push_back(BlockListDim);
+  return loops;
+}
 
 /// Returns the loops of each operand, in the order of the operands.
 static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
@@ -107,6 +140,8 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
   add(op.getSource2Lens(), {sequence});
   add(op.getBlockTables(), {sequence, PageDim});
   add(op.getTopk(), {batchQ, RowDim, ListDim});
+  for (Value operand : blockOperands(op))
+    add(operand, loopsOfBlocks(operand));
   ShardLoop scales = op.getScalePerHead()   ? heads
                      : op.getScalePerPage() ? ShardLoop(PageDim)
                                             : ShardLoop(ScaleDim);
@@ -159,6 +194,7 @@ public:
   }
 
   LogicalResult check();
+  LogicalResult checkBlocks();
   LogicalResult build();
 
 private:
@@ -195,12 +231,15 @@ LogicalResult ShardBuilder::check() {
   for (auto [loop, name] : wholeLoops)
     if (isSharded(loop))
       return error() << "expected " << name
-                     << " not to be sharded; shard the batch, heads, query "
-                        "rows or keys";
+                     << " not to be sharded; shard the batch"
+                     << (op.getKvNumBlocks() ? " or heads"
+                                             : ", heads, query rows or keys");
   for (ShardLoop loop : {BatchDim, HeadDim, RowDim, KeyDim})
     if (isSharded(loop) && ShapedType::isDynamic(processes(loop)))
       return error() << "expected a grid of static extents, got "
                      << grid.getSymName();
+  if (failed(checkBlocks()))
+    return failure();
   bool packs = op.getCuSeqlensQ() || op.getCuSeqlensK();
   if (packs && (isSharded(RowDim) || isSharded(KeyDim) || isSharded(BatchDim)))
     return error() << "expected packed sequences (cu_seqlens_q, cu_seqlens_k) "
@@ -212,6 +251,28 @@ LogicalResult ShardBuilder::check() {
       !(op.getMask().isFull() && op.getSource2Mask().isFull()))
     return error() << "expected no masks of two KV segments if query rows are "
                       "sharded; shard the batch or heads";
+  return success();
+}
+
+/// Checks that each process has the lists of all its rows.
+LogicalResult ShardBuilder::checkBlocks() {
+  SmallVector<Value> lists = blockOperands(op);
+  if (lists.empty())
+    return success();
+  auto error = [&]() { return emitError(op.getLoc()) << "fmha.attention: "; };
+  if (isSharded(RowDim) || isSharded(KeyDim))
+    return error() << "expected query rows and keys of an op with blocks not "
+                      "to be sharded, as lists count blocks of whole "
+                      "sequences; shard the batch or heads";
+  for (auto [loop, dimension, name] :
+       {std::tuple(BatchDim, 0, "batch"), {HeadDim, 1, "heads"}})
+    for (Value one : lists) {
+      auto type = cast<ShapedType>(one.getType());
+      if (isSharded(loop) && type.isDynamicDim(dimension))
+        return error() << "expected the " << name
+                       << " of lists of blocks to be static to be sharded, got "
+                       << type << "; cast it to 1 or the extent of query";
+    }
   return success();
 }
 

@@ -158,7 +158,7 @@ SmallVector<Value> ScoreBuilder::arguments(Block *block) {
   Value sequence = shift.lengthsAreOfTile ? block->getArgument(B) : made[B];
   made[KVLength] =
       lengthOf(ScoreShift::KVLen, shift.lengths, sequence, made[KVLength]);
-  if (made.size() <= Source)
+  if (!op.getKey2())
     return made;
   Value own = block->getArgument(KVLength);
   Value second = lengthOf(ScoreShift::KVLen2, shift.lengths2, sequence, own);
@@ -205,6 +205,8 @@ LogicalResult ScoreBuilder::build(Region &region) {
   unsigned indices = op.getKey2() ? 7 : 6;
   for (unsigned number = 0; number < indices; ++number)
     block->addArgument(inside.getIndexType(), location);
+  if (op.getKvNumBlocks())
+    block->addArgument(inside.getI1Type(), location);
   inside.setInsertionPointToEnd(block);
   SmallVector<Value> place = arguments(block);
   Value score = place[Score];
