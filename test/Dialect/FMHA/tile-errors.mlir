@@ -213,3 +213,20 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Lists of blocks.
+// CHECK: error: fmha.attention: expected no blocks to tile, got lists of them, which are of whole sequences; write an op on slices of the operands for each part of the batch or heads
+func.func @blocks(%q: tensor<2x1x8x64xf16>, %k: tensor<2x16x2x64xf16>, %counts: tensor<2x1x1xi32>, %lists: tensor<2x1x1x4xi32>) -> tensor<2x1x8x64xf16> {
+  %o = fmha.attention ins(%q, %k, %k : tensor<2x1x8x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>)
+      blocks[128, 4](%counts, %lists : tensor<2x1x1xi32>, tensor<2x1x1x4xi32>) outs(%q : tensor<2x1x8x64xf16>) -> tensor<2x1x8x64xf16>
+  return %o : tensor<2x1x8x64xf16>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["fmha.attention"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled:2 = transform.structured.tile_using_forall %op tile_sizes [1] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

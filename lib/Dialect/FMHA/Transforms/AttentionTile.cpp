@@ -148,6 +148,10 @@ LogicalResult AttentionTile::check(bool isPart) {
   if (op.getTopk())
     return error() << "expected no topk to tile, got one, whose positions are "
                       "those of whole sequences; set `splits` of the schedule";
+  if (op.getKvNumBlocks())
+    return error() << "expected no blocks to tile, got lists of them, which "
+                      "are of whole sequences; write an op on slices of the "
+                      "operands for each part of the batch or heads";
   if (op.hasKeyVectors())
     return error() << "expected keys [batch, length, heads, head_dim] to tile, "
                       "got keys in vectors, "
