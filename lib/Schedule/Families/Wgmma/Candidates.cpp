@@ -152,8 +152,9 @@ static void addAxes(Axes &axes) {
   else if (problem.kvE4M3)
     tiles = {2, 1};
   axes.addTiles(tiles, /*rows=*/64, rule(1));
-  // The packed heads are part of plan.C3 if lists name the keys.
-  axes.add("q_tile_rows", {64}, problem.topk ? 0 : rule(3));
+  // Packed heads and KV blocks are part of plan.C3 if lists name the keys.
+  bool isListed = problem.topk || problem.kvIndices;
+  axes.add("q_tile_rows", {64}, isListed ? 0 : rule(3));
   axes.addPacking();
   axes.add("o_columns",
            problem.headDimV > widestPass ? partsOfValues(problem.headDimV)
@@ -161,7 +162,8 @@ static void addAxes(Axes &axes) {
            0);
   axes.add("scheduler", schedulersFor(problem), 0);
   axes.add("kv_copy", copiesOfKeys(problem), 0);
-  axes.add("ctas_per_sm", ctasPerSm(problem, axes.gpu->sms), rule(3));
+  axes.add("ctas_per_sm", ctasPerSm(problem, axes.gpu->sms),
+           isListed ? 0 : rule(3));
   axes.addBlocks(keyBlocks(problem), rule(3));
   axes.addPlacement({PPlacement::Registers, PPlacement::Smem},
                     rule(5) | rule(2));
