@@ -10,7 +10,7 @@ import fmha.torch
 import pytest
 import torch
 from flex_cases import alibi, causal, distance, documents, padding, soft_cap, window
-from fmha.torch.flex import _attention, _run
+from fmha.torch.flex import _planners, _run
 from fmha.torch.flex._plan import Planner, Problem
 from fmha.torch.flex._trace import trace
 from torch._subclasses import FakeTensorMode
@@ -206,9 +206,10 @@ def counts(monkeypatch):
 
         return call
 
-    monkeypatch.setattr(_attention, "trace", counted("traced", trace))
+    monkeypatch.setattr(_planners, "trace", counted("traced", trace))
     monkeypatch.setattr(_run, "_compile", functools.lru_cache(counted("compiled", fmha.compile)))
-    monkeypatch.setattr(_attention, "_PLANNERS", type(_attention._PLANNERS)())
+    for name in ("_PLANNERS",):
+        monkeypatch.setattr(_planners, name, type(getattr(_planners, name))())
     return found
 
 
@@ -255,7 +256,7 @@ def test_captured_tensors_are_not_kept(random, counts):
     flex(q, k, v, functools.partial(lambda s, b, h, q_idx, kv_idx, bias: s + bias[kv_idx], bias=bias))
     del bias
     gc.collect()
-    assert gone() is None and len(_attention._PLANNERS) == 1
+    assert gone() is None and len(_planners._PLANNERS) == 1
 
 
 SLOPE = 1.0

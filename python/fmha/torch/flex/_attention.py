@@ -2,66 +2,16 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.nn.attention import flex_attention as reference
 
-from ._checks import check_batch, check_block_mask, check_gradients, check_heads, check_tensors, has_blocks
-from ._key import describe
-from ._plan import Planner, Problem
-from ._run import Call, Results, empty_results, run
-from ._trace import trace
-
-Modification = Callable[..., Any]
-_PLANNERS: OrderedDict[Any, tuple[Planner, Any]] = OrderedDict()
-_MOST_PLANNERS = 256
-
-
-def _blocks_mod(block_mask: Any) -> Modification:
-    """Returns a mask_mod that is true in the blocks of a BlockMask."""
-    present = block_mask.to_dense().bool()
-    batch, heads = present.shape[:2]
-    rows, keys = block_mask.BLOCK_SIZE
-
-    def mask_mod(b: torch.Tensor, h: torch.Tensor, q_idx: torch.Tensor, kv_idx: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = present[b % batch, h % heads, q_idx // rows, kv_idx // keys]
-        return found
-
-    return mask_mod
-
-
-def _mask_mod(block_mask: Any) -> Modification | None:
-    """Returns the mask_mod of a BlockMask, or one of its blocks if it has none."""
-    if block_mask is None:
-        return None
-    if block_mask.mask_mod is not reference.noop_mask:
-        found: Modification = block_mask.mask_mod
-        return found
-    return _blocks_mod(block_mask) if has_blocks(block_mask) else None
-
-
-def _planner(score_mod: Modification | None, mask_mod: Modification | None, device: torch.device) -> tuple[Planner, list[torch.Tensor]]:
-    """Returns the planner of two functions and the tensors that they capture. Functions that were traced before are not traced again."""
-    description = describe((score_mod, mask_mod))
-    key = (description.key, device)
-    if description.is_complete and key in _PLANNERS:
-        _PLANNERS.move_to_end(key)
-        return _PLANNERS[key][0], description.tensors
-    tensors, known = description.tensors, len(description.tensors)
-    traces = [
-        None if function is None else trace(function, name, tensors, device)
-        for name, function in (("score_mod", score_mod), ("block_mask", mask_mod))
-    ]
-    planner = Planner(*traces)
-    if description.is_complete and len(tensors) == known:
-        # What is held keeps the identities in the key.
-        _PLANNERS[key] = planner, description.held
-        while len(_PLANNERS) > _MOST_PLANNERS:
-            _PLANNERS.popitem(last=False)
-    return planner, tensors
+from ._blocks import Modification, blocks_of, lists_of, mask_mod_of
+from ._checks import check_batch, check_block_mask, check_gradients, check_heads, check_tensors
+from ._plan import Problem
+from ._planners import planner_of
+from ._run import Call, Results, empty_results, run, target_of
 
 
 def _with_rows(tensor: torch.Tensor) -> torch.Tensor:
@@ -70,20 +20,21 @@ def _with_rows(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _attend(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Modification | None, mask_mod: Modification | None, scale: float | None,
-    lse: bool, row_max: bool, target: str | None,
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Modification | None, block_mask: Any, scale: float | None, lse: bool,
+    row_max: bool, target: str,
 ) -> Results:  # fmt: skip
     if key.shape[0] != query.shape[0]:
         key, value = (t.expand(query.shape[0], -1, -1, -1) for t in (key, value))
     query, key, value = map(_with_rows, (query, key, value))
-    planner, tensors = _planner(score_mod, mask_mod, query.device)
+    blocks = blocks_of(block_mask, query, value, target)
+    planner, tensors = planner_of((score_mod, mask_mod_of(block_mask, blocks, target)), query.device)
     check_gradients({"score_mod and block_mask": t for t in tensors if t.requires_grad})
     q_len, kv_len = query.shape[2], key.shape[2]
-    plan = planner.plan(Problem(query.dtype, query.shape[3], value.shape[3], scale, lse, row_max), kv_len - q_len)
+    plan = planner.plan(Problem(query.dtype, query.shape[3], value.shape[3], scale, lse, row_max, blocks), kv_len - q_len)
     if not query.numel() or not key.numel():
         return empty_results(Call(query, key, value, [], {}, lse, row_max))
     lists, captures = plan.lists(tensors, query.shape[0], kv_len, query.device), plan.captures(tensors, query.device)
-    return run(Call(query, key, value, captures, lists, lse, row_max), plan.text, target)
+    return run(Call(query, key, value, captures, lists | lists_of(block_mask, blocks), lse, row_max), plan, target)
 
 
 @torch.compiler.disable(reason="fmha traces score_mod and mask_mod itself")
@@ -105,12 +56,12 @@ def flex_attention(
 
     query [batch, q_heads, q_len, dim], key [batch, kv_heads, kv_len, dim] and value [batch, kv_heads, kv_len, dim_v] of float16 or
     bfloat16. score_mod(score, b, h, q_idx, kv_idx) returns the score that replaces a scaled one, in float32; the mask_mod of block_mask,
-    mask_mod(b, h, q_idx, kv_idx), returns whether a row sees a key. q_heads may be a multiple of kv_heads with enable_gqa. With a BlockMask
-    without a mask_mod rows see all keys of its blocks. A row that sees no key gives 0, and a log-sum-exp of -inf.
+    mask_mod(b, h, q_idx, kv_idx), returns whether a row sees a key. q_heads may be a multiple of kv_heads with enable_gqa. Rows see only
+    keys of the blocks that the BlockMask lists, and all keys of those that it lists as full, or without a mask_mod. A row that sees no key gives 0,
+    and a log-sum-exp of -inf.
 
     The functions are traced once for each set of types and shapes of what they capture, and compiled into the kernel; captured tensors are
-    read when it runs. Kernels skip the blocks that a mask hides by comparing q_idx - kv_idx with numbers, or kv_idx with lengths[b].
-    kernel_options are those of torch's own kernels and change nothing.
+    read when it runs, as the lists of blocks are. kernel_options are those of torch's own kernels and change nothing.
 
     Returns the output; with return_lse=True a pair of it and the natural logarithm of the softmax denominators, float32 [batch, q_heads,
     q_len]; with return_aux a pair of it and an AuxOutput. target is a GPU architecture, by default that of the tensors' GPU.
@@ -126,7 +77,7 @@ def flex_attention(
         raise ValueError("return_lse: expected False with return_aux, got True; pass return_aux=AuxRequest(lse=True)")
     lse = return_lse or return_aux is not None and return_aux.lse
     row_max = return_aux is not None and return_aux.max_scores
-    found = _attend(query, key, value, score_mod, _mask_mod(block_mask), scale, lse, row_max, target)
+    found = _attend(query, key, value, score_mod, block_mask, scale, lse, row_max, target_of(query, target))
     if return_aux is not None:
         return found["o"], reference.AuxOutput(lse=found.get("lse"), max_scores=found.get("row_max"))
     return (found["o"], found["lse"]) if return_lse else found["o"]

@@ -8,10 +8,17 @@ import torch
 from torch._subclasses import FakeTensor
 from torch.nn.attention import flex_attention as reference
 
-from ._run import check_type
+from ..._tensors import KINDS
 
 # The block size of the BlockMask that PyTorch uses for no block_mask.
 _NO_BLOCKS = 1 << 30
+
+
+def _check_type(query: torch.Tensor) -> None:
+    """Checks that there are kernels for the type of a tensor."""
+    name = str(query.dtype).removeprefix("torch.")
+    if name not in KINDS:
+        raise TypeError(f"query: expected float16 or bfloat16, got {name}; convert query, key and value")
 
 
 def check_tensors(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
@@ -23,7 +30,7 @@ def check_tensors(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -
         if isinstance(tensor, FakeTensor):
             raise TypeError(f"{name}: expected a tensor with data, got FakeTensor; call flex_attention where nothing is traced, or fmha.torch.attention, which PyTorch can trace")
         if name == "query":
-            check_type(query)
+            _check_type(query)
         if tensor.dtype != query.dtype:
             raise ValueError(f"{name}: expected {query.dtype}, the type of query, got {tensor.dtype}")
         if tensor.device != query.device:

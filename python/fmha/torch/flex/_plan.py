@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
+from ._blocks import Blocks
 from ._builder import TYPES, Builder, Value, literal
 from ._emit import Emitter, Source, Sources
 from ._functions import HANDLERS
@@ -16,10 +17,13 @@ from ._recognize import Condition, Flags, Limit, Recognized, conditions_of, reco
 from ._trace import INDICES, Traced
 
 _ARGUMENTS = ("%s", "%b", "%h", "%i", "%j", "%q_len", "%kv_len")
+# The last argument with lists of blocks.
+_IS_FULL = "%is_full"
+# The types of lists of blocks.
+_LISTS = ("memref<?x?x?xi32>", "memref<?x?x?x?xi32>") * 2
 
 
-@dataclasses.dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """The properties of a call that a module depends on, apart from the functions."""
 
     dtype: torch.dtype
@@ -28,15 +32,20 @@ class Problem:
     scale: float | None
     lse: bool
     row_max: bool
+    blocks: Blocks | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A module, the tensors that its region reads, in its order, and the limit of keys that becomes kv_lens."""
+    """A module, the tensors that its region reads, in its order, the limit of keys that becomes kv_lens, and its clause of blocks.
+
+    `kernels` has those of targets and shapes."""
 
     text: str
     sources: tuple[Source, ...]
     limit: Limit | None
+    blocks: Blocks | None = None
+    kernels: dict[Any, Any] = dataclasses.field(default_factory=dict)
 
     def captures(self, tensors: Sequence[torch.Tensor], device: torch.device) -> list[torch.Tensor]:
         """Returns the tensors that the region reads, of the captured ones."""
@@ -57,12 +66,15 @@ class Plan:
 
 def _readable(tensor: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """Returns a tensor as fmha.read takes it; a copy if its type or its rows do not fit, or for a number on the CPU."""
+    is_dense = tensor.dim() == 0 or tensor.stride(-1) == 1 or tensor.shape[-1] == 1
+    if is_dense and tensor.dtype is dtype and tensor.device == device and not tensor.requires_grad:
+        return tensor
     if tensor.dim() == 0 and tensor.device != device:
         tensor = tensor.to(device)
     if tensor.device != device:
         raise ValueError(f"score_mod and block_mask: expected captured tensors on {device}, where query is, got one on {tensor.device}; move it by .to()")
     tensor = tensor.detach().to(dtype)
-    return tensor if tensor.dim() == 0 or tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()
+    return tensor if is_dense else tensor.contiguous()
 
 
 class Planner:
@@ -70,45 +82,56 @@ class Planner:
 
     def __init__(self, score: Traced | None, mask: Traced | None) -> None:
         self.score, self.mask = score, mask
-        conditions: list[Condition] = []
+        of_score: list[Condition] = []
         self.modified: Any = None
         if score is not None:
-            self.modified, conditions = split_score(score)
+            self.modified, of_score = split_score(score)
             _check_score(score, self.modified)
         if mask is not None:
             _check_mask(mask)
-            conditions = [*conditions, *conditions_of(mask, mask.result)]
-        self.recognized: Recognized = recognize(conditions)
+        self.of_mask: list[Condition] = [] if mask is None else list(conditions_of(mask, mask.result))
+        self.recognized: Recognized = recognize([*of_score, *self.of_mask])
+        # A mask_mod does not hide keys of full blocks, so that flags cannot express it with lists of blocks.
+        self.with_blocks: Recognized = recognize(of_score)
         self.plans: dict[Any, Plan] = {}
 
     def plan(self, problem: Problem, offset: int) -> Plan:
         """Returns the plan for lengths with kv_len - q_len = offset."""
-        offset = offset if self.recognized.needs_offset else 0
+        recognized = self.recognized if problem.blocks is None else self.with_blocks
+        offset = offset if recognized.needs_offset else 0
         key = problem, offset
         if key not in self.plans:
-            flags = self.recognized.flags(offset)
-            region, sources = self._region(flags)
-            self.plans[key] = Plan(_module_text(problem, flags, region, sources), tuple(sources), flags.limit)
+            flags = recognized.flags(offset)
+            region, sources = self._region(flags, problem.blocks is not None)
+            self.plans[key] = Plan(_module_text(problem, flags, region, sources), tuple(sources), flags.limit, problem.blocks)
         return self.plans[key]
 
-    def _region(self, flags: Flags) -> tuple[list[str], list[Source]]:
+    def _region(self, flags: Flags, has_blocks: bool) -> tuple[list[str], list[Source]]:
         """Returns the lines of the region, and the tensors that they read."""
         builder, sources = Builder(), Sources()
         score = Value("%s", torch.float32)
         emitters = {traced: _emitter(builder, traced, sources, score) for traced in (self.score, self.mask) if traced is not None}
         is_changed = self.score is not None and not _is_score(self.score, self.modified)
         result = emitters[self.score].operand(self.modified, torch.float32) if is_changed and self.score else score
-        seen: Value | None = None
-        for condition in flags.conditions:
-            value = emitters[condition.traced].operand(condition.node, torch.bool)
-            if not condition.is_positive:
-                value = builder.binary("arith.xori", value, builder.constant(True, torch.bool))
-            seen = value if seen is None else builder.binary("arith.andi", seen, value)
-        if seen is not None:
-            result = builder.select(seen, result, builder.constant(-math.inf, torch.float32))
-        elif not is_changed:
+        conditions = [_conjunction(builder, emitters, flags.conditions)]
+        if has_blocks and (seen := _conjunction(builder, emitters, self.of_mask)) is not None:
+            conditions.append(builder.binary("arith.ori", Value(_IS_FULL, torch.bool), seen))
+        for condition in filter(None, conditions):
+            result = builder.select(condition, result, builder.constant(-math.inf, torch.float32))
+        if result is score:
             return [], []
         return [*builder.lines, f"fmha.yield {result.name} : f32"], sources.found
+
+
+def _conjunction(builder: Builder, emitters: dict[Traced, Emitter], conditions: Sequence[Condition]) -> Value | None:
+    """Returns whether all conditions hold, or None if there are none."""
+    found: Value | None = None
+    for condition in conditions:
+        value = emitters[condition.traced].operand(condition.node, torch.bool)
+        if not condition.is_positive:
+            value = builder.binary("arith.xori", value, builder.constant(True, torch.bool))
+        found = value if found is None else builder.binary("arith.andi", found, value)
+    return found
 
 
 def _is_score(traced: Traced, node: Any) -> bool:
@@ -152,21 +175,24 @@ def _module_text(problem: Problem, flags: Flags, region: list[str], sources: Seq
     outputs = {"%out": value} | ({"%lse": row} if problem.lse else {})
     maxima = {"%max": row} if problem.row_max else {}
     captures = {source.name: source.type for source in sources}
-    everything = operands | lens | outputs | maxima | captures
+    lists = {f"%{name}": kind for name, kind in zip(problem.blocks.names, _LISTS)} if problem.blocks else {}
+    everything = operands | lens | lists | outputs | maxima | captures
     attributes = [f"mask = {flags.attribute}"] if flags.attribute else []
     attributes += [f"scale = {literal(problem.scale, torch.float64)}"] if problem.scale is not None else []
     clauses = [
         _clause("ins", operands),
         _clause("kv_lens", lens),
+        _clause(f"blocks[{problem.blocks.rows}, {problem.blocks.keys}]", lists) if problem.blocks else "",
         _clause("outs", outputs),
         _clause("row_max", maxima),
         f"{{{', '.join(attributes)}}}" if attributes else "",
     ]
     if region:
         body = "\n      ".join(region)
-        clauses.append(f"score({', '.join(_ARGUMENTS)}) {{\n      {body}\n    }}")
-    arguments = ", ".join(f"{name}: {kind}" for name, kind in everything.items())
-    return f"func.func @attention({arguments}) {{\n    fmha.attention {' '.join(filter(None, clauses))}\n  return\n}}\n"
+        arguments = (*_ARGUMENTS, _IS_FULL) if problem.blocks else _ARGUMENTS
+        clauses.append(f"score({', '.join(arguments)}) {{\n      {body}\n    }}")
+    parameters = ", ".join(f"{name}: {kind}" for name, kind in everything.items())
+    return f"func.func @attention({parameters}) {{\n    fmha.attention {' '.join(filter(None, clauses))}\n  return\n}}\n"
 
 
 def _clause(word: str, operands: dict[str, str]) -> str:

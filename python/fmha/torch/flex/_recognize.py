@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -250,7 +251,7 @@ class Recognized:
         right = self._least("right")
         return right is not None and right <= 0
 
-    @property
+    @functools.cached_property
     def needs_offset(self) -> bool:
         """Returns whether flags depend on the difference of the lengths."""
         return not self.is_top_left and (self._least("left") is not None or self._least("right") is not None)

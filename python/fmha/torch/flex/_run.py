@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -16,12 +15,16 @@ from ..._hints import hints_of
 from ..._host import _run, settings_of
 from ..._kernels import _compile, _once
 from ..._keywords import List
-from ..._tensors import KINDS, _import_all
+from ..._tensors import _import_all
 from .._launch import _target_of_gpu, empty_in_order_of
+from ._plan import Plan
 
 
-@dataclasses.dataclass(frozen=True)
-class Call:
+_LENGTH_FIRST = [0, 2, 1, 3]
+_MOST_KERNELS = 64
+
+
+class Call(NamedTuple):
     """The tensors of a call, query, key and value in the order [batch, heads, length, dim], `lists` by the names of operands of the op, and
     which results it returns."""
 
@@ -52,23 +55,42 @@ def _rows(call: Call) -> list[str]:
     return [name for name, asked in (("lse", call.lse), ("row_max", call.row_max)) if asked]
 
 
-def run(call: Call, text: str, target: str | None) -> Results:
-    """Returns the output o, and lse and row_max if they are asked for."""
-    place = call.query.device
+def target_of(query: torch.Tensor, target: str | None) -> str:
+    """Returns the target of a call, by default that of the tensors' GPU."""
+    place = query.device
     if place.type not in ("cpu", "cuda"):
         raise ValueError(f"query: expected a tensor on cpu or cuda, got one on {place}")
+    return target or ("sm_100a" if place.type == "cpu" else _target_of_gpu(place.index))
+
+
+def run(call: Call, plan: Plan, target: str) -> Results:
+    """Returns the output o, and lse and row_max if they are asked for."""
+    kernel = _kernel(call, plan, target)
+    if call.query.is_cuda:
+        return _launched(call, kernel)
     with torch.no_grad():
-        if place.type == "cpu":
-            return _simulated(call, _kernel(call, text, target or "sm_100a"))
-        return _launched(call, _kernel(call, text, target or _target_of_gpu(place.index)))
+        return _simulated(call, kernel)
 
 
-def _kernel(call: Call, text: str, target: str) -> Kernel:
+def _kernel(call: Call, plan: Plan, target: str) -> Kernel:
+    lens = call.lists.get("kv_lens")
+    if lens is not None and not lens.is_cuda:
+        return _planned(call, plan, target, lens.numpy())
+    key = target, call.query.shape, call.key.shape
+    kernel: Kernel | None = plan.kernels.get(key)
+    if kernel is None:
+        if len(plan.kernels) >= _MOST_KERNELS:
+            plan.kernels.clear()
+        kernel = plan.kernels[key] = _planned(call, plan, target, None)
+    return kernel
+
+
+def _planned(call: Call, plan: Plan, target: str, lens: np.ndarray[Any, Any] | None) -> Kernel:
+    """Returns the kernel that the compiler chooses for the extents of a call, and for the lengths of its keys if they are known."""
     shapes = {name: tuple(t.transpose(1, 2).shape) for name, t in (("q", call.query), ("k", call.key))}
     shapes |= {name: tuple(t.shape) for name, t in call.lists.items()}
-    lens = call.lists.get("kv_lens")
-    known = None if lens is None or lens.is_cuda else lens.numpy()
-    kernel: Kernel = _once(_compile, module=text, target=target, name="<flex_attention>", **hints_of(shapes, known))
+    fields = {"kv_block": plan.blocks.kv_block} if plan.blocks and plan.blocks.kv_block else {}
+    kernel: Kernel = _once(_compile, module=plan.text, target=target, name="<flex_attention>", **fields, **hints_of(shapes, lens))
     wanted, found = len(call.captures), len(kernel.manifest.get("captures", ()))
     if wanted != found:
         raise Error(f"flex_attention: expected a kernel that reads {wanted} captured tensors, got one that reads {found}; please report the functions")
@@ -97,7 +119,7 @@ def _launched(call: Call, kernel: Kernel) -> Results:
     out = empty_in_order_of(call.query, call.value.shape[-1], call.query.dtype)
     rows = {name: call.query.new_empty(call.row_shape, dtype=torch.float32) for name in _rows(call)}
     heads_first = {"q": call.query, "k": call.key, "v": call.value, "o": out}
-    arrays = {name: _device.import_array(t, name).permuted([0, 2, 1, 3]) for name, t in heads_first.items()}
+    arrays = {name: _native.DeviceArray(_exported(t)).permuted(_LENGTH_FIRST) for name, t in heads_first.items()}
     plain = {**rows, **call.lists, **{f"capture{n}": t for n, t in enumerate(call.captures)}}
     arrays |= {name: _native.DeviceArray(t) for name, t in plain.items()}
     try:
@@ -108,8 +130,6 @@ def _launched(call: Call, kernel: Kernel) -> Results:
     return {"o": out, **rows}
 
 
-def check_type(query: torch.Tensor) -> None:
-    """Checks that there are kernels for the type of a tensor."""
-    name = str(query.dtype).removeprefix("torch.")
-    if name not in KINDS:
-        raise TypeError(f"query: expected float16 or bfloat16, got {name}; convert query, key and value")
+def _exported(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a tensor that PyTorch exports by DLPack."""
+    return tensor.detach() if tensor.requires_grad else tensor
