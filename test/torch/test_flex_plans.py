@@ -208,7 +208,7 @@ def counts(monkeypatch):
 
     monkeypatch.setattr(_planners, "trace", counted("traced", trace))
     monkeypatch.setattr(_run, "_compile", functools.lru_cache(counted("compiled", fmha.compile)))
-    for name in ("_PLANNERS",):
+    for name in ("_PLANNERS", "_RECALLED"):
         monkeypatch.setattr(_planners, name, type(getattr(_planners, name))())
     return found
 

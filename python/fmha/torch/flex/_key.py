@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 # Values that are their own description.
-_PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device, torch.layout, torch.memory_format)
+PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device, torch.layout, torch.memory_format)
 # Modules whose members do not change.
 _FIXED = ("torch", "math", "builtins", "operator", "functools", "numpy")
 
@@ -60,7 +60,7 @@ class _Walk:
         self.functions[id(value)] = len(self.functions)
         cells = tuple(self.cell(cell) for cell in value.__closure__ or ())
         defaults = self.any(value.__defaults__), self.any(value.__kwdefaults__), self.any(value.__dict__)
-        names = () if _is_fixed(value.__module__) else self.globals(value)
+        names = () if is_fixed(value.__module__) else self.globals(value)
         return "function", self.identity(value.__code__), cells, defaults, names
 
     def cell(self, cell: types.CellType) -> Any:
@@ -71,13 +71,13 @@ class _Walk:
 
     def globals(self, function: types.FunctionType) -> tuple[Any, ...]:
         """Describes the global names that the code may read. Names of attributes are among them, which does no harm."""
-        names = sorted(set(_names(function.__code__)))
+        names = names_of(function.__code__)
         values = function.__globals__
         used = [(name, values[name]) for name in names if name in values]
         members = [
             (f"{module}.{name}", getattr(holder, name))
             for module, holder in used
-            if isinstance(holder, types.ModuleType) and not _is_fixed(holder.__name__)
+            if isinstance(holder, types.ModuleType) and not is_fixed(holder.__name__)
             for name in names
             if hasattr(holder, name)
         ]
@@ -97,12 +97,12 @@ class _Walk:
         return "dict", *((self.any(name), self.any(member)) for name, member in value.items())
 
     def type(self, value: type) -> tuple[str, int]:
-        return self.identity(value) if _is_fixed(value.__module__) else self.unknown(value)
+        return self.identity(value) if is_fixed(value.__module__) else self.unknown(value)
 
     def any(self, value: Any) -> Any:
         if isinstance(value, enum.Enum):
             return self.identity(value)
-        if type(value) in _PLAIN:
+        if type(value) in PLAIN:
             return type(value).__name__, value
         if isinstance(value, (float, np.generic)):
             number = value.item() if isinstance(value, np.generic) else value
@@ -125,14 +125,19 @@ _DESCRIBE: dict[Any, Callable[[_Walk, Any], Any]] = {
 }
 
 
-def _is_fixed(module: str | None) -> bool:
+def is_fixed(module: str | None) -> bool:
     return (module or "").split(".")[0] in _FIXED
 
 
 def _names(code: types.CodeType) -> tuple[str, ...]:
-    """Returns the names of globals and attributes that the code and the functions in it use."""
     inner = [name for constant in code.co_consts if isinstance(constant, types.CodeType) for name in _names(constant)]
     return (*code.co_names, *inner)
+
+
+@functools.lru_cache(maxsize=1024)
+def names_of(code: types.CodeType) -> tuple[str, ...]:
+    """Returns the names of globals and attributes that the code and the functions in it use."""
+    return tuple(sorted(set(_names(code))))
 
 
 def describe(functions: tuple[Callable[..., Any] | None, ...]) -> Description:
