@@ -174,6 +174,26 @@ static void setTopk(const std::optional<QueryTable> &topk,
   tensors.topkQueries = {int64_t(topk->shape(0)), int64_t(topk->shape(1))};
 }
 
+static void setBlocks(const std::optional<QueryTable> &kvNumBlocks,
+                      const std::optional<BlockLists> &kvIndices,
+                      const std::optional<QueryTable> &fullKvNumBlocks,
+                      const std::optional<BlockLists> &fullKvIndices,
+                      AttentionTensors &tensors) {
+  tensors.kvNumBlocks = integers(kvNumBlocks);
+  tensors.kvIndices = integers(kvIndices);
+  tensors.fullKvNumBlocks = integers(fullKvNumBlocks);
+  tensors.fullKvIndices = integers(fullKvIndices);
+}
+
+static RunOptions optionsOf(const std::string &policy, uint64_t scheduleSeed,
+                            const std::string &checks) {
+  RunOptions options;
+  options.policy = policy;
+  options.scheduleSeed = scheduleSeed;
+  options.checks = checks;
+  return options;
+}
+
 /// Returns a table [positions, pairs] as a tensor of the runtime.
 static Tensor4 anglesOf(const Angles &array) {
   Tensor4 tensor;
@@ -244,10 +264,7 @@ run(const std::string &ptx, const std::string &manifestText, Operand q,
   if (blockTables)
     tensors.maxPages = int64_t(blockTables->shape(1));
   setTopk(topk, tensors);
-  tensors.kvNumBlocks = integers(kvNumBlocks);
-  tensors.kvIndices = integers(kvIndices);
-  tensors.fullKvNumBlocks = integers(fullKvNumBlocks);
-  tensors.fullKvIndices = integers(fullKvIndices);
+  setBlocks(kvNumBlocks, kvIndices, fullKvNumBlocks, fullKvIndices, tensors);
   tensors.k2 = operand(k2, manifest.kvDtype, "k2");
   tensors.v2 = operand(v2, manifest.kvDtype, "v2");
   tensors.keyNew = operand(keyNew, manifest.kvDtype, "key_new");
@@ -260,10 +277,7 @@ run(const std::string &ptx, const std::string &manifestText, Operand q,
   for (auto [n, array] : llvm::enumerate(captures))
     tensors.captures.push_back(captureOf(
         array, n < manifest.captures.size() ? &manifest.captures[n] : nullptr));
-  RunOptions options;
-  options.policy = policy;
-  options.scheduleSeed = scheduleSeed;
-  options.checks = checks;
+  RunOptions options = optionsOf(policy, scheduleSeed, checks);
 
   if (llvm::Error error = checkProblem(manifest, tensors))
     throw nb::value_error(llvm::toString(std::move(error)).c_str());
@@ -291,10 +305,7 @@ mergeParts(const std::string &ptx, const std::string &manifestText,
   setRows(lse, rowMax, rowSum, tensors);
   if (sink)
     tensors.sink.emplace(sink->data(), sink->data() + sink->size());
-  RunOptions options;
-  options.policy = policy;
-  options.scheduleSeed = scheduleSeed;
-  options.checks = checks;
+  RunOptions options = optionsOf(policy, scheduleSeed, checks);
   if (llvm::Error error = checkMerge(manifest, tensors))
     throw nb::value_error(llvm::toString(std::move(error)).c_str());
   nb::gil_scoped_release unlocked;
@@ -356,10 +367,7 @@ appendTokens(const std::string &ptx, const std::string &manifestText,
     tensors.q = view(*q, manifest.dtype);
   if (qOut)
     tensors.qOut = view(*qOut, manifest.dtype);
-  RunOptions options;
-  options.policy = policy;
-  options.scheduleSeed = scheduleSeed;
-  options.checks = checks;
+  RunOptions options = optionsOf(policy, scheduleSeed, checks);
   if (llvm::Error error = checkAppend(manifest, tensors))
     throw nb::value_error(llvm::toString(std::move(error)).c_str());
   nb::gil_scoped_release unlocked;

@@ -450,6 +450,30 @@ static void chooseLengths(HostProblem &problem, uint64_t seed) {
   problem.lists.kvLens = std::move(lengths);
 }
 
+/// Makes the lists that the kernel reads and no file gives.
+static llvm::Error chooseLists(HostProblem &problem, const RunFlags &flags,
+                               const schedule::Problem &spec,
+                               const InputFiles &files) {
+  uint64_t seed = flags.seed.value_or(0);
+  bool randomLengths = flags.problem.kvLens && flags.problem.kvLens->empty();
+  if (spec.kvLens && !problem.lists.kvLens && randomLengths)
+    chooseLengths(problem, seed);
+  if (spec.blockTables) {
+    choosePages(problem, files, seed);
+    if (llvm::Error error = checkMemory(problem.shape))
+      return error;
+  }
+  if (spec.keyNew && !problem.lists.kvLens)
+    problem.lists.kvLens.emplace(problem.shape.batch,
+                                 int32_t(problem.shape.kvLen));
+  if (spec.topk)
+    chooseTopk(problem, seed);
+  if (spec.kvIndices)
+    if (llvm::Error error = chooseBlocks(problem, spec, seed))
+      return error;
+  return checkLists(problem.lists, spec);
+}
+
 llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
                                         const schedule::Problem &spec,
                                         const InputFiles &files) {
@@ -469,22 +493,7 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
     return failure("'" + (files.v ? flags.v : *flags.problem.source2V) +
                    "': expected no file for v, which is the "
                    "first columns of k (v-in-k); leave --v out");
-  bool randomLengths = flags.problem.kvLens && flags.problem.kvLens->empty();
-  if (spec.kvLens && !problem.lists.kvLens && randomLengths)
-    chooseLengths(problem, flags.seed.value_or(0));
-  if (spec.blockTables) {
-    choosePages(problem, files, flags.seed.value_or(0));
-    if (llvm::Error error = checkMemory(problem.shape))
-      return std::move(error);
-  }
-  if (spec.keyNew && !problem.lists.kvLens)
-    problem.lists.kvLens.emplace(shape->batch, int32_t(shape->kvLen));
-  if (spec.topk)
-    chooseTopk(problem, flags.seed.value_or(0));
-  if (spec.kvIndices)
-    if (llvm::Error error = chooseBlocks(problem, spec, flags.seed.value_or(0)))
-      return std::move(error);
-  if (llvm::Error error = checkLists(problem.lists, spec))
+  if (llvm::Error error = chooseLists(problem, flags, spec, files))
     return std::move(error);
   if (llvm::Error error = chooseScales(problem, spec, flags.seed.value_or(0)))
     return std::move(error);
