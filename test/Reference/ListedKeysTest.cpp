@@ -89,3 +89,40 @@ TEST(ListedKeys, AreThoseOfGatheredRows) {
   whole.listed.dims[2] = 3;
   EXPECT_NE(whole.check(), std::nullopt);
 }
+
+// Each query head has lists of its own, or all have the same.
+TEST(ListedKeys, AreThoseOfEachHead) {
+  std::mt19937 random(20261127);
+  Problem both;
+  both.qHeads = both.kvHeads = 2;
+  both.qLen = 3;
+  both.kvLen = 5;
+  both.headDim = both.headDimV = 4;
+  std::vector<float> q = normals(3 * 2 * 4, random),
+                     k = normals(5 * 2 * 4, random),
+                     v = normals(5 * 2 * 4, random);
+  auto run = [&](const Problem &problem) {
+    EXPECT_EQ(problem.check(), std::nullopt);
+    return attention(problem, Tensor::dense(q.data(), 3, 2, 4),
+                     Tensor::dense(k.data(), 5, 2, 4),
+                     Tensor::dense(v.data(), 5, 2, 4));
+  };
+  std::vector<int32_t> times(2 * 3 * 5);
+  for (int32_t &one : times)
+    one = int32_t(random() % 3);
+  both.listed = {times.data(), {1, 2, 3, 5}};
+  Result got = run(both);
+  for (int64_t head : {0, 1}) {
+    Problem shared = both;
+    shared.listed = {times.data() + head * 3 * 5, {1, 1, 3, 5}};
+    Result want = run(shared);
+    for (int64_t row = 0; row < 3; ++row)
+      for (int64_t d = 0; d < 4; ++d)
+        EXPECT_EQ(got.o[(row * 2 + head) * 4 + d],
+                  want.o[(row * 2 + head) * 4 + d])
+            << head << ", " << row;
+  }
+  both.listed.dims[1] = 3;
+  both.qHeads = 6;
+  EXPECT_NE(both.check(), std::nullopt);
+}
