@@ -239,6 +239,11 @@ class Kernel:
             values |= {"max_pages": pages, "pages": k.shape[0], "kv_len": pages * k.shape[1]}
         if "topk" in tensors:
             values["topk_len"] = tensors["topk"].shape[2]
+        if "kv_indices" in tensors:
+            batch, heads, _, length = tensors["kv_indices"].shape
+            values |= {"blocks_batch": batch, "blocks_heads": heads, "blocks_len": length}
+        if "full_kv_indices" in tensors:
+            values["full_blocks_len"] = tensors["full_kv_indices"].shape[3]
         if "k2" in tensors:
             values["kv_len2"] = tensors["k2"].shape[1]
         values |= more
