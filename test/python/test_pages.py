@@ -14,7 +14,7 @@ SERVING = "docs/serving.md"
 # Pages that other programs execute: test_docs.py of test/torch and test/jax, and scripts/check/bare.py.
 ELSEWHERE = {"docs/pytorch.md", "docs/jax.md", "docs/install.md"}
 # The other pages with Python, and what each of them leaves in these names.
-PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse", "decoded", "sparse", "decoded8"}}
+PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse", "decoded", "sparse", "listed", "decoded8"}}
 
 
 def blocks(page):
@@ -44,12 +44,13 @@ def test_example(page):
     cached, tokens = paged(draw)
     # The example appends the last token of each sequence later.
     given["lists"] = np.int32([[[3, 18, 3, -1]], [[5, -1, 99, -7]]])
+    given |= {"counts": np.int32([[[1]]]), "blocks": np.int32([[[[0, 99]]]])}
     narrow = {"cache8": draw(cached["cache"].shape).astype(ml_dtypes.float8_e4m3fn)}
     narrow |= {"k_scale": np.float32([0.5, 1.5, 2]), "v_scale": np.float32([1, 0.25, 3])}
     names = given | cached | tokens | narrow
     for example in blocks(page):
         exec(example, names)  # noqa: S102
-    assert PAGES[page] == {"kernel", "out", "lse", "decoded", "sparse", "decoded8"} & names.keys()
+    assert PAGES[page] == {"kernel", "out", "lse", "decoded", "sparse", "listed", "decoded8"} & names.keys()
     options = {"causal": True}
     if "kernel" in names:
         assert names["kernel"].manifest["mask"] == "causal" and names["lse"].shape == (1, 2, 5)
@@ -61,6 +62,7 @@ def test_example(page):
         assert np.array_equal(cached["cache"][1, 1, 6], tokens["new_v"][1, 0])
         check_decoded(names["decoded"], **cached | {"query": names["rotated"]})
         check_decoded(names["sparse"], **cached, listed=([3, 18, 3], [5]))
+        assert_close(names["listed"], None, reference(*(given[name] for name in "qkv")), 2.0**-11)
         scales = np.stack([narrow["k_scale"], narrow["v_scale"]], 1)[:, :, None, None, None]
         check_decoded(names["decoded8"], **cached | {"cache": narrow["cache8"].astype(np.float32) * scales})
 
