@@ -138,3 +138,25 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// An entry of a list is read in a branch; nothing writes the list.
+#listed = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = []>
+gpu.module @lists {
+  // CHECK-LABEL: llvm.func @entry
+  gpu.func @entry(%q: !t, %k: !t, %v: !t, %o: !t, %lens: memref<?xi32>) kernel
+      attributes {fmha.schedule = #listed, fmha.problem = #fmha.problem<kv_lens>, known_block_size = array<i32: 512, 1, 1>} {
+    // CHECK: %[[SOME:.*]] = arith.cmpi
+    %row = gpu.block_id x
+    %c1 = arith.constant 1 : index
+    %some = arith.cmpi eq, %row, %c1 : index
+    // CHECK: %[[N:.*]] = scf.if %[[SOME]] -> (i32) {
+    // CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr{{.*}}, i64) -> !llvm.ptr{{.*}}, i32
+    // CHECK: llvm.load %[[AT]] invariant
+    // CHECK: } else {
+    // CHECK: scf.yield %{{.*}} : i32
+    // CHECK: arith.index_cast %[[N]] : i32 to index
+    %n = tile.list_entry %lens[%row] if %some : memref<?xi32>
+    %same = tile.uniform %n
+    gpu.return
+  }
+}

@@ -571,6 +571,14 @@ func.func @list_length_strided(%l: memref<?xi32, strided<[2]>>, %i: index) {
 
 // -----
 
+func.func @list_entry_strided(%l: memref<?xi32, strided<[2]>>, %i: index, %c: i1) {
+  // expected-error@+1 {{expected a contiguous list, got 'memref<?xi32, strided<[2]>>'}}
+  %n = tile.list_entry %l[%i] if %c : memref<?xi32, strided<[2]>>
+  return
+}
+
+// -----
+
 func.func @find_slot_strided(%l: memref<?xi32, strided<[2]>>, %i: index) {
   // expected-error@+1 {{expected a contiguous list, got 'memref<?xi32, strided<[2]>>'}}
   %b, %part, %parts = tile.find_slot %l[%i] of %i splits 2 keys 64 : memref<?xi32, strided<[2]>>

@@ -50,6 +50,14 @@ func.func @lists(%t: memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>, %p: memref<?x
   return
 }
 
+// CHECK-LABEL: func.func @entries
+// CHECK-SAME: %[[L:[^:]*]]: memref<?xi32>, %[[I:[^:]*]]: index, %[[C:[^:]*]]: i1
+func.func @entries(%list: memref<?xi32>, %i: index, %c: i1) -> index {
+  // CHECK: %{{.*}} = tile.list_entry %[[L]][%[[I]]] if %[[C]] : memref<?xi32>
+  %n = tile.list_entry %list[%i] if %c : memref<?xi32>
+  return %n : index
+}
+
 // CHECK-LABEL: func.func @slots
 // CHECK-SAME: %[[L:[^:]*]]: memref<?xi32>, %[[N:[^:]*]]: index, %[[I:[^:]*]]: index
 func.func @slots(%lens: memref<?xi32>, %n: index, %i: index) -> (index, index, index) {

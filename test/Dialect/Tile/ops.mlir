@@ -143,6 +143,13 @@ func.func @code(%s: !tile.tile<128x128xf32>, %t: !tensor, %i: index, %slopes: me
     // CHECK: tile.yield %{{.*}} : f32
     tile.yield %y : f32
   }
+  // CHECK: %[[SOME:.*]] = arith.constant true
+  %some = arith.constant true
+  // CHECK: tile.modify %{{.*}} at %[[Q]][%[[I]], %[[I]]] if %[[SOME]] : <128x128xf32>, <?x64xbf16> {
+  %1 = tile.modify %s at %q[%i, %i] if %some : !tile.tile<128x128xf32>, !view {
+  ^bb0(%e: f32, %row: index, %key: index):
+    tile.yield %e : f32
+  }
   return
 }
 

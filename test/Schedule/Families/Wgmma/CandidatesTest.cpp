@@ -99,6 +99,27 @@ TEST(CandidatesWgmma, CopiesSmallPagesByThreads) {
   EXPECT_EQ(mustPlan(listed, "sm_90a").schedule.kvCopy, KvCopy::CpAsync);
 }
 
+/// Rows of a CTA lie in one row block, and KV blocks are parts of listed ones.
+TEST(CandidatesWgmma, FitsTilesToListedBlocks) {
+  auto plan = [](unsigned rows, unsigned keys) {
+    Problem problem = withHints(problemOf(64), {2, 16, 16, 8192, 8192});
+    problem.kvNumBlocks = problem.kvIndices = true;
+    problem.blockRows = rows;
+    problem.blockKeys = keys;
+    Schedule s = mustPlan(problem, "sm_90a").schedule;
+    EXPECT_EQ(s.splits, 1u);
+    EXPECT_EQ(s.packHeads, 1u);
+    EXPECT_EQ(s.scheduler, Scheduler::Dynamic);
+    return std::pair(s.qTiles * s.qTileRows, s.kvBlock);
+  };
+  EXPECT_EQ(plan(128, 128), std::pair(128u, 128u));
+  EXPECT_EQ(plan(64, 64), std::pair(64u, 64u));
+  EXPECT_EQ(plan(384, 48).second, 48u);
+  EXPECT_EQ(plan(16, 16).second, 16u);
+  // As many rows as the list of one block, or several lists.
+  EXPECT_EQ(plan(384, 128).first % 64, 0u);
+}
+
 /// Decoding reads each key once: two small CTAs per SM with few bytes under way
 /// were fastest on an H200 (results/h200-decode-2026-11-26.md).
 TEST(CandidatesWgmma, StreamsTheKeysOfDecoding) {

@@ -114,3 +114,59 @@ gpu.module @loops {
     gpu.return
   }
 }
+
+// Code with a condition is in a branch, and each piece of it in a block of its own. If the code before it computes with keys, its keys are new numbers.
+#parts = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+gpu.module @parts {
+  // CHECK-LABEL: gpu.func @parts
+  gpu.func @parts(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #parts, fmha.problem = #fmha.problem<score>} {
+    // CHECK: %[[ROW:.*]] = gpu.block_id x
+    // CHECK: %[[COL:.*]] = gpu.block_id y
+    // CHECK: %[[SOME:.*]] = arith.cmpi eq, %[[ROW]], %[[COL]]
+    %row = gpu.block_id x
+    %col = gpu.block_id y
+    %some = arith.cmpi eq, %row, %col : index
+    %queries = tile.view %q batch %row head %row rows %row : !t -> !tile.view<?x64xbf16>
+    tile.warp_specialize {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
+        // CHECK: %[[X:.*]] = arith.constant dense<1.000000e+00> : vector<128xf32>
+        %x = tile.fill 1.0 : !x
+        // CHECK-NOT: tile.reread
+        // CHECK: %[[Y:.*]] = scf.if %[[SOME]] -> (vector<128xf32>) {
+        // CHECK: %[[ALWAYS:.*]] = arith.cmpi sge, %{{.*}}, %c0 : index
+        // CHECK: scf.if %[[ALWAYS]] -> (vector<4xf32>) {
+        // CHECK: scf.yield %{{.*}} : vector<128xf32>
+        // CHECK-NEXT: } else {
+        // CHECK-NEXT: scf.yield %[[X]] : vector<128xf32>
+        %y = tile.modify %x at %queries[%row, %col] if %some : !x, !tile.view<?x64xbf16> {
+        ^bb0(%e: f32, %i: index, %j: index):
+          %less = arith.cmpi ule, %j, %i : index
+          %other = arith.constant -1.0 : f32
+          %z = arith.select %less, %e, %other : f32
+          tile.yield %z : f32
+        }
+        // CHECK: scf.if %[[SOME]] -> (vector<128xf32>) {
+        // CHECK: tile.reread %[[COL]]
+        // CHECK: scf.yield %{{.*}} : vector<128xf32>
+        // CHECK-NEXT: } else {
+        // CHECK-NEXT: scf.yield %[[Y]] : vector<128xf32>
+        %w = tile.modify %y at %queries[%row, %col] if %some : !x, !tile.view<?x64xbf16> {
+        ^bb0(%e: f32, %i: index, %j: index):
+          %other = arith.constant -1.0 : f32
+          %less = arith.cmpi ult, %j, %i : index
+          %z = arith.select %less, %e, %other : f32
+          tile.yield %z : f32
+        }
+        %m = tile.fill 0.0 : !tile.tile<128xf32, #tile.registers>
+        %max, %alpha = tile.row_max %w, %m scale 1.0 threshold 8.0 : !x, !tile.tile<128xf32, #tile.registers>
+      }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
+    }
+    gpu.return
+  }
+}
