@@ -39,8 +39,8 @@ struct Axes {
 
   /// Adds a level for the field of that name.
   void add(std::string_view name, Values values, Rules decides);
-  /// Adds the level q_tiles, for tiles of `rows` rows. With lists of blocks, the
-  /// rows of a CTA lie in one row block if that is possible.
+  /// Adds the level q_tiles, for tiles of `rows` rows. With lists of blocks,
+  /// the rows of a CTA lie in one row block if that is possible.
   void addTiles(Values tiles, unsigned rows, Rules decides);
   /// Adds the level kv_block, with lists of blocks for parts of these.
   void addBlocks(Values blocks, Rules decides);
