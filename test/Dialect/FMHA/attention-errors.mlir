@@ -551,7 +551,7 @@ func.func @missing_result(%x: tensor<2x16x4x64xf16>) {
 
 func.func @unranked(%x: tensor<*xf16>) {
   // expected-error @below {{'fmha.attention' op operand #0 must be ranked tensor or memref, but got 'tensor<*xf16>'}}
-  "fmha.attention"(%x, %x, %x, %x) ({}) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>} : (tensor<*xf16>, tensor<*xf16>, tensor<*xf16>, tensor<*xf16>) -> ()
+  "fmha.attention"(%x, %x, %x, %x) ({}) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>} : (tensor<*xf16>, tensor<*xf16>, tensor<*xf16>, tensor<*xf16>) -> ()
   return
 }
 

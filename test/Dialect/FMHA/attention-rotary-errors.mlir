@@ -115,7 +115,7 @@ func.func @e4m3(%q: !q, %k: !c, %v: !c, %lens: memref<2xi32>, %s: memref<1xf32>,
 
 func.func @one_table(%q: !q, %k: !c, %v: !c, %lens: memref<2xi32>, %kn: !n, %vn: !n, %cos: memref<9x32xf32>, %o: !q) {
   // expected-error @below {{attention.C35: expected cos only with rotary, got cos alone; add rotary, or remove cos}}
-  "fmha.attention"(%q, %k, %v, %lens, %kn, %vn, %cos, %o) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0>}>
+  "fmha.attention"(%q, %k, %v, %lens, %kn, %vn, %cos, %o) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0>}>
       : (!q, !c, !c, memref<2xi32>, !n, !n, memref<9x32xf32>, !q) -> ()
   return
 }
@@ -128,7 +128,7 @@ func.func @one_table(%q: !q, %k: !c, %v: !c, %lens: memref<2xi32>, %kn: !n, %vn:
 
 func.func @no_sines(%q: !q, %k: !c, %v: !c, %lens: memref<2xi32>, %kn: !n, %vn: !n, %cos: memref<9x32xf32>, %o: !q) {
   // expected-error @below {{attention.C35: expected sin with rotary, got none; add sin, or remove rotary}}
-  "fmha.attention"(%q, %k, %v, %lens, %kn, %vn, %cos, %o) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0>, rotary = #fmha<rotary half>}>
+  "fmha.attention"(%q, %k, %v, %lens, %kn, %vn, %cos, %o) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0>, rotary = #fmha<rotary half>}>
       : (!q, !c, !c, memref<2xi32>, !n, !n, memref<9x32xf32>, !q) -> ()
   return
 }

@@ -246,7 +246,7 @@ func.func @arguments(%x: !t, %o: !t) {
   "fmha.attention"(%x, %x, %x, %o) ({
   ^bb0(%s: f32):
     fmha.yield %s : f32
-  }) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>, schedule = #fmha.schedule<>} : (!t, !t, !t, !t) -> ()
+  }) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>, schedule = #fmha.schedule<>} : (!t, !t, !t, !t) -> ()
   return
 }
 

@@ -33,7 +33,7 @@ func.func @window(%x: !t) {
 !t = tensor<2x16x4x64xf16>
 func.func @one_of_two(%x: !t) {
   // expected-error @below {{attention.C27: expected key2 and value2, or neither, got one}}
-  %o = "fmha.attention"(%x, %x, %x, %x, %x) ({}) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}
+  %o = "fmha.attention"(%x, %x, %x, %x, %x) ({}) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}
       : (!t, !t, !t, !t, !t) -> !t
   return
 }

@@ -57,7 +57,7 @@ func.func @empty(%q: tensor<1x128x2x64xbf16>, %k: tensor<1x?x2x64xbf16>, %out: t
   %d = tensor.cast %q : tensor<1x128x2x64xbf16> to tensor<1x?x2x64xbf16>
   %e = tensor.cast %out : tensor<1x128x2x64xbf16> to tensor<1x?x2x64xbf16>
   %o = "fmha.attention"(%d, %k, %k, %e) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> ({})
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> ({})
       : (tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16>)
       -> tensor<1x?x2x64xbf16>
   return %o : tensor<1x?x2x64xbf16>
@@ -97,7 +97,7 @@ func.func private @callee(%x: tensor<1x8x2x64xbf16>) -> tensor<1x8x2x64xbf16> {
       ins(%x, %x, %x : tensor<1x8x2x64xbf16>, tensor<1x8x2x64xbf16>, tensor<1x8x2x64xbf16>)
       outs(%x : tensor<1x8x2x64xbf16>) -> tensor<1x8x2x64xbf16>
   %1 = "fmha.attention"(%0, %x, %x, %x) <{
-      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> ({})
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> ({})
       : (tensor<1x8x2x64xbf16>, tensor<1x8x2x64xbf16>, tensor<1x8x2x64xbf16>, tensor<1x8x2x64xbf16>)
       -> tensor<1x8x2x64xbf16>
   return %1 : tensor<1x8x2x64xbf16>

@@ -293,7 +293,7 @@ func.func @packed(%x: !t, %starts: tensor<3xi32>, %k2: tensor<2x?x2x64xf16>) -> 
 module @nested {
   func.func @inner(%x: !t) -> !t {
     %0 = "fmha.attention"(%x, %x, %x, %x) <{
-        operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> ({}) : (!t, !t, !t, !t) -> !t
+        operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> ({}) : (!t, !t, !t, !t) -> !t
     return %0 : !t
   }
 }
