@@ -4,7 +4,6 @@ import pathlib
 import re
 
 import fmha
-import ml_dtypes
 import numpy as np
 import pytest
 from conftest import assert_close, reference
@@ -38,33 +37,27 @@ def paged(draw):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_example(page):
-    draw = np.random.default_rng(1).standard_normal
-    given = {name: draw((1, 5, heads, 64)).astype(np.float16) for name, heads in (("q", 2), ("k", 1), ("v", 1))}
-    given["slopes"] = np.float32([0.5, 0.25])
-    cached, tokens = paged(draw)
-    # The example appends the last token of each sequence later.
-    given["lists"] = np.int32([[[3, 18, 3, -1]], [[5, -1, 99, -7]]])
-    given |= {"counts": np.int32([[[1]]]), "blocks": np.int32([[[[0, 99]]]])}
-    narrow = {"cache8": draw(cached["cache"].shape).astype(ml_dtypes.float8_e4m3fn)}
-    narrow |= {"k_scale": np.float32([0.5, 1.5, 2]), "v_scale": np.float32([1, 0.25, 3])}
-    names = given | cached | tokens | narrow
+    names = {}
     for example in blocks(page):
         exec(example, names)  # noqa: S102
     assert PAGES[page] == {"kernel", "out", "lse", "decoded", "sparse", "listed", "decoded8"} & names.keys()
+    q, k, v = (names[name] for name in "qkv")
     options = {"causal": True}
     if "kernel" in names:
-        assert names["kernel"].manifest["mask"] == "causal" and names["lse"].shape == (1, 2, 5)
-        options = {"softcap": 50.0, "alibi": given["slopes"]}
-    assert np.array_equal(names["out"], fmha.attention(**{name: given[name] for name in "qkv"}, **options))
+        assert names["kernel"].manifest["mask"] == "causal" and names["lse"].shape == (1, 2, 100)
+        options = {"softcap": 50.0, "alibi": names["slopes"]}
+    assert np.array_equal(names["out"], fmha.attention(q, k, v, **options))
     if "decoded" in names:
+        cached = {name: names[name] for name in ("query", "cache", "tables", "lens")}
         assert names["kernel_of_pages"].manifest["page_size"] == cached["cache"].shape[2]
         assert not np.array_equal(names["rotated"], cached["query"])
-        assert np.array_equal(cached["cache"][1, 1, 6], tokens["new_v"][1, 0])
+        assert np.array_equal(cached["cache"][1, 1, 6], names["new_v"][1, 0])
         check_decoded(names["decoded"], **cached | {"query": names["rotated"]})
+        # The example appends the last token of each sequence after it reads the caches by lists.
         check_decoded(names["sparse"], **cached, listed=([3, 18, 3], [5]))
-        assert_close(names["listed"], None, reference(*(given[name] for name in "qkv")), 2.0**-11)
-        scales = np.stack([narrow["k_scale"], narrow["v_scale"]], 1)[:, :, None, None, None]
-        check_decoded(names["decoded8"], **cached | {"cache": narrow["cache8"].astype(np.float32) * scales})
+        assert_close(names["listed"], None, reference(q, k[:, :64], v[:, :64]), 2.0**-11)
+        scales = np.stack([names["k_scale"], names["v_scale"]], 1)[:, :, None, None, None]
+        check_decoded(names["decoded8"], **cached | {"cache": names["cache8"].astype(np.float32) * scales})
 
 
 def test_example_of_serving():
