@@ -485,7 +485,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`source2_lens` `(` $source2_lens^ `:` type($source2_lens) `)`)?
     (`block_tables` `(` $block_tables^ `:` type($block_tables) `)`)?
     (`topk` `(` $topk^ `:` type($topk) `)`)?
-    (`blocks` `[` $block_rows `,` $block_keys `]` `(` $kv_num_blocks^ `,` $kv_indices
+    (`blocks` `[` $block_rows `,` $block_keys `]` `` `(` $kv_num_blocks^ `,` $kv_indices
               (`,` $full_kv_num_blocks^ `,` $full_kv_indices)? `:`
               type($kv_num_blocks) `,` type($kv_indices)
               (`,` type($full_kv_num_blocks)^ `,` type($full_kv_indices))? `)`)?
