@@ -7,37 +7,33 @@ from typing import Any
 import torch
 from torch.nn.attention import flex_attention as reference
 
+from ._attend import Asked, attend
 from ._blocks import Modification, blocks_of, lists_of, mask_mod_of
 from ._checks import check_batch, check_block_mask, check_gradients, check_heads, check_tensors
-from ._plan import Problem
+from ._compiled import IS_SUPPORTED, compiled
 from ._planners import planner_of
-from ._run import Call, Results, empty_results, run, target_of
+from ._run import Results, target_of
 
 
-def _with_rows(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a tensor whose rows are contiguous."""
-    return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()
+def _planned(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Modification | None, block_mask: Any, enable_gqa: bool, asked: Asked
+) -> Results:
+    check_tensors(query, key, value)
+    check_gradients({"query": query, "key": key, "value": value})
+    check_heads(query, key, enable_gqa)
+    if block_mask is not None:
+        check_block_mask(query, key, block_mask)
+    check_batch(query, key, block_mask)
+    asked = asked._replace(target=target_of(query, asked.target))
+    blocks = blocks_of(block_mask, query, value, asked.target)
+    planner, captured = planner_of((score_mod, mask_mod_of(block_mask, blocks, asked.target)), query.device)
+    check_gradients({"score_mod and block_mask": t for t in captured if t.requires_grad})
+    return attend((query, key, value), planner, captured, blocks, lists_of(block_mask, blocks), asked)
 
 
-def _attend(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Modification | None, block_mask: Any, scale: float | None, lse: bool,
-    row_max: bool, target: str,
-) -> Results:  # fmt: skip
-    if key.shape[0] != query.shape[0]:
-        key, value = (t.expand(query.shape[0], -1, -1, -1) for t in (key, value))
-    query, key, value = map(_with_rows, (query, key, value))
-    blocks = blocks_of(block_mask, query, value, target)
-    planner, tensors = planner_of((score_mod, mask_mod_of(block_mask, blocks, target)), query.device)
-    check_gradients({"score_mod and block_mask": t for t in tensors if t.requires_grad})
-    q_len, kv_len = query.shape[2], key.shape[2]
-    plan = planner.plan(Problem(query.dtype, query.shape[3], value.shape[3], scale, lse, row_max, blocks), kv_len - q_len)
-    if not query.numel() or not key.numel():
-        return empty_results(Call(query, key, value, [], {}, lse, row_max))
-    lists, captures = plan.lists(tensors, query.shape[0], kv_len, query.device), plan.captures(tensors, query.device)
-    return run(Call(query, key, value, captures, lists | lists_of(block_mask, blocks), lse, row_max), plan, target)
+_apart = torch.compiler.disable(_planned, reason="fmha traces score_mod and mask_mod itself")
 
 
-@torch.compiler.disable(reason="fmha traces score_mod and mask_mod itself")
 def flex_attention(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -65,19 +61,19 @@ def flex_attention(
 
     Returns the output; with return_lse=True a pair of it and the natural logarithm of the softmax denominators, float32 [batch, q_heads,
     q_len]; with return_aux a pair of it and an AuxOutput. target is a GPU architecture, by default that of the tensors' GPU.
-    There are no gradients. torch.compile breaks its graph here.
+    There are no gradients. torch.compile traces the functions itself, and keeps the call in its graph.
     """
-    check_tensors(query, key, value)
-    check_gradients({"query": query, "key": key, "value": value})
-    check_heads(query, key, enable_gqa)
-    if block_mask is not None:
-        check_block_mask(query, key, block_mask)
-    check_batch(query, key, block_mask)
     if return_lse and return_aux is not None:
         raise ValueError("return_lse: expected False with return_aux, got True; pass return_aux=AuxRequest(lse=True)")
     lse = return_lse or return_aux is not None and return_aux.lse
     row_max = return_aux is not None and return_aux.max_scores
-    found = _attend(query, key, value, score_mod, block_mask, scale, lse, row_max, target_of(query, target))
+    if IS_SUPPORTED and torch.compiler.is_dynamo_compiling():
+        options = {"lse": lse, "row_max": row_max, "target": target, "enable_gqa": enable_gqa}
+        out, sums, maxima = compiled(query, key, value, score_mod, block_mask, scale, options)
+    else:
+        run = _apart if torch.compiler.is_compiling() else _planned
+        found = run(query, key, value, score_mod, block_mask, enable_gqa, Asked(scale, lse, row_max, target or ""))
+        out, sums, maxima = found["o"], found.get("lse"), found.get("row_max")
     if return_aux is not None:
-        return found["o"], reference.AuxOutput(lse=found.get("lse"), max_scores=found.get("row_max"))
-    return (found["o"], found["lse"]) if return_lse else found["o"]
+        return out, reference.AuxOutput(lse=sums if lse else None, max_scores=maxima if row_max else None)
+    return (out, sums) if return_lse else out

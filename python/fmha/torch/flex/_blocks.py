@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -51,7 +51,7 @@ def _fits(size: tuple[int, int], target: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _blocks(size: tuple[int, int], extents: tuple[int, ...], of_query: tuple[int, int], has_full: bool, target: str, head_dim: int) -> Blocks | None:
+def _blocks(size: tuple[int, int], extents: tuple[int, ...], of_query: tuple[int, ...], has_full: bool, target: str, head_dim: int) -> Blocks | None:
     if target not in _KEYS or not _fits(size, target) or any(own not in (1, wanted) for own, wanted in zip(extents, of_query)):
         return None
     return Blocks(*size, has_full, _kv_block(size[1], target, head_dim))
@@ -61,9 +61,11 @@ def blocks_of(block_mask: Any, query: torch.Tensor, value: torch.Tensor, target:
     """Returns the clause `blocks` for a BlockMask, or None if it has no blocks, or if kernels take no lists of its size."""
     if block_mask is None or not has_blocks(block_mask):
         return None
-    extents = (1, 1, *block_mask.kv_num_blocks.shape)[-3:-1]
-    has_full = block_mask.full_kv_num_blocks is not None
-    return _blocks(tuple(block_mask.BLOCK_SIZE), extents, tuple(query.shape[:2]), has_full, target, max(query.shape[-1], value.shape[-1]))
+    extents = tuple(map(int, (1, 1, *block_mask.kv_num_blocks.shape)[-3:-1]))
+    # Graphs for any batch stay so with lists for all sequences.
+    of_query = tuple(1 if own == 1 else int(wanted) for own, wanted in zip(extents, query.shape))
+    head_dim = max(int(query.shape[-1]), int(value.shape[-1]))
+    return _blocks(tuple(block_mask.BLOCK_SIZE), extents, of_query, block_mask.full_kv_num_blocks is not None, target, head_dim)
 
 
 def lists_of(block_mask: Any, blocks: Blocks | None) -> dict[str, torch.Tensor]:
@@ -94,7 +96,7 @@ def _map_of(counts: torch.Tensor, lists: torch.Tensor, columns: int) -> torch.Te
     return found.scatter_(-1, places, True)[..., :columns]
 
 
-def _looked_up(found: torch.Tensor, size: tuple[int, int]) -> Modification:
+def _looked_up(found: torch.Tensor, size: tuple[int, ...]) -> Modification:
     """Returns a mask_mod that is true in the blocks of a map."""
     batch, heads = found.shape[:2]
     rows, keys = size
@@ -106,25 +108,34 @@ def _looked_up(found: torch.Tensor, size: tuple[int, int]) -> Modification:
     return mask_mod
 
 
-def _mask_of_maps(block_mask: Any, mask_mod: Modification | None) -> Modification:
-    """Returns a mask_mod that is `mask_mod` in the blocks of kv_indices, true in those of full_kv_indices, and false elsewhere."""
-    size = block_mask.BLOCK_SIZE
-    columns = -(-block_mask.seq_lengths[1] // size[1])
-    found = _looked_up(_map_of(block_mask.kv_num_blocks, block_mask.kv_indices, columns), size)
-    if mask_mod is not None:
-        found = reference.and_masks(found, mask_mod)
-    if block_mask.full_kv_num_blocks is None:
-        return found
-    return reference.or_masks(found, _looked_up(_map_of(block_mask.full_kv_num_blocks, block_mask.full_kv_indices, columns), size))
+def needs_maps(block_mask: Any, blocks: Blocks | None, target: str, has_mask_mod: bool) -> bool:
+    """Returns whether the region reads maps of blocks, since kernels take no lists of them.
+
+    Kernels of plain threads run no regions: there a mask_mod alone decides, as in PyTorch without a compiler."""
+    return blocks is None and has_blocks(block_mask) and (target in _KEYS or not has_mask_mod)
+
+
+def maps_of(block_mask: Any) -> list[torch.Tensor]:
+    """Returns maps of the blocks of kv_indices, and of those of full_kv_indices if there are any."""
+    columns = -(-block_mask.seq_lengths[1] // block_mask.BLOCK_SIZE[1])
+    found = [_map_of(block_mask.kv_num_blocks, block_mask.kv_indices, columns)]
+    if block_mask.full_kv_num_blocks is not None:
+        found.append(_map_of(block_mask.full_kv_num_blocks, block_mask.full_kv_indices, columns))
+    return found
+
+
+def mask_of_maps(maps: Sequence[torch.Tensor], size: tuple[int, ...], mask_mod: Modification | None) -> Modification:
+    """Returns a mask_mod that is `mask_mod` in the blocks of the first map, true in those of the second one, and false elsewhere."""
+    partial, *full = (_looked_up(found, size) for found in maps)
+    masked = partial if mask_mod is None else reference.and_masks(partial, mask_mod)
+    return reference.or_masks(masked, *full) if full else masked
 
 
 def mask_mod_of(block_mask: Any, blocks: Blocks | None, target: str) -> Modification | None:
-    """Returns the function that hides keys: the mask_mod of a BlockMask, with maps of its blocks unless there are lists of them.
-
-    Kernels of plain threads run no regions: there a mask_mod alone decides, as in PyTorch without a compiler."""
+    """Returns the function that hides keys: the mask_mod of a BlockMask, with maps of its blocks where kernels take no lists of them."""
     if block_mask is None:
         return None
     mask_mod = None if block_mask.mask_mod is reference.noop_mask else block_mask.mask_mod
-    if blocks is not None or not has_blocks(block_mask) or mask_mod is not None and target not in _KEYS:
+    if not needs_maps(block_mask, blocks, target, mask_mod is not None):
         return mask_mod
-    return _mask_of_maps(block_mask, mask_mod)
+    return mask_of_maps(maps_of(block_mask), block_mask.BLOCK_SIZE, mask_mod)

@@ -22,13 +22,19 @@ def _check_type(query: torch.Tensor) -> None:
 
 
 def check_tensors(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
+    """Checks the ranks, types, devices and shapes of query, key and value, and that they have data."""
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        if isinstance(tensor, FakeTensor):
+            raise TypeError(f"{name}: expected a tensor with data, got FakeTensor; call flex_attention where nothing is traced but by torch.compile, or fmha.torch.attention")
+    check_shapes(query, key, value)
+
+
+def check_shapes(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
     """Checks the ranks, types, devices and shapes of query, key and value."""
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if not isinstance(tensor, torch.Tensor) or tensor.dim() != 4 or tensor.is_nested:
             got = f"shape {tuple(tensor.shape)}" if isinstance(tensor, torch.Tensor) and not tensor.is_nested else type(tensor).__name__
             raise ValueError(f"{name}: expected a tensor [batch, heads, length, dim], got {got}")
-        if isinstance(tensor, FakeTensor):
-            raise TypeError(f"{name}: expected a tensor with data, got FakeTensor; call flex_attention where nothing is traced, or fmha.torch.attention, which PyTorch can trace")
         if name == "query":
             _check_type(query)
         if tensor.dtype != query.dtype:
@@ -71,13 +77,13 @@ def check_block_mask(query: torch.Tensor, key: torch.Tensor, block_mask: Any) ->
         raise RuntimeError("block_mask: expected a mask_mod, got a sliced BlockMask, which has none; set its mask_mod to that of the whole one, with an offset")
     if block_mask.kv_num_blocks.device != query.device:
         raise RuntimeError(f"block_mask: expected one on {query.device}, where query is, got one on {block_mask.kv_num_blocks.device}; move it by .to()")
-    if has_blocks(block_mask):
-        _check_lengths(query, key, tuple(block_mask.shape[-2:]))
+    check_lengths(query, key, block_mask)
 
 
-def _check_lengths(query: torch.Tensor, key: torch.Tensor, given: tuple[int, ...]) -> None:
-    lengths = query.shape[-2], key.shape[-2]
-    if lengths == given:
+def check_lengths(query: torch.Tensor, key: torch.Tensor, block_mask: Any) -> None:
+    """Checks that a BlockMask with blocks is one for the lengths of query and key."""
+    lengths, given = (query.shape[-2], key.shape[-2]), tuple(block_mask.seq_lengths)
+    if not has_blocks(block_mask) or lengths == given:
         return
     own: Any = getattr(reference, "_validate_block_mask_shape", None)
     if own is not None:  # Its error is that of the installed version.

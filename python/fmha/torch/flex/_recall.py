@@ -29,6 +29,10 @@ class _Unknown(Exception):
     """There is no check for a value."""
 
 
+def _is(known: weakref.ref[Any], other: Any) -> bool:
+    return other is known()
+
+
 def _of_plain(value: Any) -> Check:
     return lambda other: other is value
 
@@ -39,7 +43,7 @@ def _of_tensor(value: torch.Tensor) -> Check:
 
     def check(other: Any) -> bool:
         return (
-            other is known() and other.shape == shape and other.dtype is dtype and other.stride() == strides
+            _is(known, other) and other.shape == shape and other.dtype is dtype and other.stride() == strides
             and other.requires_grad == requires_grad and other.device == device
         )  # fmt: skip
 
@@ -56,7 +60,7 @@ def _of_partial(value: functools.partial[Any]) -> Check:
     keywords = {name: _check_of(member) for name, member in value.keywords.items()}
 
     def check(other: Any) -> bool:
-        if other is not known() or not function(other.func) or not arguments(other.args) or len(other.keywords) != len(keywords):
+        if not _is(known, other) or not function(other.func) or not arguments(other.args) or len(other.keywords) != len(keywords):
             return False
         return all(check(other.keywords.get(name, _MISSING)) for name, check in keywords.items())
 
@@ -83,7 +87,7 @@ def _of_function(value: types.FunctionType) -> Check:
     used = _of_globals(value)
 
     def check(other: Any) -> bool:
-        if other is not known() or other.__code__ is not code or not defaults(other.__defaults__) or other.__kwdefaults__ or other.__dict__:
+        if not _is(known, other) or other.__code__ is not code or not defaults(other.__defaults__) or other.__kwdefaults__ or other.__dict__:
             return False
         values = other.__globals__
         for holder, name, same in used:

@@ -140,14 +140,16 @@ def _of_arguments(function: Callable[..., Any], count: int) -> Callable[..., Any
     return mask_mod if count == len(INDICES) else score_mod
 
 
-def trace(function: Callable[..., Any], name: str, tensors: list[torch.Tensor], device: torch.device) -> Traced:
+def trace(
+    function: Callable[..., Any], name: str, tensors: list[torch.Tensor], device: torch.device, mode: FakeTensorMode | None = None
+) -> Traced:
     """Returns the graph of a score_mod or a mask_mod, where `name` is that of the argument of flex_attention().
 
     Indices are int32 and scores float32, as in compiled FlexAttention. Tensors that the graph has and that are not among the captured
-    `tensors` are appended."""
+    `tensors` are appended. `mode` is that of captured tensors without data."""
     names = INDICES if name == "block_mask" else ("score", *INDICES)
     try:
-        with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        with mode or FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
             example = _example(names, device)
             with _Indexing():
                 made = make_fx(_of_arguments(function, len(names)))(*example)
