@@ -4,8 +4,8 @@
     scripts/gpu/check_flex.py                     all of it
     scripts/gpu/check_flex.py --times=causal,window --dims=128 --rounds=50
 
-Prints a line per function with the largest error in units of its tolerance, then a table of medians of launches in milliseconds, where the
-two take turns on the same tensors. Exit status 0 if all is within tolerance.
+Prints a line per function with the largest error in units of its tolerance, then a table of medians: of kernels in milliseconds, and of calls
+on the host in microseconds, where the two take turns on the same tensors. Exit status 0 if all is within tolerance.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ import sys
 import fmha
 import fmha.torch
 import torch
-from timing import medians
+from timing import host_medians, medians
 from torch.nn.attention import flex_attention as reference
-from torch.nn.attention.flex_attention import and_masks, create_block_mask, or_masks
+from torch.nn.attention.flex_attention import BlockMask, and_masks, create_block_mask, or_masks
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test/torch"))
 from flex_cases import HEADS, KEYS, ROWS, alibi, cases, causal, documents, padding, soft_cap  # noqa: E402
 
 UNIT = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 BATCH, LENGTH, TIMED_HEADS = 2, 8192, 16
+# Queries and keys that lists of blocks are checked with.
+LISTED = 1000, 1100
+# Cycles of the GPU, about a millisecond: the host is ahead of it then.
+AHEAD = 2_000_000
 flex = fmha.torch.flex_attention
 
 
@@ -63,6 +67,28 @@ def check_functions(seed):
             found = excess(out, lse, q, k, v, score, blocks)
             worst = max(worst, found)
             print(f"{name:32}{str(dtype).removeprefix('torch.'):10}{found:8.3f}", flush=True)
+    reference._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = False
+    return worst
+
+
+def check_blocks(seed):
+    """Returns the largest error with lists of blocks that disagree with their mask_mod, for sizes of blocks that kernels take, and others."""
+    reference._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
+    normal, worst = torch.Generator(device="cuda").manual_seed(seed), 0.0
+    for rows, keys in ((128, 128), (64, 64), (128, 64), (32, 32), (16, 16), (48, 48)):
+        shape = -(-LISTED[0] // rows), -(-LISTED[1] // keys)
+        kinds = torch.randint(0, 3, (2, HEADS, *shape), generator=normal, device="cuda")
+        lists = [(kinds == kind).sum(-1).int() if counts else torch.argsort((kinds != kind).int(), stable=True).int() for kind in (1, 2) for counts in (True, False)]
+        blocks = BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=(rows, keys), mask_mod=causal, seq_lengths=LISTED, compute_q_blocks=False)
+        of_key = kinds.repeat_interleave(rows, 2).repeat_interleave(keys, 3)[:, :, : LISTED[0], : LISTED[1]]
+        places = [torch.arange(n, device="cuda") for n in LISTED]
+        seen = (of_key == 2) | (of_key == 1) & (places[0][:, None] >= places[1])
+        table = create_block_mask(lambda b, h, q_idx, kv_idx, seen=seen: seen[b, h, q_idx, kv_idx], 2, HEADS, *LISTED, device="cuda")
+        for dtype in UNIT:
+            q, k, v = (torch.randn(2, HEADS, n, 64, generator=normal, device="cuda").to(dtype) for n in (LISTED[0], LISTED[1], LISTED[1]))
+            found = excess(*flex(q, k, v, soft_cap, blocks, return_lse=True), q, k, v, soft_cap, table)
+            worst = max(worst, found)
+            print(f"{f'blocks of {rows} x {keys}':32}{str(dtype).removeprefix('torch.'):10}{found:8.3f}", flush=True)
     reference._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = False
     return worst
 
@@ -106,8 +132,8 @@ def timed_functions():
 def time_functions(names, dims, rounds):
     """Prints the table; returns whether the outputs of both agree."""
     fine = True
-    print(f"\n{BATCH} x {LENGTH} tokens, {TIMED_HEADS} heads, bf16, medians of {rounds} in ms, on {torch.cuda.get_device_name()}, torch {torch.__version__}")
-    print(f"{'function':18}{'dim':>5}{'fmha':>9}{'torch':>9}{'fmha/torch':>12}{'relative difference':>21}")
+    print(f"\n{BATCH} x {LENGTH} tokens, {TIMED_HEADS} heads, bf16, medians of {rounds}, on {torch.cuda.get_device_name()}, torch {torch.__version__}")
+    print(f"{'function':18}{'dim':>5}{'fmha ms':>9}{'torch ms':>9}{'fmha/torch':>12}{'host: fmha us':>15}{'torch us':>10}{'relative difference':>21}")
     for name, (score, mask, by_sequence) in timed_functions().items():
         for dim in dims if not names or name in names else ():
             torch._dynamo.reset()
@@ -118,9 +144,9 @@ def time_functions(names, dims, rounds):
                 calls = [lambda: flex(q, k, v, score, blocks), lambda: compiled(q, k, v, score, blocks)]
                 a, b = (call().float() for call in calls)
                 difference = ((a - b).abs() / (1 + b.abs())).max().item()
-                ours, theirs = medians(calls, rounds)
+                (ours, theirs), host = medians(calls, rounds, ahead=AHEAD), host_medians(calls)
             fine &= difference < 2.0**-6
-            print(f"{name:18}{dim:5}{ours:9.3f}{theirs:9.3f}{ours / theirs:12.2f}{difference:21.4f}", flush=True)
+            print(f"{name:18}{dim:5}{ours:9.3f}{theirs:9.3f}{ours / theirs:12.2f}{host[0]:15.0f}{host[1]:10.0f}{difference:21.4f}", flush=True)
     return fine
 
 
@@ -135,7 +161,7 @@ def main():
     print(f"fmha {fmha.__version__}, torch {torch.__version__}, {torch.cuda.get_device_name()}, seed {options.seed}")
     fine = True
     if options.skip != "checks":
-        fine = max(check_functions(options.seed), check_types()) <= 1
+        fine = max(check_functions(options.seed), check_blocks(options.seed), check_types()) <= 1
     if options.skip != "times":
         names = [name for name in options.times.split(",") if name]
         fine &= time_functions(names, [int(dim) for dim in options.dims.split(",")], options.rounds)
