@@ -1,5 +1,4 @@
-//===- CompilerDialects.h - The dialects of modules that are compiled -*- C++
-//-*-===//
+//===- CompilerDialects.h - Dialects of modules to compile ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
 //===- ParserImpl.h - The PTX parser, layer by layer ------------*- C++ -*-===//
-//-*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

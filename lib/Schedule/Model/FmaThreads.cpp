@@ -1,5 +1,4 @@
-//===- FmaThreads.cpp - What the threads of an fma kernel compute *- C++
-//-*-===//
+//===- FmaThreads.cpp - What the threads of an fma kernel compute ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- CheckCase.h - A sound schedule to break rules with ---------*- C++
-//-*-===//
+//===- CheckCase.h - A sound schedule to break rules with -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- CheckThresholdTest.cpp - plan.C7: how far P and its sums grow -*- C++
-//-*-===//
+//===- CheckThresholdTest.cpp - plan.C7: growth of P and its sums ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Score.h - Code between the first product and the softmax --*- C++
-//-*-===//
+//===- Score.h - Code between the first product and the softmax -*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
