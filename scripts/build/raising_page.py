@@ -18,11 +18,29 @@ PAGE = """# Attention of other dialects
 Two passes find attention that other compilers write, and replace it by `fmha.attention` and views of its operands.
 `scripts/build/raising_page.py` writes this page from the tables in `{tables}`.
 
-    fmha-opt model.mlir --allow-unregistered-dialect --fmha-raise-named=compute=bf16 --fmha-raise-linalg=compute=bf16
+Commands run in the root of a checkout that `scripts/test` or `scripts/demo` has built. Save this as `model.mlir`:
+
+```mlir
+// model.mlir
+func.func @model(%q: tensor<2x8x?x64xf32>, %k: tensor<2x2x?x64xf32>, %v: tensor<2x2x?x64xf32>) -> tensor<2x8x?x64xf32> {{
+  %o = "onnx.Attention"(%q, %k, %v) {{is_causal = 1 : si64}}
+      : (tensor<2x8x?x64xf32>, tensor<2x2x?x64xf32>, tensor<2x2x?x64xf32>) -> tensor<2x8x?x64xf32>
+  return %o : tensor<2x8x?x64xf32>
+}}
+```
+```sh
+build/bin/fmha-opt model.mlir --allow-unregistered-dialect --fmha-raise-named=compute=bf16 --fmha-raise-linalg=compute=bf16 | grep fmha.attention
+```
+```text
+    … = fmha.attention ins(…) outs(…) {{mask = #fmha.mask<causal_top_left>}} -> tensor<2x?x8x64xf32>…
+```
+
+[mlir.md](mlir.md#the-steps-for-a-compiler-that-has-its-own-pipeline) lists the passes that come after these.
 
 - `fmha-raise-named` matches ops by name. Their dialects need not be loaded if the ops are in generic form (`mlir-opt --mlir-print-op-generic`).
 - `fmha-raise-linalg` matches code in linalg on tensors.
 - `compute=bf16` or `compute=f16` rounds operands of f32, `compute=keep` keeps them. Without the option such attention stays as it is. Outputs keep their type.
+- Constants that no op uses any more, such as `torch.constant.none`, stay. `canonicalize` erases them where their dialect is loaded.
 - `fmha-raise-named` prints a remark for each op that stays. The missed remarks of `fmha-raise-linalg` are printed with
   `--remarks-filter-missed=fmha-raise --remark-format=emitRemark`.
 
