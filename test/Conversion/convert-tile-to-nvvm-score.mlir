@@ -46,6 +46,14 @@ gpu.module @kernels {
     %m = tile.gather %mask[%i] : !m, index -> vector<16xi8>
     // CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
     %s = tile.gather %bias[%i, %i] : !b, index, index -> f32
+    // Plain loads of clamped places, which may overlap.
+    // CHECK-NOT: scf.if
+    // CHECK: %[[SECOND:.*]] = arith.addi %[[I]], %c1
+    // CHECK: %[[CLAMPED:.*]] = arith.minui %[[SECOND]], %{{.*}} : index
+    // CHECK: llvm.load %{{.*}} invariant
+    %pair = tile.gather %bias[%i, %i] overlapped : !b, index, index -> vector<2xf32>
+    // CHECK: arith.addf
+    %both = arith.addf %pair, %pair : vector<2xf32>
     %all = vector.broadcast %s : f32 to vector<16xf32>
     %x = arith.addf %e, %all : vector<16xf32>
     // CHECK: %[[X2:.*]] = arith.mulf %[[X:.*]], %{{.*}} fastmath<reassoc> : vector<16xf32>

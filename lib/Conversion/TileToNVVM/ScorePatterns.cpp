@@ -104,10 +104,29 @@ private:
       offset = offset ? Value(arith::AddIOp::create(b, offset, term)) : term;
   }
 
+  /// Returns the elements that `offsetOf` has the places of.
+  Value buildOverlapped(int64_t count,
+                        llvm::function_ref<Value(int64_t)> offsetOf) {
+    SmallVector<Value> elements;
+    for (int64_t n = 0; n < count; ++n) {
+      auto element = LLVM::LoadOp::create(b, this->element(),
+                                          elementAt(base, offsetOf(n)));
+      // The launch does not write what its region reads.
+      element.setInvariant(true);
+      elements.push_back(element);
+    }
+    return vector::FromElementsOp::create(b, op.getType(), elements);
+  }
+
   /// Emits reads of the elements from `first` on, clamped to the last one:
   ///   x[n] = n <= last - first ? [base + first + n] : [base + last]
   Value buildRow(Value first, int64_t count) {
     Value end = lastOf(last);
+    if (op.getOverlapped())
+      return buildOverlapped(count, [&](int64_t n) {
+        Value own = arith::AddIOp::create(b, first, constantIndex(n));
+        return wide(arith::MinUIOp::create(b, own, end));
+      });
     Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, end);
     Value remaining = arith::SubIOp::create(b, end, first);
     Value edge = load(elementAt(base, wide(end)));
@@ -120,6 +139,10 @@ private:
 
   /// Emits reads of elements at separate offsets.
   Value buildScattered(int64_t count) {
+    if (op.getOverlapped())
+      return buildOverlapped(count, [&](int64_t n) -> Value {
+        return vector::ExtractOp::create(b, offset, n);
+      });
     Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value some = hasExtents()
                      ? Value(arith::CmpIOp::create(

@@ -172,6 +172,8 @@ func.func @global(%bias: memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<glo
   %0 = tile.gather %bias[%i, %i] : memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>, index, index -> f32
   // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] : memref<{{.*}}>, index, index -> vector<16xf32>
   %1 = tile.gather %bias[%i, %i] : memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>, index, index -> vector<16xf32>
+  // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] overlapped : {{.*}} -> vector<2xf32>
+  %overlapped = tile.gather %bias[%i, %i] overlapped : memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>, index, index -> vector<2xf32>
   // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] : memref<{{.*}}>, index, vector<16xindex> -> vector<16xf32>
   %2 = tile.gather %bias[%i, %keys] : memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>, index, vector<16xindex> -> vector<16xf32>
   return

@@ -110,6 +110,20 @@ bool ScoreRegion::isLong() const {
   return length > most;
 }
 
+unsigned ScoreRegion::loadsOfKey() const {
+  DenseSet<Value> ofRow = {body.getArgument(1)};
+  unsigned loads = 0;
+  for (Operation &op : body.without_terminator()) {
+    bool usesRow = llvm::any_of(op.getOperands(),
+                                [&](Value v) { return ofRow.contains(v); });
+    if (usesRow)
+      ofRow.insert_range(op.getResults());
+    if (isa<ReadOp>(op) && isVarying(op.getResult(0)))
+      loads += usesRow ? 2 : 1;
+  }
+  return loads;
+}
+
 bool ScoreRegion::readsRow(ReadOp read) const {
   ValueRange indices = read.getIndices();
   return !indices.empty() && indices.back() == getKey() &&
@@ -123,7 +137,8 @@ bool ScoreRegion::readsRow(ReadOp read) const {
 
 RowCode::RowCode(ImplicitLocOpBuilder &b, ModifyOp op, const KernelInfo &info,
                  const RowPlace &place)
-    : b(b), body(op.getBody().front()), region(body) {
+    : b(b), body(op.getBody().front()), region(body),
+      overlaps(op.getCondition()) {
   if (op.getQueriesOp().getHeads() && needs(Workaround::RowsBeforeLoop, info))
     loop = op->getParentOfType<scf::ForOp>();
   makeRow(op, place);
@@ -201,7 +216,7 @@ Value RowCode::build(Operation &op, const IRMapping &values, int64_t count) {
     type = VectorType::get({count}, type);
   if (read)
     return GatherOp::create(b, type, operands.front(),
-                            ValueRange(operands).drop_front());
+                            ValueRange(operands).drop_front(), overlaps);
   OperationState state(op.getLoc(), op.getName(), operands, type,
                        op.getAttrs());
   return b.create(state)->getResult(0);

@@ -70,6 +70,9 @@ public:
   /// products, or uses the function's argument again: for a whole row ptxas
   /// would then keep the arguments and the results in registers.
   bool isLong() const;
+  /// Returns the loads for one key and two rows: one for each read of an
+  /// element of the key, and two if the element is also of the row.
+  unsigned loadsOfKey() const;
   /// Whether the key is the last index of `read` and no other index varies, so
   /// that the elements are consecutive in memory.
   bool readsRow(ReadOp read) const;
@@ -112,6 +115,8 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   mlir::Block &body;
   ScoreRegion region;
+  /// Whether the code is in a block of its own, with registers for its loads.
+  bool overlaps;
   /// The loop that scalars are computed before; null if they are computed next
   /// to the scores.
   mlir::scf::ForOp loop;

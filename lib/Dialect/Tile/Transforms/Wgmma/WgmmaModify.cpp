@@ -38,12 +38,12 @@ private:
                                         toIndex(b, fragmentColumn(b)));
     RowCode codes[fragmentRows] = {{b, op, info, place(b, op, 0)},
                                    {b, op, info, place(b, op, 1)}};
-    for (int64_t n = 0; n < fragmentSize(op.getType()); n += fragmentStep) {
-      Value key = arith::AddIOp::create(
-          b, first, arith::ConstantIndexOp::create(b, n / fragmentStep * 8));
-      Value own = slice(b, x, n, fragmentStep);
+    int64_t size = fragmentSize(op.getType()), steps = stepsOfBlock(op);
+    for (int64_t n = 0; n < size; n += steps * fragmentStep) {
+      int64_t count = std::min(steps * fragmentStep, size - n);
+      Value key = keyOf(b, first, n);
+      Value own = slice(b, x, n, count);
       auto emit = [&] { return ofKeys(b, codes, own, key); };
-      // Few blocks are partial: their code needs no overlap, but registers.
       Value piece = op.getCondition() ? inBlock(b, own, key, emit) : emit();
       made = vector::InsertStridedSliceOp::create(
           b, piece, made, ArrayRef<int64_t>{n}, ArrayRef<int64_t>{1});
@@ -51,15 +51,31 @@ private:
     return made;
   }
 
-  /// Returns the scores of a thread's keys, of which `key` is the first, for
-  /// one row and then the other.
+  /// Returns how many times 8 keys a block of code has. Only few blocks of keys
+  /// are partial: their loads overlap if there are registers for them.
+  static int64_t stepsOfBlock(ModifyOp op) {
+    constexpr int64_t most = 8;
+    bool fits = ScoreRegion(op.getBody().front()).loadsOfKey() <= 1;
+    return op.getCondition() && fits ? most : 1;
+  }
+
+  static Value keyOf(ImplicitLocOpBuilder &b, Value first, int64_t n) {
+    return arith::AddIOp::create(
+        b, first, arith::ConstantIndexOp::create(b, n / fragmentStep * 8));
+  }
+
+  /// Returns the scores of a thread's keys, of which `key` is the first: of
+  /// every 8, for one row and then the other.
   static Value ofKeys(ImplicitLocOpBuilder &b, MutableArrayRef<RowCode> codes,
                       Value own, Value key) {
     Value made = own;
-    for (auto [row, code] : llvm::enumerate(codes))
+    int64_t size = cast<VectorType>(own.getType()).getDimSize(0);
+    for (int64_t n = 0; n < size; n += neighbors) {
+      RowCode &code = codes[n / neighbors % fragmentRows];
+      Value applied = code.apply(slice(b, own, n, neighbors), keyOf(b, key, n));
       made = vector::InsertStridedSliceOp::create(
-          b, code.apply(slice(b, own, row * neighbors, neighbors), key), made,
-          ArrayRef<int64_t>{int64_t(row) * neighbors}, ArrayRef<int64_t>{1});
+          b, applied, made, ArrayRef<int64_t>{n}, ArrayRef<int64_t>{1});
+    }
     return made;
   }
 
