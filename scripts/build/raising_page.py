@@ -40,7 +40,7 @@ build/bin/fmha-opt model.mlir --allow-unregistered-dialect --fmha-raise-named=co
 - `fmha-raise-named` matches ops by name. Their dialects need not be loaded if the ops are in generic form (`mlir-opt --mlir-print-op-generic`).
 - `fmha-raise-linalg` matches code in linalg on tensors.
 - `compute=bf16` or `compute=f16` rounds operands of f32, `compute=keep` keeps them. Without the option such attention stays as it is. Outputs keep their type.
-- Constants that no op uses any more, such as `torch.constant.none`, stay. `canonicalize` erases them where their dialect is loaded.
+- Constants that no op uses any more, such as `torch.constant.none` and `onnx.NoValue`, are erased.
 - `fmha-raise-named` prints a remark for each op that stays. The missed remarks of `fmha-raise-linalg` are printed with
   `--remarks-filter-missed=fmha-raise --remark-format=emitRemark`.
 

@@ -194,7 +194,7 @@ def test_unusual_lists(random):
 
 def test_lists_are_not_copied():
     block_mask = made(causal, 64)
-    blocks = _blocks.blocks_of(block_mask, torch.empty(1, 2, ROWS, 32), torch.empty(1, 2, KEYS, 32), BLACKWELL)
+    blocks = _blocks.blocks_of(block_mask, torch.empty(1, 2, ROWS, 32), BLACKWELL)
     lists = _blocks.lists_of(block_mask, blocks)
     assert list(lists) == ["kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices"]
     assert all(tensor is getattr(block_mask, name) for name, tensor in lists.items())

@@ -5,6 +5,7 @@
 // CHECK-LABEL: func.func @torch
 // ONNX-LABEL: func.func @torch
 // ONNX: torch.aten.scaled_dot_product_attention
+// CHECK-NOT: torch.constant
 func.func @torch(%q: !torch.vtensor<[2,8,?,64],bf16>, %k: !torch.vtensor<[2,8,?,64],bf16>, %m: !torch.vtensor<[?,?],i1>) -> !torch.vtensor<[2,8,?,64],bf16> {
   // CHECK: %[[Q:.*]] = "torch_c.to_builtin_tensor"(%arg0) : (!torch.vtensor<[2,8,?,64],bf16>) -> tensor<2x8x?x64xbf16>
   // CHECK: %[[QT:.*]] = fmha.transpose %[[Q]] [0, 2, 1, 3]

@@ -91,6 +91,22 @@ static void eraseUnusedConversion(Value value) {
     producer->erase();
 }
 
+/// Erases the constant that makes `value`, if nothing uses it: in a dialect
+/// that is not loaded its effects are unknown, and no other pass erases it.
+/// Returns whether it did.
+///   %none = "torch.constant.none"()    %none = "onnx.NoValue"()
+static bool eraseUnusedConstant(Value value) {
+  Operation *producer = value.getDefiningOp();
+  if (!producer || !producer->use_empty() || producer->getNumOperands() ||
+      producer->getNumRegions())
+    return false;
+  StringRef name = producer->getName().stripDialect();
+  if (!name.starts_with_insensitive("constant") && name != "NoValue")
+    return false;
+  producer->erase();
+  return true;
+}
+
 /// Replaces uses of a PyTorch tensor's conversion by the tensor itself.
 static void foldConversions(Value value) {
   Operation *producer = value.getDefiningOp();
@@ -126,7 +142,8 @@ static void rewrite(Operation *op, NamedForm &named, Compute compute) {
   SetVector<Value> operands(op->operand_begin(), op->operand_end());
   op->erase();
   for (Value operand : operands)
-    eraseUnusedConversion(operand);
+    if (!eraseUnusedConstant(operand))
+      eraseUnusedConversion(operand);
 }
 
 namespace {

@@ -25,7 +25,7 @@ def _planned(
         check_block_mask(query, key, block_mask)
     check_batch(query, key, block_mask)
     asked = asked._replace(target=target_of(query, asked.target))
-    blocks = blocks_of(block_mask, query, value, asked.target)
+    blocks = blocks_of(block_mask, query, asked.target)
     planner, captured = planner_of((score_mod, mask_mod_of(block_mask, blocks, asked.target)), query.device)
     check_gradients({"score_mod and block_mask": t for t in captured if t.requires_grad})
     return attend((query, key, value), planner, captured, blocks, lists_of(block_mask, blocks), asked)

@@ -19,29 +19,18 @@ _NAMES = tuple(BLOCKS)
 _KEYS = {"sm_90a": 16, "sm_100a": 64, "sm_103a": 64}
 # The rows of the smallest query tile, and how many blocks of rows it may have (plan.C3).
 _TILE_ROWS, _MOST_LISTS = 64, 16
-# Keys of a kv_block that the planner takes itself for any head dim, and the most where shared memory holds no more.
-_USUAL_KEYS, _WIDE_DIM, _WIDE_KEYS = 128, 256, 64
 
 
 class Blocks(NamedTuple):
-    """The clause `blocks` of a module: the rows and keys of a block, whether there are lists of full blocks, and the kv_block, 0 for that of the planner."""
+    """The clause `blocks` of a module: the rows and keys of a block, and whether there are lists of full blocks."""
 
     rows: int
     keys: int
     has_full: bool
-    kv_block: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
         return _NAMES if self.has_full else _NAMES[:2]
-
-
-def _kv_block(keys: int, target: str, head_dim: int) -> int:
-    """Returns the largest kv_block that divides the keys of a block, or 0 where the planner finds one."""
-    if target != "sm_90a" or keys % _USUAL_KEYS == 0:
-        return 0
-    most = _USUAL_KEYS if head_dim <= _WIDE_DIM else _WIDE_KEYS
-    return max(size for size in range(_KEYS[target], most + 1, _KEYS[target]) if keys % size == 0)
 
 
 def _fits(size: tuple[int, int], target: str) -> bool:
@@ -51,21 +40,20 @@ def _fits(size: tuple[int, int], target: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _blocks(size: tuple[int, int], extents: tuple[int, ...], of_query: tuple[int, ...], has_full: bool, target: str, head_dim: int) -> Blocks | None:
+def _blocks(size: tuple[int, int], extents: tuple[int, ...], of_query: tuple[int, ...], has_full: bool, target: str) -> Blocks | None:
     if target not in _KEYS or not _fits(size, target) or any(own not in (1, wanted) for own, wanted in zip(extents, of_query)):
         return None
-    return Blocks(*size, has_full, _kv_block(size[1], target, head_dim))
+    return Blocks(*size, has_full)
 
 
-def blocks_of(block_mask: Any, query: torch.Tensor, value: torch.Tensor, target: str) -> Blocks | None:
+def blocks_of(block_mask: Any, query: torch.Tensor, target: str) -> Blocks | None:
     """Returns the clause `blocks` for a BlockMask, or None if it has no blocks, or if kernels take no lists of its size."""
     if block_mask is None or not has_blocks(block_mask):
         return None
     extents = tuple(map(int, (1, 1, *block_mask.kv_num_blocks.shape)[-3:-1]))
     # Graphs for any batch stay so with lists for all sequences.
     of_query = tuple(1 if own == 1 else int(wanted) for own, wanted in zip(extents, query.shape))
-    head_dim = max(int(query.shape[-1]), int(value.shape[-1]))
-    return _blocks(tuple(block_mask.BLOCK_SIZE), extents, of_query, block_mask.full_kv_num_blocks is not None, target, head_dim)
+    return _blocks(tuple(block_mask.BLOCK_SIZE), extents, of_query, block_mask.full_kv_num_blocks is not None, target)
 
 
 def lists_of(block_mask: Any, blocks: Blocks | None) -> dict[str, torch.Tensor]:

@@ -102,7 +102,7 @@ class _Planning(HigherOrderOperator):
         given = _Lists(counts, lists, full_counts, full_lists, size, lengths, mask)
         _check(query, key, value, given, options["enable_gqa"])
         target = target_of(query, options["target"])
-        blocks = blocks_of(given, query, value, target)
+        blocks = blocks_of(given, query, target)
         maps = maps_of(given) if needs_maps(given, blocks, target, options["has_mask_mod"]) else []
         mask_mod = _with_maps(given, len(of_mask)) if maps else given.mask_mod
         name = _planned(((score_mod, "score_mod", of_score), (mask_mod, "block_mask", (*of_mask, *maps))), query.device)
@@ -140,7 +140,7 @@ def _flex(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
     if functions not in _PLANNERS:
         raise RuntimeError("fmha::flex: expected functions that torch.compile traced in this process, got others; compile the function that calls flex_attention here")
-    clause = Blocks(blocks[0], blocks[1], bool(blocks[2]), blocks[3]) if blocks else None
+    clause = Blocks(blocks[0], blocks[1], bool(blocks[2])) if blocks else None
     named = dict(zip(clause.names, lists)) if clause else {}
     found = attend((query, key, value), _PLANNERS[functions], captured, clause, named, Asked(scale, lse, row_max, target))
     sums, maxima = (found[name] if name in found else query.new_empty(0, dtype=torch.float32) for name in ("lse", "row_max"))

@@ -89,8 +89,7 @@ def _planned(call: Call, plan: Plan, target: str, lens: np.ndarray[Any, Any] | N
     """Returns the kernel that the compiler chooses for the extents of a call, and for the lengths of its keys if they are known."""
     shapes = {name: tuple(t.transpose(1, 2).shape) for name, t in (("q", call.query), ("k", call.key))}
     shapes |= {name: tuple(t.shape) for name, t in call.lists.items()}
-    fields = {"kv_block": plan.blocks.kv_block} if plan.blocks and plan.blocks.kv_block else {}
-    kernel: Kernel = _once(_compile, module=plan.text, target=target, name="<flex_attention>", **fields, **hints_of(shapes, lens))
+    kernel: Kernel = _once(_compile, module=plan.text, target=target, name="<flex_attention>", **hints_of(shapes, lens))
     wanted, found = len(call.captures), len(kernel.manifest.get("captures", ()))
     if wanted != found:
         raise Error(f"flex_attention: expected a kernel that reads {wanted} captured tensors, got one that reads {found}; please report the functions")

@@ -33,18 +33,20 @@ private:
   static constexpr int64_t neighbors = 2;
 
   Value modified(ImplicitLocOpBuilder &b, ModifyOp op, Value x) const {
-    Value made = x;
     Value first = arith::AddIOp::create(b, columnOf(b, op),
                                         toIndex(b, fragmentColumn(b)));
     RowCode codes[fragmentRows] = {{b, op, info, place(b, op, 0)},
                                    {b, op, info, place(b, op, 1)}};
-    int64_t size = fragmentSize(op.getType()), steps = stepsOfBlock(op);
-    for (int64_t n = 0; n < size; n += steps * fragmentStep) {
-      int64_t count = std::min(steps * fragmentStep, size - n);
+    if (!op.getCondition())
+      return ofKeys(b, codes, x, first);
+    Value made = x;
+    int64_t size = fragmentSize(op.getType()),
+            most = stepsOfBlock(op) * fragmentStep;
+    for (int64_t n = 0; n < size; n += most) {
       Value key = keyOf(b, first, n);
-      Value own = slice(b, x, n, count);
-      auto emit = [&] { return ofKeys(b, codes, own, key); };
-      Value piece = op.getCondition() ? inBlock(b, own, key, emit) : emit();
+      Value own = slice(b, x, n, std::min(most, size - n));
+      Value piece =
+          inBlock(b, own, key, [&] { return ofKeys(b, codes, own, key); });
       made = vector::InsertStridedSliceOp::create(
           b, piece, made, ArrayRef<int64_t>{n}, ArrayRef<int64_t>{1});
     }
@@ -55,26 +57,29 @@ private:
   /// are partial: their loads overlap if there are registers for them.
   static int64_t stepsOfBlock(ModifyOp op) {
     constexpr int64_t most = 8;
-    bool fits = ScoreRegion(op.getBody().front()).loadsOfKey() <= 1;
-    return op.getCondition() && fits ? most : 1;
+    return ScoreRegion(op.getBody().front()).loadsOfKey() <= 1 ? most : 1;
   }
 
+  /// Returns the key of element `n`, which is the first of 8.
   static Value keyOf(ImplicitLocOpBuilder &b, Value first, int64_t n) {
     return arith::AddIOp::create(
         b, first, arith::ConstantIndexOp::create(b, n / fragmentStep * 8));
   }
 
-  /// Returns the scores of a thread's keys, of which `key` is the first: of
+  /// Returns the scores of a thread's keys, of which `first` is the first: of
   /// every 8, for one row and then the other.
   static Value ofKeys(ImplicitLocOpBuilder &b, MutableArrayRef<RowCode> codes,
-                      Value own, Value key) {
-    Value made = own;
-    int64_t size = cast<VectorType>(own.getType()).getDimSize(0);
-    for (int64_t n = 0; n < size; n += neighbors) {
-      RowCode &code = codes[n / neighbors % fragmentRows];
-      Value applied = code.apply(slice(b, own, n, neighbors), keyOf(b, key, n));
-      made = vector::InsertStridedSliceOp::create(
-          b, applied, made, ArrayRef<int64_t>{n}, ArrayRef<int64_t>{1});
+                      Value x, Value first) {
+    Value made = x;
+    int64_t size = cast<VectorType>(x.getType()).getDimSize(0);
+    for (int64_t n = 0; n < size; n += fragmentStep) {
+      Value key = keyOf(b, first, n);
+      for (auto [row, code] : llvm::enumerate(codes)) {
+        int64_t at = n + int64_t(row) * neighbors;
+        made = vector::InsertStridedSliceOp::create(
+            b, code.apply(slice(b, x, at, neighbors), key), made,
+            ArrayRef<int64_t>{at}, ArrayRef<int64_t>{1});
+      }
     }
     return made;
   }
