@@ -3,7 +3,7 @@
 
 !t = memref<1x64x2x64xbf16>
 func.func @dropout(%q: !t, %o: !t) {
-  // expected-error @below {{expected attributes among 'mask', 'rotary', 'scale', 'scale_per_head', 'scale_per_page', 'schedule', 'source2_mask', 'unnormalised', or with the prefix of a dialect, got 'dropout', which no kernel implements; remove it}}
+  // expected-error @below {{expected attributes among 'block_keys', 'block_rows', 'mask', 'rotary', 'scale', 'scale_per_head', 'scale_per_page', 'schedule', 'source2_mask', 'unnormalised', or with the prefix of a dialect, got 'dropout', which no kernel implements; remove it}}
   fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t) {dropout = 0.1 : f32}
   return
 }

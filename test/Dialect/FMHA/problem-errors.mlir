@@ -32,7 +32,7 @@
 
 // -----
 
-// expected-error@+1 {{expected a field, one of dtype, head_dim, head_dim_v, page_size, rotary_dim, mask, scale, source2_mask, captures, lse, v_in_k, source2,}}
+// expected-error@+1 {{expected a field, one of dtype, head_dim, head_dim_v, page_size, rotary_dim, block_rows, block_keys, mask, scale, source2_mask, captures, lse, v_in_k, source2,}}
 #p = #fmha.problem<causal>
 
 // -----
