@@ -39,6 +39,23 @@ static Type i64Like(Builder &b, Type type) {
   return vector ? Type(vector.clone(b.getI64Type())) : b.getI64Type();
 }
 
+static Value constantIndex(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+static Value wide(ImplicitLocOpBuilder &b, Value index) {
+  return arith::IndexCastUIOp::create(b, b.getI64Type(), index);
+}
+
+/// Returns the value in a register type; registers have no 8 bits.
+static Value toBits(ImplicitLocOpBuilder &b, Value value, Type kept) {
+  if (value.getType().isInteger(8))
+    return arith::ExtUIOp::create(b, kept, value);
+  return value.getType() == kept
+             ? value
+             : Value(arith::BitcastOp::create(b, kept, value));
+}
+
 namespace {
 
 /// Computes addresses of elements: 64 bits from the base on, since tensors are
@@ -124,16 +141,16 @@ private:
     Value end = lastOf(last);
     if (op.getOverlapped())
       return buildOverlapped(count, [&](int64_t n) {
-        Value own = arith::AddIOp::create(b, first, constantIndex(n));
-        return wide(arith::MinUIOp::create(b, own, end));
+        Value own = arith::AddIOp::create(b, first, constantIndex(b, n));
+        return wide(b, arith::MinUIOp::create(b, own, end));
       });
     Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, end);
     Value remaining = arith::SubIOp::create(b, end, first);
-    Value edge = load(elementAt(base, wide(end)));
+    Value edge = load(elementAt(base, wide(b, end)));
     return inBlock(any, edge, count, [&](int64_t n) {
       Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
-                                          remaining, constantIndex(n));
-      return loadIf(there, elementAt(base, wide(first)), n, edge);
+                                          remaining, constantIndex(b, n));
+      return loadIf(there, elementAt(base, wide(b, first)), n, edge);
     });
   }
 
@@ -149,7 +166,7 @@ private:
                            b, arith::CmpIPredicate::ne,
                            arith::IndexCastUIOp::create(
                                b, b.getIndexType(), parameter("_size", last)),
-                           constantIndex(0)))
+                           constantIndex(b, 0)))
                      : always;
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element()));
     return inBlock(some, zero, count, [&](int64_t n) {
@@ -193,7 +210,7 @@ private:
                            .str();
     std::string constraints = ("=" + registers[power] + ",0,l,b").str();
     auto loaded = LLVM::InlineAsmOp::create(
-        b, kept, ValueRange{toBits(other, kept), from, condition}, text,
+        b, kept, ValueRange{toBits(b, other, kept), from, condition}, text,
         constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
         LLVM::tailcallkind::TailCallKind::None,
         LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
@@ -201,14 +218,6 @@ private:
     return fromBits(loaded.getResult(0));
   }
 
-  /// Returns the value in a register type; registers have no 8 bits.
-  Value toBits(Value value, Type kept) {
-    if (value.getType().isInteger(8))
-      return arith::ExtUIOp::create(b, kept, value);
-    return value.getType() == kept
-               ? value
-               : Value(arith::BitcastOp::create(b, kept, value));
-  }
   Value fromBits(Value bits) {
     if (element().isInteger(8))
       return arith::TruncIOp::create(b, element(), bits);
@@ -218,12 +227,6 @@ private:
   }
 
   Type element() { return op.getSrc().getType().getElementType(); }
-  Value constantIndex(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  Value wide(Value index) {
-    return arith::IndexCastUIOp::create(b, b.getI64Type(), index);
-  }
 
   ImplicitLocOpBuilder &b;
   tile::GatherOp op;

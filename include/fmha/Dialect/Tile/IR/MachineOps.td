@@ -499,8 +499,7 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
   let description = [{
     Reads like `fmha.read`, but some indices are vectors with one entry per key, and so is the result. If all indices are
     scalars, the result is one element, or a vector of consecutive elements of the last dimension that begins at the
-    indices. With `overlapped` the loads are plain ones, which other code of the same block may be mixed with; without it they
-    stay next to their uses, so that they need few registers.
+    indices. Without `overlapped` loads stay next to their uses, so that they need few registers.
 
     ```mlir
     %e = tile.gather %bias[%head, %row, %keys]
@@ -511,8 +510,7 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
 
     Constraints: one index per dimension; elements f32, f16, bf16, i64, i32 or i8.
   }];
-  let arguments = (ins AnyMemRef:$src, Variadic<AnyTypeOf<[Index, VectorOfRankAndType<[1], [Index]>]>>:$indices,
-                       UnitAttr:$overlapped);
+  let arguments = (ins AnyMemRef:$src, Variadic<AnyTypeOf<[Index, VectorOfRankAndType<[1], [Index]>]>>:$indices, UnitAttr:$overlapped);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$src `[` $indices `]` (`overlapped` $overlapped^)? attr-dict `:` type($src) `,` type($indices) `->` type($result)";
   let hasVerifier = 1;
