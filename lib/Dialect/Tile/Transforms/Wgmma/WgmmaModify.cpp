@@ -9,6 +9,8 @@
 #include "Common/RowCode.h"
 #include "WgmmaDistribute.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 using namespace mlir;
 using namespace fmha::tile;
 
@@ -46,15 +48,15 @@ private:
       Value key = keyOf(b, first, n);
       Value own = slice(b, x, n, std::min(most, size - n));
       Value piece =
-          inBlock(b, own, key, [&] { return ofKeys(b, codes, own, key); });
+          inBasicBlock(b, own, key, [&] { return ofKeys(b, codes, own, key); });
       made = vector::InsertStridedSliceOp::create(
           b, piece, made, ArrayRef<int64_t>{n}, ArrayRef<int64_t>{1});
     }
     return made;
   }
 
-  /// Returns how many times 8 keys a block of code has. Only few blocks of keys
-  /// are partial: their loads overlap if there are registers for them.
+  /// Returns the number of steps of 8 keys in a basic block. Loads of partial
+  /// blocks overlap if there are registers for them.
   static int64_t stepsOfBlock(ModifyOp op) {
     constexpr int64_t most = 8;
     return ScoreRegion(op.getBody().front()).loadsOfKey() <= 1 ? most : 1;
