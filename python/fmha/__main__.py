@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import sys
 
 from ._doctor import examine
@@ -39,6 +40,12 @@ def doctor(as_json: bool) -> int:
     return int(failed)
 
 
+def completion(shell: str) -> int:
+    """Prints the functions that complete flags."""
+    print(("autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else "") + _COMPLETION, end="")
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="fmha", description="Attention kernels for Hopper and Blackwell, and a PTX simulator.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -56,10 +63,14 @@ def main(arguments: list[str] | None = None) -> int:
     )
     two.add_argument("shell", choices=("bash", "zsh"))
     given = parser.parse_args(arguments)
-    if given.command == "doctor":
-        return doctor(given.json)
-    print(("autoload -U +X bashcompinit && bashcompinit\n" if given.shell == "zsh" else "") + _COMPLETION, end="")
-    return 0
+    try:
+        code = doctor(given.json) if given.command == "doctor" else completion(given.shell)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has what it wants. Python would report the pipe once more when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
 
 
 if __name__ == "__main__":

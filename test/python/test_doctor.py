@@ -86,3 +86,11 @@ def test_targets_of_gpus():
 
     found = [target_of(capability) for capability in ((7, 5), (8, 0), (8, 9), (9, 0), (10, 0), (10, 3), (12, 0))]
     assert found == [None, "sm_80", "sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_80"]
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "fmha", "doctor", "--json"], stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert done.returncode == 1 and not done.stderr
