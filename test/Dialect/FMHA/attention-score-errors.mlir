@@ -205,8 +205,20 @@ func.func @destination(%x: !t, %o: !t) {
 !t = memref<1x16x4x64xf16>
 
 func.func @empty(%x: !t, %o: !t) {
+  // expected-error @below {{empty block: expect at least a terminator}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @other_terminator(%x: !t, %o: !t) {
   // expected-error @below {{attention.C25: expected fmha.yield at the end of the region}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    "llvm.unreachable"() : () -> ()
   }
   return
 }
@@ -217,7 +229,7 @@ func.func @empty(%x: !t, %o: !t) {
 
 func.func @number(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{attention.C25: expected a source from outside of the region}}
+    // expected-error @below {{'fmha.read' op operand #0 must be ranked tensor or memref, but got 'f32'}}
     %e = "fmha.read"(%s) : (f32) -> f32
     fmha.yield %e : f32
   }
@@ -270,4 +282,34 @@ func.func @read_outside(%bias: memref<4xf32>, %i: index) -> f32 {
   // expected-error @below {{'fmha.read' op expected to stand in the region `score` of fmha.attention, got func.func; outside of it memref.load or tensor.extract reads an element}}
   %e = fmha.read %bias[%i] : memref<4xf32>
   return %e : f32
+}
+
+// -----
+
+// Ops of the region are checked before what the region computes, with a schedule, too.
+!t = memref<1x16x4x64xf16>
+
+func.func @yields_nothing(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {schedule = #fmha.schedule<target = "sm_90a">} score(%s, %b, %h, %i, %j, %m, %n) {
+    // expected-error @below {{'fmha.yield' op requires a single operand}}
+    "fmha.yield"() : () -> ()
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @cycle(%x: !t, %o: !t) {
+  %c = arith.constant 1.0 : f32
+  // expected-error @below {{operand #0 does not dominate this use}}
+  %y = arith.addf %z, %c : f32
+  // expected-note @below {{operand defined here (op in the same block)}}
+  %z = arith.addf %y, %c : f32
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %t = arith.addf %s, %y : f32
+    fmha.yield %t : f32
+  }
+  return
 }

@@ -119,12 +119,12 @@ static DenseSet<Value> varyingByKey(Region &score) {
   return varying;
 }
 
-/// Returns the ops of the region that run for all keys; a mask of partial
-/// blocks runs piece by piece, in few blocks.
+/// Returns the ops of the region that run for all keys. A mask of partial
+/// blocks is left out: it runs in few blocks, for some keys at a time.
 static SmallVector<Operation *> opsForAllKeys(AttentionOp op) {
   Value yielded = op.getScore()->front().getTerminator()->getOperand(0);
   std::optional<HiddenScore> hidden = splitHidden(op);
-  bool isPartial = hidden && hidden->inPartialBlocks;
+  bool isPartial = hidden && hidden->onlyInPartialBlocks;
   return opsOf(op, isPartial ? hidden->score : yielded);
 }
 
@@ -340,9 +340,15 @@ static InFlightDiagnostic errorAt(Operation *op, unsigned constraint) {
 /// Returns whether `value` is a constant, or computed from constants, which
 /// another pass may have moved out of the region.
 static bool isConstant(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && !isa<ReadOp>(op) && mayStand(op) &&
-         llvm::all_of(op->getOperands(), isConstant);
+  llvm::SetVector<Value> needed;
+  needed.insert(value);
+  for (size_t n = 0; n < needed.size(); ++n) {
+    Operation *op = needed[n].getDefiningOp();
+    if (!op || isa<ReadOp>(op) || !mayStand(op))
+      return false;
+    needed.insert_range(op->getOperands());
+  }
+  return true;
 }
 
 /// Checks that an operand is local, a constant, or the source of a read.
@@ -350,9 +356,6 @@ static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
   Value value = use.get();
   bool isSource = isa<ReadOp>(use.getOwner()) && use.getOperandNumber() == 0;
   bool isOwn = op.getScore()->isAncestor(value.getParentRegion());
-  if (isSource && isOwn)
-    return errorAt(use.getOwner(), 25)
-           << "expected a source from outside of the region";
   if (isOwn || isSource || isConstant(value))
     return success();
   return errorAt(use.getOwner(), 25)
@@ -377,7 +380,7 @@ static LogicalResult reject(Operation *op) {
 
 static LogicalResult verifyBody(AttentionOp op) {
   Block &body = op.getScore()->front();
-  if (body.empty() || !isa<YieldOp>(body.back()))
+  if (!isa<YieldOp>(body.getTerminator()))
     return errorAt(op, 25) << "expected fmha.yield at the end of the region";
   for (Operation &inner : op.getScore()->front()) {
     if (!mayStand(&inner))

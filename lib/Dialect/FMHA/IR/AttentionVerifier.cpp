@@ -103,7 +103,6 @@ private:
   LogicalResult headGroups();
   LogicalResult rowShapes();
   LogicalResult scale();
-  LogicalResult schedule();
   LogicalResult lengths();
   LogicalResult sequences();
   LogicalResult sinkShape();
@@ -118,7 +117,6 @@ private:
   }
   LogicalResult secondSource();
   LogicalResult secondExtents();
-  LogicalResult score() { return verifyScore(op); }
 };
 } // namespace
 
@@ -178,7 +176,6 @@ LogicalResult Verifier::run() {
       &Verifier::secondExtents, &Verifier::rowShapes,
       &Verifier::scale,         &Verifier::scales,
       &Verifier::layouts,       &Verifier::memorySpaces,
-      &Verifier::score,         &Verifier::schedule,
       &Verifier::aliases,       &Verifier::lengths,
       &Verifier::sequences,     &Verifier::sinkShape};
   for (Rule rule : rules)
@@ -421,23 +418,6 @@ LogicalResult MemoryRules::memorySpaces() {
   return success();
 }
 
-LogicalResult Verifier::schedule() {
-  ScheduleAttr schedule = op.getScheduleAttr();
-  if (!schedule)
-    return success();
-  const schedule::Schedule &own = schedule.toSchedule();
-  schedule::Problem problem = op.getProblem();
-  std::optional<std::string> reason = op.getContext()
-                                          ->getLoadedDialect<FMHADialect>()
-                                          ->getMap(problem, schedule)
-                                          .error;
-  if (!reason)
-    return success();
-  if (auto change = schedule::closestChange(problem, own))
-    schedule::propose(*change, *reason);
-  return error(20) << "expected a schedule that can serve this op; " << *reason;
-}
-
 /// Checks aliases: rows of destinations are written while inputs are read.
 LogicalResult MemoryRules::aliases() {
   if (!isa<MemRefType>(query.type))
@@ -595,4 +575,24 @@ LogicalResult Verifier::secondExtents() {
 
 LogicalResult AttentionOp::verify() {
   return failed(verifyDiscardables(*this)) ? failure() : Verifier(*this).run();
+}
+
+static LogicalResult verifySchedule(AttentionOp op) {
+  ScheduleAttr schedule = op.getScheduleAttr();
+  if (!schedule)
+    return success();
+  schedule::Problem problem = op.getProblem();
+  auto *dialect = op.getContext()->getLoadedDialect<FMHADialect>();
+  std::optional<std::string> reason = dialect->getMap(problem, schedule).error;
+  if (!reason)
+    return success();
+  if (auto change = schedule::closestChange(problem, schedule.toSchedule()))
+    schedule::propose(*change, *reason);
+  return op.emitError()
+         << "attention.C20: expected a schedule that can serve this op; "
+         << *reason;
+}
+
+LogicalResult AttentionOp::verifyRegions() {
+  return failed(verifyScore(*this)) ? failure() : verifySchedule(*this);
 }

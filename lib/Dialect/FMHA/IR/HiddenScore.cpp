@@ -11,8 +11,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 using namespace fmha;
 
@@ -26,42 +24,33 @@ static bool isMinusInfinity(Value value) {
          number.isNegative();
 }
 
-/// Returns whether a condition is true if `isFull` is.
-static bool followsFrom(Value condition, Value isFull) {
-  if (condition == isFull)
-    return true;
-  Operation *maker = condition.getDefiningOp();
-  if (!maker)
-    return false;
-  auto follows = [&](Value operand) { return followsFrom(operand, isFull); };
-  return llvm::TypeSwitch<Operation *, bool>(maker)
-      .Case([&](arith::OrIOp both) {
-        return follows(both.getLhs()) || follows(both.getRhs());
-      })
-      .Case([&](arith::AndIOp both) {
-        return follows(both.getLhs()) && follows(both.getRhs());
-      })
-      .Case([&](arith::ConstantOp) {
-        APInt number;
-        return matchPattern(condition, m_ConstantInt(&number)) &&
-               number.isOne();
-      })
-      .Default(false);
+/// Returns whether a condition is true if the last argument of the region is.
+static bool followsFromFull(AttentionOp op, Value condition) {
+  DenseSet<Value> following = {op.getScore()->getArguments().back()};
+  auto follows = [&](Value value) {
+    return following.contains(value) || matchPattern(value, m_One());
+  };
+  for (Operation &inner : op.getScore()->front()) {
+    bool isFollowing = (isa<arith::OrIOp>(inner) &&
+                        llvm::any_of(inner.getOperands(), follows)) ||
+                       (isa<arith::AndIOp>(inner) &&
+                        llvm::all_of(inner.getOperands(), follows));
+    if (isFollowing)
+      following.insert(inner.getResult(0));
+  }
+  return follows(condition);
 }
 
 SmallVector<Operation *> fmha::opsOf(AttentionOp op, Value value) {
-  DenseSet<Operation *> needed;
-  SmallVector<Value> left = {value};
-  while (!left.empty()) {
-    Operation *maker = left.pop_back_val().getDefiningOp();
-    if (maker && maker->getParentRegion() == op.getScore() &&
-        needed.insert(maker).second)
-      llvm::append_range(left, maker->getOperands());
-  }
   SmallVector<Operation *> ops;
-  for (Operation &inner : op.getScore()->front())
-    if (needed.contains(&inner))
+  DenseSet<Value> needed = {value};
+  for (Operation &inner : llvm::reverse(op.getScore()->front()))
+    if (llvm::any_of(inner.getResults(),
+                     [&](Value made) { return needed.contains(made); })) {
       ops.push_back(&inner);
+      needed.insert_range(inner.getOperands());
+    }
+  std::reverse(ops.begin(), ops.end());
   return ops;
 }
 
@@ -85,7 +74,7 @@ std::optional<HiddenScore> fmha::splitHidden(AttentionOp op) {
   if (reads(op, score, isFull) ||
       reads(op, seen, op.getScore()->getArgument(0)))
     return std::nullopt;
-  return HiddenScore{score, seen, followsFrom(seen, isFull)};
+  return HiddenScore{score, seen, followsFromFull(op, seen)};
 }
 
 bool fmha::onlyHides(AttentionOp op) {

@@ -93,9 +93,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     region `score`, j is the position.
 
     With `blocks` query rows see only the keys of listed blocks (block-sparse attention). Rows are in blocks of `block_rows`, and
-    keys in blocks of `block_keys`. With R = ceil(q_len / block_rows), row i of sequence b and query head h sees the blocks that
-    kv_indices[b, h, i / block_rows, 0 ..] lists, as many as kv_num_blocks[b, h, i / block_rows] says, and those of
-    `full_kv_indices` and `full_kv_num_blocks`, if there are any. The counts are [batch or 1, q_heads or 1, R], the lists [.., R, n], each with its
+    keys in blocks of `block_keys`. With R = ceil(q_len / block_rows), row i of sequence b and query head h sees the blocks
+    that the first kv_num_blocks[b, h, i / block_rows] entries of kv_indices[b, h, i / block_rows] name (partial blocks), and those
+    that `full_kv_num_blocks` and `full_kv_indices` name in the same way (full blocks). The counts are [batch or 1, q_heads or 1, R], the lists [.., R, n], each with its
     own n; an extent of 1 is broadcast. A block that is listed twice counts twice. Entries after the counted ones, and keys of blocks that no list names, may hold
     anything; such blocks are not loaded. `mask` and `kv_lens` hide keys of listed blocks as well. These are the
     tensors of a BlockMask of PyTorch, whose mask_mod applies in the blocks of `kv_indices` only: the last argument of the region
@@ -500,6 +500,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     attr-dict (`->` type($results)^)? custom<Score>($score_regions, ref($kv_num_blocks))
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
 
   let extraClassDeclaration = [{

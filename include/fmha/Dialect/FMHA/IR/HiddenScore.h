@@ -19,16 +19,16 @@ struct HiddenScore {
   mlir::Value score;
   /// An i1 that does not depend on the score.
   mlir::Value seen;
-  /// Whether all keys of full blocks are seen, whatever else `seen` reads:
+  /// Whether the mask hides keys of partial blocks only:
   ///   seen = is_full | ...
-  bool inPartialBlocks;
+  bool onlyInPartialBlocks;
 };
 /// Returns the parts of the region of `op`, which has lists of blocks, or
 /// nothing if it does not end in a mask.
 std::optional<HiddenScore> splitHidden(AttentionOp op);
 
-/// Returns whether the region of `op` only makes some scores -inf and the
-/// others do not change, so that it need not know how they are scaled.
+/// Returns whether the region of `op` makes some scores -inf and leaves the
+/// others unchanged, so that it works on unscaled scores as well.
 bool onlyHides(AttentionOp op);
 
 /// Returns the ops of the region of `op` that compute `value`, in order.
