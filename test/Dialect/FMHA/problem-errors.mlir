@@ -1,4 +1,4 @@
-// Fields and rule P1 of #fmha.problem.
+// Fields and rules P1 and P2 of #fmha.problem.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
@@ -29,6 +29,26 @@
 
 // expected-error@+1 {{problem.P1: expected captures to be memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got rank 1 and elements f64}}
 #p = #fmha.problem<captures = [memref<?xf64>]>
+
+// -----
+
+// expected-error@+1 {{problem.P2: expected all of kv_num_blocks, kv_indices, block_rows and block_keys, or none}}
+#p = #fmha.problem<kv_indices>
+
+// -----
+
+// expected-error@+1 {{problem.P2: expected all of kv_num_blocks, kv_indices, block_rows and block_keys, or none}}
+#p = #fmha.problem<block_rows = 64, block_keys = 64>
+
+// -----
+
+// expected-error@+1 {{problem.P2: expected both full_kv_num_blocks and full_kv_indices, and kv_indices with them, or none}}
+#p = #fmha.problem<block_rows = 64, block_keys = 64, kv_num_blocks, kv_indices, full_kv_indices>
+
+// -----
+
+// expected-error@+1 {{problem.P2: expected both full_kv_num_blocks and full_kv_indices, and kv_indices with them, or none}}
+#p = #fmha.problem<full_kv_num_blocks, full_kv_indices>
 
 // -----
 

@@ -470,6 +470,21 @@ void ProblemAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+/// Checks that lists of blocks are complete.
+static LogicalResult verifyBlocks(function_ref<InFlightDiagnostic()> emitError,
+                                  const KernelProblem &problem) {
+  bool hasLists = problem.kvIndices;
+  if (problem.kvNumBlocks != hasLists || (problem.blockRows > 0) != hasLists ||
+      (problem.blockKeys > 0) != hasLists)
+    return emitError() << "problem.P2: expected all of kv_num_blocks, "
+                          "kv_indices, block_rows and block_keys, or none";
+  if (problem.fullKvNumBlocks != problem.fullKvIndices ||
+      (problem.fullKvIndices && !hasLists))
+    return emitError() << "problem.P2: expected both full_kv_num_blocks and "
+                          "full_kv_indices, and kv_indices with them, or none";
+  return success();
+}
+
 LogicalResult ProblemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   KernelProblem problem) {
   auto isCapture = [](const schedule::Capture &capture) {
@@ -483,7 +498,7 @@ LogicalResult ProblemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << schedule::maxCaptureRank << " with elements "
                        << schedule::captureElementList << ", got rank "
                        << wrong->rank << " and elements " << wrong->element;
-  return success();
+  return verifyBlocks(emitError, problem);
 }
 
 #include "fmha/Dialect/FMHA/Attributes/FMHAEnums.cpp.inc"

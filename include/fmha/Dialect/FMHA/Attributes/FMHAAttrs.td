@@ -151,6 +151,8 @@ def FMHA_ProblemAttr
     Constraints:
     - (problem.P1) `captures` are memref types of rank 0 to 8 with elements f32, f16, bf16,
       i64, i32, i8 or i1.
+    - (problem.P2) Lists of blocks have `kv_num_blocks`, `kv_indices`, `block_rows` and `block_keys`, and both of
+      `full_kv_num_blocks` and `full_kv_indices`, or neither.
   }];
   let genVerifyDecl = 1;
 }
