@@ -1,4 +1,4 @@
-// What lists of blocks have to be, and what they do not come with.
+// Errors of lists of blocks: types, extents, and operands that they exclude.
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
 func.func @rows_of_zero(%q: memref<2x3x4x64xf16>, %k: memref<2x9x2x64xf16>, %v: memref<2x9x2x64xf16>, %o: memref<2x3x4x64xf16>, %n: memref<2x4x2xi32>, %x: memref<2x4x2x5xi32>) {
@@ -186,15 +186,31 @@ func.func @full_only(%q: memref<2x3x4x64xf16>, %k: memref<2x9x2x64xf16>, %f: mem
 // -----
 
 func.func @no_block_rows(%q: memref<2x3x4x64xf16>, %k: memref<2x9x2x64xf16>, %n: memref<2x4x2xi32>, %x: memref<2x4x2x5xi32>, %o: memref<2x3x4x64xf16>) {
-  // expected-error @below {{attention.C36: expected block_rows if and only if there are lists of blocks, got none}}
+  // expected-error @below {{attention.C36: expected block_rows with lists of blocks, got none}}
   "fmha.attention"(%q, %k, %k, %n, %x, %o) <{block_keys = 4 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> : (memref<2x3x4x64xf16>, memref<2x9x2x64xf16>, memref<2x9x2x64xf16>, memref<2x4x2xi32>, memref<2x4x2x5xi32>, memref<2x3x4x64xf16>) -> ()
   return
 }
 
 // -----
 
+func.func @no_block_keys(%q: memref<2x3x4x64xf16>, %k: memref<2x9x2x64xf16>, %n: memref<2x4x2xi32>, %x: memref<2x4x2x5xi32>, %o: memref<2x3x4x64xf16>) {
+  // expected-error @below {{attention.C36: expected block_keys with lists of blocks, got none}}
+  "fmha.attention"(%q, %k, %k, %n, %x, %o) <{block_rows = 4 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> : (memref<2x3x4x64xf16>, memref<2x9x2x64xf16>, memref<2x9x2x64xf16>, memref<2x4x2xi32>, memref<2x4x2x5xi32>, memref<2x3x4x64xf16>) -> ()
+  return
+}
+
+// -----
+
+func.func @no_lists_of_rows(%q: memref<2x3x4x64xf16>, %k: memref<2x9x2x64xf16>, %o: memref<2x3x4x64xf16>) {
+  // expected-error @below {{attention.C36: expected no block_rows without lists of blocks, got 2; remove it}}
+  "fmha.attention"(%q, %k, %k, %o) <{block_rows = 2 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> : (memref<2x3x4x64xf16>, memref<2x9x2x64xf16>, memref<2x9x2x64xf16>, memref<2x3x4x64xf16>) -> ()
+  return
+}
+
+// -----
+
 func.func @no_lists(%q: memref<2x3x4x64xf16>, %k: memref<2x9x2x64xf16>, %o: memref<2x3x4x64xf16>) {
-  // expected-error @below {{attention.C36: expected block_keys if and only if there are lists of blocks, got it without lists}}
+  // expected-error @below {{attention.C36: expected no block_keys without lists of blocks, got 4; remove it}}
   "fmha.attention"(%q, %k, %k, %o) <{block_keys = 4 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>}> : (memref<2x3x4x64xf16>, memref<2x9x2x64xf16>, memref<2x9x2x64xf16>, memref<2x3x4x64xf16>) -> ()
   return
 }

@@ -49,10 +49,13 @@ static LogicalResult verifyPresence(AttentionOp op) {
   for (auto [name, size] : {std::pair("block_rows", op.getBlockRows()),
                             {"block_keys", op.getBlockKeys()}}) {
     constexpr uint32_t most = 1u << 28;
-    if (size.has_value() != hasBlocks)
-      return errorOf(op) << "expected " << name << " if and only if there are "
-                         << "lists of blocks, got " << (size ? "it" : "none")
-                         << (hasBlocks ? "" : " without lists");
+    if (hasBlocks && !size)
+      return errorOf(op) << "expected " << name
+                         << " with lists of blocks, got none";
+    if (size && !hasBlocks)
+      return errorOf(op) << "expected no " << name
+                         << " without lists of blocks, got " << *size
+                         << "; remove it";
     if (size && (*size < 1 || *size > most))
       return errorOf(op) << "expected " << name << " to be from 1 to 2^28, got "
                          << int32_t(*size);
@@ -60,9 +63,9 @@ static LogicalResult verifyPresence(AttentionOp op) {
   return success();
 }
 
-/// Checks that nothing else gives sequences other rows or keys.
+/// Checks that the op has no operand that excludes lists of blocks.
 static LogicalResult verifyAlone(AttentionOp op) {
-  const std::tuple<const char *, bool, const char *> others[] = {
+  const Excluded others[] = {
       {"cu_seqlens_q", bool(op.getCuSeqlensQ()),
        "mask sequences of one batch by blocks and the region score"},
       {"cu_seqlens_k", bool(op.getCuSeqlensK()),
@@ -74,11 +77,7 @@ static LogicalResult verifyAlone(AttentionOp op) {
       {"topk", bool(op.getTopk()), "leave one of them out"},
       {"append", bool(op.getKeyNew()),
        "append by fmha.append, or write the caches by other ops"}};
-  for (auto [name, isThere, wayOut] : others)
-    if (isThere)
-      return errorOf(op) << "expected no " << name << " with blocks, got one; "
-                         << wayOut;
-  return success();
+  return verifyWithout("blocks", others, [&] { return errorOf(op); });
 }
 
 static bool areEqual(int64_t a, int64_t b) {

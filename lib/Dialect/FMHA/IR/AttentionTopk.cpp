@@ -18,7 +18,7 @@ static InFlightDiagnostic errorOf(AttentionOp op) {
 
 /// Checks that the op has nothing else that selects keys.
 static LogicalResult verifyAlone(AttentionOp op) {
-  const std::tuple<const char *, bool, const char *> others[] = {
+  const Excluded others[] = {
       {"mask", !op.getMask().isFull(),
        "leave the keys that it hides out of the lists"},
       {"cu_seqlens_q", bool(op.getCuSeqlensQ()),
@@ -29,11 +29,7 @@ static LogicalResult verifyAlone(AttentionOp op) {
        "attend to each segment alone and combine them with fmha.merge"},
       {"append", bool(op.getKeyNew()),
        "append by fmha.append, or write the caches by other ops"}};
-  for (auto [name, isThere, wayOut] : others)
-    if (isThere)
-      return errorOf(op) << "expected no " << name << " with topk, got one; "
-                         << wayOut;
-  return success();
+  return verifyWithout("topk", others, [&] { return errorOf(op); });
 }
 
 LogicalResult fmha::verifyTopk(AttentionOp op) {

@@ -37,6 +37,17 @@ std::optional<llvm::StringRef> sharedMemory(mlir::Value a, mlir::Value b);
 
 /// Emits the beginning of an error, with the number of its rule.
 using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+/// An operand or attribute that a clause excludes, whether the op has it, and
+/// how to do without it.
+struct Excluded {
+  const char *name;
+  bool isThere;
+  const char *wayOut;
+};
+/// Checks that an op with the clause `clause` has none of `others`.
+llvm::LogicalResult verifyWithout(llvm::StringRef clause,
+                                  llvm::ArrayRef<Excluded> others,
+                                  EmitError error);
 /// Checks that an op has tables of angles if it has a rotary embedding, and
 /// none otherwise.
 llvm::LogicalResult verifyAnglePresence(bool hasRotary, mlir::Value cos,

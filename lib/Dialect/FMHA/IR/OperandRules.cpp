@@ -1,4 +1,4 @@
-//===- RotaryRules.cpp - Rules of tables of angles ------------------------===//
+//===- OperandRules.cpp - Rules that several ops share --------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,6 +9,16 @@
 #include "OperandRules.h"
 
 using namespace mlir;
+using namespace fmha;
+
+LogicalResult fmha::verifyWithout(StringRef clause, ArrayRef<Excluded> others,
+                                  EmitError error) {
+  for (const Excluded &other : others)
+    if (other.isThere)
+      return error() << "expected no " << other.name << " with " << clause
+                     << ", got one; " << other.wayOut;
+  return success();
+}
 
 LogicalResult fmha::verifyAnglePresence(bool hasRotary, Value cos, Value sin,
                                         EmitError error) {
