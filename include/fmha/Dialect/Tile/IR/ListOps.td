@@ -27,11 +27,11 @@ def Tile_ListLengthOp : Tile_Op<"list_length", [MemoryEffects<[MemRead]>]> {
   let assemblyFormat = "$list `[` $first `]` `to` $most attr-dict `:` type($list)";
 }
 
-def Tile_ListEntryOp : Tile_Op<"list_entry", [Pure]> {
+def Tile_ListEntryOp : Tile_Op<"list_entry", [NoMemoryEffect]> {
   let summary = "Reads an entry of a list that the launch does not write";
   let description = [{
     The result is entry `place` of the list if the condition holds, and 0 otherwise; the list is not read then. Since nothing writes the list
-    during the launch, the op is pure: each role reads it again.
+    during the launch, the op has no memory effects: each role reads it again. It is not speculatable, since the place must be in the list.
 
     ```mlir
     %n = tile.list_entry %kv_indices[%place] if %partial : memref<?xi32>
