@@ -9,6 +9,8 @@
 #include "Sequences.h"
 #include "fmha/Runtime/Files.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <map>
 
@@ -307,14 +309,14 @@ llvm::Error checkBlockShape(const NamedBlocks &list, size_t rank,
     return failure(list.name + ": expected the first extents of " +
                    "kv_num_blocks, " + listText(counts) + ", got " +
                    listText(dims));
-  int64_t wanted = 1;
+  uint64_t wanted = 1;
   for (int64_t extent : dims)
-    wanted *= extent;
+    wanted = llvm::SaturatingMultiply(wanted, uint64_t(extent));
   if (wanted > INT32_MAX)
     return failure(list.name + ": expected less than 2^31 entries, got " +
                    llvm::Twine(wanted) +
                    "; launch for fewer queries at a time");
-  if (int64_t(list.tensor.entries.size()) != wanted)
+  if (list.tensor.entries.size() != wanted)
     return failure(list.name + ": expected " + llvm::Twine(wanted) +
                    " entries, got " + llvm::Twine(list.tensor.entries.size()));
   return llvm::Error::success();
