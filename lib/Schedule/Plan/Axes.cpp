@@ -85,7 +85,7 @@ void Axes::addBlocks(Values blocks, Rules decides) {
   if (problem.blockKeys)
     std::erase_if(blocks,
                   [&](unsigned keys) { return problem.blockKeys % keys != 0; });
-  // A rule says what is wrong with the usual block.
+  // None divides block_keys: plan.C3 reports that of the usual block.
   if (blocks.empty())
     blocks = {64};
   add("kv_block", std::move(blocks), decides);

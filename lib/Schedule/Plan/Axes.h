@@ -40,9 +40,10 @@ struct Axes {
   /// Adds a level for the field of that name.
   void add(std::string_view name, Values values, Rules decides);
   /// Adds the level q_tiles, for tiles of `rows` rows. With lists of blocks,
-  /// the rows of a CTA lie in one row block if that is possible.
+  /// the rows of a CTA lie in one block of rows if that is possible.
   void addTiles(Values tiles, unsigned rows, Rules decides);
-  /// Adds the level kv_block, with lists of blocks for parts of these.
+  /// Adds the level kv_block. With lists of blocks, only those of `blocks` that
+  /// divide block_keys are tried.
   void addBlocks(Values blocks, Rules decides);
   void addPacking();
   void addPlacement(std::vector<PPlacement> placements, Rules decides);

@@ -119,29 +119,27 @@ Violation fmha::schedule::checkListedBlocks(const Case &c) {
     return std::nullopt;
   auto expected = [](const std::string &what, uint64_t got,
                      const std::string &way) -> Violation {
-    return "expected " + what + " with blocks, got " + str(got) + "; " + way;
+    return "expected " + what + ", got " + str(got) + "; " + way;
   };
   if (s.packHeads != 1)
-    return expected("pack_heads = 1", s.packHeads, "leave it out");
+    return expected("pack_heads = 1 with blocks", s.packHeads, "leave it out");
   if (s.splits != 1)
-    return expected("splits = 1", s.splits, "leave it out");
+    return expected("splits = 1 with blocks", s.splits, "leave it out");
   unsigned keys = c.problem.blockKeys, rows = s.qTiles * queriesOfTile(s);
   if (keys % s.kvBlock != 0)
-    return expected("a kv_block that divides the " + str(keys) +
-                        " keys of a block",
-                    s.kvBlock,
-                    "take one, or blocks of a multiple of " +
-                        str(c.family.rules.leastKeys) + " keys");
+    return expected(
+        "kv_block to divide the " + str(keys) + " keys of a block", s.kvBlock,
+        "take one, or blocks of a multiple of " + str(leastKeys) + " keys");
   constexpr unsigned mostLists = 16;
   unsigned listed = c.problem.blockRows;
   bool divides = listed % rows == 0;
   if (divides || (rows % listed == 0 && rows / listed <= mostLists))
     return std::nullopt;
-  return expected(
-      "query tiles whose rows divide the " + str(listed) +
-          " rows of a block, or are a multiple of them of at most " +
-          str(mostLists),
-      rows, "take other q_tiles, or blocks of a power of two rows");
+  return expected("the rows of a CTA to divide the " + str(listed) +
+                      " rows of a block, or to be a multiple of them of at "
+                      "most " +
+                      str(mostLists),
+                  rows, "take other q_tiles, or blocks of a power of two rows");
 }
 
 Violation fmha::schedule::checkNewKeys(const Case &c) {
@@ -299,7 +297,7 @@ static std::string smallerInSmem(const Case &c) {
   unsigned keys = s.valueChunk ? s.valueChunk : s.kvBlock;
   offer(chunks && keyColumns > panelColumns, "a smaller key_chunk");
   offer(chunks && keys > 16, "a smaller value_chunk");
-  offer((!rules.loadsChunks || ways.empty()) && s.kvBlock > rules.leastKeys,
+  offer((!rules.loadsChunks || ways.empty()) && s.kvBlock > leastKeys,
         "a smaller kv_block");
   offer(ways.empty(), "a narrower head");
   return anyOf(ways);

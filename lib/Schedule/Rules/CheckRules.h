@@ -73,6 +73,9 @@ struct KnownRole {
   bool (*isNeeded)(const Schedule &schedule) = nullptr;
 };
 
+/// The smallest kv_block: the K step of an MMA.
+inline constexpr unsigned leastKeys = 16;
+
 /// What the rules ask of a kernel family.
 struct FamilyRules {
   /// In the order of check(). Later rules rely on earlier ones, for example
@@ -81,8 +84,6 @@ struct FamilyRules {
   std::span<const KnownRole> roles;
   /// Why a role of four warps begins at a multiple of 4.
   std::string_view whyAligned;
-  /// The smallest kv_block.
-  unsigned leastKeys;
   /// A load may be a part of a block (key_chunk, value_chunk).
   bool loadsChunks;
   /// A message about a limit of RegisterDemand.def names the target.
@@ -95,8 +96,8 @@ Violation checkDtype(const Case &c);
 Violation checkHeadDims(const Case &c);
 /// Checks that a CTA has the keys of one query, if a list names them.
 Violation checkListedKeys(const Case &c);
-/// Checks that KV blocks are parts of listed ones, and that the rows of a CTA
-/// are those of whole row blocks, or are in one.
+/// Checks that kv_block divides block_keys, and that the rows of a CTA are part
+/// of one listed block of rows, or are whole ones.
 Violation checkListedBlocks(const Case &c);
 /// Checks that one CTA, or each split, has all rows that see new keys.
 Violation checkNewKeys(const Case &c);

@@ -30,14 +30,14 @@ TEST(Check, C3ListedBlocks) {
     EXPECT_EQ(with([=](Problem &p, auto &) { p.blockRows = rows; }), "")
         << rows;
   EXPECT_EQ(with([](Problem &p, auto &) { p.blockRows = 192; }),
-            "plan.C3: expected query tiles whose rows divide the 192 rows of a "
-            "block, or are a multiple of them of at most 16 with blocks, got "
-            "256; take other q_tiles, or blocks of a power of two rows");
+            "plan.C3: expected the rows of a CTA to divide the 192 rows of a "
+            "block, or to be a multiple of them of at most 16, got 256; "
+            "take other q_tiles, or blocks of a power of two rows");
   EXPECT_THAT(with([](Problem &p, auto &) { p.blockRows = 8; }),
-              HasSubstr("rows divide the 8 rows of a block"));
+              HasSubstr("to divide the 8 rows of a block"));
   EXPECT_EQ(with([](Problem &p, auto &) { p.blockKeys = 320; }),
-            "plan.C3: expected a kv_block that divides the 320 keys of a block "
-            "with blocks, got 128; take one, or blocks of a multiple of 64 "
+            "plan.C3: expected kv_block to divide the 320 keys of a block, "
+            "got 128; take one, or blocks of a multiple of 16 "
             "keys");
   EXPECT_THAT(
       with([](auto &, Schedule &s) { s.packHeads = 2; }),

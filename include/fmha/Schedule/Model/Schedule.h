@@ -355,12 +355,12 @@ constexpr unsigned mostPOffset = 96;
 ///   plan.C2   head dims are multiples of 8 (16 bytes, the unit of TMA), and S,
 ///             O and, with wgmma, P fit tensor memory or the registers that
 ///             RegisterDemand.def leaves
-///   plan.C3   one or two query tiles of 128 rows or one of 64, KV blocks of 64
-///             or 128 keys; two tiles take whole blocks; pack_heads is a power
-///             of two up to the rows of a tile. With wgmma one to three tiles
-///             of 64 rows (one if ctas_per_sm, at most 3, is more than 1), and
-///             KV blocks of a multiple of 16 keys up to 256. With topk one
-///             tile, whose rows are heads of one query: pack_heads is
+///   plan.C3   one or two query tiles of 128 rows or one of 64, KV blocks of
+///             16, 32, 64 or 128 keys; two tiles take whole blocks; pack_heads
+///             is a power of two up to the rows of a tile. With wgmma one to
+///             three tiles of 64 rows (one if ctas_per_sm, at most 3, is more
+///             than 1), and KV blocks of a multiple of 16 keys up to 256. With
+///             topk one tile, whose rows are heads of one query: pack_heads is
 ///             q_tile_rows. With blocks one head and no splits, a kv_block that
 ///             divides block_keys, and rows of a CTA that divide block_rows or
 ///             are a multiple of it, at most 16

@@ -165,7 +165,6 @@ static constexpr Entry entries[] = {
 constinit const FamilyRules fmha::schedule::fmaRules = {.entries = entries,
                                                         .roles = {},
                                                         .whyAligned = "",
-                                                        .leastKeys = 16,
                                                         .loadsChunks = false,
                                                         .limitsNameTarget =
                                                             false};

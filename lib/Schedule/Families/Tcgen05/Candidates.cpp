@@ -35,9 +35,13 @@ static void addAxes(Axes &axes) {
   axes.add("kv_copy", copiesOfKeys(problem), 0);
   axes.addTiles(problem.topk || converts ? Values{1} : Values{2, 1},
                 /*rows=*/128, 0);
-  axes.add("q_tile_rows", {128, 64}, 0);
+  // If 128 does not divide block_rows, tiles of 64 rows have fewer lists.
+  bool isUneven = problem.blockRows % 128 != 0;
+  axes.add("q_tile_rows", isUneven ? Values{64} : Values{128, 64}, 0);
   axes.addPacking();
-  axes.addBlocks({128, 64, 256}, rule(3));
+  // Smaller KV blocks are slower, but block_keys may allow no others.
+  bool isNarrow = problem.blockKeys % 64 != 0;
+  axes.addBlocks(isNarrow ? Values{32, 16} : Values{128, 64, 256}, rule(3));
   axes.add("o_columns",
            wideValues ? parts(problem.headDimV, 64, 256) : Values{0}, rule(2));
   axes.addPlacement({PPlacement::Tmem, PPlacement::Smem, PPlacement::Registers},

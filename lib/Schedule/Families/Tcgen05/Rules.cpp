@@ -48,8 +48,9 @@ static Violation checkTiles(const Case &c) {
   if (!std::has_single_bit(s.packHeads) || s.packHeads > s.qTileRows)
     return "expected pack_heads to be a power of two of at most q_tile_rows, " +
            str(s.qTileRows) + ", got " + str(s.packHeads);
-  if (s.kvBlock != 64 && s.kvBlock != 128)
-    return "expected kv_block to be 64 or 128, got " + str(s.kvBlock);
+  if (!std::has_single_bit(s.kvBlock) || s.kvBlock < leastKeys ||
+      s.kvBlock > 128)
+    return "expected kv_block to be 16, 32, 64 or 128, got " + str(s.kvBlock);
   if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))
     return "expected key_chunk and value_chunk to be 0 with 2 query tiles, "
            "which take whole blocks, got " +
@@ -149,6 +150,5 @@ constinit const FamilyRules fmha::schedule::tcgen05Rules = {
     .roles = roles,
     // Warp w reaches lanes 32*(w % 4) .. +31 of tensor memory only.
     .whyAligned = "reach lanes 0 to 127 in order",
-    .leastKeys = 64,
     .loadsChunks = true,
     .limitsNameTarget = false};

@@ -25,10 +25,10 @@ static constexpr unsigned widestPass = 256;
 /// CTAs draw their tiles (results/h100-prefill-2026-11-26.md), but not with
 /// paged caches, which were not measured. CTAs may also draw the tiles of
 /// packed queries: any number of them may be empty, so a fixed share may have
-/// no work, and so may those of row blocks with lists of blocks. Without a
-/// mask, CTAs always draw the tiles of packed queries, which was the fastest
-/// for every head dim measured. Lists of keys and new keys have no loops
-/// (plan.C8).
+/// no work. Without a mask, CTAs always draw the tiles of packed queries, which
+/// was the fastest for every head dim measured. With lists of blocks, some of
+/// which may be empty, CTAs always draw their tiles, too. Lists of keys and new
+/// keys have no loops (plan.C8).
 static Values schedulersFor(const Problem &problem) {
   bool slow = problem.headDimV > widestPass ||
               (problem.scoreByKey && problem.captures.size() > 1);

@@ -124,7 +124,7 @@ static Violation checkWidest(const Schedule &s, const WgmmaRegisters &sizes) {
 
 /// Proposes changes that leave a consumer more registers.
 static std::vector<std::string> waysToFit(const Case &c, unsigned outputs) {
-  constexpr unsigned panel = 64, leastKeys = 16;
+  constexpr unsigned panel = 64;
   std::vector<std::string> ways;
   if (c.schedule.qTiles == 3)
     ways.push_back("two query tiles");

@@ -213,6 +213,5 @@ constinit const FamilyRules fmha::schedule::wgmmaRules = {
     .entries = entries,
     .roles = roles,
     .whyAligned = "are a warpgroup",
-    .leastKeys = 16,
     .loadsChunks = false,
     .limitsNameTarget = true};

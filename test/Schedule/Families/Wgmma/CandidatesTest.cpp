@@ -99,7 +99,7 @@ TEST(CandidatesWgmma, CopiesSmallPagesByThreads) {
   EXPECT_EQ(mustPlan(listed, "sm_90a").schedule.kvCopy, KvCopy::CpAsync);
 }
 
-/// Rows of a CTA lie in one row block, and KV blocks are parts of listed ones.
+/// The rows of a CTA lie in one block of rows, and kv_block divides block_keys.
 TEST(CandidatesWgmma, FitsTilesToListedBlocks) {
   auto plan = [](unsigned rows, unsigned keys) {
     Problem problem = withHints(problemOf(64), {2, 16, 16, 8192, 8192});
