@@ -12,18 +12,21 @@
 // CHECK: %[[COUNT:.*]] = memref.load %[[COUNTS]][%[[PLACE:.*]]] : memref<?xi32>
 // CHECK: %[[N:.*]] = arith.index_cast %[[COUNT]] : i32 to index
 // CHECK: %[[ABOVE:.*]] = arith.maxsi %[[N]], %c0
-// CHECK: %[[PARTIAL:.*]] = arith.minsi %[[ABOVE]], %{{.*}}
-// CHECK: %[[FIRST:.*]] = arith.muli %[[PLACE]], %{{.*}}
+// CHECK: %[[LENGTH:.*]] = arith.index_castui %[[LEN]] : i32 to index
+// CHECK: %[[PARTIAL:.*]] = arith.minsi %[[ABOVE]], %[[LENGTH]]
 // CHECK: memref.load %[[FULL_COUNTS]][%[[PLACE]]] : memref<?xi32>
-// CHECK: %[[FULL_FIRST:.*]] = arith.muli %[[PLACE]], %{{.*}}
-// CHECK: %[[SHIFT:.*]] = arith.subi %[[FULL_FIRST]], %[[PARTIAL]]
+// CHECK: %[[FULL_LENGTH:.*]] = arith.index_castui %[[FULL_LEN]] : i32 to index
 // CHECK: %[[ALL:.*]] = arith.addi %[[PARTIAL]], %{{.*}}
 // CHECK: scf.for %[[I:.*]] = %c0 to %[[ALL]]
 // CHECK: %[[FULL:.*]] = arith.cmpi uge, %[[I]], %[[PARTIAL]]
+// CHECK: %[[BEGIN:.*]] = arith.select %[[FULL]], %[[PARTIAL]], %c0
+// CHECK: %[[IN_LIST:.*]] = arith.subi %[[I]], %[[BEGIN]]
 // CHECK: %[[IS_PARTIAL:.*]] = arith.cmpi ult, %[[I]], %[[PARTIAL]]
-// CHECK: %[[AT:.*]] = arith.addi %[[I]], %[[FIRST]]
+// CHECK: %[[FIRST:.*]] = arith.muli %[[PLACE]], %[[LENGTH]]
+// CHECK: %[[AT:.*]] = arith.addi %[[FIRST]], %[[IN_LIST]]
 // CHECK: %[[E:.*]] = tile.list_entry %[[LISTS]][%[[AT]]] if %[[IS_PARTIAL]] : memref<?xi32>
-// CHECK: %[[FULL_AT:.*]] = arith.addi %[[I]], %[[SHIFT]]
+// CHECK: %[[FULL_FIRST:.*]] = arith.muli %[[PLACE]], %[[FULL_LENGTH]]
+// CHECK: %[[FULL_AT:.*]] = arith.addi %[[FULL_FIRST]], %[[IN_LIST]]
 // CHECK: %[[F:.*]] = tile.list_entry %[[FULL_LISTS]][%[[FULL_AT]]] if %[[FULL]] : memref<?xi32>
 // CHECK: %[[BLOCK:.*]] = arith.select %[[FULL]], %[[F]], %[[E]]
 // An invalid entry is a block after all keys.
@@ -54,21 +57,43 @@ func.func @partial_and_full(%q: !t, %k: !t, %o: !t, %n: memref<?x?x?xi32>, %l: m
 
 // -----
 
-// Rows of several row blocks: one list after the other, and each hides the rows of others. Scores that are only hidden are not scaled.
+// A CTA with several blocks of rows: the loop goes through one list after the other, and a block is hidden from rows whose list does not name
+// it. A region that only hides scores does not scale them.
 
 !t = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
 
 // CHECK-LABEL: gpu.func @fmha_fwd
-// CHECK-COUNT-2: memref.load %{{.*}} : memref<?xi32>
-// CHECK: scf.for
-// CHECK: %[[SECOND:.*]] = arith.cmpi uge
-// CHECK: arith.select %[[SECOND]]
-// CHECK-NEXT: %[[ROW:.*]] = arith.select %[[SECOND]]
+// CHECK: %[[BLOCK:.*]] = arith.divui %[[CTA_ROW:.*]], %c32 : index
+// CHECK: memref.load %{{.*}}[%[[PLACE:.*]]] : memref<?xi32>
+// CHECK: %[[N:.*]] = arith.minsi
+// The query may have no second block of rows.
+// CHECK: %[[NEXT:.*]] = arith.addi %[[BLOCK]], %c1 : index
+// CHECK: %[[IS_THERE:.*]] = arith.cmpi ult, %[[NEXT]], %{{.*}} : index
+// CHECK: %[[NEXT_PLACE:.*]] = arith.addi %[[PLACE]], %c1 : index
+// CHECK: %[[READ:.*]] = arith.select %[[IS_THERE]], %[[NEXT_PLACE]], %[[PLACE]] : index
+// CHECK: memref.load %{{.*}}[%[[READ]]] : memref<?xi32>
+// CHECK: arith.select %[[IS_THERE]], %{{.*}}, %c0 : index
+// CHECK: scf.for %[[I:.*]] = %c0 to
+// CHECK: %[[SECOND:.*]] = arith.cmpi uge, %[[I]], %[[N]] : index
+// CHECK: %[[BEGIN:.*]] = arith.select %[[SECOND]], %[[N]], %c0
+// CHECK: %[[OF_CTA:.*]] = arith.select %[[SECOND]], %c1, %c0
+// CHECK: %[[ROW_BLOCK:.*]] = arith.addi %[[BLOCK]], %[[OF_CTA]] : index
+// CHECK: %[[ROW:.*]] = arith.muli %[[ROW_BLOCK]], %c32 : index
+// CHECK: %[[LIST:.*]] = arith.addi %[[PLACE]], %[[OF_CTA]] : index
+// CHECK: %[[IN_LIST:.*]] = arith.subi %[[I]], %[[BEGIN]] : index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[LIST]], %{{.*}} : index
+// CHECK: %[[AT:.*]] = arith.addi %[[FIRST]], %[[IN_LIST]] : index
+// CHECK: tile.list_entry %{{.*}}[%[[AT]]] if
 // CHECK: tile.modify
 // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
 // CHECK-NOT: arith.mulf
 // CHECK: arith.select %{{.*}}, %[[S]], %{{.*}} : f32
-// CHECK: tile.modify
+// CHECK: %[[END:.*]] = arith.addi %[[ROW]], %c32 : index
+// CHECK: %[[TILE_END:.*]] = arith.addi %[[CTA_ROW]], %c64 : index
+// CHECK: %[[ABOVE:.*]] = arith.cmpi slt, %[[CTA_ROW]], %[[ROW]] : index
+// CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[END]], %[[TILE_END]] : index
+// CHECK: %[[OTHERS:.*]] = arith.ori %[[ABOVE]], %[[BELOW]] : i1
+// CHECK: tile.modify %{{.*}} if %[[OTHERS]] :
 // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
 // CHECK: %[[OWN:.*]] = arith.subi %[[I]], %[[ROW]] : index
 // CHECK: %[[HERE:.*]] = arith.cmpi ult, %[[OWN]], %c32 : index

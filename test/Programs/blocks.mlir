@@ -1,5 +1,5 @@
-// Lists of blocks, with a region that full blocks pass by: a block of rows sees no block, lists name a block twice or as both kinds, the
-// last block has fewer keys, and entries after the counted ones are no blocks.
+// Lists of blocks, with a region that changes nothing in full blocks: a block of rows sees no block, lists name a block twice or as both kinds,
+// the last block has fewer keys, and entries after the counted ones name no block.
 // RUN: cat %S/Inputs/prelude.mlir %s > %t.mlir
 // RUN: %program-on-cpu %t.mlir > %t.cpu
 // RUN: %program-on-device %t.mlir sm_100a > %t.100

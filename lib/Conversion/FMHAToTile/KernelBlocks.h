@@ -13,7 +13,8 @@
 
 namespace fmha {
 
-/// The place of one of the KV blocks that a CTA's lists name.
+/// The place of a KV block: a part of a block of keys that a list of the CTA
+/// names.
 struct ListedBlock {
   /// The first key.
   mlir::Value column;
@@ -24,9 +25,9 @@ struct ListedBlock {
   mlir::Value firstRow;
 };
 
-/// The lists of blocks for the rows of a CTA. If the CTA has the rows of
-/// several row blocks, it goes through the lists of one after the other; lists
-/// of full blocks follow all others.
+/// The lists of blocks for the rows of a CTA. If the CTA has rows of several
+/// blocks of rows, it goes through the lists of one after the other; lists of
+/// full blocks follow all others.
 class BlockLists {
 public:
   /// Reads the counts of the lists of query head `head` of `sequence`, whose
@@ -42,19 +43,22 @@ public:
   ListedBlock buildBlock(KernelContext &k, mlir::Value number) const;
 
 private:
-  /// A list. Entry n of all lists of the CTA together, from `begin` on, is
-  /// entry n + `shift` of its tensor.
+  /// The list of block of rows `index` of the CTA. It begins at entry `begin`
+  /// of all lists of the CTA together.
   struct List {
     bool isFull;
-    mlir::Value begin, shift, firstRow;
+    int64_t index;
+    mlir::Value begin;
   };
 
-  void append(KernelContext &k, bool isFull, mlir::Value rowBlock,
-              mlir::Value isThere);
+  void append(KernelContext &k, bool isFull, int64_t index);
 
-  /// The number of a row block of the head in the tensors, less the row block.
-  mlir::Value firstBlock;
+  /// The number of blocks of rows of the query, the index of the first one of
+  /// the CTA, and its place in the tensors.
+  mlir::Value rowBlocks, rowBlock, place;
   llvm::SmallVector<List> lists;
+  /// Whether the CTA has rows of several blocks of rows.
+  bool hasSeveral;
   /// The number of entries of all lists.
   mlir::Value entries;
   /// The number of blocks of keys.

@@ -28,9 +28,11 @@ struct KeyBlock {
   mlir::Value lower, upper;
   /// Whether it is a block of the second segment; null if there is none.
   mlir::Value second;
-  /// Whether it is listed as full, and the first row that sees it, of those of
-  /// a row block; null if there are no such lists, or all rows see it.
-  mlir::Value isFull, firstRow;
+  /// Whether it is listed as full; null without lists of full blocks.
+  mlir::Value isFull;
+  /// The first of the `block_rows` rows that see it; null if all rows of the
+  /// CTA do.
+  mlir::Value firstRow;
   KeyViews views;
 };
 

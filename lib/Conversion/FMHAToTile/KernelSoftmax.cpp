@@ -184,8 +184,8 @@ Value OnlineSoftmax::buildOutput(unsigned tile, ArrayRef<Value> slices,
                       consumer);
 }
 
-/// Applies the region of the op, and hides a block from rows that do not list
-/// it.
+/// Applies the region of the op, and hides a listed block from rows whose
+/// list does not name it.
 Value OnlineSoftmax::buildScoreCode(unsigned tile, Value s,
                                     const KeyBlock &keys) {
   SmallVector<Value> captures;

@@ -121,8 +121,8 @@ public:
              ValueRange captures)
       : b(b), op(op), place(place), captures(captures) {}
 
-  /// Returns the scores for which the region computes `result`. It multiplies
-  /// them by the scale unless the region only hides some.
+  /// Returns what the region computes as `result` from `scores`, which are
+  /// first multiplied by the scale unless the region only hides some.
   Value modify(Value scores, Value result);
   /// Returns the scores with -inf where the region does not see a key.
   Value hide(Value scores, const HiddenScore &hidden);
@@ -203,7 +203,7 @@ static Value minusInfinity(ImplicitLocOpBuilder &b) {
 ///   ->  tile.modify %x if %partial { select(%seen, %x, -inf) }
 Value RegionCode::hide(Value scores, const HiddenScore &hidden) {
   Value condition, isFull = place.isFull;
-  if (hidden.inPartialBlocks) {
+  if (hidden.onlyInPartialBlocks) {
     condition =
         arith::XOrIOp::create(b, isFull, arith::ConstantIntOp::create(b, 1, 1));
     isFull = Value();
@@ -223,7 +223,7 @@ Value RegionCode::hide(Value scores, const HiddenScore &hidden) {
 Value fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
                            Value scores, ScorePlace place,
                            ValueRange captures) {
-  // All blocks of lists are partial if there are no others.
+  // Without lists of full blocks, all listed blocks are partial.
   if (op.getKvNumBlocks() && !place.isFull)
     place.isFull = arith::ConstantIntOp::create(b, 0, 1);
   RegionCode code(b, op, place, captures);
@@ -235,19 +235,29 @@ Value fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
   return hidden ? code.hide(scores, *hidden) : scores;
 }
 
-/// tile.modify %s { select(first <= %i < first + count, %s, -inf) }
+/// tile.modify %s if %others { select(first <= %i < first + count, %s, -inf) }
 Value fmha::hideOtherRows(ImplicitLocOpBuilder &b, Value scores,
                           const ScorePlace &place, Value first, int64_t count) {
-  auto made = createModify(b, scores, place, Value());
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  auto compare = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
+    return arith::CmpIOp::create(b, predicate, lhs, rhs).getResult();
+  };
+  int64_t rows = cast<tile::TileType>(scores.getType()).getRows();
+  Value end = arith::AddIOp::create(b, first, constant(count));
+  Value tileEnd = arith::AddIOp::create(b, place.row, constant(rows));
+  Value hasOthers = arith::OrIOp::create(
+      b, compare(arith::CmpIPredicate::slt, place.row, first),
+      compare(arith::CmpIPredicate::slt, end, tileEnd));
+  auto made = createModify(b, scores, place, hasOthers);
   OpBuilder::InsertionGuard guard(b);
   Type index = b.getIndexType();
   Block *body =
       b.createBlock(&made.getBody(), {}, {b.getF32Type(), index, index},
                     SmallVector<Location>(3, b.getLoc()));
-  Value inBlock = arith::SubIOp::create(b, body->getArgument(1), first);
-  Value isSeen =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, inBlock,
-                            arith::ConstantIndexOp::create(b, count));
+  Value fromFirst = arith::SubIOp::create(b, body->getArgument(1), first);
+  Value isSeen = compare(arith::CmpIPredicate::ult, fromFirst, constant(count));
   tile::YieldOp::create(
       b, Value(arith::SelectOp::create(b, isSeen, body->getArgument(0),
                                        minusInfinity(b))));

@@ -40,7 +40,7 @@ mlir::Value buildScoreCode(mlir::ImplicitLocOpBuilder &b, AttentionOp op,
                            mlir::ValueRange captures);
 
 /// Creates a tile.modify that hides `scores` from rows outside of the `count`
-/// rows from `first` on.
+/// rows from `first` on. It does not run for tiles that have no such rows.
 mlir::Value hideOtherRows(mlir::ImplicitLocOpBuilder &b, mlir::Value scores,
                           const ScorePlace &place, mlir::Value first,
                           int64_t count);

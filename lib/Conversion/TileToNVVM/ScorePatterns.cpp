@@ -121,7 +121,7 @@ private:
       offset = offset ? Value(arith::AddIOp::create(b, offset, term)) : term;
   }
 
-  /// Returns the elements that `offsetOf` has the places of.
+  /// Returns `count` elements, element n of which is at offsetOf(n).
   Value buildOverlapped(int64_t count,
                         llvm::function_ref<Value(int64_t)> offsetOf) {
     SmallVector<Value> elements;

@@ -21,20 +21,23 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
+/// %y = scf.if %condition { ...; yield %made } else { yield %input }
+static Value branch(ImplicitLocOpBuilder &b, Value condition, Value input,
+                    function_ref<Value()> modified) {
+  auto made = scf::IfOp::create(b, TypeRange(input.getType()), condition,
+                                /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(made.elseBlock());
+  scf::YieldOp::create(b, input);
+  b.setInsertionPointToStart(made.thenBlock());
+  scf::YieldOp::create(b, modified());
+  return made.getResult(0);
+}
+
 Value tile::ifCondition(ImplicitLocOpBuilder &b, ModifyOp op, Value input,
                         function_ref<Value()> modified) {
-  if (!op.getCondition())
-    return modified();
-  auto branch =
-      scf::IfOp::create(b, TypeRange(input.getType()), op.getCondition(),
-                        /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, input);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Value made = modified();
-  scf::YieldOp::create(b, made);
-  return branch.getResult(0);
+  Value condition = op.getCondition();
+  return condition ? branch(b, condition, input, modified) : modified();
 }
 
 Value tile::columnOf(ImplicitLocOpBuilder &b, ModifyOp op) {
@@ -46,19 +49,11 @@ Value tile::columnOf(ImplicitLocOpBuilder &b, ModifyOp op) {
              : op.getCol();
 }
 
-Value tile::inBlock(ImplicitLocOpBuilder &b, Value scores, Value key,
-                    function_ref<Value()> modified) {
+Value tile::inBasicBlock(ImplicitLocOpBuilder &b, Value scores, Value key,
+                         function_ref<Value()> modified) {
   Value always = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, key,
                                        arith::ConstantIndexOp::create(b, 0));
-  auto branch = scf::IfOp::create(b, TypeRange{scores.getType()}, always,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, scores);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Value made = modified();
-  scf::YieldOp::create(b, made);
-  return branch.getResult(0);
+  return branch(b, always, scores, modified);
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,6 +230,6 @@ Value RowCode::apply(Value scores, Value first) {
                 count);
 }
 
-Value RowCode::applyInBlock(Value scores, Value first) {
-  return inBlock(b, scores, first, [&] { return apply(scores, first); });
+Value RowCode::applyInBasicBlock(Value scores, Value first) {
+  return inBasicBlock(b, scores, first, [&] { return apply(scores, first); });
 }

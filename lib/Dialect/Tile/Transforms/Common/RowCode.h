@@ -38,21 +38,21 @@ struct RowPlace {
 
 /// Returns the result of a tile.modify on `input`, where `modified` emits its
 /// code: inside a branch if the op has a condition.
-///   %y = scf.if %condition { ...; yield %made } else { yield %input }
 mlir::Value ifCondition(mlir::ImplicitLocOpBuilder &b, ModifyOp op,
                         mlir::Value input,
                         llvm::function_ref<mlir::Value()> modified);
 
-/// Returns the key of the first column of `op`. In a branch it is a new number:
-/// keys of other code for the same block would be live until the branch.
+/// Returns the key of the first column of `op`. If `op` has a condition, the
+/// key is read again: otherwise the keys of the code before it stay live until
+/// the branch.
 mlir::Value columnOf(mlir::ImplicitLocOpBuilder &b, ModifyOp op);
 
-/// Returns the scores that `modified` emits in place of `scores`, inside a
-/// branch on `key`, which is never negative, so that the branch is always
-/// taken: ptxas does not mix the code with that of other keys.
-mlir::Value inBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value scores,
-                    mlir::Value key,
-                    llvm::function_ref<mlir::Value()> modified);
+/// Returns the scores that `modified` emits, in place of `scores`, in a branch
+/// that is always taken, since `key` is never negative. It keeps ptxas from
+/// mixing the code with that of other keys.
+mlir::Value inBasicBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value scores,
+                         mlir::Value key,
+                         llvm::function_ref<mlir::Value()> modified);
 
 /// The values in the region of a tile.modify that depend on the score or the
 /// key.
@@ -70,8 +70,8 @@ public:
   /// products, or uses the function's argument again: for a whole row ptxas
   /// would then keep the arguments and the results in registers.
   bool isLong() const;
-  /// Returns the loads for one key and two rows: one for each read of an
-  /// element of the key, and two if the element is also of the row.
+  /// Returns the number of loads for one key and two rows: one for each read
+  /// that depends on the key alone, two for each that depends on the row, too.
   unsigned loadsOfKey() const;
   /// Whether the key is the last index of `read` and no other index varies, so
   /// that the elements are consecutive in memory.
@@ -97,8 +97,8 @@ public:
   /// Returns the results of the region for the vector `scores` of consecutive
   /// keys, of which `first` is the first.
   mlir::Value apply(mlir::Value scores, mlir::Value first);
-  /// Does the same inBlock().
-  mlir::Value applyInBlock(mlir::Value scores, mlir::Value first);
+  /// Does the same in a basic block of its own.
+  mlir::Value applyInBasicBlock(mlir::Value scores, mlir::Value first);
 
   bool readsKeys() const { return region.readsKeys(); }
   bool isLong() const { return region.isLong(); }
@@ -115,7 +115,8 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   mlir::Block &body;
   ScoreRegion region;
-  /// Whether the code is in a block of its own, with registers for its loads.
+  /// Whether loads may overlap: code in a basic block of its own has registers
+  /// for them.
   bool overlaps;
   /// The loop that scalars are computed before; null if they are computed next
   /// to the scores.

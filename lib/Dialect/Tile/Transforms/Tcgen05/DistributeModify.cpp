@@ -54,7 +54,7 @@ private:
       Value key = arith::AddIOp::create(
           b, first, arith::ConstantIndexOp::create(b, place));
       Value own = slice(b, x, column, piece);
-      parts.push_back(apart ? code.applyInBlock(own, key)
+      parts.push_back(apart ? code.applyInBasicBlock(own, key)
                             : code.apply(own, key));
     }
     // To extend the row after each piece's block would copy it there.

@@ -155,8 +155,8 @@ bool IntegerReader::isOperand(Value value) {
   return operand && operand.getOwner() == &func.getBody().front();
 }
 
-/// Returns whether a run has as many of these as keys, so that they limit no
-/// length: pages, and entries of lists.
+/// Returns whether a run has as many of `name` as keys: pages, and entries of
+/// lists. These limit no length.
 static bool isCountOfKeys(StringRef name) {
   return llvm::is_contained(
       {"max_pages", "topk_len", "blocks_len", "full_blocks_len"}, name);
@@ -186,8 +186,8 @@ void IntegerReader::readOperand(BlockArgument operand, uint32_t result,
 }
 
 /// Reads an entry of varlen metadata. A run has one sequence, number 0, which
-/// begins at 0; entry 1 is its end, and so its length. A block of rows sees as
-/// many blocks as the sequence has.
+/// begins at 0; entry 1 is its end, and so its length. Each block of rows lists
+/// as many blocks of keys as the sequence has.
 bool IntegerReader::readListEntry(memref::LoadOp load, Steps &steps) {
   auto list = dyn_cast<BlockArgument>(load.getMemref());
   if (!list || load.getIndices().size() != 1)

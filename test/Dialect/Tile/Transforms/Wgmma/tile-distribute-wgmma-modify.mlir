@@ -1,5 +1,5 @@
-// Code on fragments with a condition: a branch, in which up to 64 keys are a block of their own, as long as they have one load each.
-// With more loads a block has 8 keys.
+// Code on fragments with a condition is in a branch, where up to 64 keys have a basic block of their own if they have one load each. With more
+// loads a basic block has 8 keys.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=32 kv-stages=4},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,tile-lower-channels,tile-distribute,cse)))' \
 // RUN:   | FileCheck %s
