@@ -210,12 +210,12 @@ def attention(
     goes with it; bias, alibi and attn_mask take the position as that of the key.
 
     With kv_num_blocks [batch or 1, q_heads or 1, R], kv_indices [.., n] and block_size (rows, keys), R = ceil(q_len / rows),
-    query i sees only the keys of listed blocks: of kv_indices[b, h, i // rows], the first
-    kv_num_blocks[b, h, i // rows]. A batch or heads of 1 are those of all. full_kv_num_blocks and full_kv_indices list
-    more blocks, as a BlockMask of PyTorch does, whose other lists have this form as well. masks, kv_lens and attn_mask
-    hide keys of listed blocks, also of full ones, and a block that is listed twice counts twice. Entries after the counted
-    ones may be anything, as may keys of blocks that no list names, NaN included. keys is a multiple of 16 (Hopper) or 64
-    (Blackwell). No cu_seqlens, source2, block_tables or topk goes with it.
+    query i sees only the keys of listed blocks: the first kv_num_blocks[b, h, i // rows] entries of
+    kv_indices[b, h, i // rows]. An extent of 1 is broadcast. full_kv_num_blocks and full_kv_indices list more blocks.
+    These are the tensors of a BlockMask of PyTorch. Masks, kv_lens and attn_mask hide keys of all listed blocks, also
+    of full ones, and a block that is listed twice counts twice. Entries after the counted ones may be anything, as may
+    keys of blocks that no list names, NaN included. keys is a multiple of 16. No cu_seqlens, source2, block_tables or
+    topk goes with it.
 
     sink [q_heads] is one more logit for each head, without a value: it joins the
     denominators, and the logarithm of them. A row without keys is then 0, and sink.

@@ -244,6 +244,21 @@ static bool appendsNewKeys(const std::string &text, const std::string &name,
              options.overrides);
 }
 
+/// Returns whether there are kernels for lists of blocks of these sizes.
+static bool takesBlocks(unsigned rows, unsigned keys, bool hasFull,
+                        unsigned headDim, unsigned headDimV,
+                        const std::string &target) {
+  schedule::Problem problem;
+  problem.headDim = headDim;
+  problem.headDimV = headDimV;
+  problem.kvNumBlocks = problem.kvIndices = true;
+  problem.fullKvNumBlocks = problem.fullKvIndices = hasFull;
+  problem.blockRows = rows;
+  problem.blockKeys = keys;
+  std::string error;
+  return schedule::plan(problem, target, {}, error).has_value();
+}
+
 static const char *stringify(Diagnostic::Severity severity) {
   switch (severity) {
   case Diagnostic::Severity::Error:
@@ -430,6 +445,9 @@ void fmha::python::bindCompile(nb::module_ &module) {
              nb::arg("name"), nb::arg("target"), nb::arg("p_placement"),
              nb::arg("fields"), nb::arg("hints"), nb::arg("verify_kernels"),
              Unlocked());
+  module.def("takes_blocks", &takesBlocks, nb::arg("rows"), nb::arg("keys"),
+             nb::arg("has_full"), nb::arg("head_dim"), nb::arg("head_dim_v"),
+             nb::arg("target"), Unlocked());
   module.def("compile_merge", &compileMergeKernel, nb::arg("head_dim"),
              nb::arg("output"), nb::arg("facts"), nb::arg("target"),
              Unlocked());

@@ -104,8 +104,8 @@ def test_masks(random, name):
 
 # Sizes of blocks, targets, and whether kernels take lists of them.
 SIZES = [
-    (128, BLACKWELL, True), (64, BLACKWELL, True), ((128, 64), BLACKWELL, True), ((64, 128), BLACKWELL, True), ((16, 64), BLACKWELL, True), (32, BLACKWELL, False),
-    (48, BLACKWELL, False), (128, HOPPER, True), ((32, 128), HOPPER, True), ((128, 64), HOPPER, True), (32, HOPPER, True), (16, HOPPER, True), ((64, 48), HOPPER, True),
+    (128, BLACKWELL, True), (64, BLACKWELL, True), ((128, 64), BLACKWELL, True), ((64, 128), BLACKWELL, True), ((16, 64), BLACKWELL, True), (32, BLACKWELL, True),
+    ((64, 48), BLACKWELL, True), (48, BLACKWELL, False), ((64, 24), BLACKWELL, False), (128, HOPPER, True), ((32, 128), HOPPER, True), ((128, 64), HOPPER, True), (32, HOPPER, True), (16, HOPPER, True), ((64, 48), HOPPER, True),
     (48, HOPPER, False), ((64, 24), HOPPER, False),
 ]  # fmt: skip
 
@@ -114,7 +114,7 @@ SIZES = [
 def test_sizes(random, modules, size, target, has_lists):
     """Other sizes have maps of blocks."""
     rows, keys = (size, size) if isinstance(size, int) else size
-    # The second row block has lists of nothing, the others full, partial and absent blocks.
+    # The second row block has empty lists, the others full and partial blocks, and some that no list names.
     n = -(-KEYS // keys)
     grid = torch.arange(-(-ROWS // rows))[:, None] * 5 + torch.arange(n) * 3
     kinds = torch.where(torch.arange(len(grid))[:, None] == 1, 0, grid % 3)
@@ -194,7 +194,7 @@ def test_unusual_lists(random):
 
 def test_lists_are_not_copied():
     block_mask = made(causal, 64)
-    blocks = _blocks.blocks_of(block_mask, torch.empty(1, 2, ROWS, 32), BLACKWELL)
+    blocks = _blocks.blocks_of(block_mask, torch.empty(1, 2, ROWS, 32), torch.empty(1, 2, KEYS, 32), BLACKWELL)
     lists = _blocks.lists_of(block_mask, blocks)
     assert list(lists) == ["kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices"]
     assert all(tensor is getattr(block_mask, name) for name, tensor in lists.items())

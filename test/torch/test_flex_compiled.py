@@ -1,4 +1,4 @@
-"""flex_attention in graphs of torch.compile, which trace it whole."""
+"""flex_attention under torch.compile, which keeps it in whole graphs."""
 
 import fmha.torch
 import pytest

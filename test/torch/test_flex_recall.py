@@ -1,4 +1,4 @@
-"""What flex_attention remembers of functions: the check of a function holds exactly as long as its description stays the same."""
+"""Functions that flex_attention recalls: the check of a function holds exactly as long as its description stays the same."""
 
 import functools
 import gc

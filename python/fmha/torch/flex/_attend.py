@@ -13,7 +13,7 @@ from ._run import Call, Results, empty_results, run
 
 
 class Asked(NamedTuple):
-    """What a call asks for."""
+    """The options of a call."""
 
     scale: float | None
     lse: bool

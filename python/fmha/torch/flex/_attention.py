@@ -25,7 +25,7 @@ def _planned(
         check_block_mask(query, key, block_mask)
     check_batch(query, key, block_mask)
     asked = asked._replace(target=target_of(query, asked.target))
-    blocks = blocks_of(block_mask, query, asked.target)
+    blocks = blocks_of(block_mask, query, value, asked.target)
     planner, captured = planner_of((score_mod, mask_mod_of(block_mask, blocks, asked.target)), query.device)
     check_gradients({"score_mod and block_mask": t for t in captured if t.requires_grad})
     return attend((query, key, value), planner, captured, blocks, lists_of(block_mask, blocks), asked)
@@ -48,16 +48,17 @@ def flex_attention(
     return_aux: Any = None,
     target: str | None = None,
 ) -> Any:
-    """Returns the result of torch.nn.attention.flex_attention.flex_attention(), computed by kernels of fmha without torch.compile.
+    """Returns the result of torch.nn.attention.flex_attention.flex_attention(), computed by kernels of fmha, with and
+    without torch.compile.
 
     query [batch, q_heads, q_len, dim], key [batch, kv_heads, kv_len, dim] and value [batch, kv_heads, kv_len, dim_v] of float16 or
     bfloat16. score_mod(score, b, h, q_idx, kv_idx) returns the score that replaces a scaled one, in float32; the mask_mod of block_mask,
     mask_mod(b, h, q_idx, kv_idx), returns whether a row sees a key. q_heads may be a multiple of kv_heads with enable_gqa. Rows see only
-    keys of the blocks that the BlockMask lists, and all keys of those that it lists as full, or without a mask_mod. A row that sees no key gives 0,
-    and a log-sum-exp of -inf.
+    keys of the blocks that the BlockMask lists. The mask_mod applies in the blocks of kv_indices, not in those of full_kv_indices. A row
+    that sees no key gives 0, and a log-sum-exp of -inf.
 
-    The functions are traced once for each set of types and shapes of what they capture, and compiled into the kernel; captured tensors are
-    read when it runs, as the lists of blocks are. kernel_options are those of torch's own kernels and change nothing.
+    The functions are traced once for each set of types and shapes of what they capture, and compiled into the kernel; captured tensors and
+    the lists of blocks are read when it runs. kernel_options are those of torch's own kernels and change nothing.
 
     Returns the output; with return_lse=True a pair of it and the natural logarithm of the softmax denominators, float32 [batch, q_heads,
     q_len]; with return_aux a pair of it and an AuxOutput. target is a GPU architecture, by default that of the tensors' GPU.

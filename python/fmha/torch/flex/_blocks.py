@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn.attention import flex_attention as reference
 
+from ... import _native
 from ..._tensors import BLOCKS
 from ._checks import has_blocks
 
 Modification = Callable[..., Any]
 # Of partial blocks, then of full ones.
 _NAMES = tuple(BLOCKS)
-# The least keys of a block, and what they are a multiple of, by targets with kernels that take lists.
-_KEYS = {"sm_90a": 16, "sm_100a": 64, "sm_103a": 64}
-# The rows of the smallest query tile, and how many blocks of rows it may have (plan.C3).
-_TILE_ROWS, _MOST_LISTS = 64, 16
+# The most rows or keys of a block (attention.C36).
+_MOST = 1 << 28
+# The targets with kernels that take lists.
+_TARGETS = ("sm_90a", "sm_100a", "sm_103a")
 
 
 class Blocks(NamedTuple):
@@ -33,27 +34,21 @@ class Blocks(NamedTuple):
         return _NAMES if self.has_full else _NAMES[:2]
 
 
-def _fits(size: tuple[int, int], target: str) -> bool:
-    rows, keys = size
-    fits_rows = rows % _TILE_ROWS == 0 or _TILE_ROWS % rows == 0 and _TILE_ROWS // rows <= _MOST_LISTS
-    return fits_rows and keys % _KEYS[target] == 0
-
-
 @functools.lru_cache(maxsize=1024)
-def _blocks(size: tuple[int, int], extents: tuple[int, ...], of_query: tuple[int, ...], has_full: bool, target: str) -> Blocks | None:
-    if target not in _KEYS or not _fits(size, target) or any(own not in (1, wanted) for own, wanted in zip(extents, of_query)):
-        return None
-    return Blocks(*size, has_full)
+def _takes(blocks: Blocks, dims: tuple[int, int], target: str) -> bool:
+    return max(blocks[:2]) <= _MOST and _native.takes_blocks(*blocks, *dims, target)
 
 
-def blocks_of(block_mask: Any, query: torch.Tensor, target: str) -> Blocks | None:
-    """Returns the clause `blocks` for a BlockMask, or None if it has no blocks, or if kernels take no lists of its size."""
+def blocks_of(block_mask: Any, query: torch.Tensor, value: torch.Tensor, target: str) -> Blocks | None:
+    """Returns the clause `blocks` for a BlockMask, or None if it has no blocks, or if kernels take no lists of its block size."""
     if block_mask is None or not has_blocks(block_mask):
         return None
     extents = tuple(map(int, (1, 1, *block_mask.kv_num_blocks.shape)[-3:-1]))
-    # Graphs for any batch stay so with lists for all sequences.
+    # If lists are the same for all sequences, the batch of a graph stays dynamic.
     of_query = tuple(1 if own == 1 else int(wanted) for own, wanted in zip(extents, query.shape))
-    return _blocks(tuple(block_mask.BLOCK_SIZE), extents, of_query, block_mask.full_kv_num_blocks is not None, target)
+    fits = all(own in (1, wanted) for own, wanted in zip(extents, of_query))
+    blocks = Blocks(*block_mask.BLOCK_SIZE, block_mask.full_kv_num_blocks is not None)
+    return blocks if fits and _takes(blocks, (int(query.shape[-1]), int(value.shape[-1])), target) else None
 
 
 def lists_of(block_mask: Any, blocks: Blocks | None) -> dict[str, torch.Tensor]:
@@ -100,7 +95,7 @@ def needs_maps(block_mask: Any, blocks: Blocks | None, target: str, has_mask_mod
     """Returns whether the region reads maps of blocks, since kernels take no lists of them.
 
     Kernels of plain threads run no regions: there a mask_mod alone decides, as in PyTorch without a compiler."""
-    return blocks is None and has_blocks(block_mask) and (target in _KEYS or not has_mask_mod)
+    return blocks is None and has_blocks(block_mask) and (target in _TARGETS or not has_mask_mod)
 
 
 def maps_of(block_mask: Any) -> list[torch.Tensor]:

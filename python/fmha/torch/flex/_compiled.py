@@ -37,7 +37,7 @@ _PLANNERS: dict[str, Planner] = {}
 
 
 class _Lists(NamedTuple):
-    """What is read of a BlockMask."""
+    """The parts of a BlockMask that a call reads."""
 
     kv_num_blocks: torch.Tensor
     kv_indices: torch.Tensor
@@ -102,7 +102,7 @@ class _Planning(HigherOrderOperator):
         given = _Lists(counts, lists, full_counts, full_lists, size, lengths, mask)
         _check(query, key, value, given, options["enable_gqa"])
         target = target_of(query, options["target"])
-        blocks = blocks_of(given, query, target)
+        blocks = blocks_of(given, query, value, target)
         maps = maps_of(given) if needs_maps(given, blocks, target, options["has_mask_mod"]) else []
         mask_mod = _with_maps(given, len(of_mask)) if maps else given.mask_mod
         name = _planned(((score_mod, "score_mod", of_score), (mask_mod, "block_mask", (*of_mask, *maps))), query.device)

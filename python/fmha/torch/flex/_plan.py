@@ -91,7 +91,7 @@ class Planner:
             _check_mask(mask)
         self.of_mask: list[Condition] = [] if mask is None else list(conditions_of(mask, mask.result))
         self.recognized: Recognized = recognize([*of_score, *self.of_mask])
-        # A mask_mod does not hide keys of full blocks, so that flags cannot express it with lists of blocks.
+        # A mask_mod does not hide keys of full blocks: with lists of blocks no flag can express it.
         self.with_blocks: Recognized = recognize(of_score)
         self.plans: dict[Any, Plan] = {}
 

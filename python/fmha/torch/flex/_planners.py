@@ -25,8 +25,8 @@ _MOST = 256
 
 @dataclasses.dataclass
 class _Recalled:
-    """What became of functions. The check is made when they come a second time: those of a loop that makes them again do not.
-    None is for functions without a check."""
+    """The planner of a score_mod and a mask_mod, recalled by their identities. The check is made at their second call, since
+    a loop that makes functions calls each of them once. It is None before, and for functions without a check."""
 
     planner: Planner
     functions: list[weakref.ref[Any] | None]
@@ -59,7 +59,7 @@ def planner_of(functions: Functions, device: torch.device) -> tuple[Planner, lis
     identity = id(functions[0]), id(functions[1]), device
     known = _RECALLED.get(identity)
     if known is not None and known.holds(functions):
-        # The functions hold them.
+        # The functions keep these tensors alive.
         return known.planner, [ref() for ref in known.tensors]  # type: ignore[misc]
     description = describe(functions)
     planner, is_kept = _described(description, functions, device)
@@ -69,7 +69,7 @@ def planner_of(functions: Functions, device: torch.device) -> tuple[Planner, lis
 
 
 def _described(description: Description, functions: Functions, device: torch.device) -> tuple[Planner, bool]:
-    """Returns the planner, and whether it is that of all functions of this description. Tensors that traces have in addition are appended to those of the description."""
+    """Returns the planner, and whether it serves all functions of this description. Tensors that only the traces find are appended to those of the description."""
     key = (description.key, device)
     if description.is_complete and key in _PLANNERS:
         _PLANNERS.move_to_end(key)
@@ -78,6 +78,6 @@ def _described(description: Description, functions: Functions, device: torch.dev
     planner = Planner(*(None if function is None else trace(function, name, tensors, device) for name, function in zip(_NAMES, functions)))
     is_kept = description.is_complete and len(tensors) == known
     if is_kept:
-        # What is held keeps the identities in the key.
+        # The key has identities of these objects, which must not be reused.
         _keep(_PLANNERS, key, (planner, description.held))
     return planner, is_kept

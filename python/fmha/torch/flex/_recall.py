@@ -1,4 +1,4 @@
-"""Recognizes functions that were described before, and nothing of which has changed, at a fraction of the cost of describing them."""
+"""Recognizes functions that were described before and have not changed, at a fraction of the cost of describing them again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 from ._key import PLAIN, is_fixed, names_of
 
-# Returns whether a value is what it was, with all that a description reads of it.
+# Returns whether a value, and all that its description reads, is the same as before.
 Check = Callable[[Any], bool]
 _MISSING = object()
 
@@ -130,7 +130,7 @@ def _check_of(value: Any) -> Check:
 def check_of(functions: tuple[Any, ...]) -> Check | None:
     """Returns a check of functions, which does not keep their tensors, or None if they have state that it cannot see.
 
-    Where it holds, their description is that of before, with the same tensors."""
+    If it holds, their description is the same as before, with the same tensors."""
     try:
         checks = [_check_of(function) for function in functions]
     except (_Unknown, RecursionError):
