@@ -206,7 +206,7 @@ void ProblemFlags::addBlocks(FlagTable &table) {
   table.addCount("block-rows", "queries of a block; with kv-indices", blockRows,
                  1, most);
   table.addCount("block-keys",
-                 "keys of a block, a multiple of 16 (sm_90a) or 64 (sm_100a)",
+                 "keys of a block, a multiple of 16; with kv-indices",
                  blockKeys, 1, most);
 }
 

@@ -4,8 +4,8 @@
     scripts/gpu/check_flex.py                     all of it
     scripts/gpu/check_flex.py --times=causal,window --dims=128 --rounds=50
 
-Prints a line per function with the largest error in units of its tolerance, then a table of medians: of kernels in milliseconds, and of calls
-on the host in microseconds, where the two take turns on the same tensors. Exit status 0 if all is within tolerance.
+Prints a line per function with the largest error in units of its tolerance, then a table of medians, of kernels in milliseconds and of calls on
+the host in microseconds. Both take turns on the same tensors. Exit status 0 if all is within tolerance.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from flex_cases import HEADS, KEYS, ROWS, alibi, cases, causal, documents, paddi
 
 UNIT = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 BATCH, LENGTH, TIMED_HEADS = 2, 8192, 16
-# Queries and keys that lists of blocks are checked with.
+# The numbers of queries and of keys in the checks of lists of blocks.
 LISTED = 1000, 1100
-# Cycles of the GPU, about a millisecond: the host is ahead of it then.
+# Cycles for which the GPU waits before a call, about a millisecond, so that the host is ahead of it.
 AHEAD = 2_000_000
 flex = fmha.torch.flex_attention
 
@@ -72,7 +72,7 @@ def check_functions(seed):
 
 
 def check_blocks(seed):
-    """Returns the largest error with lists of blocks that disagree with their mask_mod, for sizes of blocks that kernels take, and others."""
+    """Returns the largest error with lists of blocks that disagree with their mask_mod, for block sizes that kernels take, and for others."""
     reference._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
     normal, worst = torch.Generator(device="cuda").manual_seed(seed), 0.0
     for rows, keys in ((128, 128), (64, 64), (128, 64), (32, 32), (16, 16), (48, 48)):

@@ -9,7 +9,7 @@ import torch
 def medians(functions, rounds=30, warmup=5, ahead=0):
     """Returns the median milliseconds of functions that take turns, from before the call to the end of its last kernel.
 
-    `ahead` are cycles for which the GPU waits first, so that times are those of kernels alone if the host takes less for a call."""
+    The GPU waits for `ahead` cycles before each call. If the host needs less time for the call, the times are those of the kernels alone."""
     times = [[] for _ in functions]
     for number in range(warmup + rounds):
         for function, found in zip(functions, times):

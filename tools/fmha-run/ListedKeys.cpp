@@ -33,8 +33,8 @@ void eachListed(const HostProblem &problem, Visit visit) {
     }
 }
 
-/// Calls `visit` with the batch, the head, the row block and the block of keys
-/// of each entry that is counted, of all lists of blocks.
+/// Calls `visit` with the batch, the head, the block of rows and the block of
+/// keys of each counted entry of all lists of blocks.
 template <typename Visit>
 void eachListedBlock(const HostProblem &problem, Visit visit) {
   const Lists &lists = problem.lists;
@@ -72,7 +72,7 @@ void fillOthers(HostArray &array, const std::vector<std::vector<bool>> &used) {
                     std::numeric_limits<float>::quiet_NaN());
 }
 
-/// Appends the count and the list of a row block to `counts` and `lists`.
+/// Appends the count and the list of a block of rows to `counts` and `lists`.
 void appendList(const std::vector<int32_t> &blocks, IntegerTensor &counts,
                 IntegerTensor &lists) {
   counts.entries.push_back(int32_t(blocks.size()));

@@ -125,7 +125,8 @@ struct AttentionTensors {
 /// other tensors; the message names the entry.
 llvm::Error checkSequences(const AttentionTensors &tensors);
 /// Returns an error if lists of blocks of these sizes do not fit the other
-/// tensors, or for an entry that is no count or no block; the message names it.
+/// tensors, or if a count or a counted entry is out of range; the message names
+/// the entry.
 llvm::Error checkBlocks(const AttentionTensors &tensors, int64_t blockRows,
                         int64_t blockKeys);
 /// Returns the number of sequences: that of the varlen metadata, or the batch

@@ -2,8 +2,8 @@
 
     check_blocks.py [SEED]
 
-Lists name blocks several times, both kinds of lists the same block, or none; keys of blocks that no list names are NaN, and
-entries after the counted ones are any numbers. Tolerance: 2e-5 relative to the largest number in play.
+Lists name a block several times, name it as both kinds, or are empty; keys of blocks that no list names are NaN, and entries after the
+counted ones are any numbers. Tolerance: 2e-5 relative to the largest number in play.
 """
 
 import math
@@ -38,7 +38,7 @@ SCORE = """
 
 
 def modified(score, head, row, key, is_full):
-    """What SCORE makes of a score."""
+    """Returns the score that SCORE computes."""
     if is_full:
         return score
     return score + head if key <= row else -math.inf
@@ -89,7 +89,7 @@ def single(value):
 
 
 def nested(shape, draw):
-    """Lists in lists of what `draw` returns."""
+    """Returns nested lists of the results of `draw`."""
     if not shape:
         return draw()
     return [nested(shape[1:], draw) for _ in range(shape[0])]
@@ -128,7 +128,7 @@ class Data:
         return counts, [[[[entry(b, h, r, e) for e in range(length)] for r in range(shape[2])] for h in range(shape[1])] for b in range(shape[0])]
 
     def listed(self, b, h, i):
-        """(key, whether its block is full) for all keys that lists name, as often as they do."""
+        """Returns (key, whether its block is full) for each key that lists name, as often as they name it."""
         p = self.problem
         place = (0 if p.broadcast[0] else b, 0 if p.broadcast[1] else h, i // p.block[0])
         for is_full, counts, lists in ((False, self.counts, self.lists), (True, self.full_counts, self.full_lists)):
@@ -137,12 +137,12 @@ class Data:
                 yield from ((j, is_full) for j in range(first, min(first + p.block[1], p.keys)))
 
     def seen(self, b, h, i):
-        """Those of them that the mask and the lengths leave."""
+        """Returns those of the listed keys that the mask and the lengths do not hide."""
         visible = set(visible_keys(self.problem.mask, i, self.problem.queries, self.lens[b]))
         return [(j, is_full) for j, is_full in self.listed(b, h, i) if j in visible]
 
     def spoil_unlisted(self):
-        """Makes keys and values of blocks that no list names NaN, for all heads that read them."""
+        """Fills keys and values with NaN that no query head of their KV head lists."""
         p = self.problem
         group = p.heads // p.kv_heads
         for b in range(p.batch):

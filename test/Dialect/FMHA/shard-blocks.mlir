@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @batch
 // CHECK-SAME:  %{{.*}}: tensor<1x8x4x64xf16>, %{{.*}}: tensor<1x8x4x64xf16>, %[[N:.*]]: tensor<1x1x2xi32>, %[[X:.*]]: tensor<1x1x2x3xi32>, %[[FN:.*]]: tensor<1x1x2xi32>, %[[FX:.*]]: tensor<1x1x2x0xi32>
 // CHECK-NOT:   shard.all
-// CHECK:       blocks[4, 5]{{ ?}}(%[[N]], %[[X]], %[[FN]], %[[FX]] : tensor<1x1x2xi32>, tensor<1x1x2x3xi32>, tensor<1x1x2xi32>, tensor<1x1x2x0xi32>)
+// CHECK:       blocks[4, 5](%[[N]], %[[X]], %[[FN]], %[[FX]] : tensor<1x1x2xi32>, tensor<1x1x2x3xi32>, tensor<1x1x2xi32>, tensor<1x1x2x0xi32>)
 shard.grid @grid(shape = 2)
 func.func @batch(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %n: tensor<2x1x2xi32>, %x: tensor<2x1x2x3xi32>, %fn: tensor<2x1x2xi32>,
                  %fx: tensor<2x1x2x0xi32>) -> tensor<2x8x4x64xf16> {
@@ -31,7 +31,7 @@ func.func @batch(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %n: tensor<
 // A batch of 1 stays whole, heads are sharded as those of the query, and the region gets the head of the whole op.
 // CHECK-LABEL: func.func @heads
 // CHECK-SAME:  %[[N:[^:]*]]: tensor<1x2x2xi32>, %[[X:[^:]*]]: tensor<1x2x2x3xi32>
-// CHECK:       blocks[4, 5]{{ ?}}(%[[N]], %[[X]] : tensor<1x2x2xi32>, tensor<1x2x2x3xi32>)
+// CHECK:       blocks[4, 5](%[[N]], %[[X]] : tensor<1x2x2xi32>, tensor<1x2x2x3xi32>)
 // CHECK:       score(%{{.*}}, %{{.*}}, %[[H:[^,]*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[FULL:[^)]*]]) {
 // CHECK:         arith.addi %[[H]], %{{.*}} : index
 // CHECK:         arith.select %[[FULL]]

@@ -127,7 +127,7 @@ protected:
   mlir::OpFoldResult batch, queryHeads, queryLength;
 };
 
-/// Blocks of keys that lists of blocks of rows name.
+/// Lists of the blocks of keys that each block of rows sees.
 class BlockSteps : protected DecompositionSteps {
 protected:
   using DecompositionSteps::DecompositionSteps;

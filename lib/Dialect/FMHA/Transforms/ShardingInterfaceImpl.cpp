@@ -51,7 +51,8 @@ enum ShardLoop : unsigned {
   ScaleDim,
   /// Entries of topk, and keys that it lists.
   ListDim,
-  /// Blocks of rows, lists of their blocks of keys, and extents of 1.
+  /// Blocks of rows, entries of a list of blocks, and extents of lists that are
+  /// 1, or may be.
   BlockRowDim,
   BlockListDim,
   BroadcastDim,

@@ -499,7 +499,7 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
   let description = [{
     Reads like `fmha.read`, but some indices are vectors with one entry per key, and so is the result. If all indices are
     scalars, the result is one element, or a vector of consecutive elements of the last dimension that begins at the
-    indices. Without `overlapped` loads stay next to their uses, so that they need few registers.
+    indices. With `overlapped` loads may be moved together; without it they stay next to their uses and need few registers.
 
     ```mlir
     %e = tile.gather %bias[%head, %row, %keys]
