@@ -244,7 +244,8 @@ static bool appendsNewKeys(const std::string &text, const std::string &name,
              options.overrides);
 }
 
-/// Returns whether there are kernels for lists of blocks of these sizes.
+/// Returns whether there are kernels for lists of blocks of these sizes, with
+/// any region `score`: the one that is asked about takes the most registers.
 static bool takesBlocks(unsigned rows, unsigned keys, bool hasFull,
                         unsigned headDim, unsigned headDimV,
                         const std::string &target) {
@@ -253,6 +254,8 @@ static bool takesBlocks(unsigned rows, unsigned keys, bool hasFull,
   problem.headDimV = headDimV;
   problem.kvNumBlocks = problem.kvIndices = true;
   problem.fullKvNumBlocks = problem.fullKvIndices = hasFull;
+  problem.score = problem.scoreByKey = problem.scoreIsLong = true;
+  problem.captures = {{"f32", 2}, {"f32", 2}, {"f32", 1}};
   problem.blockRows = rows;
   problem.blockKeys = keys;
   std::string error;

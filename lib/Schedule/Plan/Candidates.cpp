@@ -103,8 +103,12 @@ double fmha::schedule::usualThreshold(const Problem &problem,
 
 bool fmha::schedule::hasTileWithoutRows(const Problem &problem,
                                         const Schedule &schedule) {
-  return schedule.qTiles > 1 && problem.qLenHint != 0 &&
-         problem.qLenHint <= queriesOfTile(schedule);
+  unsigned rows = queriesOfTile(schedule), listed = problem.blockRows;
+  // The rows of one tile may be neither a part of a listed block nor whole
+  // ones.
+  bool needsSeveral = listed && listed % rows != 0 && rows % listed != 0;
+  return schedule.qTiles > 1 && !needsSeveral && problem.qLenHint != 0 &&
+         problem.qLenHint <= rows;
 }
 
 void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {

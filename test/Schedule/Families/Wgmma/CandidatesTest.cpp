@@ -101,8 +101,8 @@ TEST(CandidatesWgmma, CopiesSmallPagesByThreads) {
 
 /// The rows of a CTA lie in one block of rows, and kv_block divides block_keys.
 TEST(CandidatesWgmma, FitsTilesToListedBlocks) {
-  auto plan = [](unsigned rows, unsigned keys) {
-    Problem problem = withHints(problemOf(64), {2, 16, 16, 8192, 8192});
+  auto plan = [](unsigned rows, unsigned keys, unsigned length = 8192) {
+    Problem problem = withHints(problemOf(64), {2, 16, 16, length, length});
     problem.kvNumBlocks = problem.kvIndices = true;
     problem.blockRows = rows;
     problem.blockKeys = keys;
@@ -118,6 +118,8 @@ TEST(CandidatesWgmma, FitsTilesToListedBlocks) {
   EXPECT_EQ(plan(16, 16).second, 16u);
   // As many rows as the list of one block, or several lists.
   EXPECT_EQ(plan(384, 128).first % 64, 0u);
+  // One tile has no whole blocks of 48 rows, however few rows there are.
+  EXPECT_EQ(plan(48, 48, 40).first, 192u);
 }
 
 /// Decoding reads each key once: two small CTAs per SM with few bytes under way
