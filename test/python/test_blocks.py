@@ -134,6 +134,16 @@ def test_new_keys_are_appended_before():
     check(out, lse, *reference(q, k, v, times))
 
 
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+def test_no_lists_of_rows_after_the_last_are_read(target):
+    """A CTA has rows of four blocks, and the query has one: the simulator reports reads after the end of an array."""
+    draw = np.random.default_rng(SEED)
+    q, k, v = inputs_of(draw, batch=1, q_len=3, kv_len=64)
+    pairs = [(np.ones((1, 1, 1), np.int32), np.zeros((1, 1, 1, 1), np.int32))] * 2
+    out, lse = fmha.attention(q, k, v, **named(pairs), block_size=(16, 64), lse=True, target=target)
+    check(out, lse, *reference(q, k, v, times_of(pairs, (1, 2, 3, 64), (16, 64))))
+
+
 def test_lists_of_no_entries():
     q, k, v = inputs_of(np.random.default_rng(SEED), q_len=3)
     counts, lists = np.zeros((1, 1, 1), np.int32), np.zeros((1, 1, 1, 0), np.int32)

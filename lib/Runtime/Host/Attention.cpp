@@ -139,12 +139,13 @@ llvm::Error copyRows(const Manifest &manifest, Device &device,
   return llvm::Error::success();
 }
 
-/// Creates copies of the lists.
+/// Creates copies of the lists. They have no padding, so that the simulator
+/// reports an index outside of a list.
 llvm::Error copyLists(Device &device, const AttentionTensors &tensors,
-                      const Padding &padding, DeviceTensors &copies) {
+                      DeviceTensors &copies) {
   auto create = [&](DeviceTensor &copy, const Tensor4 &list) -> llvm::Error {
-    auto created = DeviceTensor::create(device, list,
-                                        DeviceTensor::Fill::Contents, padding);
+    auto created = DeviceTensor::create(
+        device, list, DeviceTensor::Fill::Contents, Padding::none());
     if (!created)
       return created.takeError();
     copy = std::move(*created);
@@ -226,7 +227,7 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
   Fill outputs = tensors.cuSeqlensQ ? Fill::Contents : Fill::Poison;
   if (llvm::Error error = create(copies.o, tensors.o, outputs, padding))
     return std::move(error);
-  if (llvm::Error error = copyLists(device, tensors, padding, copies))
+  if (llvm::Error error = copyLists(device, tensors, copies))
     return std::move(error);
   if (llvm::Error error = copyRows(manifest, device, tensors, padding, copies))
     return std::move(error);

@@ -132,8 +132,7 @@ llvm::Expected<DeviceTensor> DeviceTensor::create(Device &device,
   std::optional<int64_t> elements = copy.chooseSteps(tensor, padding);
   bool overflow =
       !elements || __builtin_mul_overflow(*elements, size, &bytes) ||
-      __builtin_add_overflow(bytes, int64_t(2 * padding.guardBytes + 16),
-                             &bytes);
+      __builtin_add_overflow(bytes, int64_t(2 * padding.guardBytes), &bytes);
   if (overflow)
     return failure("a tensor of " + llvm::Twine(tensor.dims[0]) + " x " +
                    llvm::Twine(tensor.dims[1]) + " x " +
