@@ -47,7 +47,8 @@ def blocks_of(block_mask: Any, query: torch.Tensor, value: torch.Tensor, target:
     # If lists are the same for all sequences, the batch of a graph stays dynamic.
     of_query = tuple(1 if own == 1 else int(wanted) for own, wanted in zip(extents, query.shape))
     fits = all(own in (1, wanted) for own, wanted in zip(extents, of_query))
-    blocks = Blocks(*block_mask.BLOCK_SIZE, block_mask.full_kv_num_blocks is not None)
+    rows, keys = block_mask.BLOCK_SIZE
+    blocks = Blocks(rows, keys, block_mask.full_kv_num_blocks is not None)
     return blocks if fits and _takes(blocks, (int(query.shape[-1]), int(value.shape[-1])), target) else None
 
 
