@@ -18,7 +18,6 @@ using namespace fmha::schedule;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 TEST(Check, AcceptsASoundSchedule) {
