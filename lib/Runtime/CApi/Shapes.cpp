@@ -71,15 +71,6 @@ private:
 
 int64_t extent(const launch::View &view, int d) { return view.dims[d]; }
 
-/// Returns the product of extents, or the largest number if it is larger.
-uint64_t product(std::initializer_list<int64_t> extents) {
-  uint64_t result = 1;
-  for (int64_t extent : extents)
-    if (__builtin_mul_overflow(result, uint64_t(extent), &result))
-      return UINT64_MAX;
-  return result;
-}
-
 /// Returns the number of sequences in cu_seqlens.
 int64_t sequencesOf(const DLTensor &starts) { return starts.shape[0] - 1; }
 
@@ -101,8 +92,7 @@ FmhaStatus checkLists(const Shapes &shapes, const Extents &all) {
           shapes.expect(TensorName::Topk, {all.batch, all.qLen, all.topkLen},
                         "a list for each of the queries of q"))
     return status;
-  if (uint64_t entries = product({all.batch, all.qLen, all.topkLen});
-      entries > INT32_MAX)
+  if (int64_t entries = all.batch * all.qLen * all.topkLen; entries > INT32_MAX)
     return fail(FMHA_ERROR_SHAPE,
                 "tensor 'topk': expected less than 2^31 elements, got " +
                     std::to_string(entries) +
@@ -157,7 +147,7 @@ FmhaStatus checkBlocks(const launch::Manifest &manifest, const Shapes &shapes,
     if (FmhaStatus status =
             shapes.expect(name, {batch, heads, rowBlocks, length}, why))
       return status;
-    uint64_t entries = product({batch, heads, rowBlocks, length});
+    int64_t entries = batch * heads * rowBlocks * length;
     if (shapes.find(name) && entries > INT32_MAX)
       return fail(FMHA_ERROR_SHAPE,
                   "tensor '" + shapes.role(name).name +

@@ -175,6 +175,10 @@ TEST(Sequences, HaveTheBlocksThatTheirListsName) {
   tensors.fullKvIndices->dims = {1, 2, 2, 1 << 30};
   EXPECT_THAT(wrong(), testing::HasSubstr("full_kv_indices: expected less than "
                                           "2^31 entries, got 4294967296"));
+  // A product that wraps around to 0.
+  tensors.fullKvIndices->dims = {1, 2, 2, int64_t(1) << 62};
+  EXPECT_THAT(wrong(), testing::HasSubstr("full_kv_indices: expected less than "
+                                          "2^31 entries"));
   tensors.kvNumBlocks->dims = {1, 2, 1};
   EXPECT_EQ(wrong(), "kv_num_blocks: expected shape [2 or 1, 2 or 1, 2], the "
                      "batch and the heads of q and its blocks of 4 rows, got "
