@@ -49,9 +49,8 @@ struct KernelParameter {
 /// the length of a list of topk, if there are lists; the numbers blocks_batch,
 /// blocks_heads and blocks_len, the extents of kv_indices, and full_blocks_len,
 /// the length of a list of full_kv_indices, each if the problem has the tensor;
-/// the number batch if
-/// the kernel writes splits of queries that are not packed; then capture0,
-/// capture1, ... as pointers.
+/// the number batch if the kernel writes splits of queries that are not packed;
+/// then capture0, capture1, ... as pointers.
 std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 
 /// The tables of angles of a rotary embedding.
