@@ -86,10 +86,10 @@ TEST(Relax, ChangesFieldsTogetherAsLittleAsMayBe) {
   wanted.fix(Choice::KvBlock, 256);
   wanted.fix(Choice::QTiles, 2);
   EXPECT_EQ(changesOf(512, wanted), Strings{"q_tiles = 1 and kv_block = 128"});
-  // Sixteen stages of 64 keys do not fit either, six do.
+  // 64 stages of 16 keys do not fit either, six of 128 do.
   wanted = {};
   wanted.fix(Choice::KvBlock, 100);
-  wanted.fix(Choice::KvStages, 16);
+  wanted.fix(Choice::KvStages, 64);
   wanted.fix(Choice::QTiles, 1);
   std::vector<std::string> changes = changesOf(128, wanted);
   ASSERT_EQ(changes.size(), 1u);
@@ -127,9 +127,13 @@ TEST(Relax, TellsWhatAPersonFixed) {
 }
 
 TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {
-  // 64 and 128 keys can be had, nothing between them or beside them.
-  for (auto [asked, nearest] :
-       {std::pair(32u, 64u), {90u, 64u}, {100u, 128u}, {4000u, 128u}}) {
+  // 16, 32, 64 and 128 keys can be had, and no other number of them.
+  for (auto [asked, nearest] : {std::pair(1u, 16u),
+                                {20u, 16u},
+                                {30u, 32u},
+                                {90u, 64u},
+                                {100u, 128u},
+                                {4000u, 128u}}) {
     Overrides wanted;
     wanted.fix(Choice::KvBlock, asked);
     EXPECT_EQ(changesOf(128, wanted),
