@@ -21,12 +21,13 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l, %logits: memref<8
 // CHECK: %[[QLEN:.*]] = memref.dim %arg0, %c1
 // CHECK: %[[HEADS:.*]] = memref.dim %arg0, %c2
 // CHECK: %[[KVHEADS:.*]] = memref.dim %arg1, %c2
-// id = ((batch x KV heads + KV head) x chunks + chunk) x row blocks + row block
+// A place of heads is (batch x KV heads + KV head) x chunks + chunk; sections of chunks and row blocks are in the order of convert-fmha-to-tile-sections.mlir.
 // CHECK: %[[ROWBLOCKS:.*]] = arith.ceildivui %[[QLEN]], %c16
-// CHECK: %[[NUMBER:.*]] = arith.remui %{{.*}}, %[[ROWBLOCKS]]
 // CHECK: %[[LAST:.*]] = arith.subi %[[ROWBLOCKS]], %c1
-// CHECK: %[[ROWBLOCK:.*]] = arith.subi %[[LAST]], %[[NUMBER]]
-// CHECK: %[[REST:.*]] = arith.divui %{{.*}}, %[[ROWBLOCKS]]
+// CHECK: %[[SHORTER:.*]] = arith.divui %[[NUMBER:.*]], %[[HERE:.*]] : index
+// CHECK: %[[ROWBLOCK:.*]] = arith.subi %[[LAST]], %[[SHORTER]]
+// CHECK: %[[OTHER:.*]] = arith.remui %[[NUMBER]], %[[HERE]]
+// CHECK: %[[REST:.*]] = arith.addi %{{.*}}, %[[OTHER]]
 // CHECK: %[[GROUP:.*]] = arith.divui %[[HEADS]], %[[KVHEADS]]
 // CHECK: %[[CHUNKS:.*]] = arith.ceildivui %[[GROUP]], %c16
 // CHECK: %[[GROUPS:.*]] = arith.divui %[[REST]], %[[CHUNKS]]

@@ -1,7 +1,12 @@
 // CTAs that draw tiles take those of a section of heads one after the other, the longest ones first. K and V of a section fit
-// 16 MB, here 65536 rows of a head of 128 + 128 columns, and sections have about as many heads each.
+// 16 MB, here 65536 rows of a head of 128 columns, in which V lies, and sections have about as many heads each.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=128 scheduler=dynamic},convert-fmha-to-tile,canonicalize,cse)' | FileCheck %s
+// On sm_100a CTAs of one tile have this order, too: the number of tiles is that of the CTAs, and a section fits 50 MB, 204800 rows. Loops over tiles do not.
+// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_100a},convert-fmha-to-tile,canonicalize,cse)' | FileCheck %s --check-prefix=SINGLE
+// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_100a scheduler=dynamic},convert-fmha-to-tile)' | FileCheck %s --check-prefix=LOOP
+// LOOP-NOT: gpu.grid_dim
+// LOOP-NOT: tile.tile_count
 
 !q = memref<2x?x8x128xbf16>
 !k = memref<2x?x4x128xbf16>
@@ -45,6 +50,20 @@ func.func @attention(%q: !q, %k: !k, %o: !q) {
 // CHECK: arith.divui %[[PLACE]], %[[HEADS]]
 // CHECK: arith.muli %[[ROWBLOCK]], %c128
 
+// SINGLE-LABEL: func.func @attention
+// SINGLE: gpu.func @fmha_fwd
+// SINGLE-DAG: %[[QLEN:.*]] = memref.dim %arg0, %c1
+// SINGLE-DAG: %[[KVLEN:.*]] = memref.dim %arg1, %c1
+// SINGLE: %[[BLOCKS:.*]] = arith.ceildivui %[[QLEN]], %c256
+// SINGLE: %[[KEYS:.*]] = arith.maxui %[[KVLEN]], %c1
+// SINGLE: %[[FIT:.*]] = arith.divui %c204800, %[[KEYS]]
+// SINGLE: %[[TILES:.*]] = gpu.grid_dim x
+// SINGLE: %[[COUNTED:.*]] = arith.divui %[[TILES]], %[[BLOCKS]]
+// SINGLE: %[[LAST:.*]] = arith.subi %[[BLOCKS]], %c1
+// SINGLE: %[[SHORTER:.*]] = arith.divui
+// SINGLE: %[[ROWBLOCK:.*]] = arith.subi %[[LAST]], %[[SHORTER]]
+// SINGLE: arith.muli %[[ROWBLOCK]], %c256
+
 // -----
 
 // Without a right bound all tiles are equally long, and one head comes after the other.
@@ -58,3 +77,6 @@ func.func @unmasked(%q: !q, %k: !k, %o: !q) {
 // CHECK-LABEL: func.func @unmasked
 // CHECK: gpu.func @fmha_fwd
 // CHECK-NOT: tile.tile_count
+// SINGLE-LABEL: func.func @unmasked
+// SINGLE: gpu.func @fmha_fwd
+// SINGLE-NOT: gpu.grid_dim

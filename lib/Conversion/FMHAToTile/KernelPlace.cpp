@@ -160,6 +160,16 @@ static Value buildTilesOfGroup(KernelContext &k, Value heads, Value kvHeads) {
              : group;
 }
 
+/// Returns the number of tiles of the launch: that of its CTAs, unless a CTA
+/// computes several.
+static Value buildTileCount(KernelContext &k) {
+  if (!schedule::boundsCtas(k.plan))
+    return gpu::GridDimOp::create(k.b, gpu::Dimension::x);
+  return arith::IndexCastUIOp::create(
+      k.b, k.b.getIndexType(),
+      tile::TileCountOp::create(k.b, k.b.getI32Type()));
+}
+
 /// Builds the place of tile `id` if tiles are ordered by sections. A section
 /// begins with the longest tile of each of its heads, then the next shorter
 /// ones follow, and so on. CTAs then end at about the same time and still share
@@ -173,9 +183,7 @@ static TilePlace buildInSections(KernelContext &k, Value id, Value rowBlocks,
                                  Value most, Value group) {
   unsigned others =
       schedule::outputPasses(k.op.getProblem(), k.plan) * k.plan.splits;
-  Value tiles = arith::IndexCastUIOp::create(
-      k.b, k.b.getIndexType(),
-      tile::TileCountOp::create(k.b, k.b.getI32Type()));
+  Value tiles = buildTileCount(k);
   Value all = k.make<arith::DivUIOp>(
       tiles, k.make<arith::MulIOp>(rowBlocks, k.index(others)));
   all = k.make<arith::MaxUIOp>(all, k.index(1));

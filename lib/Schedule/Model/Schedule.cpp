@@ -86,7 +86,8 @@ bool fmha::schedule::drawsTiles(const Schedule &schedule) {
 }
 
 uint64_t fmha::schedule::sectionBytes(const Schedule &schedule) {
-  return drawsTiles(schedule) ? familyOf(schedule).kernel.sectionBytes : 0;
+  auto bytesOf = familyOf(schedule).kernel.sectionBytes;
+  return bytesOf ? bytesOf(schedule) : 0;
 }
 
 bool fmha::schedule::boundsCtas(const Schedule &schedule) {

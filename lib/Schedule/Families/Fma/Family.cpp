@@ -44,7 +44,7 @@ constinit const Family fmha::schedule::fmaFamily = {
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,
                .drawsTiles = false,
-               .sectionBytes = 0,
+               .sectionBytes = nullptr,
                .stagesOutputApart = false,
                .skipsEmptyTiles = false,
                .pairsTiles = false,

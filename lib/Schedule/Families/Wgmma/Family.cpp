@@ -80,7 +80,9 @@ static std::vector<Role> rolesOf(const Schedule &s) {
 /// uses, launches of 512 keys take up to 1.35 times as long, because the keys
 /// are evicted before later row blocks read them. With 8 MB, sections of head
 /// dim 256 have too few tiles.
-static constexpr uint64_t sectionOfL2 = 16 << 20;
+static uint64_t sectionBytesOf(const Schedule &s) {
+  return drawsTiles(s) ? 16 << 20 : 0;
+}
 
 constinit const Family fmha::schedule::wgmmaFamily = {
     .name = "wgmma",
@@ -94,7 +96,7 @@ constinit const Family fmha::schedule::wgmmaFamily = {
     .kernel = {.accumulatesInTensorMemory = false,
                .announcesNextTile = false,
                .drawsTiles = true,
-               .sectionBytes = sectionOfL2,
+               .sectionBytes = sectionBytesOf,
                .stagesOutputApart = true,
                .skipsEmptyTiles = false,
                .pairsTiles = true,
