@@ -77,6 +77,8 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
 
 static void addNVVM(OpPassManager &pm) {
   // After the verifiers of the previous level, which require separate roles.
+  kernels(pm).addPass(tile::createTileTcgen05OrderProducts());
+  kernels(pm).addPass(tile::createTileTcgen05WidenRoles());
   kernels(pm).addPass(tile::createTileShareConsumers());
   kernels(pm).addPass(tile::createTileCarryStages());
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();

@@ -30,6 +30,7 @@ class Keywords(TypedDict, total=False):
     p_slices: int | Literal["auto"]
     p_offset: int | Literal["auto"]
     exp2_emulated: int | Literal["auto"]
+    mma_order: Literal["auto", "commit", "issue"]
     scheduler: Literal["auto", "single", "static", "dynamic"]
     ctas_per_sm: int | Literal["auto"]
     splits: int | Literal["auto"]
@@ -61,6 +62,7 @@ FIELDS = (
     "p_slices",
     "p_offset",
     "exp2_emulated",
+    "mma_order",
     "scheduler",
     "ctas_per_sm",
     "splits",

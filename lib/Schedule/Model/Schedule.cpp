@@ -195,6 +195,11 @@ std::string_view fmha::schedule::stringify(SplitBy what) {
   return unsigned(what) < std::size(splitByNames) ? splitByNames[unsigned(what)]
                                                   : "unknown";
 }
+std::string_view fmha::schedule::stringify(MmaOrder order) {
+  return unsigned(order) < std::size(mmaOrderNames)
+             ? mmaOrderNames[unsigned(order)]
+             : "unknown";
+}
 std::string_view fmha::schedule::stringify(PPlacement placement) {
   return placementNames[unsigned(placement)];
 }

@@ -449,6 +449,8 @@ Violation fmha::schedule::checkFeatures(const Case &c) {
                 str(unsigned(s.kvCopy)));
   if (s.splitBy > SplitBy::Length)
     return only("split_by", "sequence or length", str(unsigned(s.splitBy)));
+  if (s.mmaOrder > MmaOrder::Issue)
+    return only("mma_order", "commit or issue", str(unsigned(s.mmaOrder)));
   if (s.splits == 0 || s.splits > mostSplits)
     return "expected splits to be from 1 to " + str(mostSplits) +
            ", since the parts of a row have to be combined; got " +

@@ -48,6 +48,10 @@ enum class KvCopy { Tma, CpAsync, Convert, Gather4 };
 /// sequence has the same number. Length: all sequences share splits x batch
 /// slots in proportion to their lengths (SplitShares.h).
 enum class SplitBy { Sequence, Length };
+/// What orders products that one thread issues with tcgen05. Commit: the thread
+/// waits until those that read are complete before it issues one that writes.
+/// Issue: the tensor core executes them in the order of issue.
+enum class MmaOrder { Commit, Issue };
 
 /// The names of the values of each of these enumerations, in order.
 inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16", "f32",
@@ -60,6 +64,7 @@ inline constexpr std::string_view schedulerNames[] = {"single", "static",
 inline constexpr std::string_view kvCopyNames[] = {"tma", "cp_async", "convert",
                                                    "gather4"};
 inline constexpr std::string_view splitByNames[] = {"sequence", "length"};
+inline constexpr std::string_view mmaOrderNames[] = {"commit", "issue"};
 inline constexpr std::string_view switchNames[] = {"false", "true"};
 
 /// The compile-time properties of a kernel: lengths, batch and head counts are
@@ -438,6 +443,7 @@ std::string_view stringify(PPlacement placement);
 std::string_view stringify(Scheduler scheduler);
 std::string_view stringify(KvCopy copy);
 std::string_view stringify(SplitBy what);
+std::string_view stringify(MmaOrder order);
 
 } // namespace fmha::schedule
 

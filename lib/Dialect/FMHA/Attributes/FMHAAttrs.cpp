@@ -179,6 +179,7 @@ FMHA_WORDS(schedule::PPlacement, schedule::placementNames)
 FMHA_WORDS(schedule::Scheduler, schedule::schedulerNames)
 FMHA_WORDS(schedule::KvCopy, schedule::kvCopyNames)
 FMHA_WORDS(schedule::SplitBy, schedule::splitByNames)
+FMHA_WORDS(schedule::MmaOrder, schedule::mmaOrderNames)
 #undef FMHA_WORDS
 
 static ParseResult parseValue(AsmParser &parser, std::optional<double> &value) {

@@ -83,7 +83,8 @@ static Violation checkUnused(const Case &c) {
       {"kv_stages", 1},   {"v_stages", 0},    {"key_chunk", 0},
       {"value_chunk", 0}, {"share_kv", 0},    {"o_columns", 0},
       {"p_slices", 1},    {"p_offset", 0},    {"exp2_emulated", 0},
-      {"scheduler", 0},   {"ctas_per_sm", 1}, {"kv_copy", 0}};
+      {"scheduler", 0},   {"ctas_per_sm", 1}, {"kv_copy", 0},
+      {"mma_order", 0}};
   for (auto [name, value] : only) {
     const ScheduleField &field =
         *std::ranges::find(scheduleFields(), name, &ScheduleField::name);

@@ -35,6 +35,7 @@ FACTORS = {
     "p_placement": ["tmem", "smem"],
     "tiles": ["auto", "one", "half"],
     "exp2_emulated": [0, 12],
+    "mma_order": ["commit", "issue"],
     "p_offset": [0, 7],
     "pack_heads": ["off", "on", "16"],
     "scheduler": ["single", "static", "dynamic"],
@@ -52,6 +53,7 @@ HOPPER_FACTORS = FACTORS | {
     "target": ["sm_90a"],
     "p_placement": ["auto", "smem"],
     "tiles": ["auto"],
+    "mma_order": ["commit"],
 }
 HOPPER_FORBIDDEN = FORBIDDEN + [
     (("p_placement", "smem"), ("exp2_emulated", 12), "plan.C8: exponentials are emulated where P waits in registers"),
@@ -147,6 +149,7 @@ FEATURES = [
     ("several tiles per CTA", "scheduler", ("static", "dynamic")),
     ("query tiles of 64 rows", "tiles", ("half",)),
     ("exponentials on FMA units", "exp2_emulated", (12,)),
+    ("products in the order of issue", "mma_order", ("issue",)),
     ("P scaled by a power of two", "p_offset", (7,)),
     ("f16", "dtype", ("f16",)),
     ("bf16", "dtype", ("bf16",)),

@@ -411,6 +411,7 @@ def schedules(tool, jobs, folder):
         # The types so that each goes with each placement and each number of tiles.
         cases.append(dict(q_len=270, kv_len=(300, 513)[i % 2], causal=i % 2 == 0, head_dim=(128, 64)[i // 2],
                           p_placement=placement, q_tiles=tiles, dtype=("bf16", "f16")[(i + i // 2) % 2]))
+    cases += [dict(case, mma_order="issue", conformance="practice") for case in cases]
     cases.append(dict(q_len=150, kv_len=140, causal=True, batch=2, q_heads=4, kv_heads=2, head_dim=64, layout="bhsd"))
 
     return same_bits(tool, jobs, folder, cases, seeds=11)

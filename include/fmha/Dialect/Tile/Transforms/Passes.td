@@ -352,6 +352,73 @@ def TileWgmmaLoopTiles : Tile_Pass<"tile-wgmma-loop-tiles"> {
   }];
 }
 
+def TileTcgen05OrderProducts : Tile_Pass<"tile-tcgen05-order-products"> {
+  let summary = "Order the products that one thread issues, with as few commits and waits as `mma_order` needs";
+  let description = [{
+    A product of an MMA role overwrites what an earlier one reads: the scores of a block replace the P of the one before. Until
+    here the role waits for a barrier that its own commit completes. With `mma_order = issue` the pass drops waits for barriers
+    that only commits of the same thread complete, if a product follows: the tensor core executes the products of a thread in
+    the order of issue. The PTX manual promises this order only for products with one accumulator and one shape, public kernels
+    rely on it for all. With `mma_order = commit` the pass makes such a wait wait for another barrier, if the same commits
+    complete both and nothing else completes the other one before; here the accumulator's consumers wait for it, too. In
+    both cases it drops the commits to barriers for which no thread waits any more. A kernel without products of tcgen05 has
+    no commits, and is left as it is. The verifiers model commits and not the order of issue, so they run before this pass.
+
+    Before, with `mma_order = commit`:
+    ```mlir
+    tile.mma %o, %p, %v instruction 136381584 accumulate %true : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    tile.commit %done[%c0] : !tile.barrier<1>
+    tile.commit %p_free[%c0] : !tile.barrier<1>
+    tile.wait %p_free[%c0] parity %parity : !tile.barrier<1>
+    tile.fence tcgen05_after
+    tile.mma %s, %q, %k instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+    ```
+    After:
+    ```mlir
+    tile.mma %o, %p, %v instruction 136381584 accumulate %true : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    tile.commit %done[%c0] : !tile.barrier<1>
+    tile.wait %done[%c0] parity %parity : !tile.barrier<1>
+    tile.fence tcgen05_after
+    tile.mma %s, %q, %k instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+    ```
+  }];
+}
+
+def TileTcgen05WidenRoles : Tile_Pass<"tile-tcgen05-widen-roles"> {
+  let summary = "Run the control flow of the MMA role in its whole warp, and issue in one thread";
+  let description = [{
+    The branch of one elected thread around an MMA role moves inwards, to the ops that one thread issues: `tile.mma`,
+    `tile.commit` and others with effects. All threads of the warp wait for barriers and compute stages and descriptors. ptxas
+    then knows that the branches of the role are uniform: it keeps these numbers in uniform registers, from which tcgen05.mma
+    reads descriptors, and computes them before the wait. Ops without effects between issues move before the branch, which ends
+    with commits: otherwise all operands of a product that follows them would be computed before it. A role with an op
+    that has effects and results is left as it is, and so is one that issues more products between two waits than uniform
+    registers can hold operands of, as with head dims from 256 on. The verifiers require a branch for the whole role, so they run
+    before this pass.
+
+    Before:
+    ```mlir
+    %leader = tile.elect
+    scf.if %leader {
+      tile.wait %full[%stage] parity %parity : !tile.barrier<5>
+      %d = tile.descriptor %k plus 0 fields 4611756662049538048 : !llvm.ptr<3>
+      tile.mma %s, %q, %d instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.commit %scores[%c0] : !tile.barrier<1>
+    }
+    ```
+    After:
+    ```mlir
+    %leader = tile.elect
+    tile.wait %full[%stage] parity %parity : !tile.barrier<5>
+    %d = tile.descriptor %k plus 0 fields 4611756662049538048 : !llvm.ptr<3>
+    scf.if %leader {
+      tile.mma %s, %q, %d instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.commit %scores[%c0] : !tile.barrier<1>
+    }
+    ```
+  }];
+}
+
 def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
   let summary = "Merge the consumers of a wgmma kernel, which differ in numbers only, into one body";
   let description = [{

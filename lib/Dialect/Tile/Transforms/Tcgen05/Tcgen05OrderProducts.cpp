@@ -1,0 +1,248 @@
+//===- Tcgen05OrderProducts.cpp - Order the products of one thread --------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   mma %o, %p, %v                     mma %o, %p, %v
+//   commit %done                       commit %done
+//   commit %p_free             ->      wait %done        // mma_order = commit
+//   wait %p_free                       mma %s, %q, %k
+//   mma %s, %q, %k
+//
+// A barrier that only the commits of one thread complete, and for which only
+// that thread waits, orders products among each other. With mma_order = issue
+// the waits are dropped, since the tensor core executes products in the order
+// of issue. Otherwise they wait for another barrier that the same commits
+// complete, if there is one. Then no thread waits for the first barrier, and
+// its commits are dropped.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILETCGEN05ORDERPRODUCTS
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+/// The uses of a barrier in a kernel.
+struct BarrierUses {
+  SmallVector<CommitOp> commits;
+  SmallVector<WaitOp> waits;
+  /// Whether threads or TMA arrive, too.
+  bool hasOtherSignals = false;
+};
+
+/// Returns the branch of one thread that contains `op`, or none.
+scf::IfOp branchOfThread(Operation *op) {
+  auto branch = op->getParentOfType<scf::IfOp>();
+  while (branch && !branch.getCondition().getDefiningOp<ElectOp>())
+    branch = branch->getParentOfType<scf::IfOp>();
+  return branch;
+}
+
+BarrierUses usesOf(BarrierOp barrier) {
+  BarrierUses uses;
+  for (Operation *user : barrier->getUsers()) {
+    if (auto commit = dyn_cast<CommitOp>(user))
+      uses.commits.push_back(commit);
+    else if (auto wait = dyn_cast<WaitOp>(user))
+      uses.waits.push_back(wait);
+    else if (!isa<InitBarrierOp, InvalBarrierOp>(user))
+      uses.hasOtherSignals = true;
+  }
+  return uses;
+}
+
+/// Returns the thread whose commits are the only signals at a barrier, as the
+/// branch that it takes, or none.
+scf::IfOp onlyCommitter(const BarrierUses &uses) {
+  if (uses.hasOtherSignals || uses.commits.empty())
+    return nullptr;
+  scf::IfOp thread = branchOfThread(uses.commits.front());
+  bool isAlone = llvm::all_of(uses.commits, [&](CommitOp commit) {
+    return branchOfThread(commit) == thread;
+  });
+  return isAlone ? thread : nullptr;
+}
+
+bool isComputation(Operation *op) {
+  return isa<DescriptorOp>(op) || isMemoryEffectFree(op);
+}
+
+/// Returns the op with effects that comes before `op` in its block, or null.
+Operation *previousEffect(Operation *op) {
+  do
+    op = op->getPrevNode();
+  while (op && isComputation(op));
+  return op;
+}
+
+/// Returns the op with effects that comes after `op` in its block, or null.
+Operation *nextEffect(Operation *op) {
+  do
+    op = op->getNextNode();
+  while (op && isComputation(op));
+  return op;
+}
+
+/// Whether the next op that `wait` orders is a product.
+bool ordersProduct(WaitOp wait) {
+  Operation *next = nextEffect(wait);
+  while (isa_and_nonnull<WaitOp, FenceOp>(next))
+    next = nextEffect(next);
+  return isa_and_nonnull<MmaOp>(next);
+}
+
+/// Whether `a` is executed before `b` or not at all, however often.
+bool isAlwaysBefore(Operation *a, Operation *b) {
+  Block *block = a->getBlock();
+  Operation *around = block->findAncestorOpInBlock(*b);
+  while (!around && block->getParentOp()) {
+    a = block->getParentOp();
+    block = a->getBlock();
+    around = block ? block->findAncestorOpInBlock(*b) : nullptr;
+  }
+  return around && a->isBeforeInBlock(around) &&
+         !a->getParentOfType<LoopLikeOpInterface>();
+}
+
+/// Returns the commit to `barrier` that covers the same products as `commit`,
+/// or none.
+CommitOp twinOf(CommitOp commit, Value barrier) {
+  for (bool forward : {false, true}) {
+    Operation *op = commit;
+    while (op && isa<CommitOp>(op)) {
+      if (cast<CommitOp>(op).getBarrier() == barrier)
+        return cast<CommitOp>(op);
+      op = forward ? nextEffect(op) : previousEffect(op);
+    }
+  }
+  return nullptr;
+}
+
+/// The products that one thread issues.
+class ProductOrder {
+public:
+  explicit ProductOrder(gpu::GPUFuncOp func) {
+    func.walk([&](BarrierOp op) { barriers.push_back(op); });
+  }
+  /// Drops waits of a thread for its own products before it issues others.
+  void dropWaits();
+  /// Waits for barriers of others where the same commits complete them.
+  void shareBarriers();
+  /// Drops commits to barriers for which no thread waits.
+  void dropCommits();
+
+private:
+  BarrierOp barrierLike(BarrierOp own, const BarrierUses &uses);
+
+  SmallVector<BarrierOp> barriers;
+};
+
+/// Whether all who wait are the thread that commits.
+bool isOfOneThread(const BarrierUses &uses) {
+  scf::IfOp thread = onlyCommitter(uses);
+  return thread && llvm::all_of(uses.waits, [&](WaitOp wait) {
+           return branchOfThread(wait) == thread;
+         });
+}
+
+/// wait %kv; wait %p_free; fence; mma  ->  wait %kv; fence; mma
+/// commit;   wait %p_free; fence; mma  ->  commit; mma
+void dropWait(WaitOp wait) {
+  Operation *before = previousEffect(wait);
+  auto fence = dyn_cast_or_null<FenceOp>(nextEffect(wait));
+  if (fence && fence.getKind() == FenceKind::Tcgen05After &&
+      !isa_and_nonnull<WaitOp>(before))
+    fence.erase();
+  wait.erase();
+}
+
+void ProductOrder::dropWaits() {
+  for (BarrierOp barrier : barriers) {
+    BarrierUses uses = usesOf(barrier);
+    scf::IfOp thread = onlyCommitter(uses);
+    for (WaitOp wait : uses.waits)
+      if (thread && branchOfThread(wait) == thread && ordersProduct(wait))
+        dropWait(wait);
+  }
+}
+
+/// Returns a barrier whose n-th phase ends with the n-th phase of `own`, for
+/// all phases of `own`, or none. It may have further phases later.
+BarrierOp ProductOrder::barrierLike(BarrierOp own, const BarrierUses &uses) {
+  auto isLike = [&](BarrierOp other) {
+    BarrierUses others = usesOf(other);
+    if (other == own || other.getType() != own.getType() ||
+        other.getArrivals() != own.getArrivals() ||
+        onlyCommitter(others) != onlyCommitter(uses))
+      return false;
+    llvm::DenseSet<Operation *> twins;
+    for (CommitOp commit : uses.commits)
+      twins.insert(twinOf(commit, other.getResult()));
+    if (twins.contains(nullptr) || twins.size() != uses.commits.size())
+      return false;
+    return llvm::all_of(others.commits, [&](CommitOp commit) {
+      auto isBefore = [&](Operation *op) { return isAlwaysBefore(op, commit); };
+      return twins.contains(commit) || (llvm::all_of(uses.commits, isBefore) &&
+                                        llvm::all_of(uses.waits, isBefore));
+    });
+  };
+  BarrierOp *found = llvm::find_if(barriers, isLike);
+  return found == barriers.end() ? BarrierOp() : *found;
+}
+
+void ProductOrder::shareBarriers() {
+  for (BarrierOp barrier : barriers) {
+    BarrierUses uses = usesOf(barrier);
+    if (barrier.getType().getCount() != 1 || uses.waits.empty() ||
+        !isOfOneThread(uses))
+      continue;
+    if (BarrierOp other = barrierLike(barrier, uses))
+      for (WaitOp wait : uses.waits)
+        wait.getBarrierMutable().assign(other.getResult());
+  }
+}
+
+void ProductOrder::dropCommits() {
+  for (BarrierOp barrier : barriers) {
+    BarrierUses uses = usesOf(barrier);
+    if (uses.waits.empty() && !uses.hasOtherSignals)
+      for (CommitOp commit : uses.commits)
+        commit.erase();
+  }
+}
+
+struct TileTcgen05OrderProductsPass
+    : public fmha::tile::impl::TileTcgen05OrderProductsBase<
+          TileTcgen05OrderProductsPass> {
+  void runOnOperation() override {
+    gpu::GPUFuncOp func = getOperation();
+    auto plan = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
+    ProductOrder order(func);
+    if (plan && plan.getValue().mmaOrder == schedule::MmaOrder::Issue)
+      order.dropWaits();
+    else
+      order.shareBarriers();
+    order.dropCommits();
+  }
+};
+
+} // namespace

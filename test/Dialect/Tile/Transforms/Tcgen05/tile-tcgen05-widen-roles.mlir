@@ -1,0 +1,191 @@
+// The branch of one thread around an MMA role moves inwards, to what one thread issues.
+
+// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-widen-roles)))' | FileCheck %s
+// A second time there is nothing to move.
+// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-widen-roles,tile-tcgen05-widen-roles)))' | FileCheck %s
+
+gpu.module @kernels {
+  // Waits, fences, loops, branches and arithmetic are for the whole warp. Products and commits in a row share one branch, and what computes an operand of a
+  // later one moves before the branch.
+  // CHECK-LABEL: gpu.func @loop
+  // CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[TWO:[a-z0-9]+]]: i1
+  gpu.func @loop(%n: index, %two: i1, %s: !llvm.ptr<6>, %q: !llvm.ptr<3>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %false = arith.constant false
+    %full = tile.barrier "kv.full" at 1024 arrivals 1 : !tile.barrier<2>
+    %done = tile.barrier "s0.full" at 1040 arrivals 1 : !tile.barrier<1>
+    // CHECK: %[[LEADER:.*]] = tile.elect
+    %leader = tile.elect
+    // CHECK-NEXT: scf.for %[[I:.*]] = %c0 to %[[N]]
+    scf.if %leader {
+      scf.for %i = %c0 to %n step %c1 {
+        // CHECK-NEXT: %[[PARITY:.*]] = arith.andi %[[I]], %c1
+        %parity = arith.andi %i, %c1 : index
+        // CHECK-NEXT: tile.wait %{{.*}}[%[[PARITY]]] parity %[[PARITY]]
+        tile.wait %full[%parity] parity %parity : !tile.barrier<2>
+        // CHECK-NEXT: tile.fence tcgen05_after
+        tile.fence tcgen05_after
+        // CHECK-NEXT: %[[A:.*]] = tile.descriptor %{{.*}} plus 0
+        %a = tile.descriptor %q plus 0 fields 4611756662049538048 : !llvm.ptr<3>
+        // CHECK-NEXT: %[[B:.*]] = tile.descriptor %{{.*}} plus 32
+        // CHECK-NEXT: scf.if %[[LEADER]] {
+        // CHECK-NEXT:   tile.mma %{{.*}}, %[[A]], %[[A]]
+        // CHECK-NEXT:   tile.mma %{{.*}}, %[[B]], %[[B]]
+        // CHECK-NEXT:   tile.commit
+        // CHECK-NEXT: }
+        tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+        %b = tile.descriptor %q plus 32 fields 4611756662049538048 : !llvm.ptr<3>
+        tile.mma %s, %b, %b instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+        tile.commit %done[%c0] : !tile.barrier<1>
+        // CHECK-NEXT: scf.if %[[TWO]] {
+        // CHECK-NEXT:   tile.wait
+        // CHECK-NEXT:   scf.if %[[LEADER]] {
+        // CHECK-NEXT:     tile.mma
+        // CHECK-NEXT:   }
+        // CHECK-NEXT: }
+        scf.if %two {
+          tile.wait %done[%c0] parity %parity : !tile.barrier<1>
+          tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+        }
+        // The branch before a loop or a branch is not continued after it.
+        // CHECK-NEXT: scf.if %[[LEADER]] {
+        // CHECK-NEXT:   tile.commit
+        // CHECK-NEXT: }
+        tile.commit %done[%c0] : !tile.barrier<1>
+      }
+    }
+    // CHECK: gpu.return
+    gpu.return
+  }
+
+  // Results of loops are for all threads, too.
+  // CHECK-LABEL: gpu.func @carried
+  gpu.func @carried(%n: index, %s: !llvm.ptr<6>, %a: i64) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %false = arith.constant false
+    %done = tile.barrier "s0.full" at 1024 arrivals 1 : !tile.barrier<2>
+    // CHECK: %[[LEADER:.*]] = tile.elect
+    %leader = tile.elect
+    scf.if %leader {
+      // CHECK-NEXT: %[[LAST:.*]] = scf.for
+      // CHECK-NEXT:   scf.if %[[LEADER]] {
+      // CHECK-NEXT:     tile.mma
+      // CHECK-NEXT:   }
+      // CHECK-NEXT:   scf.yield
+      %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %c0) -> (index) {
+        tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+        scf.yield %i : index
+      }
+      // CHECK: %[[STAGE:.*]] = arith.andi %[[LAST]], %c1
+      // CHECK-NEXT: scf.if %[[LEADER]] {
+      // CHECK-NEXT:   tile.commit %{{.*}}[%[[STAGE]]]
+      %stage = arith.andi %last, %c1 : index
+      tile.commit %done[%stage] : !tile.barrier<2>
+    }
+    gpu.return
+  }
+
+  // What is left as it is: a role that issues no product, a branch of other threads, and a role in which an op has effects and a result, which only one thread
+  // has.
+  // CHECK-LABEL: gpu.func @others
+  gpu.func @others(%s: !llvm.ptr<6>, %a: i64, %some: i1, %place: !llvm.ptr<3>) kernel {
+    %c0 = arith.constant 0 : index
+    %false = arith.constant false
+    %done = tile.barrier "s0.full" at 1024 arrivals 1 : !tile.barrier<1>
+    // CHECK: %[[LEADER:.*]] = tile.elect
+    %leader = tile.elect
+    // CHECK-NEXT: scf.if %[[LEADER]] {
+    // CHECK-NEXT:   tile.wait
+    // CHECK-NEXT:   tile.arrive
+    scf.if %leader {
+      tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
+      tile.arrive %done[%c0] : !tile.barrier<1>
+    }
+    // CHECK: scf.if %{{.*}} {
+    // CHECK-NEXT:   tile.wait
+    // CHECK-NEXT:   tile.mma
+    scf.if %some {
+      tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+    }
+    // CHECK: scf.if %[[LEADER]] {
+    // CHECK-NEXT:   tile.wait
+    // CHECK-NEXT:   llvm.load
+    // CHECK-NEXT:   tile.mma
+    scf.if %leader {
+      tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
+      %read = llvm.load %place : !llvm.ptr<3> -> i64
+      tile.mma %s, %read, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+    }
+    // CHECK: scf.if %[[LEADER]] {
+    // CHECK-NEXT:   tile.wait
+    // CHECK-NEXT:   tile.mma
+    // CHECK-NEXT: } else {
+    scf.if %leader {
+      tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+    } else {
+      tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
+    }
+    gpu.return
+  }
+
+  // Twelve products with two descriptors each fit in the uniform registers, thirteen do not. What lies in tensor memory needs an address of one register.
+  // CHECK-LABEL: gpu.func @registers
+  gpu.func @registers(%s: !llvm.ptr<6>, %a: i64) kernel {
+    %c0 = arith.constant 0 : index
+    %false = arith.constant false
+    %done = tile.barrier "s0.full" at 1024 arrivals 1 : !tile.barrier<1>
+    // CHECK: %[[LEADER:.*]] = tile.elect
+    %leader = tile.elect
+    // CHECK-NEXT: tile.wait
+    // CHECK-NEXT: scf.if %[[LEADER]] {
+    // CHECK-COUNT-12: tile.mma
+    // CHECK-NEXT: }
+    // CHECK-NEXT: tile.wait
+    // CHECK-NEXT: scf.if %[[LEADER]] {
+    scf.if %leader {
+      tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+    }
+    // CHECK: scf.if %[[LEADER]] {
+    // CHECK-NEXT: tile.wait
+    scf.if %leader {
+      tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %s, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    gpu.return
+  }
+}
