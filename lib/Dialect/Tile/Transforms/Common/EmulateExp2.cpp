@@ -65,8 +65,10 @@ static Value emulated(ImplicitLocOpBuilder &b, Value x,
   return arith::MulFOp::create(b, p, power);
 }
 
-/// The last pairs in each 16 elements are emulated (in each 8 if a row has no
-/// multiple of 16), so that both units have work throughout a row.
+/// Emulates `percent` of all pairs of a row, rounded to the nearest pair. They
+/// are the last ones of each 16 elements (of each 8 if a row has no multiple of
+/// 16), so that both units have work throughout a row; groups differ by at most
+/// one pair.
 Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
                       bool forSum) {
   ArrayRef<float> coefficients = forSum ? ArrayRef(quartic) : ArrayRef(cubic);
@@ -76,8 +78,8 @@ Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
     return math::Exp2Op::create(b, x);
   // A thread may have, for example, 24 elements, half of a block of 48 keys.
   int64_t count = type.getDimSize(0), inGroup = std::gcd(count, group);
-  int64_t pairs = (inGroup / 2 * percent + 50) / 100;
-  if (2 * pairs == inGroup)
+  int64_t pairs = (count / 2 * percent + 50) / 100;
+  if (2 * pairs == count)
     return emulated(b, x, coefficients);
   if (pairs == 0)
     return math::Exp2Op::create(b, x);
@@ -88,11 +90,14 @@ Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
     result = vector::InsertStridedSliceOp::create(
         b, part, result, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{1});
   };
+  auto pairsBefore = [&](int64_t end) { return pairs * end / count; };
   for (int64_t first = 0; first < count; first += inGroup) {
-    int64_t own = inGroup - 2 * pairs;
-    put(math::Exp2Op::create(b, slice(b, x, first, own)), first);
-    put(emulated(b, slice(b, x, first + own, 2 * pairs), coefficients),
-        first + own);
+    int64_t end = first + inGroup;
+    int64_t of = 2 * (pairsBefore(end) - pairsBefore(first));
+    if (of < inGroup)
+      put(math::Exp2Op::create(b, slice(b, x, first, inGroup - of)), first);
+    if (of)
+      put(emulated(b, slice(b, x, end - of, of), coefficients), end - of);
   }
   return result;
 }

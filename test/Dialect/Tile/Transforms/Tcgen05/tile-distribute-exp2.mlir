@@ -1,6 +1,5 @@
 // A share of the exponentials is made of multiplications and additions: of every 16 the
-// last ones, in pairs. 25 per cent are four of them, all are the whole row, and none of
-// them is left to ex2.
+// last ones, in pairs. 25 per cent are four of them; with 100 per cent none is left to ex2. Other shares are exact to a pair of the row.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
@@ -46,6 +45,22 @@ gpu.module @kernels {
         // CHECK-NOT: math.exp2
         %all = tile.exp2 %x, %m scale 0.125 emulated 100 : !x, !row
         %w = tile.row_sum %all, %m, %m : !x, !row
+        // 18 per cent of 32 pairs are six, one or two in each group, and 1 per cent is none.
+        // CHECK: math.exp2 %{{.*}} : vector<14xf32>
+        // CHECK: arith.maximumf %{{.*}} : vector<2xf32>
+        // CHECK: math.exp2 %{{.*}} : vector<12xf32>
+        // CHECK: arith.maximumf %{{.*}} : vector<4xf32>
+        // CHECK: math.exp2 %{{.*}} : vector<14xf32>
+        // CHECK: arith.maximumf %{{.*}} : vector<2xf32>
+        // CHECK: math.exp2 %{{.*}} : vector<12xf32>
+        // CHECK: arith.maximumf %{{.*}} : vector<4xf32>
+        %other = tile.fill 2.0 : !x
+        %share = tile.exp2 %other, %m scale 0.125 emulated 18 : !x, !row
+        %y = tile.row_sum %share, %m, %m : !x, !row
+        // CHECK-NOT: arith.maximumf
+        // CHECK: math.exp2 %{{.*}} : vector<64xf32>
+        %none = tile.exp2 %x, %m scale 0.125 emulated 1 : !x, !row
+        %z = tile.row_sum %none, %m, %m : !x, !row
       }
       tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
     }
