@@ -76,7 +76,8 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void addNVVM(OpPassManager &pm) {
-  // After the verifiers of the previous level, which require separate roles.
+  // After the verifiers of the previous level, which require commits, one
+  // branch around the MMA role, and separate consumers.
   kernels(pm).addPass(tile::createTileTcgen05OrderProducts());
   kernels(pm).addPass(tile::createTileTcgen05WidenRoles());
   kernels(pm).addPass(tile::createTileShareConsumers());

@@ -21,7 +21,7 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l, %logits: memref<8
 // CHECK: %[[QLEN:.*]] = memref.dim %arg0, %c1
 // CHECK: %[[HEADS:.*]] = memref.dim %arg0, %c2
 // CHECK: %[[KVHEADS:.*]] = memref.dim %arg1, %c2
-// A place of heads is (batch x KV heads + KV head) x chunks + chunk; sections of chunks and row blocks are in the order of convert-fmha-to-tile-sections.mlir.
+// The index of heads and batch is (batch x KV heads + KV head) x chunks + chunk. Tiles are ordered by sections, as in convert-fmha-to-tile-sections.mlir.
 // CHECK: %[[ROWBLOCKS:.*]] = arith.ceildivui %[[QLEN]], %c16
 // CHECK: %[[LAST:.*]] = arith.subi %[[ROWBLOCKS]], %c1
 // CHECK: %[[SHORTER:.*]] = arith.divui %[[NUMBER:.*]], %[[HERE:.*]] : index

@@ -1,10 +1,12 @@
 // CTAs that draw tiles take those of a section of heads one after the other, the longest ones first. K and V of a section fit
-// 16 MB, here 65536 rows of a head of 128 columns, in which V lies, and sections have about as many heads each.
+// in 16 MB, here 65536 rows of a head of 128 columns, in which V lies, and sections have about as many heads each.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=128 scheduler=dynamic},convert-fmha-to-tile,canonicalize,cse)' | FileCheck %s
-// On sm_100a CTAs of one tile have this order, too: the number of tiles is that of the CTAs, and a section fits 50 MB, 204800 rows. Loops over tiles do not.
+// On sm_100a CTAs of one tile have this order, too: there are as many tiles as CTAs, and a section fits in 50 MB, 204800 rows. Loops over tiles keep the order head by head.
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_100a},convert-fmha-to-tile,canonicalize,cse)' | FileCheck %s --check-prefix=SINGLE
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_100a scheduler=dynamic},convert-fmha-to-tile)' | FileCheck %s --check-prefix=LOOP
+// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_100a scheduler=static},convert-fmha-to-tile)' | FileCheck %s --check-prefix=LOOP
+// LOOP: gpu.func @fmha_fwd
 // LOOP-NOT: gpu.grid_dim
 // LOOP-NOT: tile.tile_count
 
@@ -59,9 +61,12 @@ func.func @attention(%q: !q, %k: !k, %o: !q) {
 // SINGLE: %[[FIT:.*]] = arith.divui %c204800, %[[KEYS]]
 // SINGLE: %[[TILES:.*]] = gpu.grid_dim x
 // SINGLE: %[[COUNTED:.*]] = arith.divui %[[TILES]], %[[BLOCKS]]
+// SINGLE: %[[NUMBER:.*]] = arith.remui
 // SINGLE: %[[LAST:.*]] = arith.subi %[[BLOCKS]], %c1
-// SINGLE: %[[SHORTER:.*]] = arith.divui
+// SINGLE: %[[SHORTER:.*]] = arith.divui %[[NUMBER]], %[[HERE:.*]] : index
 // SINGLE: %[[ROWBLOCK:.*]] = arith.subi %[[LAST]], %[[SHORTER]]
+// SINGLE: %[[OTHER:.*]] = arith.remui %[[NUMBER]], %[[HERE]]
+// SINGLE: arith.addi %{{.*}}, %[[OTHER]]
 // SINGLE: arith.muli %[[ROWBLOCK]], %c256
 
 // -----

@@ -145,7 +145,8 @@ static Value buildHeadsOfSection(KernelContext &k, Value keys) {
   const schedule::Problem &problem = k.op.getProblem();
   constexpr uint64_t elementBytes = 2;
   uint64_t columns = problem.headDim + (problem.vInK ? 0 : problem.headDimV);
-  uint64_t rows = schedule::sectionBytes(k.plan) / (elementBytes * columns);
+  uint64_t rows =
+      schedule::sectionBytes(problem, k.plan) / (elementBytes * columns);
   Value one = k.index(1);
   Value fit = k.make<arith::DivUIOp>(k.index(int64_t(rows)),
                                      k.make<arith::MaxUIOp>(keys, one));
@@ -160,8 +161,8 @@ static Value buildTilesOfGroup(KernelContext &k, Value heads, Value kvHeads) {
              : group;
 }
 
-/// Returns the number of tiles of the launch: that of its CTAs, unless a CTA
-/// computes several.
+/// Returns the number of tiles of the launch, which is the grid size unless the
+/// grid is limited and CTAs compute several tiles.
 static Value buildTileCount(KernelContext &k) {
   if (!schedule::boundsCtas(k.plan))
     return gpu::GridDimOp::create(k.b, gpu::Dimension::x);
@@ -360,7 +361,8 @@ static SecondKeys buildSecond(KernelContext &k, const Coordinates &at) {
 /// within each section of heads.
 static TilePlace buildTilePlace(KernelContext &k, Value id, Value rowBlocks,
                                 Value longest) {
-  bool inSections = laterRowsSeeMore(k) && schedule::sectionBytes(k.plan);
+  bool inSections =
+      laterRowsSeeMore(k) && schedule::sectionBytes(k.op.getProblem(), k.plan);
   if (!inSections)
     return {buildRowBlock(k, id, rowBlocks),
             k.make<arith::DivUIOp>(id, rowBlocks)};

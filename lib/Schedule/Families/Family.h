@@ -46,8 +46,8 @@ struct KernelTraits {
   /// device memory. If false, it takes over the tile of a CTA that has not
   /// started.
   bool drawsTiles;
-  /// The value of sectionBytes(). Null: tiles are ordered head by head.
-  uint64_t (*sectionBytes)(const Schedule &schedule);
+  /// Returns the value of sectionBytes(); null if that is always 0.
+  uint64_t (*sectionBytes)(const Problem &problem, const Schedule &schedule);
   /// In a loop over tiles the output is staged in a region apart from queries.
   bool stagesOutputApart;
   /// A CTA without rows for a query tile skips it: no other tile waits for it.

@@ -85,9 +85,10 @@ bool fmha::schedule::drawsTiles(const Schedule &schedule) {
          familyOf(schedule).kernel.drawsTiles;
 }
 
-uint64_t fmha::schedule::sectionBytes(const Schedule &schedule) {
+uint64_t fmha::schedule::sectionBytes(const Problem &problem,
+                                      const Schedule &schedule) {
   auto bytesOf = familyOf(schedule).kernel.sectionBytes;
-  return bytesOf ? bytesOf(schedule) : 0;
+  return bytesOf ? bytesOf(problem, schedule) : 0;
 }
 
 bool fmha::schedule::boundsCtas(const Schedule &schedule) {

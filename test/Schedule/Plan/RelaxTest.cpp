@@ -86,7 +86,7 @@ TEST(Relax, ChangesFieldsTogetherAsLittleAsMayBe) {
   wanted.fix(Choice::KvBlock, 256);
   wanted.fix(Choice::QTiles, 2);
   EXPECT_EQ(changesOf(512, wanted), Strings{"q_tiles = 1 and kv_block = 128"});
-  // 64 stages of 16 keys do not fit either, six of 128 do.
+  // 64 stages do not fit even with 16 keys each; six of 128 keys fit.
   wanted = {};
   wanted.fix(Choice::KvBlock, 100);
   wanted.fix(Choice::KvStages, 64);
@@ -127,7 +127,7 @@ TEST(Relax, TellsWhatAPersonFixed) {
 }
 
 TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {
-  // 16, 32, 64 and 128 keys can be had, and no other number of them.
+  // A KV block has 16, 32, 64 or 128 keys.
   for (auto [asked, nearest] : {std::pair(1u, 16u),
                                 {20u, 16u},
                                 {30u, 32u},

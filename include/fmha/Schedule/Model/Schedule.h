@@ -48,9 +48,9 @@ enum class KvCopy { Tma, CpAsync, Convert, Gather4 };
 /// sequence has the same number. Length: all sequences share splits x batch
 /// slots in proportion to their lengths (SplitShares.h).
 enum class SplitBy { Sequence, Length };
-/// What orders products that one thread issues with tcgen05. Commit: the thread
-/// waits until those that read are complete before it issues one that writes.
-/// Issue: the tensor core executes them in the order of issue.
+/// The order of products that one thread issues with tcgen05. Commit: before a
+/// product overwrites operands of earlier ones, the thread waits until these
+/// are complete. Issue: the tensor core executes them in the order of issue.
 enum class MmaOrder { Commit, Issue };
 
 /// The names of the values of each of these enumerations, in order.

@@ -13,12 +13,13 @@
 
 namespace fmha::schedule {
 
+struct Problem;
 struct Schedule;
 
 /// Returns the maximum number of bytes of K and V per section. A section is a
 /// group of heads whose tiles are sorted together, the longest first. Returns 0
 /// if the tiles are ordered head by head.
-uint64_t sectionBytes(const Schedule &schedule);
+uint64_t sectionBytes(const Problem &problem, const Schedule &schedule);
 
 } // namespace fmha::schedule
 

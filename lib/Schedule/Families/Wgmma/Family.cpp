@@ -80,7 +80,7 @@ static std::vector<Role> rolesOf(const Schedule &s) {
 /// uses, launches of 512 keys take up to 1.35 times as long, because the keys
 /// are evicted before later row blocks read them. With 8 MB, sections of head
 /// dim 256 have too few tiles.
-static uint64_t sectionBytesOf(const Schedule &s) {
+static uint64_t sectionBytesOf(const Problem &, const Schedule &s) {
   return drawsTiles(s) ? 16 << 20 : 0;
 }
 

@@ -92,8 +92,8 @@ protected:
     std::cout << "seed " << seed << "\n";
     generator.seed(seed);
   }
-  /// Returns values other than zero, where a result can be infinite and has no
-  /// distance from the exact one; the tests of classes have it.
+  /// Returns values other than zero. At zero a result can be infinite, and its
+  /// difference from the exact one is NaN; PerturbKeepsWhatIsExact covers zero.
   Row draw() {
     std::uniform_real_distribution<float> values(GetParam().low,
                                                  GetParam().high);

@@ -355,14 +355,15 @@ def TileWgmmaLoopTiles : Tile_Pass<"tile-wgmma-loop-tiles"> {
 def TileTcgen05OrderProducts : Tile_Pass<"tile-tcgen05-order-products"> {
   let summary = "Order the products that one thread issues, with as few commits and waits as `mma_order` needs";
   let description = [{
-    A product of an MMA role overwrites what an earlier one reads: the scores of a block replace the P of the one before. Until
-    here the role waits for a barrier that its own commit completes. With `mma_order = issue` the pass drops waits for barriers
-    that only commits of the same thread complete, if a product follows: the tensor core executes the products of a thread in
-    the order of issue. The PTX manual promises this order only for products with one accumulator and one shape, public kernels
-    rely on it for all. With `mma_order = commit` the pass makes such a wait wait for another barrier, if the same commits
-    complete both and nothing else completes the other one before; here the accumulator's consumers wait for it, too. In
-    both cases it drops the commits to barriers for which no thread waits any more. A kernel without products of tcgen05 has
-    no commits, and is left as it is. The verifiers model commits and not the order of issue, so they run before this pass.
+    A product of an MMA role overwrites what an earlier one reads: the scores of a block replace the P of the one before.
+    Before this pass the role waits for a barrier that its own commit completes. With `mma_order = issue` the pass drops such
+    waits before products, since the tensor core executes the products of a thread in the order of issue. The PTX manual
+    promises this order only for products with the same accumulator, shape and kind; public kernels rely on it for all products.
+    With `mma_order = commit`, if no other thread waits for the barrier, the pass replaces it in these waits by another one that
+    the same commits complete and that has no earlier phases of its own: in the example, the barrier for which the consumers of
+    the accumulator wait. In both cases it drops commits to barriers for which no thread waits. A kernel without products of
+    tcgen05 has no commits and is left unchanged. The verifiers model commits, not the order of issue, so they run before this
+    pass.
 
     Before, with `mma_order = commit`:
     ```mlir
@@ -390,10 +391,10 @@ def TileTcgen05WidenRoles : Tile_Pass<"tile-tcgen05-widen-roles"> {
     The branch of one elected thread around an MMA role moves inwards, to the ops that one thread issues: `tile.mma`,
     `tile.commit` and others with effects. All threads of the warp wait for barriers and compute stages and descriptors. ptxas
     then knows that the branches of the role are uniform: it keeps these numbers in uniform registers, from which tcgen05.mma
-    reads descriptors, and computes them before the wait. Ops without effects between issues move before the branch, which ends
-    with commits: otherwise all operands of a product that follows them would be computed before it. A role with an op
-    that has effects and results is left as it is, and so is one that issues more products between two waits than uniform
-    registers can hold operands of, as with head dims from 256 on. The verifiers require a branch for the whole role, so they run
+    reads descriptors, and computes them before the wait. Ops without effects between issues move before the branch. A branch
+    ends after its commits, so that the operands of later products are computed after these commits. Two kinds of roles are left
+    unchanged: those with an op that has both effects and results, and those whose products between two waits or commits need more
+    than 40 uniform registers for their operands, as with head dim 256, whose K is not split into chunks. The verifiers require a branch for the whole role, so they run
     before this pass.
 
     Before:

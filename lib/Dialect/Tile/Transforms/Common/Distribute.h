@@ -111,9 +111,9 @@ void inIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition,
 /// Returns the first column of `tile` (of its first slice) that this thread
 /// owns, i32; null if it owns all of them.
 mlir::Value firstOwnColumn(mlir::ImplicitLocOpBuilder &b, TileType tile);
-/// Returns 2^x of a row. `percent` of the elements, rounded to pairs in each 16
-/// elements, are computed on the FMA units with a relative error of 2^-13.7, or
-/// of 2^-18.5 if the sum itself is a result.
+/// Returns 2^x of a row. `percent` of the elements, rounded to the nearest pair
+/// of the row, are computed on the FMA units with a relative error of 2^-13.7,
+/// or of 2^-18.5 if the sum itself is a result.
 mlir::Value exp2OfRow(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                       unsigned percent, bool forSum);
 /// Returns `value` of the thread with the other half of the row.
@@ -158,11 +158,12 @@ mlir::Value waitForLoads(mlir::ImplicitLocOpBuilder &b,
                          llvm::ArrayRef<mlir::Value> loaded);
 void waitForStores(mlir::ImplicitLocOpBuilder &b);
 mlir::Value asF32(mlir::ImplicitLocOpBuilder &b, mlir::Value words);
-/// Emits a loop over the pieces of the columns that this thread owns:
+/// Emits a loop over the pieces of the columns that this thread owns. A piece
+/// has as many as divide them and `most`, a power of two:
 ///
-///   for column = 0 to own columns step 16: body(column)
+///   for column = 0 to own columns step count: body(column, count)
 void forOwnColumns(
-    mlir::ImplicitLocOpBuilder &b, TileType tile,
+    mlir::ImplicitLocOpBuilder &b, TileType tile, int64_t most,
     llvm::function_ref<void(mlir::Value column, int64_t count)> body);
 /// Returns the column of the tile for `column`, which counts from the thread's
 /// first one.

@@ -66,15 +66,15 @@ static Value emulated(ImplicitLocOpBuilder &b, Value x,
 }
 
 /// Emulates `percent` of all pairs of a row, rounded to the nearest pair. They
-/// are the last ones of each 16 elements (of each 8 if a row has no multiple of
-/// 16), so that both units have work throughout a row; groups differ by at most
-/// one pair.
+/// are the last ones of each group of 16 elements (of gcd(n, 16) if 16 does not
+/// divide the n elements of the row), so that both units have work throughout
+/// the row. The numbers of pairs per group differ by at most one.
 Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
                       bool forSum) {
   ArrayRef<float> coefficients = forSum ? ArrayRef(quartic) : ArrayRef(cubic);
   auto type = dyn_cast<VectorType>(x.getType());
   constexpr int64_t group = 16;
-  if (!type || percent == 0)
+  if (!type || percent == 0 || type.getDimSize(0) % 2)
     return math::Exp2Op::create(b, x);
   // A thread may have, for example, 24 elements, half of a block of 48 keys.
   int64_t count = type.getDimSize(0), inGroup = std::gcd(count, group);

@@ -196,9 +196,13 @@ Quotient::Quotient(ImplicitLocOpBuilder &b, Value sum, Value scale,
                              : vector::BroadcastOp::create(b, type, scale));
 }
 
+Value Quotient::multiplied(ImplicitLocOpBuilder &b, Value x,
+                           Spread spread) const {
+  return factor ? Value(arith::MulFOp::create(b, x, spread(factor))) : x;
+}
+
 Value Quotient::finish(ImplicitLocOpBuilder &b, Value x, Spread spread) const {
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
-  if (factor)
-    x = arith::MulFOp::create(b, x, spread(factor));
+  x = multiplied(b, x, spread);
   return arith::SelectOp::create(b, spread(unseen), zeros, x);
 }

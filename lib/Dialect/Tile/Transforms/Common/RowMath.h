@@ -75,6 +75,10 @@ struct Quotient {
   /// remove the factor 2^offset, and multiply by `scale` unless that is null.
   Quotient(mlir::ImplicitLocOpBuilder &b, mlir::Value sum, mlir::Value scale,
            bool undivided, unsigned offset);
+  /// Returns x times the factor of its row.
+  mlir::Value multiplied(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                         Spread spread) const;
+  /// Returns the same, and 0 in rows that see no key.
   mlir::Value finish(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                      Spread spread) const;
 

@@ -16,6 +16,8 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
@@ -110,10 +112,10 @@ Value fmha::tile::asF32(ImplicitLocOpBuilder &b, Value words) {
 }
 
 void fmha::tile::forOwnColumns(
-    ImplicitLocOpBuilder &b, TileType tile,
+    ImplicitLocOpBuilder &b, TileType tile, int64_t most,
     function_ref<void(Value column, int64_t count)> body) {
   int64_t columns = ownColumns(tile);
-  int64_t piece = columns % pieceColumns ? smallPieceColumns : pieceColumns;
+  int64_t piece = std::gcd(columns, most);
   auto loop = scf::ForOp::create(b, constantI32(b, 0), constantI32(b, columns),
                                  constantI32(b, piece));
   OpBuilder::InsertionGuard guard(b);
@@ -196,7 +198,7 @@ struct FillShared : public DistributePattern<FillOp> {
     if (threadsPerRow(tile) == 1)
       storeSwizzled(b, tile, zeros(b, tile, tile.getColumns()));
     else
-      forOwnColumns(b, tile, [&](Value column, int64_t count) {
+      forOwnColumns(b, tile, pieceColumns, [&](Value column, int64_t count) {
         storeSwizzled(b, tile, zeros(b, tile, count), inTile(b, tile, column));
       });
     rewriter.eraseOp(op);

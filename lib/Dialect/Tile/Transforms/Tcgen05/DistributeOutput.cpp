@@ -22,12 +22,12 @@ namespace {
 /// Emits a loop over pieces of the thread's columns of a tile in tensor memory,
 /// for roles that do not have the registers for all columns:
 ///
-///   for column = 0 to columns step 16:
+///   for column = 0 to columns step count:
 ///     tmem_load; tmem_wait; body(column, address, f32 values)
 void forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
-               TileType tile,
+               TileType tile, int64_t most,
                function_ref<void(Value column, Value address, Value x)> body) {
-  forOwnColumns(b, tile, [&](Value column, int64_t count) {
+  forOwnColumns(b, tile, most, [&](Value column, int64_t count) {
     DistributeContext there{context.info,
                             arith::AddIOp::create(b, context.tmemBase, column)};
     Value address = tmemAddress(b, there, tile.getTmem(), 0, /*ofWarp=*/true);
@@ -64,13 +64,14 @@ struct DistributeRescale : public DistributePattern<RescaleOp> {
 private:
   void multiplyInPlace(ImplicitLocOpBuilder &b, TileType tile,
                        Value alpha) const {
-    forPieces(b, context, tile, [&](Value, Value address, Value x) {
-      Value factor = vector::BroadcastOp::create(b, x.getType(), alpha);
-      Value scaled = arith::MulFOp::create(b, x, factor);
-      auto words = cast<VectorType>(x.getType()).clone(b.getI32Type());
-      TmemStoreOp::create(b, vector::BitCastOp::create(b, words, scaled),
-                          address, splitOf(b, tile, tile.getColumns()));
-    });
+    forPieces(
+        b, context, tile, pieceColumns, [&](Value, Value address, Value x) {
+          Value factor = vector::BroadcastOp::create(b, x.getType(), alpha);
+          Value scaled = arith::MulFOp::create(b, x, factor);
+          auto words = cast<VectorType>(x.getType()).clone(b.getI32Type());
+          TmemStoreOp::create(b, vector::BitCastOp::create(b, words, scaled),
+                              address, splitOf(b, tile, tile.getColumns()));
+        });
     waitForStores(b);
   }
 };
@@ -79,6 +80,19 @@ Value divided(ImplicitLocOpBuilder &b, const Quotient &rows, Value x) {
   return rows.finish(b, x, [&](Value row) {
     return rowOfThread().spread(b, row, x.getType());
   });
+}
+
+/// Returns how many columns of `tile` a role loads at once. The more there are,
+/// the fewer times it waits for a load, and each takes a register. ptxas
+/// unrolls loops of two or three iterations, so there are four.
+int64_t columnsAtOnce(Operation *op, TileType tile) {
+  constexpr unsigned ofTwoTiles = 72, ofOneTile = 136;
+  unsigned registers = op->getParentOfType<RoleOp>().getRegisters();
+  int64_t most = registers >= ofOneTile    ? 4 * pieceColumns
+                 : registers >= ofTwoTiles ? 2 * pieceColumns
+                                           : pieceColumns;
+  int64_t quarter = llvm::bit_floor(uint64_t(ownColumns(tile)) / 4);
+  return std::max(pieceColumns, std::min(most, quarter));
 }
 
 /// Writes acc/l in 16 bits to the staging tile.
@@ -94,13 +108,30 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
           op, "expected a tile in #tile.tmem to go to #tile.smem");
     Quotient rows(b, adaptor.getSum(), op.getScale(), op.getUndivided(),
                   op.getOffset());
-    forPieces(b, context, from, [&](Value column, Value, Value x) {
-      Value rounded =
-          rowOfThread().round(b, divided(b, rows, x), to.getElementType());
-      storeSwizzled(b, to, rounded, inTile(b, to, column));
-    });
+    forPieces(b, context, from, columnsAtOnce(op, from),
+              [&](Value column, Value, Value x) {
+                storeSwizzled(b, to, rounded(b, rows, x, to.getElementType()),
+                              inTile(b, to, column));
+              });
     rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
     return success();
+  }
+
+private:
+  /// Returns acc/l in 16 bits. The zeros of rows that see no key are selected
+  /// in pairs.
+  static Value rounded(ImplicitLocOpBuilder &b, const Quotient &rows, Value x,
+                       Type type) {
+    Value quotient = rows.multiplied(b, x, [&](Value row) {
+      return rowOfThread().spread(b, row, x.getType());
+    });
+    Value narrow = rowOfThread().round(b, quotient, type);
+    auto words = VectorType::get(
+        {cast<VectorType>(x.getType()).getDimSize(0) / 2}, b.getI32Type());
+    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(words));
+    Value pairs = vector::BitCastOp::create(b, words, narrow);
+    Value seen = arith::SelectOp::create(b, rows.unseen, zeros, pairs);
+    return vector::BitCastOp::create(b, narrow.getType(), seen);
   }
 };
 
@@ -123,7 +154,7 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
       inIf(b, own.inside, [&] { storePiece(b, op, own, column, values); });
     };
     if (!op.getValue()) {
-      forOwnColumns(b, tile, [&](Value column, int64_t count) {
+      forOwnColumns(b, tile, pieceColumns, [&](Value column, int64_t count) {
         auto type = VectorType::get({count}, b.getF32Type());
         store(inTile(b, tile, column),
               arith::ConstantOp::create(b, b.getZeroAttr(type)));
@@ -137,9 +168,10 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
         rewriter.eraseOp(op);
         return success();
       }
-      forPieces(b, context, from, [&](Value column, Value, Value x) {
-        store(inTile(b, from, column), divided(b, rows, x));
-      });
+      forPieces(b, context, from, pieceColumns,
+                [&](Value column, Value, Value x) {
+                  store(inTile(b, from, column), divided(b, rows, x));
+                });
     }
     rewriter.eraseOp(op);
     return success();

@@ -12,12 +12,12 @@
 //   wait %p_free                       mma %s, %q, %k
 //   mma %s, %q, %k
 //
-// A barrier that only the commits of one thread complete, and for which only
-// that thread waits, orders products among each other. With mma_order = issue
-// the waits are dropped, since the tensor core executes products in the order
-// of issue. Otherwise they wait for another barrier that the same commits
-// complete, if there is one. Then no thread waits for the first barrier, and
-// its commits are dropped.
+// If only commits of one thread complete a barrier, a wait of that thread for
+// it orders its own products. With mma_order = issue the pass drops such waits
+// before products, since the tensor core executes products in the order of
+// issue. With mma_order = commit, if no other thread waits for the barrier, the
+// waits use another barrier that the same commits complete, if there is one.
+// Commits to barriers for which no thread waits are dropped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +29,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILETCGEN05ORDERPRODUCTS
@@ -70,8 +71,8 @@ BarrierUses usesOf(BarrierOp barrier) {
   return uses;
 }
 
-/// Returns the thread whose commits are the only signals at a barrier, as the
-/// branch that it takes, or none.
+/// Returns the branch of the thread whose commits are the only signals at a
+/// barrier, or null.
 scf::IfOp onlyCommitter(const BarrierUses &uses) {
   if (uses.hasOtherSignals || uses.commits.empty())
     return nullptr;
@@ -102,7 +103,7 @@ Operation *nextEffect(Operation *op) {
   return op;
 }
 
-/// Whether the next op that `wait` orders is a product.
+/// Returns whether the next op that `wait` orders is a product.
 bool ordersProduct(WaitOp wait) {
   Operation *next = nextEffect(wait);
   while (isa_and_nonnull<WaitOp, FenceOp>(next))
@@ -110,7 +111,8 @@ bool ordersProduct(WaitOp wait) {
   return isa_and_nonnull<MmaOp>(next);
 }
 
-/// Whether `a` is executed before `b` or not at all, however often.
+/// Returns whether `a` runs before every execution of `b`, and in no loop that
+/// contains `b`.
 bool isAlwaysBefore(Operation *a, Operation *b) {
   Block *block = a->getBlock();
   Operation *around = block->findAncestorOpInBlock(*b);
@@ -137,15 +139,14 @@ CommitOp twinOf(CommitOp commit, Value barrier) {
   return nullptr;
 }
 
-/// The products that one thread issues.
+/// Reduces the waits and commits that order the products of a kernel.
 class ProductOrder {
 public:
-  explicit ProductOrder(gpu::GPUFuncOp func) {
-    func.walk([&](BarrierOp op) { barriers.push_back(op); });
-  }
+  /// Takes the barriers in a fixed place that only one op names.
+  explicit ProductOrder(gpu::GPUFuncOp func);
   /// Drops waits of a thread for its own products before it issues others.
   void dropWaits();
-  /// Waits for barriers of others where the same commits complete them.
+  /// Makes waits use another barrier that the same commits complete.
   void shareBarriers();
   /// Drops commits to barriers for which no thread waits.
   void dropCommits();
@@ -156,7 +157,26 @@ private:
   SmallVector<BarrierOp> barriers;
 };
 
-/// Whether all who wait are the thread that commits.
+ProductOrder::ProductOrder(gpu::GPUFuncOp func) {
+  llvm::MapVector<unsigned, SmallVector<BarrierOp>> byOffset;
+  func.walk([&](BarrierOp op) { byOffset[op.getOffset()].push_back(op); });
+  for (auto &[offset, ops] : byOffset)
+    if (ops.size() == 1 && !ops.front().getDistance())
+      barriers.push_back(ops.front());
+}
+
+/// Returns whether `thread` does nothing but issue products: all that it waits
+/// for orders products.
+bool onlyIssues(scf::IfOp thread) {
+  WalkResult walked = thread.getThenRegion().walk([](Operation *op) {
+    bool fits = isa<MmaOp, CommitOp, WaitOp, FenceOp>(op) ||
+                op->getNumRegions() || isComputation(op);
+    return fits ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !walked.wasInterrupted();
+}
+
+/// Returns whether only the thread that commits waits.
 bool isOfOneThread(const BarrierUses &uses) {
   scf::IfOp thread = onlyCommitter(uses);
   return thread && llvm::all_of(uses.waits, [&](WaitOp wait) {
@@ -170,7 +190,7 @@ void dropWait(WaitOp wait) {
   Operation *before = previousEffect(wait);
   auto fence = dyn_cast_or_null<FenceOp>(nextEffect(wait));
   if (fence && fence.getKind() == FenceKind::Tcgen05After &&
-      !isa_and_nonnull<WaitOp>(before))
+      isa_and_nonnull<MmaOp, CommitOp>(before))
     fence.erase();
   wait.erase();
 }
@@ -179,14 +199,17 @@ void ProductOrder::dropWaits() {
   for (BarrierOp barrier : barriers) {
     BarrierUses uses = usesOf(barrier);
     scf::IfOp thread = onlyCommitter(uses);
+    if (!thread || barrier.getArrivals() != 1 || !onlyIssues(thread))
+      continue;
     for (WaitOp wait : uses.waits)
-      if (thread && branchOfThread(wait) == thread && ordersProduct(wait))
+      if (branchOfThread(wait) == thread && ordersProduct(wait))
         dropWait(wait);
   }
 }
 
 /// Returns a barrier whose n-th phase ends with the n-th phase of `own`, for
-/// all phases of `own`, or none. It may have further phases later.
+/// all phases of `own`, or none. It may have further
+/// phases after those.
 BarrierOp ProductOrder::barrierLike(BarrierOp own, const BarrierUses &uses) {
   auto isLike = [&](BarrierOp other) {
     BarrierUses others = usesOf(other);

@@ -37,21 +37,21 @@ using namespace fmha::tile;
 
 namespace {
 
-/// Whether `op` only computes. Descriptors count as having effects, so that CSE
-/// keeps them apart.
+/// Returns whether `op` only computes. Descriptors do, although MLIR treats
+/// them as having effects so that CSE does not merge them.
 bool isComputation(Operation *op) {
   return isa<DescriptorOp>(op) || isMemoryEffectFree(op);
 }
 
-/// Whether all threads of a warp may execute `op` where one did: it waits for
-/// others, or has no effect.
+/// Returns whether all threads of a warp may execute `op` instead of one:
+/// waits, fences and computations.
 bool isForAll(Operation *op) {
   return isa<WaitOp, FenceOp>(op) || isComputation(op);
 }
 
 /// Moves what one thread issues into branches on `leader`. Ops without effects
-/// between issues move before the branch. A branch ends with commits, so that
-/// the operands of what follows them are not all computed before it.
+/// between issues move before the branch. A branch ends after its
+/// commits, so that the operands of later ops are computed after it.
 class Widener {
 public:
   explicit Widener(Value leader) : leader(leader) {}
@@ -70,6 +70,8 @@ private:
         for (Block &inner : region)
           widen(inner);
     } else if (isComputation(&op)) {
+      if (endsWithCommit)
+        guard = nullptr;
       if (guard)
         op.moveBefore(guard);
     } else if (isForAll(&op)) {
@@ -105,8 +107,8 @@ unsigned uniformRegistersOf(MmaOp op) {
   return count;
 }
 
-/// Returns the most uniform registers that the products between two waits need
-/// if all operands are computed before the first product.
+/// Returns the most uniform registers that the products between two waits or
+/// commits need if all operands are computed before the first product.
 unsigned mostUniformRegisters(Region &region) {
   unsigned most = 0;
   for (Block &block : region) {
@@ -114,7 +116,7 @@ unsigned mostUniformRegisters(Region &region) {
     for (Operation &op : block) {
       if (auto mma = dyn_cast<MmaOp>(op))
         count += uniformRegistersOf(mma);
-      else if (isa<WaitOp>(op) || op.getNumRegions())
+      else if (isa<WaitOp, CommitOp>(op) || op.getNumRegions())
         count = 0;
       most = std::max(most, count);
       for (Region &inner : op.getRegions())
@@ -124,13 +126,14 @@ unsigned mostUniformRegisters(Region &region) {
   return most;
 }
 
-/// Returns whether the body of a branch issues MMAs whose operands fit in the
-/// uniform registers, and no op in it has both effects and results: the other
-/// threads would lack the results. Of 63 uniform registers, a role needs some
-/// for addresses and stages. With more operands than that, ptxas 13.0 spills
-/// numbers that other roles use, too.
+/// Returns whether the body of `branch` issues MMAs whose operands between two
+/// waits or commits fit in 40 of the 63 uniform registers; the role needs the
+/// others for addresses and stages. With more operands, ptxas 13.0 spills
+/// values that other roles use, too. Returns false if an op other than a loop
+/// or branch has both effects and results, since the other threads would lack
+/// the results.
 bool canWiden(scf::IfOp branch) {
-  constexpr unsigned mostOperands = 48;
+  constexpr unsigned mostOperands = 40;
   if (mostUniformRegisters(branch.getThenRegion()) > mostOperands)
     return false;
   bool issues = false;

@@ -1,5 +1,5 @@
 // A share of the exponentials is made of multiplications and additions: of every 16 the
-// last ones, in pairs. 25 per cent are four of them; with 100 per cent none is left to ex2. Other shares are exact to a pair of the row.
+// last ones, in pairs. 25 per cent are four of them; with 100 per cent none is left to ex2. Shares are rounded to the nearest pair of the row.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 

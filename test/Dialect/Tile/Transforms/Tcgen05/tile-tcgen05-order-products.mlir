@@ -3,7 +3,7 @@
 // RUN: split-file %s %t && cat %t/commit.mlir %t/kernels.mlir > %t/by-commit.mlir && cat %t/issue.mlir %t/kernels.mlir > %t/by-issue.mlir
 // RUN: fmha-opt %t/by-commit.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-order-products)))' | FileCheck %s --check-prefixes=CHECK,COMMIT
 // RUN: fmha-opt %t/by-issue.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-order-products)))' | FileCheck %s
-// A second time there is nothing to change.
+// A second run changes nothing.
 // RUN: fmha-opt %t/by-commit.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-order-products,tile-tcgen05-order-products)))' | FileCheck %s --check-prefixes=CHECK,COMMIT
 
 //--- commit.mlir
@@ -12,7 +12,7 @@
 #schedule = #fmha.schedule<target = "sm_100a", mma_order = issue>
 //--- kernels.mlir
 gpu.module @kernels {
-  // One product ends phases of "done" and of "free", and only its thread waits for "free". "done" has one more phase after the loop.
+  // The same product completes a phase of "done" and one of "free"; only the issuing thread waits for "free". "done" has one more phase after the loop.
   // CHECK-LABEL: gpu.func @loop
   gpu.func @loop(%n: index, %s: !llvm.ptr<6>, %a: i64) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
@@ -58,7 +58,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A thread of another role waits for "free", too: its phases stay, but no product waits for them with mma_order = issue.
+  // A thread of another role waits for "free", too: its commit stays, but with mma_order = issue no product waits for it.
   // CHECK-LABEL: gpu.func @awaited
   gpu.func @awaited(%s: !llvm.ptr<6>, %a: i64) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
@@ -85,7 +85,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // "done" has a phase of its own in each iteration, so its phases and those of "free" have different numbers.
+  // "done" completes two phases per iteration and "free" one, so the n-th phases do not match.
   // CHECK-LABEL: gpu.func @more_phases
   gpu.func @more_phases(%n: index, %s: !llvm.ptr<6>, %a: i64) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
@@ -116,7 +116,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // In a loop over tiles "done" has a phase after the inner loop before "free" goes on.
+  // In a loop over tiles "done" completes one more phase than "free" after each inner loop.
   // CHECK-LABEL: gpu.func @loop_over_tiles
   gpu.func @loop_over_tiles(%n: index, %s: !llvm.ptr<6>, %a: i64) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
@@ -170,6 +170,68 @@ gpu.module @kernels {
       // CHECK-NEXT: tile.arrive %[[MIXED]]
       tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
       tile.arrive %mixed[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+
+  // A fence that belongs to a wait outside of the branch stays.
+  // CHECK-LABEL: gpu.func @outer_wait
+  gpu.func @outer_wait(%n: i1, %s: !llvm.ptr<6>, %a: i64) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %false = arith.constant false
+    %kv = tile.barrier "kv.full" at 1024 arrivals 1 : !tile.barrier<1>
+    %free = tile.barrier "p.free" at 1040 arrivals 1 : !tile.barrier<1>
+    %leader = tile.elect
+    scf.if %leader {
+      tile.commit %free[%c0] : !tile.barrier<1>
+      // CHECK: tile.wait
+      // CHECK-NEXT: scf.if %{{.*}} {
+      tile.wait %kv[%c0] parity %c0 : !tile.barrier<1>
+      // COMMIT-NEXT: tile.wait
+      // CHECK-NEXT: tile.fence tcgen05_after
+      // CHECK-NEXT: tile.mma
+      scf.if %n {
+        tile.wait %free[%c0] parity %c0 : !tile.barrier<1>
+        tile.fence tcgen05_after
+        tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      }
+    }
+    gpu.return
+  }
+
+  // Waits that stay, since they may order more than products: the thread arrives after the product, several threads commit, or two ops name the barrier.
+  // CHECK-LABEL: gpu.func @other_order
+  gpu.func @other_order(%n: i1, %s: !llvm.ptr<6>, %a: i64) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %false = arith.constant false
+    %free = tile.barrier "p.free" at 1040 arrivals 1 : !tile.barrier<1>
+    %out = tile.barrier "out" at 1048 arrivals 1 : !tile.barrier<1>
+    %four = tile.barrier "four" at 1056 arrivals 4 : !tile.barrier<1>
+    %one = tile.barrier "twice" at 1064 arrivals 1 : !tile.barrier<1>
+    %same = tile.barrier "twice" at 1064 arrivals 1 : !tile.barrier<1>
+    %leader = tile.elect
+    scf.if %leader {
+      tile.commit %free[%c0] : !tile.barrier<1>
+      // CHECK: tile.wait
+      // CHECK-NEXT: tile.mma
+      // CHECK-NEXT: tile.arrive
+      tile.wait %free[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.arrive %out[%c0] : !tile.barrier<1>
+    }
+    scf.if %leader {
+      // CHECK: tile.commit
+      // CHECK-NEXT: tile.wait
+      // CHECK-NEXT: tile.mma
+      tile.commit %four[%c0] : !tile.barrier<1>
+      tile.wait %four[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      // CHECK-NEXT: tile.commit
+      // CHECK-NEXT: tile.wait
+      // CHECK-NEXT: tile.mma
+      tile.commit %one[%c0] : !tile.barrier<1>
+      tile.wait %same[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
     }
     gpu.return
   }

@@ -1,12 +1,12 @@
-// The branch of one thread around an MMA role moves inwards, to what one thread issues.
+// The branch of one thread around an MMA role moves inwards, to the ops that one thread issues.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-widen-roles)))' | FileCheck %s
-// A second time there is nothing to move.
+// A second run changes nothing.
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-widen-roles,tile-tcgen05-widen-roles)))' | FileCheck %s
 
 gpu.module @kernels {
-  // Waits, fences, loops, branches and arithmetic are for the whole warp. Products and commits in a row share one branch, and what computes an operand of a
-  // later one moves before the branch.
+  // Waits, fences, loops, branches and arithmetic are for the whole warp. Products and commits in a row share one branch, and ops that compute
+  // operands of later products move before the branch.
   // CHECK-LABEL: gpu.func @loop
   // CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[TWO:[a-z0-9]+]]: i1
   gpu.func @loop(%n: index, %two: i1, %s: !llvm.ptr<6>, %q: !llvm.ptr<3>) kernel {
@@ -48,7 +48,7 @@ gpu.module @kernels {
           tile.wait %done[%c0] parity %parity : !tile.barrier<1>
           tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
         }
-        // The branch before a loop or a branch is not continued after it.
+        // Ops after a loop or branch start a new branch on the leader.
         // CHECK-NEXT: scf.if %[[LEADER]] {
         // CHECK-NEXT:   tile.commit
         // CHECK-NEXT: }
@@ -87,8 +87,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What is left as it is: a role that issues no product, a branch of other threads, and a role in which an op has effects and a result, which only one thread
-  // has.
+  // Branches left unchanged: one without products, one that does not test the elected thread, one with an op that has effects and a result, and one with an
+  // else region.
   // CHECK-LABEL: gpu.func @others
   gpu.func @others(%s: !llvm.ptr<6>, %a: i64, %some: i1, %place: !llvm.ptr<3>) kernel {
     %c0 = arith.constant 0 : index
@@ -132,7 +132,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Twelve products with two descriptors each fit in the uniform registers, thirteen do not. What lies in tensor memory needs an address of one register.
+  // Ten products with two descriptors each fit in the uniform registers, eleven do not, unless a commit is between them. An operand in tensor memory needs one register for its address.
   // CHECK-LABEL: gpu.func @registers
   gpu.func @registers(%s: !llvm.ptr<6>, %a: i64) kernel {
     %c0 = arith.constant 0 : index
@@ -142,7 +142,7 @@ gpu.module @kernels {
     %leader = tile.elect
     // CHECK-NEXT: tile.wait
     // CHECK-NEXT: scf.if %[[LEADER]] {
-    // CHECK-COUNT-12: tile.mma
+    // CHECK-COUNT-10: tile.mma
     // CHECK-NEXT: }
     // CHECK-NEXT: tile.wait
     // CHECK-NEXT: scf.if %[[LEADER]] {
@@ -158,10 +158,7 @@ gpu.module @kernels {
       tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
       tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
       tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
-      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
-      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
       tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
-      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
       tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
       tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
       tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
@@ -182,9 +179,48 @@ gpu.module @kernels {
       tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
       tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
       tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
-      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
-      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
       tile.mma %s, %s, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    // CHECK: tile.wait
+    // CHECK-NEXT: scf.if %[[LEADER]] {
+    scf.if %leader {
+      tile.wait %done[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.commit %done[%c0] : !tile.barrier<1>
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+    }
+    gpu.return
+  }
+
+  // What is computed after a commit stays after it.
+  // CHECK-LABEL: gpu.func @after_commit
+  gpu.func @after_commit(%s: !llvm.ptr<6>, %a: i64, %q: !llvm.ptr<3>) kernel {
+    %c0 = arith.constant 0 : index
+    %false = arith.constant false
+    %done = tile.barrier "s0.full" at 1024 arrivals 1 : !tile.barrier<1>
+    // CHECK: %[[LEADER:.*]] = tile.elect
+    %leader = tile.elect
+    scf.if %leader {
+      // CHECK-NEXT: scf.if %[[LEADER]] {
+      // CHECK-NEXT:   tile.mma
+      // CHECK-NEXT:   tile.commit
+      // CHECK-NEXT: }
+      // CHECK-NEXT: %[[B:.*]] = tile.descriptor
+      // CHECK-NEXT: scf.if %[[LEADER]] {
+      // CHECK-NEXT:   tile.mma %{{.*}}, %[[B]], %[[B]]
+      tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.commit %done[%c0] : !tile.barrier<1>
+      %b = tile.descriptor %q plus 0 fields 4611756662049538048 : !llvm.ptr<3>
+      tile.mma %s, %b, %b instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
     }
     gpu.return
   }

@@ -1,0 +1,71 @@
+// A role writes its rows of O in pieces: 64, 32 or 16 columns at once, as many as it has registers for, and at most a quarter of the columns.
+
+// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2, kv_stages = 2, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 184>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 184>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 72>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 72>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 72>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 72>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 72>]>
+!t = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+!row = !tile.tile<128xf32, #tile.registers>
+!wide = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!narrow = !tile.tile<128x64xf32, #tile.tmem<column = 256>>
+gpu.module @two_tiles {
+  // CHECK-LABEL: gpu.func @two_tiles
+  gpu.func @two_tiles(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    tile.warp_specialize {
+      tile.role "correction" warps 8 to 12 registers 72 {
+        %sum = tile.fill 1.0 : !row
+        %wide = tile.slot %c0 : !wide
+        // CHECK: %[[UNSEEN:.*]] = arith.cmpf oeq
+        // CHECK: scf.for %{{.*}} = %{{.*}} to %c128_i32{{.*}} step %c32_i32
+        // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
+        // CHECK: %[[X:.*]] = arith.mulf %{{.*}} : vector<32xf32>
+        // CHECK: %[[NARROW:.*]] = arith.truncf %[[X]] : vector<32xf32> to vector<32xbf16>
+        // Zeros of rows without keys are selected two columns at a time.
+        // CHECK: %[[PAIRS:.*]] = vector.bitcast %[[NARROW]] : vector<32xbf16> to vector<16xi32>
+        // CHECK: arith.select %[[UNSEEN]], %{{.*}}, %[[PAIRS]] : vector<16xi32>
+        // CHECK-COUNT-4: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+        // CHECK-NOT: llvm.store
+        %a = tile.normalize %wide, %sum : !wide, !row to !tile.tile<128x128xbf16, #tile.smem<offset = 0>>
+        %narrow = tile.slot %c0 : !narrow
+        // CHECK: scf.for %{{.*}} = %{{.*}} to %c64_i32{{.*}} step %c16_i32
+        // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<16xi32>
+        %b = tile.normalize %narrow, %sum : !narrow, !row to !tile.tile<128x64xbf16, #tile.smem<offset = 32768>>
+      }
+      tile.role "mma" warps 13 to 14 registers 72 single_thread { tile.sync_warp }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 2, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x256xbf16, strided<[?, ?, ?, 1]>>
+!row = !tile.tile<128xf32, #tile.registers>
+!o = !tile.tile<128x256xf32, #tile.tmem<column = 256>>
+gpu.module @one_tile {
+  // CHECK-LABEL: gpu.func @one_tile
+  gpu.func @one_tile(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    tile.warp_specialize {
+      tile.role "correction" warps 8 to 12 registers 136 {
+        %sum = tile.fill 1.0 : !row
+        %acc = tile.slot %c0 : !o
+        // CHECK: scf.for %{{.*}} = %{{.*}} to %c256_i32{{.*}} step %c64_i32
+        // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<64xi32>
+        // CHECK-COUNT-8: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+        %a = tile.normalize %acc, %sum : !o, !row to !tile.tile<128x256xbf16, #tile.smem<offset = 0>>
+      }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
+    }
+    gpu.return
+  }
+}
