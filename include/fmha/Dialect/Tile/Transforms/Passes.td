@@ -394,8 +394,8 @@ def TileTcgen05WidenRoles : Tile_Pass<"tile-tcgen05-widen-roles"> {
     reads descriptors, and computes them before the wait. Ops without effects between issues move before the branch. A branch
     ends after its commits, so that the operands of later products are computed after these commits. Two kinds of roles are left
     unchanged: those with an op that has both effects and results, and those whose products between two waits or commits need more
-    than 40 uniform registers for their operands, as with head dim 256, whose K is not split into chunks. The verifiers require a branch for the whole role, so they run
-    before this pass.
+    uniform registers for their operands than there are, as with head dim 256, whose K is not split into chunks. The verifiers
+    require a branch for the whole role, so they run before this pass.
 
     Before:
     ```mlir

@@ -21,8 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IssuingThread.h"
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
-#include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,7 +33,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace fmha::tile {
@@ -86,10 +85,6 @@ scf::IfOp onlyCommitter(const BarrierUses &uses) {
     return branchOfThread(commit) == thread;
   });
   return isAlone ? thread : nullptr;
-}
-
-bool isComputation(Operation *op) {
-  return isa<DescriptorOp>(op) || isMemoryEffectFree(op);
 }
 
 /// Returns the op with effects that comes before `op` in its block, or null.
@@ -213,8 +208,8 @@ void ProductOrder::dropWaits() {
 }
 
 /// Returns a barrier whose n-th phase ends with the n-th phase of `own`, for
-/// all phases of `own`, or none. It may have further
-/// phases after those.
+/// all phases of `own`, or none. It may have further phases
+/// after those.
 BarrierOp ProductOrder::barrierLike(BarrierOp own, const BarrierUses &uses) {
   auto isLike = [&](BarrierOp other) {
     BarrierUses others = usesOf(other);

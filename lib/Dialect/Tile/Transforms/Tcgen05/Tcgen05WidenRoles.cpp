@@ -19,7 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "IssuingThread.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,7 +29,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILETCGEN05WIDENROLES
@@ -41,12 +40,6 @@ using namespace fmha;
 using namespace fmha::tile;
 
 namespace {
-
-/// Returns whether `op` only computes. Descriptors do, although MLIR treats
-/// them as having effects so that CSE does not merge them.
-bool isComputation(Operation *op) {
-  return isa<DescriptorOp>(op) || isMemoryEffectFree(op);
-}
 
 /// Returns whether all threads of a warp may execute `op` instead of one:
 /// waits, fences and computations.
