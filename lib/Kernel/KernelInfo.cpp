@@ -157,9 +157,11 @@ schedule::MemoryMap tile::memoryOf(KernelAttr kernel) {
   for (auto extent : kernel.getMemory().getAsRange<ExtentAttr>()) {
     std::string name = extent.getName().str();
     if (auto tmem = dyn_cast<TmemAttr>(extent.getPlace())) {
-      map.tmem.push_back(
-          {name, tmem.getColumn(), extent.getSize(), "", tmem.getLane()});
-      columns = std::max(columns, tmem.getColumn() + extent.getSize());
+      unsigned pitch = tmem.getPitch() ? tmem.getPitch() : extent.getSize();
+      map.tmem.push_back({name, tmem.getColumn(), extent.getSize(), "",
+                          tmem.getLane(), tmem.getStages(),
+                          tmem.getStages() > 1 ? pitch : 0});
+      columns = std::max(columns, map.tmem.back().end());
       continue;
     }
     auto smem = cast<SmemAttr>(extent.getPlace());

@@ -27,6 +27,7 @@ class Keywords(TypedDict, total=False):
     kv_copy: Literal["auto", "tma", "cp_async", "convert", "gather4"]
     share_kv: bool | Literal["auto"]
     o_columns: int | Literal["auto"]
+    s_stages: int | Literal["auto"]
     p_slices: int | Literal["auto"]
     p_offset: int | Literal["auto"]
     exp2_emulated: int | Literal["auto"]
@@ -59,6 +60,7 @@ FIELDS = (
     "kv_copy",
     "share_kv",
     "o_columns",
+    "s_stages",
     "p_slices",
     "p_offset",
     "exp2_emulated",

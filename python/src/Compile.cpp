@@ -345,6 +345,8 @@ static nb::list describe(const std::vector<schedule::TmemRegion> &regions) {
     entry["columns"] = region.columns;
     entry["aliases"] = region.aliases;
     entry["lane"] = region.lane;
+    entry["stages"] = region.stages;
+    entry["pitch"] = region.pitch;
     result.append(entry);
   }
   return result;

@@ -176,8 +176,11 @@ double chainOf(const TileWork &w, const Products &p, const Cost &cost) {
   double softmax = cost.softmaxClocks, slices = w.kernel.pSlices;
   double stored = softmax + slices * cost.handOver;
   // With a second S, QK of the next block overlaps softmax of this one.
-  if (w.kernel.scoreStages > 1)
-    return w.gpu.scoreLatency + stored;
+  if (w.kernel.scoreStages > 1) {
+    double waits = w.kernel.waitsForProducts ? w.gpu.mmaLatency : 0;
+    return std::max(w.gpu.scoreLatency + stored,
+                    p.qk.clocks + p.pv.clocks + waits);
+  }
   double byFirst = softmax / slices + cost.handOver + p.pv.clocks;
   double byLast = stored + p.pv.clocks / slices;
   double scales = w.kernel.scaleBlock ? 2.0 * w.gpu.scaleCopyLatency : 0;
@@ -244,8 +247,17 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   const target::Target *gpu = target::findTarget(schedule.target);
   if (boundsCtas(schedule) && gpu)
     kernel.mostCtas = gpu->sms * schedule.ctasPerSm;
-  kernel.scoreStages = familyOf(schedule).cost.scoreStages;
+  kernel.scoreStages =
+      std::max(familyOf(schedule).cost.scoreStages, schedule.sStages);
+  kernel.waitsForProducts =
+      schedule.sStages > 1 && schedule.mmaOrder == MmaOrder::Commit;
   Rings rings = ringsOf(problem, schedule);
+  kernel.keyStages = schedule.kvStages;
+  kernel.valueStages = schedule.vStages;
+  if (schedule.keyChunk)
+    kernel.keyMessages = (kernel.headDim - 1) / schedule.keyChunk + 1;
+  if (schedule.valueChunk)
+    kernel.valueMessages = schedule.kvBlock / schedule.valueChunk;
   kernel.ringBytes = unsigned(rings.bytes());
   kernel.messageBytes = unsigned(std::max(rings.keyBytes, rings.valueBytes));
   return kernel;
@@ -269,7 +281,7 @@ static Cost costOfTiles(const KernelModel &kernel, const target::Target &gpu,
   cost.chain = chainOf(work, both, cost);
   cost.turns = turnsOf(work, cost);
   if (kernel.ringBytes)
-    cost.loads = family.cost.loads(kernel, gpu, cost.traffic);
+    cost.loads = family.cost.loads(kernel, gpu, cost);
   double unitClocks = std::max({cost.of(cost.bound()), cost.turns, cost.loads});
   family.cost.setClocks(kernel, gpu, unitClocks, cost);
   cost.serial = cost.chain > unitClocks;

@@ -41,9 +41,10 @@ struct FamilyCost {
   /// Returns the cost of a block. Null for tiles: it then follows from the two
   /// functions below.
   Cost (*block)(const KernelModel &kernel, const target::Target &gpu);
-  /// Returns the clocks in which the rings load a block.
+  /// Returns the clocks in which the rings load a block. `cost` has traffic,
+  /// products and the chain.
   double (*loads)(const KernelModel &kernel, const target::Target &gpu,
-                  const Traffic &traffic);
+                  const Cost &cost);
   /// Sets the clocks of a block from those of its units and of the critical
   /// path; `unitClocks` are the most clocks of units, turns and loads.
   void (*setClocks)(const KernelModel &kernel, const target::Target &gpu,

@@ -22,7 +22,11 @@ namespace {
 /// The state of a tile.
 struct Tile {
   std::string name;
-  double scoresReady = 0, scoresFree = 0, outputReady = 0;
+  /// For each stage of S.
+  std::vector<double> scoresReady, scoresFree;
+  double outputReady = 0;
+  /// When its warps have handed off P.
+  double handedOff = 0;
   /// When the MMA may read each slice of P.
   std::vector<double> slicesReady;
 };
@@ -33,8 +37,11 @@ public:
       : schedule(schedule), cost(modelCost(problem, schedule)),
         gpu(*target::findTarget(schedule.target)) {
     tiles.resize(schedule.qTiles);
-    for (unsigned i = 0; i < schedule.qTiles; ++i)
+    for (unsigned i = 0; i < schedule.qTiles; ++i) {
       tiles[i].name = std::to_string(i);
+      tiles[i].scoresReady.resize(schedule.sStages);
+      tiles[i].scoresFree.resize(schedule.sStages);
+    }
   }
 
   std::vector<Span> run(unsigned blocks) {
@@ -42,9 +49,12 @@ public:
       multiplyScores(tile, 0);
     for (unsigned block = 0; block < blocks; ++block)
       for (Tile &tile : tiles) {
+        bool hasNext = block + 1 < blocks, isEarly = schedule.sStages > 1;
+        if (hasNext && isEarly)
+          multiplyScores(tile, block + 1);
         softmax(tile, block);
         multiplyOutput(tile, block);
-        if (block + 1 < blocks)
+        if (hasNext && !isEarly)
           multiplyScores(tile, block + 1);
       }
     for (Tile &tile : tiles)
@@ -71,14 +81,18 @@ private:
 };
 
 void Play::multiplyScores(Tile &tile, unsigned block) {
-  double begin = std::max(mmaFree, tile.scoresFree);
+  unsigned stage = block % schedule.sStages;
+  double begin = std::max(mmaFree, tile.scoresFree[stage]);
   mmaFree = begin + cost.qkClocks;
-  tile.scoresReady = mmaFree + gpu.mmaLatency;
+  tile.scoresReady[stage] = mmaFree + gpu.mmaLatency;
   add("S" + tile.name, "mma", "S = Q K^T", block, begin, mmaFree);
 }
 
 void Play::softmax(Tile &tile, unsigned block) {
-  double begin = std::max(tile.scoresReady + gpu.scoreLatency, expFree);
+  unsigned stage = block % schedule.sStages;
+  double ready = tile.scoresReady[stage];
+  double from = std::max(ready, tile.handedOff) + gpu.scoreLatency;
+  double begin = std::max(from, expFree);
   bool inTmem = schedule.pPlacement == PPlacement::Tmem;
   // A slice's exponentials start when the previous one is handed off.
   double stored = begin;
@@ -91,19 +105,18 @@ void Play::softmax(Tile &tile, unsigned block) {
   // With P in shared memory the fence does not access S.
   double written = inTmem ? stored : expFree + gpu.probabilityLatency;
   // P covers half of S; the scores themselves are in registers by then.
-  add("S" + tile.name, "softmax" + tile.name, "read S", block, tile.scoresReady,
-      written);
+  add("S" + tile.name, "softmax" + tile.name, "read S", block, ready, written);
   if (inTmem)
     add("P" + tile.name, "softmax" + tile.name, "write P", block, begin,
         written);
-  tile.scoresFree = stored;
+  tile.scoresFree[stage] = tile.handedOff = stored;
   if (block == 0)
     return;
   // The row maximum is known when the exponentials start.
-  double from = std::max(begin, tile.outputReady);
-  double until = from + cost.rescaleClocks;
+  double rescaled = std::max(begin, tile.outputReady);
+  double until = rescaled + cost.rescaleClocks;
   add("O" + tile.name, "correction", "rescale O, where a maximum grew", block,
-      from, until);
+      rescaled, until);
   tile.outputReady = until;
 }
 
@@ -122,7 +135,9 @@ void Play::multiplyOutput(Tile &tile, unsigned block) {
   double written = tile.slicesReady.back();
   add("S" + tile.name, "mma", "holds P", block, written, mmaFree);
   add("P" + tile.name, "mma", "read P", block, written, mmaFree);
-  tile.scoresFree = mmaFree;
+  bool waits = schedule.sStages > 1 && schedule.mmaOrder == MmaOrder::Commit;
+  tile.scoresFree[block % schedule.sStages] =
+      mmaFree + (waits ? gpu.mmaLatency : 0);
 }
 
 void Play::readOutput(Tile &tile, unsigned block) {

@@ -78,7 +78,8 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
 uint64_t Footprint::tmemColumns(const Schedule &schedule) const {
   if (!inTensorMemory)
     return 0;
-  uint64_t columns = sLane ? std::max(sColumns, oColumns) : sColumns + oColumns;
+  uint64_t ofS = schedule.sStages * sColumns;
+  uint64_t columns = sLane ? std::max(ofS, oColumns) : ofS + oColumns;
   return schedule.qTiles * columns;
 }
 
@@ -118,10 +119,13 @@ public:
   }
 
 private:
-  void tmem(std::string name, unsigned columns, unsigned lane) {
+  void tmem(std::string name, unsigned columns, unsigned lane,
+            unsigned stages = 1) {
     unsigned &next = nextColumn[lane != 0];
-    map.tmem.push_back({std::move(name), next, columns, "", lane});
-    next += columns;
+    unsigned pitch = stages > 1 ? columns : 0;
+    map.tmem.push_back(
+        {std::move(name), next, columns, "", lane, stages, pitch});
+    next += columns * stages;
   }
   void smem(std::string name, uint64_t bytes, unsigned stages,
             unsigned alignment) {
@@ -149,14 +153,15 @@ private:
 
 void Layouter::layOutTmem() {
   forTiles([&](const std::string &i) {
-    tmem("S" + i, sizes.sColumns, sizes.sLane);
+    tmem("S" + i, sizes.sColumns, sizes.sLane, schedule.sStages);
   });
   forTiles([&](const std::string &i) { tmem("O" + i, sizes.oColumns, 0); });
   if (schedule.pPlacement == PPlacement::Tmem)
     forTiles([&](const std::string &i) {
-      unsigned column = map.findTmem("S" + i)->column + sizes.pColumnInS;
-      map.tmem.push_back(
-          {"P" + i, column, unsigned(sizes.pColumns), "S" + i, sizes.sLane});
+      TmemRegion over = *map.findTmem("S" + i);
+      map.tmem.push_back({"P" + i, unsigned(over.column + sizes.pColumnInS),
+                          unsigned(sizes.pColumns), over.name, over.lane,
+                          over.stages, over.pitch});
     });
   map.tmemColumns = layout::tmemAllocation(
       *std::max_element(nextColumn.begin(), nextColumn.end()));

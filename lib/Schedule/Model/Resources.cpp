@@ -61,7 +61,8 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
 }
 
 uint64_t tmemColumnsOf(const Problem &problem, const Schedule &s) {
-  uint64_t scores = s.kvBlock, outputs = outputColumns(problem, s);
+  uint64_t scores = uint64_t(s.kvBlock) * s.sStages;
+  uint64_t outputs = outputColumns(problem, s);
   // An MMA of 64 rows uses lanes 0-15 or 16-31 of every 32: if O takes all
   // columns, S is in the other lanes.
   bool halves = s.qTileRows == 64 && s.ctaGroup == 1;

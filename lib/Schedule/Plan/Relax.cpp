@@ -34,6 +34,7 @@ constexpr Grid grids[] = {
     {"exp2_emulated", 1, 50}, // per cent
     {"p_offset", 1, 96},      // log2 of a finite P
     {"splits", 1, mostSplits},
+    {"s_stages", 1, 2},   // two S of a tile
     {"p_slices", 1, 16},  // whole K steps of 16 keys of a block
     {"kv_stages", 1, 32}, // two mbarriers each of the 64 that are kept
     {"v_stages", 1, 32},  // likewise

@@ -68,8 +68,13 @@ std::string fmha::schedule::drawTmem(const MemoryMap &map) {
     Strip &strip = !region.aliases.empty() ? aliases
                    : region.lane           ? otherLanes
                                            : own;
-    strip.box(region.column / perCharacter,
-              (region.column + region.columns) / perCharacter + 1, region.name);
+    for (unsigned stage = 0; stage < region.stages; ++stage) {
+      unsigned begin = region.column + stage * region.pitch;
+      std::string suffix = region.stages > 1 ? "." + str(stage) : "";
+      strip.box(begin / perCharacter,
+                (begin + region.columns) / perCharacter + 1,
+                region.name + suffix);
+    }
   }
   std::string text = "tensor memory: " + str(map.tmemColumns) +
                      " of 512 columns allocated, one character = 8 columns\n";

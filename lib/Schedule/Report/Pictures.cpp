@@ -122,8 +122,9 @@ void TmemPicture::drawLife(const TmemRegion &region) {
     }
   if (region.aliases.empty() && begin < end)
     svg.box(atClock(begin), atColumn(region.column),
-            atClock(end) - atClock(begin), region.columns * perColumn,
-            "#e2e2e2", region.name + " is waiting");
+            atClock(end) - atClock(begin),
+            (region.end() - region.column) * perColumn, "#e2e2e2",
+            region.name + " is waiting");
 }
 
 void TmemPicture::drawSpan(const Span &span, bool aliases) {
@@ -132,7 +133,9 @@ void TmemPicture::drawSpan(const Span &span, bool aliases) {
     return;
   // Columns of S that P occupies belong to P.
   double x = atClock(span.begin), wide = atClock(span.end) - x;
-  double y = atColumn(region->column), tall = region->columns * perColumn;
+  unsigned stage = span.block % region->stages;
+  double y = atColumn(region->column + stage * region->pitch);
+  double tall = region->columns * perColumn;
   std::string text = span.region + ": " + span.role + ", " + span.what +
                      ", block " + str(span.block) + ", clocks " +
                      rounded(span.begin) + " to " + rounded(span.end);

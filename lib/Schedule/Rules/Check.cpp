@@ -249,26 +249,37 @@ Violation fmha::schedule::checkSplitBy(const Case &c) {
   return std::nullopt;
 }
 
-/// Returns the fewest stages: in a shared ring MMA holds V and waits for K.
-static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
+/// Returns the fewest stages: in a shared ring MMA holds V and waits for K, and
+/// for all messages of K if it issues their product first.
+static unsigned leastStages(const Problem &problem, const Schedule &s) {
+  if (s.vStages)
+    return 1;
+  if (s.sStages == 1 || s.shareKv)
+    return 2;
+  unsigned ofK = s.keyChunk ? (problem.headDim - 1) / s.keyChunk + 1 : 1;
+  unsigned ofV = s.valueChunk ? s.kvBlock / s.valueChunk : 1;
+  return ofK + ofV;
+}
 
 static Violation checkStages(const Problem &problem, const Schedule &s) {
-  if (s.vStages == 0 && s.kvStages < 2)
-    return "expected at least 2 KV stages, since the MMA role holds a V block "
-           "while it waits for the next K block; got " +
+  unsigned least = leastStages(problem, s);
+  if (s.kvStages && s.kvStages < least)
+    return "expected at least " + str(least) +
+           " KV stages, since the MMA role holds a V block while it waits for "
+           "the next K block; got " +
            str(s.kvStages);
   if (s.kvStages == 0)
     return "expected at least 1 stage of K, got 0";
   // A full and a free mbarrier per stage, and those of a tile's channels.
-  uint64_t perTile = 10 + (s.pSlices - 1);
+  uint64_t perTile = 10 + (s.pSlices - 1) + (s.sStages - 1) * (s.pSlices + 2);
   uint64_t ofFactors = problem.scalePerPage ? factorStages : 0;
   uint64_t barriers =
       2 * (uint64_t(s.kvStages) + s.vStages + ofFactors) + perTile * s.qTiles;
   if (barriers > barrierSlots)
     return str(uint64_t(s.kvStages) + s.vStages) + " stages of K and V need " +
            str(barriers) + " mbarriers, " + str(barrierSlots) +
-           " are kept; take fewer " +
-           (s.kvStages > leastStages(s) ? "KV" : "V") + " stages";
+           " are kept; take fewer " + (s.kvStages > least ? "KV" : "V") +
+           " stages";
   return std::nullopt;
 }
 
@@ -288,7 +299,7 @@ static std::string smallerInSmem(const Case &c) {
     if (possible)
       ways.push_back(way);
   };
-  offer(s.kvStages > leastStages(s), "fewer KV stages");
+  offer(s.kvStages > leastStages(c.problem, s), "fewer KV stages");
   offer(s.vStages > 1, "fewer V stages");
   offer(s.ctasPerSm > 1, "fewer ctas_per_sm");
   offer(s.qTiles > 1, "fewer query tiles");

@@ -29,7 +29,11 @@ struct Region {
   std::string name, aliases;
   uint64_t start, size, stages, alignment;
   unsigned lane = 0;
-  uint64_t end() const { return start + size * stages; }
+  /// From one stage to the next; 0 if they follow one another.
+  uint64_t pitch = 0;
+  uint64_t end() const {
+    return start + (stages - 1) * (pitch ? pitch : size) + size;
+  }
 };
 
 /// A required region: exact stages and size, aligned start.
@@ -38,6 +42,8 @@ struct Wanted {
   uint64_t size, stages, alignment;
   /// Offset inside the aliased region.
   uint64_t within = 0;
+  /// As of Region.
+  uint64_t pitch = 0;
 };
 
 /// One memory: its regions, the required regions, and its names in messages.
@@ -66,14 +72,16 @@ static Memory describeTmem(const Schedule &s, const Footprint &sizes,
   Memory memory{"tensor-memory", "columns", {}, {}, map.tmemColumns};
   for (const TmemRegion &r : map.tmem)
     memory.regions.push_back(
-        {r.name, r.aliases, r.column, r.columns, 1, 1, r.lane});
+        {r.name, r.aliases, r.column, r.columns, r.stages, 1, r.lane, r.pitch});
+  uint64_t pitch = s.sStages > 1 ? sizes.sColumns : 0;
   for (unsigned tile = 0; sizes.inTensorMemory && tile < s.qTiles; ++tile) {
     std::string i = str(tile);
-    memory.wanted.push_back({"S" + i, "", sizes.sColumns, 1, 1});
+    memory.wanted.push_back(
+        {"S" + i, "", sizes.sColumns, s.sStages, 1, 0, pitch});
     memory.wanted.push_back({"O" + i, "", sizes.oColumns, 1, 1});
     if (s.pPlacement == PPlacement::Tmem)
-      memory.wanted.push_back(
-          {"P" + i, "S" + i, sizes.pColumns, 1, 1, sizes.pColumnInS});
+      memory.wanted.push_back({"P" + i, "S" + i, sizes.pColumns, s.sStages, 1,
+                               sizes.pColumnInS, pitch});
   }
   return memory;
 }
@@ -149,6 +157,10 @@ static Violation verifySizes(const Memory &memory) {
       return "expected " + memory.quote(region) + " to have " +
              str(wanted.stages) + " x " + str(wanted.size) + " " + memory.unit +
              ", got " + str(region.stages) + " x " + str(region.size);
+    if (region.pitch != wanted.pitch)
+      return "expected stages of " + memory.quote(region) + " to begin " +
+             str(wanted.pitch) + " " + memory.unit +
+             " after one another, got " + str(region.pitch);
   }
   return std::nullopt;
 }

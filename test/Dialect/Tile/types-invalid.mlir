@@ -50,6 +50,27 @@ func.func private @halves(!tile.tile<128x128xf16, #tile.tmem<column = 449>>)
 
 // -----
 
+// 256 + 128 + 129 columns.
+// expected-error@+1 {{tensor memory has 512 columns, but the tile ends at column 513}}
+func.func private @stages(!tile.tile<128x128xf32, #tile.tmem<column = 256, stages = 2, pitch = 129>>)
+
+// -----
+
+// expected-error@+1 {{expected the pitch of #tile.tmem to be at least the 128 columns of the tile, got 127}}
+func.func private @close(!tile.tile<128x128xf32, #tile.tmem<column = 0, stages = 2, pitch = 127>>)
+
+// -----
+
+// expected-error@+1 {{expected 1 to 512 stages of #tile.tmem, got 0}}
+func.func private @none(!tile.tile<128x128xf32, #tile.tmem<column = 0, stages = 0>>)
+
+// -----
+
+// expected-error@+1 {{expected 1 to 512 stages of #tile.tmem, got 4294967295}}
+func.func private @many(!tile.tile<128x128xf32, #tile.tmem<column = 0, stages = 4294967295>>)
+
+// -----
+
 // expected-error@+1 {{expected #tile.smem, #tile.tmem, #tile.registers or #tile.fragment as the place of a tile, got "here"}}
 func.func private @place(!tile.tile<128x128xf16, "here">)
 

@@ -32,6 +32,12 @@ func.func private @lanes(
   !tile.tile<64x512xf32, #tile.tmem<column = 0, lane = 0>>,
   !tile.tile<64x64xf32, #tile.tmem<column = 0, lane = 16>>)
 
+// Two stages end at 512 exactly; a pitch of 0 is not printed.
+// CHECK: func.func private @ring(!tile.tile<128x128xf32, #tile.tmem<column = 256, stages = 2>>, !tile.tile<128x128xf16, #tile.tmem<column = 320, stages = 2, pitch = 128>>)
+func.func private @ring(
+  !tile.tile<128x128xf32, #tile.tmem<column = 256, stages = 2, pitch = 0>>,
+  !tile.tile<128x128xf16, #tile.tmem<column = 320, stages = 2, pitch = 128>>)
+
 // CHECK: func.func private @registers(!tile.tile<128x128xf32, #tile.registers>)
 func.func private @registers(!tile.tile<128x128xf32, #tile.registers>)
 

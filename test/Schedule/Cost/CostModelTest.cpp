@@ -64,7 +64,7 @@ TEST(CostModel, B300HalvesTheExponentials) {
 TEST(CostModel, OneTileTakesTurns) {
   Overrides whole;
   whole.fix(Choice::QTiles, 1).pPlacement = PPlacement::Tmem;
-  whole.fix(Choice::PSlices, 1);
+  whole.fix(Choice::PSlices, 1).fix(Choice::SStages, 1);
   Cost one = costOf(128, "sm_100a", whole);
   EXPECT_TRUE(one.serial);
   // The end of an MMA 136 clocks later, S loaded in 200, P stored in 120.

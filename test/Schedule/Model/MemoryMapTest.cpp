@@ -209,6 +209,7 @@ static Schedule randomSchedule(std::mt19937 &random) {
   s.kvBlock = pick(128u, 128u, 64u);
   s.kvStages = 1 + random() % 14;
   s.pPlacement = pick(PPlacement::Tmem, PPlacement::Smem);
+  s.sStages = pick(1u, 1u, s.qTiles == 1 ? 2u : 1u);
   s.rescaleThreshold = random() % 10;
   s.scheduler = pick(Scheduler::Single, Scheduler::Static, Scheduler::Dynamic);
   // Now and then, since most of these fit few head dims.
@@ -237,8 +238,7 @@ static bool overlaps(const MemoryMap &map) {
   for (const TmemRegion &a : map.tmem)
     for (const TmemRegion &b : map.tmem)
       if (&a != &b && a.lane == b.lane && a.aliases.empty() &&
-          b.aliases.empty() && a.column < b.column + b.columns &&
-          b.column < a.column + a.columns)
+          b.aliases.empty() && a.column < b.end() && b.column < a.end())
         return true;
   for (const SmemRegion &a : map.smem)
     for (const SmemRegion &b : map.smem)

@@ -104,6 +104,9 @@ struct KernelModel {
   unsigned pSlices = 1;
   /// S buffers of each tile.
   unsigned scoreStages = 1;
+  /// Before Q·K overwrites P, the MMA role waits until the product that read it
+  /// is complete.
+  bool waitsForProducts = false;
   double rescaleThreshold = 8;
   /// Share of ex2 on FMA units, 0 to 1.
   double emulated = 0;
@@ -113,6 +116,9 @@ struct KernelModel {
   /// Bytes of all rings in this CTA and of their largest message; 0 if loads
   /// are assumed to arrive in time.
   unsigned ringBytes = 0, messageBytes = 0;
+  /// Messages of a block of K and of V, and the stages of each ring; no stages
+  /// of V if it shares K's.
+  unsigned keyMessages = 1, valueMessages = 1, keyStages = 0, valueStages = 0;
   /// A CTA processes several query tiles, one after another.
   bool persistent = false;
   /// A CTA draws its tiles one by one, the longest first.

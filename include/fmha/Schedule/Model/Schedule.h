@@ -170,12 +170,14 @@ enum class Operand { Query, Key, Value, Output };
 /// Columns [column, column + columns) of all 128 lanes of tensor memory; for a
 /// tile of 64 rows, of 16 lanes of every warp's 32, beginning at `lane` (0 or
 /// 16). `aliases` names the region that has these columns, empty if they belong
-/// to this one.
+/// to this one. Stages begin `pitch` columns after one another; 0 if there is
+/// one.
 struct TmemRegion {
   std::string name;
   unsigned column = 0, columns = 0;
   std::string aliases;
-  unsigned lane = 0;
+  unsigned lane = 0, stages = 1, pitch = 0;
+  unsigned end() const { return column + (stages - 1) * pitch + columns; }
 };
 
 /// Bytes of dynamic shared memory from its 1024-byte aligned start; `bytes` is

@@ -89,12 +89,13 @@ static LogicalResult verifyTiles(EmitError emitError, const Schedule &s) {
 }
 
 static LogicalResult verifyNumbers(EmitError emitError, const Schedule &s) {
-  if (s.kvStages == 0 || s.pSlices == 0 || s.ctasPerSm == 0 || s.splits == 0)
+  if (s.kvStages == 0 || s.sStages == 0 || s.pSlices == 0 || s.ctasPerSm == 0 ||
+      s.splits == 0)
     return scheduleError(emitError, 5)
-           << "expected kv_stages, p_slices, ctas_per_sm and splits to be "
-              "positive, got "
-           << s.kvStages << ", " << s.pSlices << ", " << s.ctasPerSm << " and "
-           << s.splits;
+           << "expected kv_stages, s_stages, p_slices, ctas_per_sm and splits "
+              "to be positive, got "
+           << s.kvStages << ", " << s.sStages << ", " << s.pSlices << ", "
+           << s.ctasPerSm << " and " << s.splits;
   if (!std::isfinite(s.rescaleThreshold) || s.rescaleThreshold < 0)
     return scheduleError(emitError, 6)
            << "expected rescale_threshold to be finite and not negative, got "

@@ -256,7 +256,7 @@ LogicalResult ChannelOp::verify() {
 /// Whether `slot` fits the stages of `ring`: they have the same pitch, or there
 /// is one stage, which is large enough.
 static bool fitsStages(TileType ring, TileType slot) {
-  if (ring.getSmem().getStages() == 1)
+  if (ring.getStages() == 1)
     return slot.getBytes() <= ring.getBytes();
   return ring.getStagePitch() == slot.getStagePitch();
 }

@@ -165,26 +165,38 @@ static LogicalResult verifyFragment(EmitError emitError,
                              : "");
 }
 
+static LogicalResult verifyTmem(EmitError emitError, ArrayRef<int64_t> shape,
+                                Type elementType, TmemAttr tmem) {
+  constexpr int64_t allColumns = 512;
+  if (shape[0] > 128)
+    return emitError() << "tensor memory has 128 lanes, one a row, but the "
+                          "tile has "
+                       << shape[0] << " rows";
+  if (tmem.getLane() && (tmem.getLane() != 16 || shape[0] != 64))
+    return emitError() << "expected #tile.tmem to begin at lane 0, or 16 for "
+                          "64 rows, got lane "
+                       << tmem.getLane() << " for " << shape[0] << " rows";
+  if (tmem.getStages() < 1 || tmem.getStages() > allColumns)
+    return emitError() << "expected 1 to " << allColumns
+                       << " stages of #tile.tmem, got " << tmem.getStages();
+  int64_t columns = tmemColumns(shape, elementType), pitch = tmem.getPitch();
+  if (pitch && pitch < columns)
+    return emitError() << "expected the pitch of #tile.tmem to be at least the "
+                       << columns << " columns of the tile, got " << pitch;
+  int64_t end = tmem.getColumn() + columns +
+                (tmem.getStages() - 1) * (pitch ? pitch : columns);
+  if (end > allColumns)
+    return emitError() << "tensor memory has " << allColumns
+                       << " columns, but the tile ends at column " << end;
+  return success();
+}
+
 static LogicalResult verifyPlace(EmitError emitError, ArrayRef<int64_t> shape,
                                  Type elementType, Attribute place) {
   if (auto smem = dyn_cast<SmemAttr>(place))
     return verifySmem(emitError, shape, elementType, smem);
-  if (auto tmem = dyn_cast<TmemAttr>(place)) {
-    if (shape[0] > 128)
-      return emitError() << "tensor memory has 128 lanes, one a row, but the "
-                            "tile has "
-                         << shape[0] << " rows";
-    if (tmem.getLane() && (tmem.getLane() != 16 || shape[0] != 64))
-      return emitError() << "expected #tile.tmem to begin at lane 0, or 16 for "
-                            "64 rows, got lane "
-                         << tmem.getLane() << " for " << shape[0] << " rows";
-    int64_t end = tmem.getColumn() + tmemColumns(shape, elementType);
-    if (end > 512)
-      return emitError() << "tensor memory has 512 columns, but the tile ends "
-                            "at column "
-                         << end;
-    return success();
-  }
+  if (auto tmem = dyn_cast<TmemAttr>(place))
+    return verifyTmem(emitError, shape, elementType, tmem);
   if (auto registers = dyn_cast<RegistersAttr>(place))
     return verifyRegisters(emitError, shape, registers);
   if (isa<FragmentAttr>(place))
@@ -212,7 +224,15 @@ int64_t TileType::getBytes() const {
   return smemBytes(getShape(), getElementType());
 }
 
+unsigned TileType::getStages() const {
+  if (TmemAttr tmem = getTmem())
+    return tmem.getStages();
+  return getSmem() ? getSmem().getStages() : 1;
+}
+
 int64_t TileType::getStagePitch() const {
+  if (TmemAttr tmem = getTmem())
+    return tmem.getPitch() ? tmem.getPitch() : getTmemColumns();
   SmemAttr smem = getSmem();
   return smem && smem.getPitch() ? smem.getPitch() : getBytes();
 }
@@ -226,7 +246,8 @@ Attribute TileType::getPlaceOfColumn(int64_t first) const {
   int64_t width = getElementType().getIntOrFloatBitWidth();
   if (TmemAttr tmem = getTmem())
     return TmemAttr::get(getContext(), tmem.getColumn() + first * width / 32,
-                         tmem.getLane());
+                         tmem.getLane(), tmem.getStages(),
+                         tmem.getStages() == 1 ? 0 : getStagePitch());
   if (inRegisters())
     return RegistersAttr::get(getContext(), /*slices=*/1);
   SmemAttr smem = getSmem();
@@ -345,10 +366,7 @@ ViewType ViewType::of(MemRefType memref, uint32_t heads) {
 // ChannelType
 //===----------------------------------------------------------------------===//
 
-unsigned ChannelType::getDepth() const {
-  SmemAttr smem = getTile().getSmem();
-  return smem ? smem.getStages() : 1;
-}
+unsigned ChannelType::getDepth() const { return getTile().getStages(); }
 
 //===----------------------------------------------------------------------===//
 // BarrierType

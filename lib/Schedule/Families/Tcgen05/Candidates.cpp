@@ -46,6 +46,8 @@ static void addAxes(Axes &axes) {
            wideValues ? parts(problem.headDimV, 64, 256) : Values{0}, rule(2));
   axes.addPlacement({PPlacement::Tmem, PPlacement::Smem, PPlacement::Registers},
                     rule(5));
+  // No second S for the warps that convert (plan.C8).
+  axes.add("s_stages", converts ? Values{1} : Values{1, 2}, 0);
   // plan.C8 requires subtiles or sharing for wide heads: decides key_chunk.
   axes.add("share_kv", problem.vInK ? Values{1, 0} : Values{0}, 0);
   axes.add("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},

@@ -9,6 +9,8 @@
 #include "Cost/FamilyCost.h"
 
 #include <algorithm>
+#include <limits>
+#include <vector>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -25,11 +27,125 @@ static double conversions(const KernelModel &kernel, const target::Target &gpu,
   return trips + elements * kernel.conversionsPerElement / gpu.convertPerClock;
 }
 
+namespace {
+
+/// Plays out the loads of one query tile: messages that a thread loads in one
+/// order and products read in another one, each of them when its slot is free.
+class RingPlay {
+public:
+  RingPlay(const KernelModel &kernel, const target::Target &gpu,
+           const Cost &cost);
+  /// Returns the clocks of a block once the loop has settled, infinity if the
+  /// products wait for a message that waits for them.
+  double run();
+
+private:
+  struct Message {
+    bool ofValue;
+    double clocks, arrived = 0, read = -1;
+  };
+
+  void addOrder(std::vector<unsigned> &order, bool scoresFirst) const;
+  bool load(unsigned number);
+
+  static constexpr unsigned blocks = 12, settled = 4;
+  const KernelModel &kernel;
+  const target::Target &gpu;
+  /// What a product waits for between Q·K and P·V of a block.
+  double softmax = 0;
+  /// Of all blocks: those of K, then those of V, block by block.
+  std::vector<Message> messages;
+  std::vector<unsigned> loads, reads;
+  /// The messages that each ring has held, in the order of their loads.
+  std::vector<unsigned> held[2];
+  double begun = 0;
+};
+
+} // namespace
+
+RingPlay::RingPlay(const KernelModel &kernel, const target::Target &gpu,
+                   const Cost &cost)
+    : kernel(kernel), gpu(gpu) {
+  if (kernel.scoreStages == 1)
+    softmax = std::max(0.0, cost.chain - cost.qkClocks - cost.pvClocks);
+  for (unsigned block = 0; block < blocks; ++block) {
+    messages.insert(messages.end(), kernel.keyMessages,
+                    {false, cost.qkClocks / kernel.keyMessages});
+    messages.insert(messages.end(), kernel.valueMessages,
+                    {true, cost.pvClocks / kernel.valueMessages});
+  }
+  bool scoresFirst = kernel.scoreStages > 1;
+  addOrder(reads, scoresFirst);
+  addOrder(loads, scoresFirst && kernel.valueStages);
+}
+
+/// Appends the numbers of all messages: K, V, K, V, ... or, if the scores of
+/// the next block come first, K, K, V, K, V, ...
+void RingPlay::addOrder(std::vector<unsigned> &order, bool scoresFirst) const {
+  unsigned ofBlock = kernel.keyMessages + kernel.valueMessages;
+  auto add = [&](unsigned block, bool values) {
+    unsigned first = block * ofBlock + (values ? kernel.keyMessages : 0);
+    unsigned count = values ? kernel.valueMessages : kernel.keyMessages;
+    for (unsigned n = 0; n < count; ++n)
+      order.push_back(first + n);
+  };
+  for (unsigned block = 0; block < blocks; ++block) {
+    if (!scoresFirst || block == 0)
+      add(block, false);
+    if (scoresFirst && block + 1 < blocks)
+      add(block + 1, false);
+    add(block, true);
+  }
+}
+
+/// Loads a message. Returns false if its slot is never free.
+bool RingPlay::load(unsigned number) {
+  Message &message = messages[number];
+  bool own = message.ofValue && kernel.valueStages;
+  std::vector<unsigned> &ring = held[own];
+  size_t stages = own ? kernel.valueStages : kernel.keyStages;
+  double transfer = kernel.messageBytes / double(gpu.l2BytesPerClock);
+  double free = begun;
+  if (ring.size() >= stages) {
+    double read = messages[ring[ring.size() - stages]].read;
+    if (read < 0)
+      return false;
+    free = std::max(free, read);
+  }
+  ring.push_back(number);
+  begun = free + transfer;
+  message.arrived = begun + gpu.memoryLatency;
+  return true;
+}
+
+double RingPlay::run() {
+  double clock = 0, start = 0;
+  size_t loaded = 0;
+  unsigned ofBlock = kernel.keyMessages + kernel.valueMessages;
+  bool wasValue = true;
+  for (unsigned number : reads) {
+    Message &message = messages[number];
+    while (message.arrived == 0)
+      if (!load(loads[loaded++]))
+        return std::numeric_limits<double>::infinity();
+    if (message.ofValue && !wasValue)
+      clock += softmax;
+    wasValue = message.ofValue;
+    clock = message.read = std::max(clock, message.arrived) + message.clocks;
+    if (number + 1 == settled * ofBlock)
+      start = clock;
+  }
+  return (clock - start) / (blocks - settled);
+}
+
 /// Returns the clocks of loads; the message that an MMA reads is not in flight.
 static double loads(const KernelModel &kernel, const target::Target &gpu,
-                    const Traffic &traffic) {
+                    const Cost &cost) {
+  const Traffic &traffic = cost.traffic;
   if (kernel.conversionsPerElement)
     return conversions(kernel, gpu, traffic);
+  if (kernel.tiles == 1 && (kernel.valueStages || kernel.scoreStages > 1))
+    return RingPlay(kernel, gpu, cost).run();
   double free = std::max<double>(1, double(kernel.ringBytes) -
                                         double(kernel.messageBytes));
   return traffic.l2Read * gpu.memoryLatency / free;

@@ -23,16 +23,45 @@ static Violation checkTmem(const Case &c) {
   if (needed <= there)
     return std::nullopt;
   bool halfLanes = c.schedule.qTileRows < layout::tmemLanes;
-  uint64_t room =
-      halfLanes ? there : there / c.schedule.qTiles - sizes.sColumns;
+  uint64_t room = halfLanes ? there
+                            : there / c.schedule.qTiles -
+                                  c.schedule.sStages * sizes.sColumns;
+  bool several = c.schedule.sStages > 1;
   return tiles(c.schedule) + (c.schedule.qTiles == 1 ? " needs " : " need ") +
-         str(needed) + " tensor-memory columns (S " + str(sizes.sColumns) +
-         " and O " + str(sizes.oColumns) + " each), " + str(there) +
-         " are available; take o_columns of at most " +
+         str(needed) + " tensor-memory columns (" +
+         (several ? str(c.schedule.sStages) + " x " : "") + "S " +
+         str(sizes.sColumns) + " and O " + str(sizes.oColumns) + " each), " +
+         str(there) + " are available; take " +
+         (several ? "s_stages = 1, or " : "") + "o_columns of at most " +
          str(room / panelColumns * panelColumns) +
-         (c.schedule.qTiles > 1 ? ", or one query tile"
-          : halfLanes           ? ""
-                                : ", or q_tile_rows = 64");
+         (c.schedule.qTiles > 1  ? ", or one query tile"
+          : halfLanes || several ? ""
+                                 : ", or q_tile_rows = 64");
+}
+
+/// Checks that a second S is that of a single query tile, with P over it.
+static Violation checkScoreStages(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (s.sStages == 1)
+    return std::nullopt;
+  auto must = [&](const std::string &what, const std::string &got) {
+    return "expected " + what + " with s_stages = 2, got " + got;
+  };
+  if (s.sStages != 2)
+    return "expected s_stages to be 1 or 2, got " + str(s.sStages);
+  if (s.qTiles != 1)
+    return must("one query tile, since a second one fills the time of softmax",
+                str(s.qTiles));
+  if (s.pPlacement != PPlacement::Tmem)
+    return must("p_placement = tmem, where P has as many stages as S",
+                std::string(stringify(s.pPlacement)));
+  if (s.kvCopy == KvCopy::Convert)
+    return must("kv_copy = tma or gather4", "convert");
+  Footprint sizes(c.problem, s);
+  if (sizes.sLane)
+    return must("S and O in the same lanes",
+                "O of " + str(sizes.oColumns) + " columns in the others");
+  return std::nullopt;
 }
 
 static Violation checkTiles(const Case &c) {
@@ -127,14 +156,15 @@ static Violation checkPlacement(const Case &c) {
 }
 
 static constexpr Entry entries[] = {
-    {1, checkTarget},     {1, checkDtype},        {3, checkTiles},
-    {3, checkListedKeys}, {3, checkListedBlocks}, {2, checkHeadDims},
-    {8, checkChunks},     {8, checkSlices},       {8, checkSharing},
-    {2, checkTmem},       {8, checkCtasPerSm},    {4, checkCtaGroup},
-    {8, checkKvCopies},   {8, checkSplitBy},      {8, checkNewKeys},
-    {5, checkPlacement},  {8, checkDemand},       {8, checkLoopDemand},
-    {6, checkSmem},       {8, checkFeatures},     {7, checkThreshold},
-    {9, checkRoles},      {10, checkWarps},       {11, checkRegisters}};
+    {1, checkTarget},      {1, checkDtype},        {3, checkTiles},
+    {3, checkListedKeys},  {3, checkListedBlocks}, {2, checkHeadDims},
+    {8, checkChunks},      {8, checkSlices},       {8, checkSharing},
+    {8, checkScoreStages}, {2, checkTmem},         {8, checkCtasPerSm},
+    {4, checkCtaGroup},    {8, checkKvCopies},     {8, checkSplitBy},
+    {8, checkNewKeys},     {5, checkPlacement},    {8, checkDemand},
+    {8, checkLoopDemand},  {6, checkSmem},         {8, checkFeatures},
+    {7, checkThreshold},   {9, checkRoles},        {10, checkWarps},
+    {11, checkRegisters}};
 
 static bool convertsKeys(const Schedule &s) {
   return s.kvCopy == KvCopy::Convert;

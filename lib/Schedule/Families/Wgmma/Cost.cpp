@@ -227,7 +227,7 @@ static double launchOf(const LaunchWork &work) {
 /// keys take 1.4 times as long per key as 4 of 80.) Consumers that share the
 /// columns of O multiply by V before the scores of the next block.
 static double loadsOf(const KernelModel &kernel, const target::Target &gpu,
-                      const Traffic &) {
+                      const Cost &) {
   double held = kernel.consumers > 1 ? 1 : 2;
   double messages = kernel.shareKv ? 1 : 2;
   double bytes = kernel.messageBytes;

@@ -73,6 +73,9 @@ static Violation checkUnbuilt(const Case &c) {
   if (s.vStages)
     return must("v_stages", "0", s.vStages,
                 "since no pass implements anything else");
+  if (s.sStages != 1)
+    return must("s_stages", "1", s.sStages,
+                "where a warpgroup has S in registers");
   if (s.mmaOrder != MmaOrder::Commit)
     return "expected mma_order to be commit on " + s.target +
            ", where a warpgroup waits for its own products, got issue";

@@ -137,7 +137,7 @@ class Files:
         case, (dim, dim_v) = self.case, self.dims
         words = dict(self.flags, target=case["target"], head_dim=dim, head_dim_v=dim_v, batch=self.batch, q_heads=self.q_heads,
                      kv_heads=self.kv_heads, q_len=self.q_rows, kv_len=self.k_rows, mask=case["mask"], lse=case["lse"])
-        words.update({name: case[name] for name in ("v_in_k", "p_placement", "pack_heads", "scheduler", "splits", "exp2_emulated", "mma_order", "p_offset", "dtype", "layout")})
+        words.update({name: case[name] for name in ("v_in_k", "p_placement", "pack_heads", "scheduler", "splits", "exp2_emulated", "mma_order", "s_stages", "p_offset", "dtype", "layout")})
         words.update(WINDOWS[case["window"]], **TILES[case["tiles"]])
         if case["scheduler"] == "static":
             words["max_ctas"] = 3  # Several tiles each.

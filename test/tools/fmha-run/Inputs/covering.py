@@ -36,6 +36,7 @@ FACTORS = {
     "tiles": ["auto", "one", "half"],
     "exp2_emulated": [0, 12],
     "mma_order": ["commit", "issue"],
+    "s_stages": ["1", "2"],
     "p_offset": [0, 7],
     "pack_heads": ["off", "on", "16"],
     "scheduler": ["single", "static", "dynamic"],
@@ -46,6 +47,7 @@ FACTORS = {
 # Pairs that are rejected: (factor, level), (factor, level), and the number of the rule that says so.
 FORBIDDEN = [
     (("dims", "40/72"), ("v_in_k", True), "V has more columns than K"),
+    (("s_stages", "2"), ("p_placement", "smem"), "plan.C8: a second S has P over it"),
 ]
 
 # The factors of sm_90a that differ: the planner chooses the tiles, and exponentials are emulated on P in registers.
@@ -54,6 +56,7 @@ HOPPER_FACTORS = FACTORS | {
     "p_placement": ["auto", "smem"],
     "tiles": ["auto"],
     "mma_order": ["commit"],
+    "s_stages": ["1"],
 }
 HOPPER_FORBIDDEN = FORBIDDEN + [
     (("p_placement", "smem"), ("exp2_emulated", 12), "plan.C8: exponentials are emulated where P waits in registers"),
@@ -150,6 +153,7 @@ FEATURES = [
     ("query tiles of 64 rows", "tiles", ("half",)),
     ("exponentials on FMA units", "exp2_emulated", (12,)),
     ("products in the order of issue", "mma_order", ("issue",)),
+    ("two S of a query tile", "s_stages", ("2",)),
     ("P scaled by a power of two", "p_offset", (7,)),
     ("f16", "dtype", ("f16",)),
     ("bf16", "dtype", ("bf16",)),

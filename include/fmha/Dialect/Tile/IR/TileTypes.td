@@ -41,7 +41,9 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     int64_t getTmemColumns() const;
     /// Whether the tile takes 16 of every warp's 32 lanes, as 64 rows in tensor memory do.
     bool hasHalfLanes() const { return getTmem() && getRows() == 64; }
-    /// Returns the bytes from one stage to the next of a tile in shared memory.
+    /// Returns the number of copies of the tile in its place, 1 in registers.
+    unsigned getStages() const;
+    /// Returns the distance from one stage to the next: bytes in shared memory, columns in tensor memory.
     int64_t getStagePitch() const;
     /// Returns the place of a tile that begins at column `first` of this one.
     ::mlir::Attribute getPlaceOfColumn(int64_t first) const;

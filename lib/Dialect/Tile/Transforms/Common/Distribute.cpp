@@ -154,14 +154,13 @@ Value tile::smemAddress(ImplicitLocOpBuilder &b, int64_t offset) {
                                int32_t(offset));
 }
 
-Value tile::stageAddress(ImplicitLocOpBuilder &b, TileType tile, Value stage) {
-  SmemAttr place = tile.getSmem();
-  Value address = smemAddress(b, place.getOffset());
-  if (place.getStages() == 1)
-    return address;
+Value tile::stageAddress(ImplicitLocOpBuilder &b, TileType tile, Value first,
+                         Value stage) {
+  if (tile.getStages() == 1)
+    return first;
   Value number = arith::IndexCastOp::create(b, b.getI32Type(), stage);
   Value pitch = constantI32(b, tile.getStagePitch());
-  return advance(b, address, arith::MulIOp::create(b, number, pitch));
+  return advance(b, first, arith::MulIOp::create(b, number, pitch));
 }
 
 layout::PanelTile tile::panelsOf(TileType tile) {
@@ -175,6 +174,14 @@ Value tile::tmemAddress(ImplicitLocOpBuilder &b,
                                int32_t(place.getColumn() + column),
                                int32_t(place.getLane()), context.tmemBase,
                                ofWarp);
+}
+
+Value tile::tmemAddress(ImplicitLocOpBuilder &b,
+                        const DistributeContext &context, TileType tile,
+                        Value slot, int64_t column, bool ofWarp) {
+  if (tile.getStages() == 1 || !slot)
+    return tmemAddress(b, context, tile.getTmem(), column, ofWarp);
+  return column ? advance(b, slot, constantI32(b, column)) : slot;
 }
 
 //===----------------------------------------------------------------------===//

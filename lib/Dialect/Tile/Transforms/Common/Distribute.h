@@ -129,9 +129,10 @@ mlir::Value advance(mlir::ImplicitLocOpBuilder &b, mlir::Value base,
 
 /// Returns the address of byte `offset` of dynamic shared memory.
 mlir::Value smemAddress(mlir::ImplicitLocOpBuilder &b, int64_t offset);
-/// Returns the address of stage `stage`, an index, of a tile in shared memory.
+/// Returns the address of stage `stage`, an index, of a tile in memory whose
+/// stage 0 is at `first`.
 mlir::Value stageAddress(mlir::ImplicitLocOpBuilder &b, TileType tile,
-                         mlir::Value stage);
+                         mlir::Value first, mlir::Value stage);
 /// Returns the panels of a tile of 16-bit elements in shared memory.
 layout::PanelTile panelsOf(TileType tile);
 
@@ -141,6 +142,11 @@ layout::PanelTile panelsOf(TileType tile);
 mlir::Value tmemAddress(mlir::ImplicitLocOpBuilder &b,
                         const DistributeContext &context, TmemAttr place,
                         int64_t column, bool ofWarp);
+/// Returns the tensor memory address of column `column` of `tile` in the stage
+/// that begins at the address `slot`, or in stage 0 if it is null.
+mlir::Value tmemAddress(mlir::ImplicitLocOpBuilder &b,
+                        const DistributeContext &context, TileType tile,
+                        mlir::Value slot, int64_t column, bool ofWarp);
 
 /// Writes columns [first, first + n) of this thread's row of a 16-bit tile in
 /// shared memory: 16-byte pieces, K-major, 128-byte swizzle, panels of 64

@@ -99,7 +99,8 @@ private:
 /// largest tile.
 Attribute Assigner::findRegion(StringRef name, TileType type) {
   if (const schedule::TmemRegion *tmem = info.map.findTmem(name.str()))
-    return TmemAttr::get(ctx, tmem->column, tmem->lane);
+    return TmemAttr::get(ctx, tmem->column, tmem->lane, tmem->stages,
+                         tmem->pitch);
   const schedule::SmemRegion *smem = info.map.findSmem(name.str());
   if (!smem)
     return {};

@@ -233,9 +233,11 @@ ArrayAttr toAttribute(const schedule::MemoryMap &map, MLIRContext *ctx) {
         SmemAttr::get(ctx, region.offset, region.stages, /*pitch=*/0),
         region.bytes));
   for (const schedule::TmemRegion &region : map.tmem)
-    extents.push_back(ExtentAttr::get(
-        ctx, region.name, TmemAttr::get(ctx, region.column, region.lane),
-        region.columns));
+    extents.push_back(
+        ExtentAttr::get(ctx, region.name,
+                        TmemAttr::get(ctx, region.column, region.lane,
+                                      region.stages, region.pitch),
+                        region.columns));
   return ArrayAttr::get(ctx, extents);
 }
 

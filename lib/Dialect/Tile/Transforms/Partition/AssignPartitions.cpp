@@ -61,6 +61,7 @@ private:
   unsigned orderAfterProducts(Operation *op);
   void orderWithProduct(Operation *op, unsigned order);
   void orderProducts();
+  void orderLoads(ArrayRef<Operation *> products);
   void orderLoop(ArrayRef<Operation *> products);
   bool sharesProducts(ArrayRef<Operation *> products);
   void assignSlices();
@@ -236,9 +237,41 @@ bool Assigner::sharesProducts(ArrayRef<Operation *> products) {
   });
 }
 
+/// Returns whether `product` makes a tile of several stages.
+static bool hasStages(Operation *product) {
+  return cast<TileType>(product->getResult(0).getType()).getStages() > 1;
+}
+
+/// Gives each load that products of one stage read the stage and the order of
+/// the first of these, so that the next block of K is loaded before V of this
+/// one. Loads to a ring that has tiles for both stages stay in program order,
+/// in which its messages are numbered.
+void Assigner::orderLoads(ArrayRef<Operation *> products) {
+  llvm::MapVector<Operation *, std::pair<unsigned, unsigned>> loads;
+  llvm::DenseMap<unsigned, unsigned> stagesOfRing;
+  auto ringOf = [](Operation *load) {
+    SmemAttr place = cast<TileType>(load->getResult(0).getType()).getSmem();
+    return place ? place.getOffset() : ~0u;
+  };
+  for (Operation *product : products)
+    for (unsigned number : edgesOf[product]) {
+      Operation *load = edges[number].source.op();
+      if (!isFedBy(product, edges[number]) || !isa<LoadOpInterface>(load))
+        continue;
+      auto own = stageAndOrder.lookup(product);
+      loads.insert({load, own});
+      stagesOfRing[ringOf(load)] |= 1 << own.first;
+    }
+  for (auto &[load, first] : loads)
+    if (unsigned stages = stagesOfRing[ringOf(load)];
+        stages == 1 || stages == 2)
+      stageAndOrder[load] = first;
+}
+
 /// Orders the ops of a loop. Products of an instance are consecutive, those of
-/// the later stage first or last. They are first, too, if consumers share them:
-/// all consumers multiply by V at the same time, and then release it. Other ops
+/// the later stage first or last. They are last if the earlier ones have a slot
+/// that is free already. They are first, too, if consumers share them: all
+/// consumers multiply by V at the same time, and then release it. Other ops
 /// of the role come after all products, except that ops which products of the
 /// first stage depend on come before those, and ops that depend on products of
 /// the later stage come after those. In
@@ -247,7 +280,9 @@ bool Assigner::sharesProducts(ArrayRef<Operation *> products) {
 /// an iteration has %t, %q, %u of this block, and then %s, %p of the next one.
 void Assigner::orderLoop(ArrayRef<Operation *> products) {
   SmallVector<Operation *> sorted(products);
-  bool laterFirst = family.laterStageFirst || sharesProducts(products);
+  bool isStaged = llvm::any_of(products, hasStages);
+  bool laterFirst =
+      (family.laterStageFirst && !isStaged) || sharesProducts(products);
   auto key = [&](Operation *op) {
     int stage = std::min(roundsOf(op), 1u);
     return std::pair(instances[op], laterFirst ? -stage : stage);
@@ -263,6 +298,8 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
   for (auto [order, op] : llvm::enumerate(sorted))
     if (!roundsOf(op))
       orderWithProduct(op, order);
+  if (isStaged)
+    orderLoads(sorted);
   Operation *loop = products.front()->getParentOfType<scf::ForOp>();
   for (Operation *op : ops)
     if (rules.lookup(op) == rules.lookup(products.front()) &&

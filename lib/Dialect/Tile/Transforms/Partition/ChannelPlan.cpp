@@ -101,13 +101,11 @@ struct Extent {
   unsigned lane;
 
   static Extent of(TileType type) {
-    if (TmemAttr tmem = type.getTmem()) {
-      return {true, tmem.getColumn(), tmem.getColumn() + type.getTmemColumns(),
-              tmem.getLane()};
-    }
-    SmemAttr smem = type.getSmem();
-    int64_t begin = smem.getOffset();
-    return {false, begin, begin + smem.getStages() * type.getStagePitch(), 0};
+    int64_t size = type.getStages() * type.getStagePitch();
+    if (TmemAttr tmem = type.getTmem())
+      return {true, tmem.getColumn(), tmem.getColumn() + size, tmem.getLane()};
+    int64_t begin = type.getSmem().getOffset();
+    return {false, begin, begin + size, 0};
   }
   bool overlaps(const Extent &other) const {
     return isTmem == other.isTmem && lane == other.lane && begin < other.end &&
@@ -435,7 +433,7 @@ bool Planner::isIn(StringRef name, TileType type, StringRef &number) {
     return llvm::any_of(info.map.tmem, [&](const schedule::TmemRegion &region) {
       return isCalled(region.name) && region.lane == tmem.getLane() &&
              tmem.getColumn() >= region.column &&
-             tmem.getColumn() < region.column + region.columns;
+             tmem.getColumn() < region.end();
     });
   unsigned offset = type.getSmem().getOffset();
   return llvm::any_of(info.map.smem, [&](const schedule::SmemRegion &region) {

@@ -80,9 +80,7 @@ struct PlannedChannel {
   bool drains = false;
 
   bool hasReleases() const { return !unreleased && !releasedBy; }
-  unsigned depth() const {
-    return type.getSmem() ? type.getSmem().getStages() : 1;
-  }
+  unsigned depth() const { return type.getStages(); }
   /// Whether a later message may need the slot of message `send`.
   bool isSentAfter(const Send &send) const;
 };

@@ -64,6 +64,7 @@ private:
   void insertPublish(const PlannedChannel &channel, const Send &send);
   void insertReleases();
   void insertDrain(const PlannedChannel &channel);
+  void passSlots();
   void collectTakers();
   bool insertAsyncRelease(Delivery &delivery);
   void releaseInBranches(scf::IfOp branch, const Delivery &delivery);
@@ -96,6 +97,9 @@ private:
   /// Maps a chain of products to the first op of its role and loop that uses
   /// its result.
   llvm::DenseMap<Operation *, Operation *> takers;
+  /// First products of chains, and the slot in which each begins, if there are
+  /// several. Passed last: new operands move those of the plan.
+  SmallVector<std::pair<DotOp, Value>> begunInSlot;
 };
 
 //===----------------------------------------------------------------------===//
@@ -450,8 +454,14 @@ void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   Value slot =
       create<AcquireOp>(partitionOf(chains.firstOf(maker)), send.tile.getType(),
                         channels[&channel], sentNumber(channel, send));
-  llvm::TypeSwitch<Operation *>(maker).Case<LoadOpInterface, MoveOp>(
-      [&](auto writer) { writer.getIntoMutable().assign(slot); });
+  llvm::TypeSwitch<Operation *>(maker)
+      .Case<LoadOpInterface, MoveOp>(
+          [&](auto writer) { writer.getIntoMutable().assign(slot); })
+      .Case([&](DotOp) {
+        auto first = dyn_cast<DotOp>(chains.firstOf(maker));
+        if (first && channel.depth() > 1)
+          begunInSlot.push_back({first, slot});
+      });
 }
 
 void Inserter::insertPublish(const PlannedChannel &channel, const Send &send) {
@@ -514,6 +524,18 @@ void Inserter::insertDrain(const PlannedChannel &channel) {
                       plus(b, first, slot));
 }
 
+///   %s = tile.dot %q, %k  ->  %s = tile.dot %q, %k plus %slot if %false
+void Inserter::passSlots() {
+  for (auto [product, slot] : begunInSlot) {
+    if (product.getAcc())
+      continue;
+    b.setInsertionPoint(product);
+    Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
+    product.getAccMutable().assign(slot);
+    product.getAccumulateMutable().assign(no);
+  }
+}
+
 void Inserter::run() {
   declare();
   for (const PlannedChannel &channel : plan)
@@ -530,6 +552,7 @@ void Inserter::run() {
   insertReleases();
   for (const PlannedChannel &channel : plan)
     insertDrain(channel);
+  passSlots();
 }
 
 struct TileInsertChannelsPass

@@ -80,18 +80,6 @@ static int64_t chunkOf(int64_t left) {
   return std::min<int64_t>(chunkColumns, llvm::bit_floor(uint64_t(left)));
 }
 
-/// Emits the load of columns of this thread's row of an f32 tile in tensor
-/// memory. The caller emits the wait.
-static Value loadChunk(ImplicitLocOpBuilder &b,
-                       const DistributeContext &context, TileType tile,
-                       int64_t column, int64_t count) {
-  auto words = VectorType::get({count}, b.getI32Type());
-  return TmemLoadOp::create(
-      b, words,
-      tmemAddress(b, context, tile.getTmem(), column, /*ofWarp=*/true),
-      splitOf(b, tile, tile.getColumns()));
-}
-
 Value fmha::tile::waitForLoads(ImplicitLocOpBuilder &b,
                                ArrayRef<Value> loaded) {
   int64_t columns = 0;
@@ -141,12 +129,11 @@ struct DistributeSlot : public DistributePattern<SlotAddressOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType tile = op.getType();
-    if (TmemAttr place = tile.getTmem()) {
-      bool ofWarp = !op->getParentOfType<RoleOp>().getSingleThread();
-      rewriter.replaceOp(op, tmemAddress(b, context, place, 0, ofWarp));
-      return success();
-    }
-    rewriter.replaceOp(op, stageAddress(b, tile, op.getStage()));
+    bool ofWarp = !op->getParentOfType<RoleOp>().getSingleThread();
+    Value first = tile.getTmem()
+                      ? tmemAddress(b, context, tile.getTmem(), 0, ofWarp)
+                      : smemAddress(b, tile.getSmem().getOffset());
+    rewriter.replaceOp(op, stageAddress(b, tile, first, op.getStage()));
     return success();
   }
 };
@@ -162,7 +149,9 @@ struct DistributeSlice : public DistributePattern<SliceOp> {
     TileType from = op.getInput().getType(), to = op.getType();
     if (TmemAttr place = to.getTmem()) {
       bool ofWarp = !op->getParentOfType<RoleOp>().getSingleThread();
-      rewriter.replaceOp(op, tmemAddress(b, context, place, 0, ofWarp));
+      int64_t first = place.getColumn() - from.getTmem().getColumn();
+      rewriter.replaceOp(
+          op, tmemAddress(b, context, from, adaptor.getInput(), first, ofWarp));
       return success();
     }
     if (to.inRegisters()) {
@@ -225,9 +214,11 @@ struct DistributeMove : public DistributePattern<MoveOp> {
     TileType from = op.getInput().getType(), to = op.getType();
     bool row = from.getShape().size() == 1;
     if (from.getTmem() && to.inRegisters())
-      rewriter.replaceOp(op, tmemToRegisters(b, from, slicesOf(to)));
+      rewriter.replaceOp(
+          op, tmemToRegisters(b, from, adaptor.getInput(), slicesOf(to)));
     else if (from.inRegisters() && to.getTmem())
-      rewriter.replaceOp(op, registersToTmem(b, adaptor.getInput(), to));
+      rewriter.replaceOp(
+          op, registersToTmem(b, adaptor.getInput(), to, adaptor.getInto()));
     else if (from.inRegisters() && to.getSmem())
       rewriter.replaceOp(op, row ? rowToShared(b, adaptor.getInput(), to)
                                  : tileToShared(b, adaptor.getInput(), to));
@@ -246,8 +237,9 @@ private:
     return advance(b, smemAddress(b, tile.getSmem().getOffset()), bytes);
   }
 
-  /// All loads are issued before the one wait.
-  Value tmemToRegisters(ImplicitLocOpBuilder &b, TileType from,
+  /// Loads the slices of an f32 tile, whose stage begins at `slot`. All loads
+  /// are issued before the one wait.
+  Value tmemToRegisters(ImplicitLocOpBuilder &b, TileType from, Value slot,
                         int64_t slices) const {
     SmallVector<Value> chunks;
     int64_t columns = from.getColumns() / slices;
@@ -255,15 +247,18 @@ private:
       TileType slice = from.columns(first, columns);
       for (int64_t n = 0, count; n < ownColumns(slice); n += count) {
         count = chunkOf(ownColumns(slice) - n);
-        chunks.push_back(loadChunk(b, context, slice, n, count));
+        chunks.push_back(TmemLoadOp::create(
+            b, VectorType::get({count}, b.getI32Type()),
+            tmemAddress(b, context, from, slot, first + n, /*ofWarp=*/true),
+            splitOf(b, slice, columns)));
       }
     }
     return asF32(b, waitForLoads(b, chunks));
   }
 
   /// Stores two 16-bit elements per column, as an A operand needs them.
-  Value registersToTmem(ImplicitLocOpBuilder &b, Value values,
-                        TileType to) const {
+  Value registersToTmem(ImplicitLocOpBuilder &b, Value values, TileType to,
+                        Value slot) const {
     int64_t columns = ownColumns(to) / 2;
     Value words = vector::BitCastOp::create(
         b, VectorType::get({columns}, b.getI32Type()), values);
@@ -271,11 +266,11 @@ private:
       count = chunkOf(columns - column);
       TmemStoreOp::create(
           b, slice(b, words, column, count),
-          tmemAddress(b, context, to.getTmem(), column, /*ofWarp=*/true),
+          tmemAddress(b, context, to, slot, column, /*ofWarp=*/true),
           splitOf(b, to, to.getColumns() / 2));
     }
     waitForStores(b);
-    return tmemAddress(b, context, to.getTmem(), 0, /*ofWarp=*/true);
+    return tmemAddress(b, context, to, slot, 0, /*ofWarp=*/true);
   }
 
   Value tileToShared(ImplicitLocOpBuilder &b, Value values, TileType to) const {
@@ -323,8 +318,8 @@ struct DistributeDot : public DistributePattern<DotOp> {
                               << kPerStep << ", got " << a.getColumns();
     for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
       issuePart(b, op, adaptor, n);
-    rewriter.replaceOp(
-        op, tmemAddress(b, context, d.getTmem(), 0, /*ofWarp=*/false));
+    rewriter.replaceOp(op, tmemAddress(b, context, d, adaptor.getAcc(), 0,
+                                       /*ofWarp=*/false));
     return success();
   }
 
@@ -340,7 +335,7 @@ private:
     layout::PanelTile panels = panelsOf(op.getB().getType());
     layout::SmemTile tile =
         op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
-    Value d = tmemAddress(b, context, op.getType().getTmem(), n,
+    Value d = tmemAddress(b, context, op.getType(), adaptor.getAcc(), n,
                           /*ofWarp=*/false);
     Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value first = adaptor.getAccumulate();
@@ -380,8 +375,9 @@ private:
   Value aOperand(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
                  unsigned step) const {
     TileType a = op.getA().getType();
-    if (TmemAttr place = a.getTmem())
-      return tmemAddress(b, context, place, 8 * step, /*ofWarp=*/false);
+    if (a.getTmem())
+      return tmemAddress(b, context, a, adaptor.getA(), 8 * step,
+                         /*ofWarp=*/false);
     layout::SmemTile tile = panelsOf(a).kMajor();
     return descriptor(b, adaptor.getA(), tile.kStepOffset(step), tile);
   }

@@ -133,6 +133,10 @@ void TileReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
     effect.offset = addressOf(type.getTmem());
     effect.halfLanes = type.hasHalfLanes();
     effect.extent = type.getTmemColumns();
+    if (type.getStages() > 1) {
+      effect.stride = type.getStagePitch();
+      effect.address = b.id(tile);
+    }
     if (unit == Unit::Threads)
       effect.event.unit = write ? Unit::TmemStore : Unit::TmemLoad;
   }
@@ -256,10 +260,14 @@ LogicalResult TileReader::read(Operation *op, Steps &steps) {
     return checkCrossing(op);
   }
   // The result has the stage of the slot, if there is one, or else stage 0.
-  auto slot = llvm::TypeSwitch<Operation *, Value>(op)
-                  .Case<MoveOp, LoadOpInterface>(
-                      [](auto writer) -> Value { return writer.getInto(); })
-                  .Default(Value());
+  auto slot =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case<MoveOp, LoadOpInterface>(
+              [](auto writer) -> Value { return writer.getInto(); })
+          .Case([](DotOp dot) -> Value {
+            return dot.getType().getStages() > 1 ? dot.getAcc() : Value();
+          })
+          .Default(Value());
   for (Value result : op->getResults()) {
     Step step{slot ? StepCode::Copy : StepCode::Constant};
     step.result = b.id(result);

@@ -57,7 +57,8 @@ std::optional<Place> placeOf(TileType type, bool ring) {
   place.memory = Memory::Tensor;
   place.name = "a tile in columns";
   place.begin = tmem.getColumn();
-  place.end = place.begin + type.getTmemColumns();
+  place.end = place.begin + type.getTmemColumns() +
+              (ring ? type.getStagePitch() * (tmem.getStages() - 1) : 0);
   return place;
 }
 

@@ -115,7 +115,9 @@ struct SlotFragment : public FragmentPattern<SlotAddressOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     if (!op.getType().getSmem())
       return rewriter.notifyMatchFailure(op, "expected #tile.smem");
-    rewriter.replaceOp(op, stageAddress(b, op.getType(), op.getStage()));
+    TileType tile = op.getType();
+    Value first = smemAddress(b, tile.getSmem().getOffset());
+    rewriter.replaceOp(op, stageAddress(b, tile, first, op.getStage()));
     return success();
   }
 };

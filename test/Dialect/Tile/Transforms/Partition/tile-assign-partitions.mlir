@@ -150,3 +150,106 @@ gpu.module @written {
 // CHECK: tile.fill {{.*}} {tile.partition = #tile.partition<role = "softmax1", order = 7>}
 // CHECK: tile.fill {{.*}} {tile.partition = #tile.partition<role = "softmax0">}
 // CHECK: tile.row_sum {{.*}} {tile.partition = #tile.partition<role = "softmax0">}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, s_stages = 2, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!v = !tile.tile<128x64xbf16, #tile.smem<offset = 65536, stages = 2>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0, stages = 2, pitch = 128>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64, stages = 2, pitch = 128>>
+!o = !tile.tile<128x64xf32, #tile.tmem<column = 256>>
+
+// S has two stages: the product of the next block comes first, since its slot is free, and K is loaded before V of the block
+// before it.
+// CHECK-LABEL: @staged
+gpu.module @staged {
+  gpu.func @staged(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
+    %a = tile.load %qs[%c0] : !w -> !a
+    %zero = tile.fill 0.0 : !o
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!o) {
+      %b = tile.load %ks[%i] : !w -> !k
+      %c = tile.load %vs[%i] : !w -> !v
+      %d = tile.dot %a, %b transpose_b : !a, !k -> !s
+      %x = tile.move %d : !s to !x
+      %h = tile.cast %x : !x to !h
+      %p = tile.move %h : !h to !p
+      %e = tile.dot %p, %c plus %sum as !o : !p, !v -> !o
+      scf.yield %e : !o
+    }
+    gpu.return
+  }
+}
+
+// CHECK: scf.for
+// CHECK: tile.load {{.*}} {tile.partition = #tile.partition<role = "load">}
+// CHECK: tile.load {{.*}} {tile.partition = #tile.partition<role = "load", stage = 1, order = 1>}
+// CHECK: tile.dot {{.*}} transpose_b {tile.partition = #tile.partition<role = "mma">}
+// CHECK: tile.dot {{.*}} {tile.partition = #tile.partition<role = "mma", stage = 1, order = 1>}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, s_stages = 2, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!v = !tile.tile<128x64xbf16, #tile.smem<offset = 65536, stages = 2>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0, stages = 2, pitch = 128>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64, stages = 2, pitch = 128>>
+!o = !tile.tile<128x64xf32, #tile.tmem<column = 256>>
+
+// K and V share a ring, whose messages are numbered in program order, so that loads stay in it.
+// CHECK-LABEL: @staged_ring
+gpu.module @staged_ring {
+  gpu.func @staged_ring(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
+    %a = tile.load %qs[%c0] : !w -> !a
+    %zero = tile.fill 0.0 : !o
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!o) {
+      %b = tile.load %ks[%i] : !w -> !k
+      %c = tile.load %vs[%i] : !w -> !k
+      %d = tile.dot %a, %b transpose_b : !a, !k -> !s
+      %x = tile.move %d : !s to !x
+      %h = tile.cast %x : !x to !h
+      %p = tile.move %h : !h to !p
+      %e = tile.dot %p, %c plus %sum as !o : !p, !k -> !o
+      scf.yield %e : !o
+    }
+    gpu.return
+  }
+}
+
+// CHECK: scf.for
+// CHECK: tile.load {{.*}} {tile.partition = #tile.partition<role = "load">}
+// CHECK: tile.load {{.*}} {tile.partition = #tile.partition<role = "load">}
+// CHECK: tile.dot {{.*}} transpose_b {tile.partition = #tile.partition<role = "mma">}
+// CHECK: tile.dot {{.*}} {tile.partition = #tile.partition<role = "mma", stage = 1, order = 1>}
