@@ -7,7 +7,7 @@
 // RUN:   --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a},convert-fmha-to-tile)' | FileCheck %s --check-prefix=PLANNED
 
 // The planner shares the columns of wide heads.
-// PLANNED: kv_block = 64,{{.*}} share_kv = true, o_columns = 512, p_placement = smem
+// PLANNED: kv_block = 64,{{.*}} share_kv = true, o_columns = 512, s_stages = 1, p_placement = smem
 
 // CHECK-LABEL: gpu.func
 // CHECK: %[[O0:.*]] = tile.fill 0.0{{.*}} {tile.region = #tile.region<name = "O0">} : <64x256xf32>

@@ -44,9 +44,9 @@ func.func @planned(%q: !t, %k: !t, %v: !t) -> !t {
 // CHECK-LABEL: func.func @wide
 // CHECK: schedule = #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 2,
 // CHECK-SAME: kv_stages = 5,
-func.func @wide(%x: memref<1x?x2x128xbf16>, %o: memref<1x?x2x128xbf16>) {
-  fmha.attention ins(%x, %x, %x : memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>)
-      outs(%o : memref<1x?x2x128xbf16>)
+func.func @wide(%x: memref<1x?x32x128xbf16>, %o: memref<1x?x32x128xbf16>) {
+  fmha.attention ins(%x, %x, %x : memref<1x?x32x128xbf16>, memref<1x?x32x128xbf16>, memref<1x?x32x128xbf16>)
+      outs(%o : memref<1x?x32x128xbf16>)
   return
 }
 

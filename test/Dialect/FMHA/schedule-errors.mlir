@@ -70,17 +70,17 @@ func.func private @negative_stages() attributes {s = #fmha.schedule<kv_stages = 
 
 // -----
 
-// expected-error @below {{schedule.S5: expected kv_stages, p_slices, ctas_per_sm and splits to be positive, got 0, 1, 1 and 1}}
+// expected-error @below {{schedule.S5: expected kv_stages, s_stages, p_slices, ctas_per_sm and splits to be positive, got 0, 1, 1, 1 and 1}}
 func.func private @s5_kv_stages() attributes {a = #fmha.schedule<kv_stages = 0>}
 
 // -----
 
-// expected-error @below {{schedule.S5: expected kv_stages, p_slices, ctas_per_sm and splits to be positive, got 3, 1, 1 and 0}}
+// expected-error @below {{schedule.S5: expected kv_stages, s_stages, p_slices, ctas_per_sm and splits to be positive, got 3, 1, 1, 1 and 0}}
 func.func private @s5_splits() attributes {a = #fmha.schedule<splits = 0>}
 
 // -----
 
-// expected-error @below {{schedule.S5: expected kv_stages, p_slices, ctas_per_sm and splits to be positive, got 3, 0, 1 and 1}}
+// expected-error @below {{schedule.S5: expected kv_stages, s_stages, p_slices, ctas_per_sm and splits to be positive, got 3, 1, 0, 1 and 1}}
 func.func private @s5_p_slices() attributes {a = #fmha.schedule<p_slices = 0>}
 
 // -----
@@ -155,7 +155,7 @@ func.func private @s14_no_heads() attributes {a = #fmha.schedule<pack_heads = 0>
 
 // -----
 
-// expected-error @below {{expected a field, one of target, family, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, kv_copy, share_kv, o_columns, p_placement, p_slices, rescale_threshold, p_offset, accumulate, exp2_emulated, mma_order, scheduler, ctas_per_sm, splits, split_by, roles, got "stages"}}
+// expected-error @below {{expected a field, one of target, family, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, kv_copy, share_kv, o_columns, s_stages, p_placement, p_slices, rescale_threshold, p_offset, accumulate, exp2_emulated, mma_order, scheduler, ctas_per_sm, splits, split_by, roles, got "stages"}}
 func.func private @unknown_field() attributes {a = #fmha.schedule<stages = 3>}
 
 // -----

@@ -174,6 +174,7 @@ gpu.module @loops {
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
   #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
   #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 !w = !tile.view<?x64xbf16>
 !a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
@@ -199,7 +200,7 @@ gpu.module @staged {
     %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
     %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
     %a = tile.load %qs[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !a
-    %zero = tile.fill 0.0 : !o
+    %zero = ub.poison : !o
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!o) {
       %b = tile.load %ks[%i] {tile.partition = #tile.partition<role = "load">} : !w -> !k
       %c = tile.load %vs[%i] {tile.partition = #tile.partition<role = "load", stage = 1, order = 1>} : !w -> !v
@@ -214,7 +215,7 @@ gpu.module @staged {
   }
 }
 
-// CHECK: %[[S:.*]] = tile.channel "s0" from mma to threads arrivals 1, 128 released by "p0" : <<128x128xf32, #tile.tmem<column = 0, stages = 2, pitch = 128>>>
+// CHECK: %[[S:.*]] = tile.channel "s0" from mma to threads arrivals 1, 128 released_by "p0" : <<128x128xf32, #tile.tmem<column = 0, stages = 2, pitch = 128>>>
 // CHECK: %[[P:.*]] = tile.channel "p0" from threads to mma arrivals 128, 1 : <<128x128xbf16, #tile.tmem<column = 64, stages = 2, pitch = 128>>>
 // CHECK: scf.for %[[I:[^ ]*]] =
 // CHECK: %[[SLOT:.*]] = tile.acquire %[[S]][%[[I]]] {tile.partition = #tile.partition<role = "mma">}

@@ -7,6 +7,7 @@
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
   #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
   #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !w = !tile.view<?x64xbf16>
 !a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
@@ -45,14 +46,15 @@ gpu.module @kernels {
         %1 = tile.cast %0 : !x to !h
         // CHECK: %[[FIRST:.*]] = tile.tmem_address 64 from %[[BASE]] of_warp
         // CHECK: %[[P:.*]] = llvm.getelementptr %[[FIRST]][%[[BY]]]
-        // CHECK: tile.tmem_store {{.*}} to %[[P]]
+        // CHECK: tile.tmem_store %{{.*}}, %[[P]] :
         // CHECK: %[[P1:.*]] = llvm.getelementptr %[[P]][%c32_i32]
-        // CHECK: tile.tmem_store {{.*}} to %[[P1]]
+        // CHECK: tile.tmem_store %{{.*}}, %[[P1]] :
         %p = tile.slot %stage : !p
         %2 = tile.move %1 into %p as !p : !h to !p
         // A slice begins at its first column in the same stage.
         // CHECK: tile.tmem_load %[[A2]]
-        // CHECK: tile.tmem_load %[[A3]]
+        // CHECK: %[[H1:.*]] = llvm.getelementptr %[[A2]][%c32_i32]
+        // CHECK: tile.tmem_load %[[H1]]
         %3 = tile.slice %s from 64 : !s -> !sh
         %4 = tile.move %3 : !sh to !y
       }
@@ -69,15 +71,15 @@ gpu.module @kernels {
         // CHECK: %[[FIRST:.*]] = tile.tmem_address 64 from %[[BASE]] : <6>
         // CHECK: %[[P:.*]] = llvm.getelementptr %[[FIRST]][%{{.*}}]
         %p = tile.slot %stage : !p
-        %o = tile.slot %c0 : !o
+        %acc = tile.slot %c0 : !o
         // CHECK: tile.mma %{{.*}}, %[[P]],
         // CHECK: %[[P8:.*]] = llvm.getelementptr %[[P]][%c8_i32]
         // CHECK: tile.mma %{{.*}}, %[[P8]],
         // CHECK: %[[P56:.*]] = llvm.getelementptr %[[P]][%c56_i32]
         // CHECK: tile.mma %{{.*}}, %[[P56]],
         // CHECK-NOT: tile.mma
-        %v = tile.slot %c0 : !v
-        %e = tile.dot %p, %v plus %o as !o : !p, !v -> !o
+        %values = tile.slot %c0 : !v
+        %e = tile.dot %p, %values plus %acc as !o : !p, !v -> !o
       }
     }
     gpu.return

@@ -6,7 +6,7 @@
 // CHECK: tile.move
 
 // P lies over its scores, so they must not be read behind it: here the read is moved there.
-// RUN: fmha-compile --head-dim=64 --p-placement=tmem --q-tiles=1 --p-slices=1 --emit=mlir --compile-to=placed -o %t.mlir
+// RUN: fmha-compile --head-dim=64 --p-placement=tmem --q-tiles=1 --s-stages=1 --p-slices=1 --emit=mlir --compile-to=placed -o %t.mlir
 // RUN: %python %S/Inputs/read_late.py %t.mlir | not fmha-opt --mlir-print-op-on-diagnostic=false --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: error: resources.R8: overwrites columns [64, 128) of the result of tile.dot, which is read later: move that read ahead, or give the two places of their own
 // LATE: note: the other op is here
@@ -18,7 +18,7 @@
 // RING: error: resources.R8: overwrites bytes [16384, 32768) of the result of tile.load, which is read later
 
 // Scores of 64 rows lie in the columns of O, in the other lanes: not if they are put in the same ones.
-// RUN: fmha-compile --head-dim=64 --head-dim-v=512 --kv-block=64 --q-tile-rows=64 --p-slices=1 --emit=mlir --compile-to=placed -o %t.half.mlir
+// RUN: fmha-compile --head-dim=64 --head-dim-v=512 --kv-block=64 --q-tile-rows=64 --s-stages=1 --p-slices=1 --emit=mlir --compile-to=placed -o %t.half.mlir
 // RUN: fmha-opt %t.half.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' | FileCheck %s
 // RUN: sed 's/, lane = 16//' %t.half.mlir | not fmha-opt --mlir-print-op-on-diagnostic=false --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' 2>&1 | FileCheck %s --check-prefix=LANES
 // LANES: error: resources.R8: overwrites columns [0, 64) of lanes 0 to 15 of an argument of scf.for, which is read later
