@@ -178,8 +178,11 @@ double chainOf(const TileWork &w, const Products &p, const Cost &cost) {
   // With a second S, QK of the next block overlaps softmax of this one.
   if (w.kernel.scoreStages > 1) {
     double waits = w.kernel.waitsForProducts ? w.gpu.mmaLatency : 0;
-    return std::max(w.gpu.scoreLatency + stored,
-                    p.qk.clocks + p.pv.clocks + waits);
+    double ofWarps = w.gpu.scoreLatency + stored;
+    double ofProducts = p.qk.clocks + p.pv.clocks + waits;
+    // P.V of a block, Q.K of the second after it, and its softmax.
+    double ofTwoBlocks = w.inTmem ? ofProducts + w.gpu.mmaLatency + ofWarps : 0;
+    return std::max({ofWarps, ofProducts, ofTwoBlocks / 2});
   }
   double byFirst = softmax / slices + cost.handOver + p.pv.clocks;
   double byLast = stored + p.pv.clocks / slices;
@@ -252,12 +255,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.waitsForProducts =
       schedule.sStages > 1 && schedule.mmaOrder == MmaOrder::Commit;
   Rings rings = ringsOf(problem, schedule);
-  kernel.keyStages = schedule.kvStages;
-  kernel.valueStages = schedule.vStages;
-  if (schedule.keyChunk)
-    kernel.keyMessages = (kernel.headDim - 1) / schedule.keyChunk + 1;
-  if (schedule.valueChunk)
-    kernel.valueMessages = schedule.kvBlock / schedule.valueChunk;
+  kernel.rings = rings;
   kernel.ringBytes = unsigned(rings.bytes());
   kernel.messageBytes = unsigned(std::max(rings.keyBytes, rings.valueBytes));
   return kernel;

@@ -92,9 +92,12 @@ uint64_t Rings::bytes() const {
 Rings fmha::schedule::ringsOf(const Problem &problem, const Schedule &s) {
   Rings rings;
   unsigned columns = problem.headDim;
-  if (s.keyChunk)
+  if (s.keyChunk) {
     columns = std::min(columns, s.keyChunk);
+    rings.keyMessages = (problem.headDim - 1) / s.keyChunk + 1;
+  }
   unsigned keys = s.valueChunk ? s.valueChunk : s.kvBlock;
+  rings.valueMessages = s.shareKv ? 0 : std::max(1u, s.kvBlock / keys);
   unsigned group = std::max(1u, s.ctaGroup);
   rings.keyBytes = panelTileBytes(s.kvBlock, columns) / group;
   if (!s.shareKv)

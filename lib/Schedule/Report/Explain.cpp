@@ -227,6 +227,8 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
           ? str(s.kvStages) + " stages of K and " + str(s.vStages) + " of V"
           : str(s.kvStages) + " stages shared by K and V";
   text += line("kv_block", str(s.kvBlock) + " keys, " + stages);
+  if (s.sStages > 1)
+    text += line("s_stages", str(s.sStages) + " tiles of S in tensor memory");
   for (std::string_view name :
        {"key_chunk", "value_chunk", "share_kv", "o_columns"})
     for (const ScheduleField &field : scheduleFields())

@@ -10,6 +10,7 @@
 #include "CheckRules.h"
 #include "Model/Footprint.h"
 
+#include "fmha/Schedule/Model/Resources.h"
 #include "fmha/Target/Target.h"
 
 #include <bit>
@@ -249,24 +250,28 @@ Violation fmha::schedule::checkSplitBy(const Case &c) {
   return std::nullopt;
 }
 
-/// Returns the fewest stages: in a shared ring MMA holds V and waits for K, and
-/// for all messages of K if it issues their product first.
+/// Returns the fewest kv_stages. In a shared ring the MMA role holds a message
+/// of V while it waits for K. If it issues Q.K of the next block first, the
+/// ring must hold all messages of K and V of a block.
 static unsigned leastStages(const Problem &problem, const Schedule &s) {
   if (s.vStages)
     return 1;
   if (s.sStages == 1 || s.shareKv)
     return 2;
-  unsigned ofK = s.keyChunk ? (problem.headDim - 1) / s.keyChunk + 1 : 1;
-  unsigned ofV = s.valueChunk ? s.kvBlock / s.valueChunk : 1;
-  return ofK + ofV;
+  Rings rings = ringsOf(problem, s);
+  return rings.keyMessages + rings.valueMessages;
 }
 
 static Violation checkStages(const Problem &problem, const Schedule &s) {
   unsigned least = leastStages(problem, s);
+  if (s.kvStages && s.kvStages < least && s.sStages > 1)
+    return "expected kv_stages of at least " + str(least) +
+           " with s_stages = 2, since a ring of K and V holds all messages of "
+           "a block, got " +
+           str(s.kvStages) + "; take v_stages = 1, or s_stages = 1";
   if (s.kvStages && s.kvStages < least)
-    return "expected at least " + str(least) +
-           " KV stages, since the MMA role holds a V block while it waits for "
-           "the next K block; got " +
+    return "expected at least 2 KV stages, since the MMA role holds a V block "
+           "while it waits for the next K block; got " +
            str(s.kvStages);
   if (s.kvStages == 0)
     return "expected at least 1 stage of K, got 0";

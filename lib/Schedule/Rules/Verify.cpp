@@ -29,7 +29,7 @@ struct Region {
   std::string name, aliases;
   uint64_t start, size, stages, alignment;
   unsigned lane = 0;
-  /// From one stage to the next; 0 if they follow one another.
+  /// The distance from one stage to the next; 0 if there is no gap.
   uint64_t pitch = 0;
   uint64_t end() const {
     return start + (stages - 1) * (pitch ? pitch : size) + size;
@@ -42,7 +42,7 @@ struct Wanted {
   uint64_t size, stages, alignment;
   /// Offset inside the aliased region.
   uint64_t within = 0;
-  /// As of Region.
+  /// As in Region.
   uint64_t pitch = 0;
 };
 
@@ -158,9 +158,9 @@ static Violation verifySizes(const Memory &memory) {
              str(wanted.stages) + " x " + str(wanted.size) + " " + memory.unit +
              ", got " + str(region.stages) + " x " + str(region.size);
     if (region.pitch != wanted.pitch)
-      return "expected stages of " + memory.quote(region) + " to begin " +
-             str(wanted.pitch) + " " + memory.unit +
-             " after one another, got " + str(region.pitch);
+      return "expected the stages of " + memory.quote(region) +
+             " to have a pitch of " + str(wanted.pitch) + " " + memory.unit +
+             ", got " + str(region.pitch);
   }
   return std::nullopt;
 }

@@ -51,7 +51,7 @@ func.func private @halves(!tile.tile<128x128xf16, #tile.tmem<column = 449>>)
 // -----
 
 // 256 + 128 + 129 columns.
-// expected-error@+1 {{tensor memory has 512 columns, but the tile ends at column 513}}
+// expected-error@+1 {{expected the last of 2 stages to end at column 512 or before, got 513}}
 func.func private @stages(!tile.tile<128x128xf32, #tile.tmem<column = 256, stages = 2, pitch = 129>>)
 
 // -----

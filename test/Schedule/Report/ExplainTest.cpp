@@ -108,7 +108,7 @@ TEST(Explain, GroupsWhatLacksSharedMemory) {
   std::map<std::string, unsigned> ways;
   for (const Reason &one : groupByReason(problem, plan.rejected)) {
     if (one.text.find(": plan.C6: ") == std::string::npos ||
-        one.text.find(" KV stages, since") < one.text.size())
+        one.text.find("expected kv_stages of at least") < one.text.size())
       continue;
     unsigned tiles = one.text.starts_with("q_tiles = 2") ? 2 : 1;
     unsigned rows = one.text.find("q_tile_rows = 64") < one.text.size();

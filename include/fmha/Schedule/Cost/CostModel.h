@@ -65,6 +65,7 @@
 #ifndef FMHA_SCHEDULE_COST_COSTMODEL_H
 #define FMHA_SCHEDULE_COST_COSTMODEL_H
 
+#include "fmha/Schedule/Model/Resources.h"
 #include "fmha/Schedule/Model/Schedule.h"
 
 #include <array>
@@ -77,7 +78,7 @@ constexpr unsigned unitCount = 7;
 std::string_view stringify(Unit unit);
 
 /// The input of the model: computed from a schedule, or filled in for a kernel
-/// that no schedule can express (fp8, a second S, block scales).
+/// that no schedule can express (fp8, block scales).
 struct KernelModel {
   std::string target = "sm_100a";
   FamilyKind family = FamilyKind::Mma;
@@ -104,8 +105,7 @@ struct KernelModel {
   unsigned pSlices = 1;
   /// S buffers of each tile.
   unsigned scoreStages = 1;
-  /// Before Q·K overwrites P, the MMA role waits until the product that read it
-  /// is complete.
+  /// Whether the MMA role waits until P·V is complete before Q·K overwrites P.
   bool waitsForProducts = false;
   double rescaleThreshold = 8;
   /// Share of ex2 on FMA units, 0 to 1.
@@ -116,9 +116,8 @@ struct KernelModel {
   /// Bytes of all rings in this CTA and of their largest message; 0 if loads
   /// are assumed to arrive in time.
   unsigned ringBytes = 0, messageBytes = 0;
-  /// Messages of a block of K and of V, and the stages of each ring; no stages
-  /// of V if it shares K's.
-  unsigned keyMessages = 1, valueMessages = 1, keyStages = 0, valueStages = 0;
+  /// The rings of which those are the bytes.
+  Rings rings;
   /// A CTA processes several query tiles, one after another.
   bool persistent = false;
   /// A CTA draws its tiles one by one, the longest first.

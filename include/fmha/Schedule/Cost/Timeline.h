@@ -29,9 +29,9 @@ struct Span {
   double begin = 0, end = 0;
 };
 
-/// Returns the spans of `blocks` KV blocks, those of one stage of a region in
-/// order of time and without overlap, and those of P inside those of the S that
-/// it lies over. `schedule`'s target must be known.
+/// Returns the spans of `blocks` KV blocks. Those of one stage of a region are
+/// in order of time and do not overlap; those of P lie inside those of its S.
+/// `schedule`'s target must be known.
 std::vector<Span> playOut(const Problem &problem, const Schedule &schedule,
                           unsigned blocks);
 

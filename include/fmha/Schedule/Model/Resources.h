@@ -29,6 +29,8 @@ struct Rings {
   unsigned stages = 0;
   /// Stages of a separate ring of V, 0 if the two share one.
   unsigned valueStages = 0;
+  /// Messages of a block of K, and of V; none of V if K's message is both.
+  unsigned keyMessages = 1, valueMessages = 1;
 
   /// Returns the bytes of all stages. Each begins at a multiple of 1024 bytes;
   /// one of a shared ring has the size of the larger message.

@@ -73,7 +73,15 @@ LogicalResult ExtentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected #tile.smem or #tile.tmem, got " << place;
   if (!size)
     return emitError() << "expected a positive size, got 0";
-  return success();
+  auto tmem = dyn_cast<TmemAttr>(place);
+  if (!tmem)
+    return success();
+  // The region may be larger than any one tile, but a tile of its size has the
+  // same rules.
+  return TileType::verify(
+      emitError, {128, int64_t(size)}, Float32Type::get(place.getContext()),
+      TmemAttr::get(place.getContext(), tmem.getColumn(),
+                    /*lane=*/0, tmem.getStages(), tmem.getPitch()));
 }
 
 LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,

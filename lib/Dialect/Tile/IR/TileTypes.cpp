@@ -185,6 +185,10 @@ static LogicalResult verifyTmem(EmitError emitError, ArrayRef<int64_t> shape,
                        << columns << " columns of the tile, got " << pitch;
   int64_t end = tmem.getColumn() + columns +
                 (tmem.getStages() - 1) * (pitch ? pitch : columns);
+  if (end > allColumns && tmem.getStages() > 1)
+    return emitError() << "expected the last of " << tmem.getStages()
+                       << " stages to end at column " << allColumns
+                       << " or before, got " << end;
   if (end > allColumns)
     return emitError() << "tensor memory has " << allColumns
                        << " columns, but the tile ends at column " << end;

@@ -29,33 +29,40 @@ static double conversions(const KernelModel &kernel, const target::Target &gpu,
 
 namespace {
 
-/// Plays out the loads of one query tile: messages that a thread loads in one
-/// order and products read in another one, each of them when its slot is free.
+/// Simulates the loads of a query tile with two S. A thread loads messages in
+/// the order `loads`, each when its slot is free; products read them in the
+/// order `reads`.
 class RingPlay {
 public:
   RingPlay(const KernelModel &kernel, const target::Target &gpu,
            const Cost &cost);
-  /// Returns the clocks of a block once the loop has settled, infinity if the
-  /// products wait for a message that waits for them.
+  /// Returns the clocks per block in the steady state, or infinity if a product
+  /// waits for a message whose slot only a later product frees.
   double run();
 
 private:
   struct Message {
     bool ofValue;
-    double clocks, arrived = 0, read = -1;
+    double arrived = 0, freed = -1;
+  };
+  struct Read {
+    unsigned message, block;
+    double clocks;
+    bool ofValue, frees;
   };
 
-  void addOrder(std::vector<unsigned> &order, bool scoresFirst) const;
+  void addMessages();
+  void addReads(unsigned block, bool ofValue);
   bool load(unsigned number);
 
   static constexpr unsigned blocks = 12, settled = 4;
-  const KernelModel &kernel;
+  const Rings &rings;
   const target::Target &gpu;
-  /// What a product waits for between Q·K and P·V of a block.
-  double softmax = 0;
-  /// Of all blocks: those of K, then those of V, block by block.
+  const Cost &cost;
+  /// In program order: for each block those of K, then those of V.
   std::vector<Message> messages;
-  std::vector<unsigned> loads, reads;
+  std::vector<Read> reads;
+  std::vector<unsigned> loads;
   /// The messages that each ring has held, in the order of their loads.
   std::vector<unsigned> held[2];
   double begun = 0;
@@ -63,79 +70,82 @@ private:
 
 } // namespace
 
+/// The last block issues no Q.K, so it is not counted.
 RingPlay::RingPlay(const KernelModel &kernel, const target::Target &gpu,
                    const Cost &cost)
-    : kernel(kernel), gpu(gpu) {
-  if (kernel.scoreStages == 1)
-    softmax = std::max(0.0, cost.chain - cost.qkClocks - cost.pvClocks);
+    : rings(kernel.rings), gpu(gpu), cost(cost) {
+  addMessages();
+  addReads(0, false);
   for (unsigned block = 0; block < blocks; ++block) {
-    messages.insert(messages.end(), kernel.keyMessages,
-                    {false, cost.qkClocks / kernel.keyMessages});
-    messages.insert(messages.end(), kernel.valueMessages,
-                    {true, cost.pvClocks / kernel.valueMessages});
+    if (block + 1 < blocks)
+      addReads(block + 1, false);
+    addReads(block, true);
   }
-  bool scoresFirst = kernel.scoreStages > 1;
-  addOrder(reads, scoresFirst);
-  addOrder(loads, scoresFirst && kernel.valueStages);
+  for (unsigned number = 0; number < messages.size(); ++number)
+    loads.push_back(number);
+  // Messages of a shared ring are numbered in program order.
+  if (rings.valueStages)
+    for (size_t n = 0; n < loads.size(); ++n)
+      loads[n] = reads[n].message;
 }
 
-/// Appends the numbers of all messages: K, V, K, V, ... or, if the scores of
-/// the next block come first, K, K, V, K, V, ...
-void RingPlay::addOrder(std::vector<unsigned> &order, bool scoresFirst) const {
-  unsigned ofBlock = kernel.keyMessages + kernel.valueMessages;
-  auto add = [&](unsigned block, bool values) {
-    unsigned first = block * ofBlock + (values ? kernel.keyMessages : 0);
-    unsigned count = values ? kernel.valueMessages : kernel.keyMessages;
-    for (unsigned n = 0; n < count; ++n)
-      order.push_back(first + n);
-  };
+void RingPlay::addMessages() {
   for (unsigned block = 0; block < blocks; ++block) {
-    if (!scoresFirst || block == 0)
-      add(block, false);
-    if (scoresFirst && block + 1 < blocks)
-      add(block + 1, false);
-    add(block, true);
+    messages.insert(messages.end(), rings.keyMessages, {false});
+    messages.insert(messages.end(), rings.valueMessages, {true});
   }
+}
+
+/// Adds the reads of a block's K or V. Of one message for both, P.V reads K's.
+void RingPlay::addReads(unsigned block, bool ofValue) {
+  bool separate = rings.valueMessages;
+  unsigned first = block * (rings.keyMessages + rings.valueMessages);
+  unsigned count =
+      ofValue && separate ? rings.valueMessages : rings.keyMessages;
+  if (ofValue && separate)
+    first += rings.keyMessages;
+  double clocks = (ofValue ? cost.pvClocks : cost.qkClocks) / count;
+  for (unsigned n = 0; n < count; ++n)
+    reads.push_back({first + n, block, clocks, ofValue, ofValue || separate});
 }
 
 /// Loads a message. Returns false if its slot is never free.
 bool RingPlay::load(unsigned number) {
   Message &message = messages[number];
-  bool own = message.ofValue && kernel.valueStages;
+  bool own = message.ofValue && rings.valueStages;
   std::vector<unsigned> &ring = held[own];
-  size_t stages = own ? kernel.valueStages : kernel.keyStages;
-  double transfer = kernel.messageBytes / double(gpu.l2BytesPerClock);
+  size_t stages = own ? rings.valueStages : rings.stages;
+  uint64_t bytes = message.ofValue ? rings.valueBytes : rings.keyBytes;
   double free = begun;
   if (ring.size() >= stages) {
-    double read = messages[ring[ring.size() - stages]].read;
-    if (read < 0)
+    double freed = messages[ring[ring.size() - stages]].freed;
+    if (freed < 0)
       return false;
-    free = std::max(free, read);
+    free = std::max(free, freed);
   }
   ring.push_back(number);
-  begun = free + transfer;
+  begun = free + double(bytes) / gpu.l2BytesPerClock;
   message.arrived = begun + gpu.memoryLatency;
   return true;
 }
 
 double RingPlay::run() {
-  double clock = 0, start = 0;
+  double clock = 0, start = 0, end = 0;
   size_t loaded = 0;
-  unsigned ofBlock = kernel.keyMessages + kernel.valueMessages;
-  bool wasValue = true;
-  for (unsigned number : reads) {
-    Message &message = messages[number];
+  for (const Read &read : reads) {
+    Message &message = messages[read.message];
     while (message.arrived == 0)
       if (!load(loads[loaded++]))
         return std::numeric_limits<double>::infinity();
-    if (message.ofValue && !wasValue)
-      clock += softmax;
-    wasValue = message.ofValue;
-    clock = message.read = std::max(clock, message.arrived) + message.clocks;
-    if (number + 1 == settled * ofBlock)
+    clock = std::max(clock, message.arrived) + read.clocks;
+    if (read.frees)
+      message.freed = clock;
+    if (read.ofValue && read.block + 1 == settled)
       start = clock;
+    if (read.ofValue && read.block + 2 == blocks)
+      end = clock;
   }
-  return (clock - start) / (blocks - settled);
+  return (end - start) / (blocks - 1 - settled);
 }
 
 /// Returns the clocks of loads; the message that an MMA reads is not in flight.
@@ -144,7 +154,7 @@ static double loads(const KernelModel &kernel, const target::Target &gpu,
   const Traffic &traffic = cost.traffic;
   if (kernel.conversionsPerElement)
     return conversions(kernel, gpu, traffic);
-  if (kernel.tiles == 1 && (kernel.valueStages || kernel.scoreStages > 1))
+  if (kernel.tiles == 1 && kernel.scoreStages > 1 && kernel.rings.stages)
     return RingPlay(kernel, gpu, cost).run();
   double free = std::max<double>(1, double(kernel.ringBytes) -
                                         double(kernel.messageBytes));

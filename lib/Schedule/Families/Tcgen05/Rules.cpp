@@ -18,25 +18,25 @@ using namespace fmha::schedule;
 
 /// Checks that S and O of every tile fit tensor memory.
 static Violation checkTmem(const Case &c) {
-  Footprint sizes(c.problem, c.schedule);
-  uint64_t needed = sizes.tmemColumns(c.schedule), there = c.gpu->tmemColumns;
+  const Schedule &s = c.schedule;
+  Footprint sizes(c.problem, s);
+  uint64_t needed = sizes.tmemColumns(s), there = c.gpu->tmemColumns;
   if (needed <= there)
     return std::nullopt;
-  bool halfLanes = c.schedule.qTileRows < layout::tmemLanes;
-  uint64_t room = halfLanes ? there
-                            : there / c.schedule.qTiles -
-                                  c.schedule.sStages * sizes.sColumns;
-  bool several = c.schedule.sStages > 1;
-  return tiles(c.schedule) + (c.schedule.qTiles == 1 ? " needs " : " need ") +
-         str(needed) + " tensor-memory columns (" +
-         (several ? str(c.schedule.sStages) + " x " : "") + "S " +
-         str(sizes.sColumns) + " and O " + str(sizes.oColumns) + " each), " +
-         str(there) + " are available; take " +
-         (several ? "s_stages = 1, or " : "") + "o_columns of at most " +
-         str(room / panelColumns * panelColumns) +
-         (c.schedule.qTiles > 1  ? ", or one query tile"
-          : halfLanes || several ? ""
-                                 : ", or q_tile_rows = 64");
+  bool halfLanes = s.qTileRows < layout::tmemLanes, several = s.sStages > 1;
+  uint64_t room = halfLanes && !several
+                      ? there
+                      : there / s.qTiles - s.sStages * sizes.sColumns;
+  std::string ways = several ? "s_stages = 1, or " : "";
+  ways += "o_columns of at most " + str(room / panelColumns * panelColumns);
+  if (s.qTiles > 1)
+    ways += ", or one query tile";
+  else if (!halfLanes && !several)
+    ways += ", or q_tile_rows = 64";
+  return tiles(s) + (s.qTiles == 1 ? " needs " : " need ") + str(needed) +
+         " tensor-memory columns (" + (several ? str(s.sStages) + " x " : "") +
+         "S " + str(sizes.sColumns) + " and O " + str(sizes.oColumns) +
+         " each), " + str(there) + " are available; take " + ways;
 }
 
 /// Checks that a second S is that of a single query tile, with P over it.
@@ -44,23 +44,27 @@ static Violation checkScoreStages(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.sStages == 1)
     return std::nullopt;
-  auto must = [&](const std::string &what, const std::string &got) {
-    return "expected " + what + " with s_stages = 2, got " + got;
+  auto must = [&](const std::string &what, const std::string &why,
+                  const std::string &got) {
+    return "expected " + what + " with s_stages = 2" + why + ", got " + got +
+           "; take s_stages = 1";
   };
   if (s.sStages != 2)
     return "expected s_stages to be 1 or 2, got " + str(s.sStages);
   if (s.qTiles != 1)
-    return must("one query tile, since a second one fills the time of softmax",
+    return must("q_tiles to be 1",
+                ", since a second query tile overlaps softmax already",
                 str(s.qTiles));
   if (s.pPlacement != PPlacement::Tmem)
-    return must("p_placement = tmem, where P has as many stages as S",
+    return must("p_placement to be tmem", ", since P lies in S",
                 std::string(stringify(s.pPlacement)));
   if (s.kvCopy == KvCopy::Convert)
-    return must("kv_copy = tma or gather4", "convert");
+    return must("kv_copy to be tma or gather4", "", "convert");
   Footprint sizes(c.problem, s);
   if (sizes.sLane)
-    return must("S and O in the same lanes",
-                "O of " + str(sizes.oColumns) + " columns in the others");
+    return must("S and O of a tile of 64 rows to take at most " +
+                    str(c.gpu->tmemColumns) + " columns",
+                "", str(s.sStages * sizes.sColumns + sizes.oColumns));
   return std::nullopt;
 }
 

@@ -55,16 +55,33 @@ TEST(ScoreStages, NeedOneTileAndPInTensorMemory) {
                   s.keyChunk = s.valueChunk = s.vStages = 0;
                 },
                 64),
-            "plan.C8: expected one query tile, since a second one fills the "
-            "time of softmax with s_stages = 2, got 2");
-  EXPECT_THAT(violated([](Schedule &s) { s.pPlacement = PPlacement::Smem; }),
-              StartsWith("plan.C8: expected p_placement = tmem"));
-  EXPECT_THAT(violated([](Schedule &s) { s.target = "sm_90a"; }),
-              StartsWith("plan."));
+            "plan.C8: expected q_tiles to be 1 with s_stages = 2, since a "
+            "second query tile overlaps softmax already, got 2; take s_stages "
+            "= 1");
+  EXPECT_EQ(violated([](Schedule &s) { s.pPlacement = PPlacement::Smem; }),
+            "plan.C8: expected p_placement to be tmem with s_stages = 2, since "
+            "P lies in S, got smem; take s_stages = 1");
+  EXPECT_EQ(violated([](Schedule &s) {
+              s.target = "sm_90a";
+              s.qTileRows = 64;
+              s.pPlacement = PPlacement::Registers;
+              s.keyChunk = s.valueChunk = s.vStages = 0;
+            }),
+            "plan.C8: expected s_stages to be 1 on sm_90a, where a warpgroup "
+            "has S in registers; got 2");
+  Schedule threads;
+  threads.family = FamilyKind::Fma;
+  threads.qTiles = threads.kvStages = 1;
+  threads.qTileRows = threads.packHeads = 4;
+  threads.pPlacement = PPlacement::Smem;
+  threads.rescaleThreshold = 0;
+  threads.sStages = 2;
+  EXPECT_THAT(check(problemOf(64), threads).value_or(""),
+              HasSubstr("expected s_stages to be 1 with family = fma"));
 }
 
 TEST(ScoreStages, FitTensorMemory) {
-  // 2 x 128 + 256 columns are all; 320 are 64 too many.
+  // 2 x 128 + 256 = 512 columns fit; with O of 320 columns 64 are missing.
   EXPECT_EQ(violated([](Schedule &s) { s.keyChunk = 64; }, 320),
             "plan.C2: 1 query tile needs 576 tensor-memory columns (2 x S 128 "
             "and O 320 each), 512 are available; take s_stages = 1, or "
@@ -72,7 +89,8 @@ TEST(ScoreStages, FitTensorMemory) {
   EXPECT_EQ(violated([](Schedule &s) { s.oColumns = 256; }, 320), "");
 }
 
-/// MMA issues QK of block 1, two messages, while V of block 0 is unread.
+/// The MMA role issues Q.K of block 1 before P.V of block 0, so the ring holds
+/// the four messages of K and the four of V.
 TEST(ScoreStages, SharedRingHoldsKAndVOfABlock) {
   auto shared = [](unsigned stages) {
     return violated([=](Schedule &s) {
@@ -82,9 +100,11 @@ TEST(ScoreStages, SharedRingHoldsKAndVOfABlock) {
       s.kvStages = stages;
     });
   };
-  EXPECT_EQ(shared(7),
-            "plan.C6: expected at least 8 KV stages, since the MMA role holds "
-            "a V block while it waits for the next K block; got 7");
+  EXPECT_EQ(
+      shared(7),
+      "plan.C6: expected kv_stages of at least 8 with s_stages = 2, since "
+      "a ring of K and V holds all messages of a block, got 7; take "
+      "v_stages = 1, or s_stages = 1");
   EXPECT_EQ(shared(8), "");
 }
 
@@ -108,13 +128,14 @@ TEST(ScoreStages, PLiesOverEachS) {
   // P of the second stage would begin in the first S.
   const_cast<TmemRegion &>(p).pitch = 64;
   EXPECT_THAT(verify(problem, s, map).value_or(""),
-              StartsWith("map.V2: expected stages of tensor-memory region "
+              StartsWith("map.V2: expected the stages of tensor-memory region "
                          "\"P0\""));
 }
 
 /// The loads follow the products: with half-block messages, two stages of each
 /// ring are enough. With whole blocks K of the next block waits for its slot.
-/// In a shared ring of six the slot of K is that of V, read last.
+/// In a shared ring of five stages the next K waits for the slot of V, which is
+/// read last.
 TEST(ScoreStages, LoadsNeedSlotsInTheOrderOfTheProducts) {
   Problem problem = problemOf(256);
   auto loadsOf = [&](const std::function<void(Schedule &)> &change) {
@@ -143,8 +164,8 @@ TEST(ScoreStages, LoadsNeedSlotsInTheOrderOfTheProducts) {
             std::numeric_limits<double>::infinity());
 }
 
-/// Softmax of a block overlaps QK of the next and PV of the one before, so that
-/// the tensor core is bound by its own work.
+/// Softmax of a block overlaps Q.K of the next block and P.V of the one before,
+/// so the chain is only the two products.
 TEST(ScoreStages, SoftmaxAndProductsOverlap) {
   Problem problem = problemOf(256);
   Schedule two = twoScores(), one = two;

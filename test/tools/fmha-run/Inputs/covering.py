@@ -47,7 +47,7 @@ FACTORS = {
 # Pairs that are rejected: (factor, level), (factor, level), and the number of the rule that says so.
 FORBIDDEN = [
     (("dims", "40/72"), ("v_in_k", True), "V has more columns than K"),
-    (("s_stages", "2"), ("p_placement", "smem"), "plan.C8: a second S has P over it"),
+    (("s_stages", "2"), ("p_placement", "smem"), "plan.C8: with two S, P lies in S"),
 ]
 
 # The factors of sm_90a that differ: the planner chooses the tiles, and exponentials are emulated on P in registers.

@@ -98,9 +98,8 @@ private:
 /// memory map has no such region. The stage pitch is that of the region's
 /// largest tile.
 Attribute Assigner::findRegion(StringRef name, TileType type) {
-  if (const schedule::TmemRegion *tmem = info.map.findTmem(name.str()))
-    return TmemAttr::get(ctx, tmem->column, tmem->lane, tmem->stages,
-                         tmem->pitch);
+  if (const schedule::TmemRegion *t = info.map.findTmem(name.str()))
+    return TmemAttr::get(ctx, t->column, t->lane, t->stages, t->pitch);
   const schedule::SmemRegion *smem = info.map.findSmem(name.str());
   if (!smem)
     return {};

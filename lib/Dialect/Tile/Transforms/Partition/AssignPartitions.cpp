@@ -242,39 +242,38 @@ static bool hasStages(Operation *product) {
   return cast<TileType>(product->getResult(0).getType()).getStages() > 1;
 }
 
-/// Gives each load that products of one stage read the stage and the order of
-/// the first of these, so that the next block of K is loaded before V of this
-/// one. Loads to a ring that has tiles for both stages stay in program order,
-/// in which its messages are numbered.
+/// Gives a load the stage and order of the first product that reads it, so that
+/// K of the next block is loaded before V of this one. If products of both
+/// stages read a ring, its loads stay in program order, because its messages
+/// are numbered in that order.
 void Assigner::orderLoads(ArrayRef<Operation *> products) {
   llvm::MapVector<Operation *, std::pair<unsigned, unsigned>> loads;
-  llvm::DenseMap<unsigned, unsigned> stagesOfRing;
-  auto ringOf = [](Operation *load) {
-    SmemAttr place = cast<TileType>(load->getResult(0).getType()).getSmem();
-    return place ? place.getOffset() : ~0u;
+  llvm::DenseMap<int64_t, unsigned> stagesOfRing;
+  auto placeOf = [](Operation *load) {
+    return cast<TileType>(load->getResult(0).getType()).getSmem();
   };
   for (Operation *product : products)
     for (unsigned number : edgesOf[product]) {
       Operation *load = edges[number].source.op();
-      if (!isFedBy(product, edges[number]) || !isa<LoadOpInterface>(load))
+      if (!isFedBy(product, edges[number]) || !isa<LoadOpInterface>(load) ||
+          !placeOf(load))
         continue;
       auto own = stageAndOrder.lookup(product);
       loads.insert({load, own});
-      stagesOfRing[ringOf(load)] |= 1 << own.first;
+      stagesOfRing[placeOf(load).getOffset()] |= 1 << own.first;
     }
   for (auto &[load, first] : loads)
-    if (unsigned stages = stagesOfRing[ringOf(load)];
-        stages == 1 || stages == 2)
+    if (stagesOfRing[placeOf(load).getOffset()] != 3)
       stageAndOrder[load] = first;
 }
 
 /// Orders the ops of a loop. Products of an instance are consecutive, those of
-/// the later stage first or last. They are last if the earlier ones have a slot
-/// that is free already. They are first, too, if consumers share them: all
-/// consumers multiply by V at the same time, and then release it. Other ops
-/// of the role come after all products, except that ops which products of the
-/// first stage depend on come before those, and ops that depend on products of
-/// the later stage come after those. In
+/// the later stage first or last. They come last if a result has several
+/// stages, since the product of the next block then has a free slot. They come
+/// first if consumers share them: all multiply by V at the same time, and then
+/// release it. Other ops of the role come after all products, except that ops
+/// which products of the first stage depend on come before those, and ops that
+/// depend on products of the later stage come after those. In
 ///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
 ///   %q = tile.cast %t; %u = tile.dot %q, ...
 /// an iteration has %t, %q, %u of this block, and then %s, %p of the next one.

@@ -101,11 +101,13 @@ struct Extent {
   unsigned lane;
 
   static Extent of(TileType type) {
-    int64_t size = type.getStages() * type.getStagePitch();
+    int64_t others = (type.getStages() - 1) * type.getStagePitch();
     if (TmemAttr tmem = type.getTmem())
-      return {true, tmem.getColumn(), tmem.getColumn() + size, tmem.getLane()};
+      return {true, tmem.getColumn(),
+              tmem.getColumn() + others + type.getTmemColumns(),
+              tmem.getLane()};
     int64_t begin = type.getSmem().getOffset();
-    return {false, begin, begin + size, 0};
+    return {false, begin, begin + others + type.getBytes(), 0};
   }
   bool overlaps(const Extent &other) const {
     return isTmem == other.isTmem && lane == other.lane && begin < other.end &&
@@ -161,6 +163,7 @@ private:
   void countSends(PlannedChannel &channel);
   LogicalResult checkSends(const PlannedChannel &channel);
   LogicalResult checkConsumers(const PlannedChannel &channel);
+  LogicalResult checkStages(const PlannedChannel &channel);
   void decideReleases(PlannedChannel &channel);
   void joinChains();
   std::tuple<bool, unsigned, size_t> nameChannel(PlannedChannel &channel);
@@ -332,6 +335,32 @@ LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
   return success();
 }
 
+/// Checks a ring in tensor memory: each message begins in a slot, and channels
+/// over one another have as many stages, since one release frees the slots of
+/// both.
+LogicalResult Planner::checkStages(const PlannedChannel &channel) {
+  if (!channel.type.getTmem())
+    return success();
+  for (const Send &send : channel.sends) {
+    Operation *maker = send.tile.getDefiningOp();
+    auto first = dyn_cast<DotOp>(chains.firstOf(maker));
+    if (channel.depth() > 1 && !isa<MoveOp>(maker) &&
+        !(first && !first.getAcc()))
+      return maker->emitOpError()
+             << "updates a tile in place, in tensor memory of "
+             << channel.depth()
+             << " stages: expected one stage, or a product that begins the "
+                "tile";
+    if (channel.releasedBy && channel.releasedBy->depth() != channel.depth())
+      return maker->emitOpError()
+             << "makes a tile of " << channel.depth()
+             << (channel.depth() == 1 ? " stage" : " stages")
+             << " over another one of " << channel.releasedBy->depth()
+             << ": expected equally many";
+  }
+  return success();
+}
+
 void Planner::planSends(PlannedChannel &channel) {
   llvm::MapVector<Value, SmallVector<Operation *>> users;
   for (const Crossing &use : channel.uses) {
@@ -400,16 +429,18 @@ static bool isSentWith(const PlannedChannel &channel, Operation *chain) {
 }
 
 /// Makes the release of the last message that a chain of products uses free all
-/// messages of that chain.
+/// messages of that chain. Of rings, those in tensor memory have one message of
+/// a channel in each chain.
 void Planner::joinChains() {
-  llvm::MapVector<std::pair<StringRef, Operation *>,
+  llvm::MapVector<std::tuple<StringRef, Operation *, unsigned>,
                   SmallVector<PlannedChannel *>>
       joined;
   for (PlannedChannel &channel : plan)
-    if (channel.hasReleases() && channel.depth() == 1)
+    if (channel.hasReleases() &&
+        (channel.depth() == 1 || channel.type.getTmem()))
       if (Operation *chain = onlyChain(channel, chains);
           chain && isSentWith(channel, chain))
-        joined[{channel.producer, chain}].push_back(&channel);
+        joined[{channel.producer, chain, channel.depth()}].push_back(&channel);
   for (auto &[chain, channels] : joined) {
     llvm::stable_sort(channels, [](PlannedChannel *a, PlannedChannel *b) {
       return a->uses.back().user->isBeforeInBlock(b->uses.back().user);
@@ -502,6 +533,9 @@ FailureOr<ChannelPlan> Planner::run() {
   }
   for (PlannedChannel &channel : plan)
     decideReleases(channel);
+  for (const PlannedChannel &channel : plan)
+    if (failed(checkStages(channel)))
+      return failure();
   joinChains();
   nameChannels();
   return std::move(plan);

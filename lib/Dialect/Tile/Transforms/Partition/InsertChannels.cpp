@@ -97,8 +97,9 @@ private:
   /// Maps a chain of products to the first op of its role and loop that uses
   /// its result.
   llvm::DenseMap<Operation *, Operation *> takers;
-  /// First products of chains, and the slot in which each begins, if there are
-  /// several. Passed last: new operands move those of the plan.
+  /// The first product of each chain that writes a ring of several stages, and
+  /// its acquired slot. passSlots() adds the slots last, since new operands
+  /// change the operands that the plan holds.
   SmallVector<std::pair<DotOp, Value>> begunInSlot;
 };
 
@@ -524,11 +525,11 @@ void Inserter::insertDrain(const PlannedChannel &channel) {
                       plus(b, first, slot));
 }
 
+/// Passes the acquired slot to the first product of each chain, which
+/// overwrites it:
 ///   %s = tile.dot %q, %k  ->  %s = tile.dot %q, %k plus %slot if %false
 void Inserter::passSlots() {
   for (auto [product, slot] : begunInSlot) {
-    if (product.getAcc())
-      continue;
     b.setInsertionPoint(product);
     Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
     product.getAccMutable().assign(slot);

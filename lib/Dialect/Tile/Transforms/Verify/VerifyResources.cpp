@@ -212,6 +212,11 @@ static bool isInRing(Value tile) {
          maker->getParentOfType<scf::ForOp>();
 }
 
+/// Whether a tile in tensor memory has several stages.
+static bool hasTmemStages(TileType type) {
+  return type.getTmem() && type.getStages() > 1;
+}
+
 /// Whether two tiles in tensor memory have lanes in common: those of 64 rows
 /// are in one half of every warp's lanes, others in both.
 static bool shareLanes(TileType a, TileType b) {
@@ -278,11 +283,14 @@ void Collector::findClobbersOf(OpResult written, const Liveness &liveness) {
   if (isa<SliceOp>(op))
     return;
   bool ring = isInRing(written);
-  Place place = *placeOf(type, ring);
   auto isOver = [&](Value other) {
     auto otherType = cast<TileType>(other.getType());
     bool otherRing = isInRing(other);
-    std::optional<Place> there = placeOf(otherType, otherRing);
+    // Of two tiles with stages in tensor memory, both are in the same stage.
+    bool staged = hasTmemStages(type) && hasTmemStages(otherType);
+    Place place = *placeOf(type, !staged && (ring || hasTmemStages(type)));
+    std::optional<Place> there =
+        placeOf(otherType, !staged && (otherRing || hasTmemStages(otherType)));
     return other != written && !(ring && otherRing) &&
            there->memory == place.memory && there->begin < place.end &&
            place.begin < there->end && shareLanes(type, otherType) &&
@@ -292,6 +300,7 @@ void Collector::findClobbersOf(OpResult written, const Liveness &liveness) {
   auto found = llvm::find_if(tiles, isOver);
   if (found == tiles.end())
     return;
+  Place place = *placeOf(type, ring);
   demand.clobbers.push_back({nameOf(*found), place.memory, place.begin,
                              place.end, number(op), number(makerOf(*found))});
 }

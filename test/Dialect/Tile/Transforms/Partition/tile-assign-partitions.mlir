@@ -222,7 +222,7 @@ gpu.module @staged {
 !p = !tile.tile<128x128xbf16, #tile.tmem<column = 64, stages = 2, pitch = 128>>
 !o = !tile.tile<128x64xf32, #tile.tmem<column = 256>>
 
-// K and V share a ring, whose messages are numbered in program order, so that loads stay in it.
+// K and V share a ring, whose messages are numbered in program order, so its loads stay in that order.
 // CHECK-LABEL: @staged_ring
 gpu.module @staged_ring {
   gpu.func @staged_ring(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {

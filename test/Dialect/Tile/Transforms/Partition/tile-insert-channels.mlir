@@ -186,8 +186,8 @@ gpu.module @loops {
 !p = !tile.tile<128x128xbf16, #tile.tmem<column = 64, stages = 2, pitch = 128>>
 !o = !tile.tile<128x64xf32, #tile.tmem<column = 256>>
 
-// A ring of two S, and P over both: the product overwrites the slot that it acquires, which is free when P of two blocks before has
-// been read. Softmax acquires that slot, too.
+// A ring of two S, and P over both: the product overwrites the slot that it acquires, which is free once P of the block two
+// blocks earlier has been read. Softmax acquires that slot, too.
 // CHECK-LABEL: @staged
 gpu.module @staged {
   gpu.func @staged(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
