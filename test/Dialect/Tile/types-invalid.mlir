@@ -122,3 +122,9 @@ func.func private @lane(!tile.tile<64x64xf32, #tile.tmem<column = 0, lane = 8>>)
 // A statistic of 64 rows has an element for each of 128 threads: 512 bytes.
 // expected-error@+1 {{expected a tile inside the 232448 bytes of shared memory, got 1 stages of 512 bytes at offset 232192}}
 func.func private @threads(!tile.tile<64xf32, #tile.smem<offset = 232192>>)
+
+// -----
+
+// expected-error@+2 {{expected the last of 9 stages to end at column 512 or before, got 672}}
+// expected-error@+1 {{failed to parse Tile_KernelAttr parameter 'memory'}}
+func.func private @extent() attributes {tile.kernel = #tile.kernel<target = "sm_100a", memory = [#tile.extent<name = "S", place = #tile.tmem<column = 96, stages = 9>, size = 64>]>}

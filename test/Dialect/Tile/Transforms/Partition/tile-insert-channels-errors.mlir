@@ -412,3 +412,95 @@ gpu.module @consumers {
     gpu.return
   }
 }
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, s_stages = 2, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!v = !tile.tile<128x64xbf16, #tile.smem<offset = 65536, stages = 2>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0, stages = 2, pitch = 128>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64, stages = 2, pitch = 128>>
+!y = !tile.tile<128x64xf32, #tile.registers>
+!o = !tile.tile<128x64xf32, #tile.tmem<column = 256, stages = 2>>
+
+gpu.module @staged_sum {
+  gpu.func @staged_sum(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
+    %a = tile.load %qs[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !a
+    %zero = ub.poison : !o
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!o) {
+      %b = tile.load %ks[%i] {tile.partition = #tile.partition<role = "load">} : !w -> !k
+      %c = tile.load %vs[%i] {tile.partition = #tile.partition<role = "load", stage = 1, order = 1>} : !w -> !v
+      %d = tile.dot %a, %b transpose_b {tile.partition = #tile.partition<role = "mma">} : !a, !k -> !s
+      %x = tile.move %d {tile.partition = #tile.partition<role = "softmax0">} : !s to !x
+      %h = tile.cast %x {tile.partition = #tile.partition<role = "softmax0">} : !x to !h
+      %p = tile.move %h {tile.partition = #tile.partition<role = "softmax0">} : !h to !p
+      // expected-error@+1 {{updates a tile in place, in tensor memory of 2 stages: expected one stage, or a product that begins the tile}}
+      %e = tile.dot %p, %c plus %sum as !o {tile.partition = #tile.partition<role = "mma", stage = 1, order = 1>} : !p, !v -> !o
+      scf.yield %e : !o
+    }
+    %y = tile.move %r {tile.partition = #tile.partition<role = "softmax0">} : !o to !y
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, s_stages = 2, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!v = !tile.tile<128x64xbf16, #tile.smem<offset = 65536, stages = 2>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0, stages = 2, pitch = 128>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!o = !tile.tile<128x64xf32, #tile.tmem<column = 256>>
+
+gpu.module @depths {
+  gpu.func @depths(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
+    %a = tile.load %qs[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !a
+    %zero = ub.poison : !o
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!o) {
+      %b = tile.load %ks[%i] {tile.partition = #tile.partition<role = "load">} : !w -> !k
+      %c = tile.load %vs[%i] {tile.partition = #tile.partition<role = "load", stage = 1, order = 1>} : !w -> !v
+      // expected-error@+1 {{makes a tile of 2 stages over another one of 1: expected equally many}}
+      %d = tile.dot %a, %b transpose_b {tile.partition = #tile.partition<role = "mma">} : !a, !k -> !s
+      %x = tile.move %d {tile.partition = #tile.partition<role = "softmax0">} : !s to !x
+      %h = tile.cast %x {tile.partition = #tile.partition<role = "softmax0">} : !x to !h
+      %p = tile.move %h {tile.partition = #tile.partition<role = "softmax0">} : !h to !p
+      %e = tile.dot %p, %c plus %sum as !o {tile.partition = #tile.partition<role = "mma", stage = 1, order = 1>} : !p, !v -> !o
+      scf.yield %e : !o
+    }
+    gpu.return
+  }
+}
