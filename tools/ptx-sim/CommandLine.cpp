@@ -206,6 +206,9 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
   app.add_option("--trace-limit", raw.traceLimit,
                  "Instructions after which a trace ends, default 1000")
       ->type_name("N");
+  app.add_flag("--time", line.time,
+               "Model the clocks that the launch takes on a GPU, and what "
+               "bounds it; not validated on silicon");
   app.add_flag("--list-entries", line.listEntries,
                "List the entries of the file and their parameters");
 }
@@ -305,6 +308,9 @@ void check(CommandLine &line, const Raw &raw) {
   if (line.schedules && line.compare)
     throw BadInput("--schedules draws schedules and --compare names one: "
                    "expected one of them");
+  if (line.time && line.options.policy != Policy::Eager)
+    throw BadInput("--time replays what ran under --policy=eager, got another "
+                   "policy");
   if (!exhaustive && !line.schedulePath.empty())
     throw BadInput("--schedule is for --policy=exhaustive");
   checkTrace(line, raw);

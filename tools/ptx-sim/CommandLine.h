@@ -36,7 +36,7 @@ struct CommandLine {
   std::optional<ScheduleChoice> compare;
   /// Policy exhaustive: the only schedule to run, or empty to run all.
   std::string schedulePath;
-  bool json = false, listEntries = false;
+  bool json = false, listEntries = false, time = false;
   std::optional<WarpTrace> trace;
   /// Path of the SARIF log, or empty for none.
   std::string sarif;

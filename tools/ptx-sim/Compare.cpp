@@ -92,7 +92,8 @@ Outcome Comparer::launchOnce(Options options, bool traced) {
       std::fprintf(stderr, "%s\n", text.c_str());
     };
   }
-  Outcome outcome = tool::run(job.module, config, arguments, options);
+  Outcome outcome = tool::run(job.module, config, arguments, options,
+                              traced && job.line.time);
   result.instructions += outcome.result.warpInstructions;
   return outcome;
 }

@@ -13,6 +13,7 @@
 #include "fmha/PTX/Sim/Exploration.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace ptxsim::tool {
@@ -226,6 +227,19 @@ std::string checkedText(const Summary &summary) {
          " in all\n";
 }
 
+/// Adds the modeled time, or null where there is none.
+void addTime(Json &json, const std::optional<timing::Estimate> &time) {
+  for (const char *absent : {"clocks", "bound", "mma_utilisation"})
+    json[absent] = nullptr;
+  if (!time)
+    return;
+  json["clocks"] = {{"low", std::llround(time->clocks.low)},
+                    {"middle", std::llround(time->clocks.middle)},
+                    {"high", std::llround(time->clocks.high)}};
+  json["bound"] = time->bound;
+  json["mma_utilisation"] = time->mmaUtilisation;
+}
+
 } // namespace
 
 std::string jsonReport(const Summary &summary) {
@@ -248,6 +262,7 @@ std::string jsonReport(const Summary &summary) {
   json["outputs"] = outputs(summary);
   json["schedules"] = schedules(summary);
   json["checked"] = checked(summary);
+  addTime(json, summary.comparison.first.time);
   return dump(json);
 }
 
@@ -267,6 +282,7 @@ std::string jsonError(const std::string &message, unsigned ptxLine) {
   json["outputs"] = Json::array();
   json["schedules"] = nullptr;
   json["checked"] = nullptr;
+  addTime(json, std::nullopt);
   return dump(json);
 }
 
@@ -297,7 +313,10 @@ std::string textReport(const Summary &summary, Color color) {
     report += ", " + counted(findings.size(), "finding");
   return report + ", " + counted(result.warpInstructions, "warp instruction") +
          format(" in %.3f s\n", summary.comparison.first.seconds) +
-         checkedText(summary);
+         checkedText(summary) +
+         (summary.comparison.first.time
+              ? timing::describe(*summary.comparison.first.time)
+              : "");
 }
 
 std::string listEntries(const Module &module, bool json) {

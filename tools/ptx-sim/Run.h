@@ -11,6 +11,8 @@
 
 #include "Arguments.h"
 
+#include "fmha/PTX/Time/Estimate.h"
+
 namespace ptxsim::tool {
 
 /// The results of a run. `outputs` has one byte string per output argument, in
@@ -19,12 +21,14 @@ struct Outcome {
   LaunchResult result;
   double seconds = 0;
   std::vector<std::vector<uint8_t>> outputs;
+  /// The modeled time, if it was asked for and the launch ended.
+  std::optional<timing::Estimate> time;
 };
 
-/// Fills a fresh device, launches, and reads back the outputs. Throws BadInput
-/// and Error.
+/// Fills a fresh device, launches, and reads back the outputs. With `timed`,
+/// models the time as well. Throws BadInput and Error.
 Outcome run(const Module &module, LaunchConfig config,
-            const Arguments &arguments, const Options &options);
+            const Arguments &arguments, Options options, bool timed);
 
 } // namespace ptxsim::tool
 

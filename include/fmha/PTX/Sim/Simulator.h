@@ -76,6 +76,7 @@ enum class ApproxMode { Correct, Perturb, Sm90 };
 enum class Conformance { Isa, Practice };
 
 class Exploration;
+class Observer;
 
 /// A request for a textual trace of one warp's instructions.
 struct WarpTrace {
@@ -118,6 +119,9 @@ struct Options {
   unsigned priorityChanges = 3;
   /// Policy::Exhaustive: the exploration that chooses.
   Exploration *exploration = nullptr;
+  /// Is told what warps execute (Core/Machine/Observer.h), or null. Clusters
+  /// then run on one core.
+  Observer *observer = nullptr;
 
   /// Returns true if the schedule depends on the seed.
   bool randomized() const {

@@ -13,6 +13,7 @@
 #include "CopyTargets.h"
 #include "Families.h"
 
+#include "fmha/PTX/Sim/Core/Machine/Observer.h"
 #include "fmha/PTX/Sim/Units/TmaReduce.h"
 
 #include <cstring>
@@ -258,6 +259,16 @@ Outcome executeLanes(Warp &warp, const Instruction &inst, LaneMask active) {
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
 }
 
+void observe(const Warp &warp, CopyDirection direction, uint32_t bytes,
+             uint64_t source = 0) {
+  Observer *observer = warp.machine.options.observer;
+  if (!observer)
+    return;
+  observer->copies(warp, direction, bytes);
+  if (direction == CopyDirection::FromGlobal)
+    observer->reads(source, bytes);
+}
+
 void loadLane(Warp &warp, const Instruction &inst, unsigned lane) {
   const Payload &p = inst.data<Payload>();
   Site site = warp.site(inst, int(lane));
@@ -273,9 +284,11 @@ void loadLane(Warp &warp, const Instruction &inst, unsigned lane) {
     mask = uint16_t(warp.row(p.multicast)[lane]);
   std::vector<CopyTarget> targets = copyTargets(
       warp.cluster, site, *destination, *barrier, mask, false, size, 16);
-  if (!targets.empty())
-    warp.cluster.issue(
-        std::make_unique<BulkLoad>(site, source, size, std::move(targets)));
+  if (targets.empty())
+    return;
+  observe(warp, CopyDirection::FromGlobal, size, source);
+  warp.cluster.issue(
+      std::make_unique<BulkLoad>(site, source, size, std::move(targets)));
 }
 
 void exchangeLane(Warp &warp, const Instruction &inst, unsigned lane) {
@@ -291,9 +304,11 @@ void exchangeLane(Warp &warp, const Instruction &inst, unsigned lane) {
   SharedRef from = resolveShared(warp.cluster, site, *source, size, 16);
   std::vector<CopyTarget> targets = copyTargets(
       warp.cluster, site, *destination, *barrier, {}, false, size, 16);
-  if (from && !targets.empty())
-    warp.cluster.issue(std::make_unique<BulkExchange>(site, from, targets[0],
-                                                      size, p.reduction));
+  if (!from || targets.empty())
+    return;
+  observe(warp, CopyDirection::BetweenCtas, size);
+  warp.cluster.issue(std::make_unique<BulkExchange>(site, from, targets[0],
+                                                    size, p.reduction));
 }
 
 void storeLane(Warp &warp, const Instruction &inst, unsigned lane) {
@@ -311,6 +326,7 @@ void storeLane(Warp &warp, const Instruction &inst, unsigned lane) {
   uint16_t mask = 0xffff;
   if (p.byteMask.valid())
     mask = uint16_t(warp.row(p.byteMask)[lane]);
+  observe(warp, CopyDirection::ToGlobal, size);
   BulkGroups &groups = warp.states.get<BulkGroups>();
   auto staging = std::make_shared<std::vector<uint8_t>>();
   issueInGroup(warp, lane,

@@ -13,6 +13,7 @@
 #include "CopyTargets.h"
 #include "Families.h"
 
+#include "fmha/PTX/Sim/Core/Machine/Observer.h"
 #include "fmha/PTX/Sim/Units/TmaReduce.h"
 #include "fmha/PTX/Sim/Units/TmaTile.h"
 
@@ -334,6 +335,16 @@ bool checkMapAddress(Warp &warp, const Site &site, const TilePlan &plan) {
   return false;
 }
 
+void observeLoad(const Warp &warp, const TilePlan &plan) {
+  Observer *observer = warp.machine.options.observer;
+  if (!observer)
+    return;
+  observer->copies(warp, CopyDirection::FromGlobal, plan.txBytes);
+  for (const TileRow &row : plan.rows)
+    if (row.validBytes())
+      observer->reads(row.global, row.validBytes());
+}
+
 void loadLane(Warp &warp, const Instruction &inst, unsigned lane) {
   const Payload &p = inst.data<Payload>();
   Site site = warp.site(inst, int(lane));
@@ -350,9 +361,11 @@ void loadLane(Warp &warp, const Instruction &inst, unsigned lane) {
   std::vector<CopyTarget> targets =
       copyTargets(warp.cluster, site, *destination, *barrier, mask, p.pair,
                   plan->sharedBytes, 128);
-  if (!targets.empty())
-    warp.cluster.issue(
-        std::make_unique<TensorLoad>(site, plan, std::move(targets)));
+  if (targets.empty())
+    return;
+  observeLoad(warp, *plan);
+  warp.cluster.issue(
+      std::make_unique<TensorLoad>(site, plan, std::move(targets)));
 }
 
 void storeLane(Warp &warp, const Instruction &inst, unsigned lane) {
@@ -376,6 +389,8 @@ void storeLane(Warp &warp, const Instruction &inst, unsigned lane) {
                                     std::string(nameOf(plan->type)) +
                                     " has no such reduction");
   }
+  if (Observer *observer = warp.machine.options.observer)
+    observer->copies(warp, CopyDirection::ToGlobal, plan->txBytes);
   BulkGroups &groups = warp.states.get<BulkGroups>();
   auto rows = std::make_shared<std::vector<uint8_t>>();
   issueInGroup(

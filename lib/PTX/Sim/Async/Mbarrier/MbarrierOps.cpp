@@ -13,6 +13,8 @@
 #include "Families.h"
 #include "MbarrierTable.h"
 
+#include "fmha/PTX/Sim/Core/Machine/Observer.h"
+
 #include <bit>
 #include <cstring>
 
@@ -244,6 +246,16 @@ struct WaitForm {
   bool parity = false, parks = false;
 };
 
+/// Tells an observer that waits at these barriers have ended.
+void observe(const Warp &warp, const Entries &entries) {
+  const BarrierEntry *last = nullptr;
+  for (const BarrierEntry *entry : entries) {
+    if (warp.observer && entry && entry != last)
+      warp.observer->passes(warp, entry, entry->object.phase);
+    last = entry;
+  }
+}
+
 /// Lets lanes whose phase is complete acquire what it carries. A try_wait waits
 /// for the phase. A test_wait may be a query that nothing depends on, and
 /// cannot be too late.
@@ -252,6 +264,7 @@ void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   forLanes(done,
            [&](unsigned lane) { entries[lane] = barrierOf(warp, inst, lane); });
   noteKnown(warp, inst, entries, done);
+  observe(warp, entries);
   Races *races = racesOf(warp);
   if (!races)
     return;
@@ -304,6 +317,8 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   acquirePhases(warp, inst, anyDone);
   if (anyDone)
     return Outcome::Next;
+  if (warp.observer)
+    warp.observer->misses(warp);
   if (!form.parks)
     return Outcome::Yield;
   warp.wait = {};

@@ -8,6 +8,8 @@
 
 #include "MbarrierTable.h"
 
+#include "fmha/PTX/Sim/Core/Machine/Observer.h"
+
 namespace ptxsim {
 namespace {
 
@@ -165,6 +167,18 @@ static bool isOfCount(MbarrierFault fault) {
          fault == MbarrierFault::DropsLast;
 }
 
+/// Tells an observer of an operation in the phase. init begins at phase 0.
+static void observe(const Site &site, const BarrierEntry &entry,
+                    uint64_t phase) {
+  const Warp *warp = site.warp;
+  if (!warp || !warp->observer)
+    return;
+  if (site.inst == entry.lastInit.inst)
+    warp->observer->renews(*warp, &entry);
+  else
+    warp->observer->signals(*warp, &entry, phase);
+}
+
 bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
             MbarrierFault fault, uint64_t phaseBefore, const char *what,
             uint32_t amount) {
@@ -181,6 +195,7 @@ bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
   }
   bool completes = entry.object.phase != phaseBefore;
   entry.record({what, amount, site, phaseBefore, completes});
+  observe(site, entry, phaseBefore);
   if (completes) {
     if (cluster.races) {
       cluster.races->barriers.checkPhaseOverrun(site, entry.offset, entry.sync);

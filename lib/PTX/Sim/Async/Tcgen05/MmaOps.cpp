@@ -14,6 +14,8 @@
 #include "Families.h"
 #include "Mma.h"
 
+#include "fmha/PTX/Sim/Core/Machine/Observer.h"
+
 namespace ptxsim {
 namespace {
 
@@ -95,6 +97,11 @@ bool resolve(Warp &warp, const Instruction &inst, unsigned lane,
   return decodeOperand(site, warp.row(p.a)[lane], "A", work.a);
 }
 
+ProductShape shapeOf(const MmaWork &work) {
+  return {work.instr.m, work.instr.n, uint32_t(work.ctas.size()),
+          work.form.aInTmem};
+}
+
 void issueMma(Warp &warp, const Instruction &inst, unsigned lane) {
   Site site = warp.site(inst, int(lane));
   TensorMemory &memory = warp.cta.states.get<TensorMemory>();
@@ -103,6 +110,8 @@ void issueMma(Warp &warp, const Instruction &inst, unsigned lane) {
   if (!resolve(warp, inst, lane, work) || !checkIssue(site, work))
     return;
   memory.forgetDone(warp.cluster);
+  if (warp.observer)
+    warp.observer->multiplies(warp, shapeOf(work));
   uint64_t key = work.key();
   auto op = std::make_unique<MmaOp>(site, std::move(work));
   // The manual orders two MMAs only if they share accumulator, shape and kind;

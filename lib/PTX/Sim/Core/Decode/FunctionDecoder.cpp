@@ -76,6 +76,7 @@ static void requireTarget(const syntax::Instruction &text,
 
 void FunctionDecoder::decodeInstruction(const syntax::Instruction &text) {
   instruction = &text;
+  reads.clear();
   Instruction inst;
   inst.line = text.line;
   inst.opcode = text.opcode;
@@ -103,7 +104,7 @@ void FunctionDecoder::decodeInstruction(const syntax::Instruction &text) {
     deferred.push_back({uint32_t(code.instructions.size()), error});
     inst.handler = executeTrap;
   }
-  emit(inst, std::move(next));
+  emit(inst, std::move(next), reads);
 }
 
 void FunctionDecoder::finish() {

@@ -22,10 +22,13 @@ OperandDecoder::keep(const std::vector<Operand> &rows) {
   return builder.program->arena.emplace_back(rows);
 }
 
-Instruction &OperandDecoder::emit(Instruction inst, Flow next) {
+Instruction &OperandDecoder::emit(Instruction inst, Flow next,
+                                  const std::vector<Operand> &reads) {
   inst.sourceFile = sourceFile;
   inst.sourceLine = sourceLine;
   code.instructions.push_back(inst);
+  code.reads.push_back(reads.empty() ? std::span<const Operand>()
+                                     : keep(reads));
   flow.push_back(std::move(next));
   return code.instructions.back();
 }
@@ -39,7 +42,7 @@ void OperandDecoder::emitHelper(Handler handler, Operand dst, Operand src,
   helper.payload = payload;
   helper.line = instruction->line;
   helper.opcode = instruction->opcode;
-  emit(helper);
+  emit(helper, {}, {helper.src.begin(), helper.src.end()});
 }
 
 Symbol OperandDecoder::lookup(const syntax::Operand &operand) {
@@ -135,7 +138,7 @@ Operand OperandDecoder::registerPlus(const Symbol &symbol,
   return sum;
 }
 
-Operand OperandDecoder::source(const syntax::Operand &operand, Type type) {
+Operand OperandDecoder::sourceRow(const syntax::Operand &operand, Type type) {
   if (operand.kind == SyntaxKind::Integer || operand.kind == SyntaxKind::Float)
     return constant(immediateBits(operand, type));
   if (operand.kind != SyntaxKind::Name)
@@ -193,7 +196,8 @@ void OperandDecoder::appendRows(std::vector<Operand> &rows,
     if (symbol && symbol->kind == Symbol::Kind::Register) {
       uint32_t count = symbol->elements * rowsOf(symbol->bits);
       for (uint32_t i = 0; i < count; ++i)
-        rows.push_back({symbol->index + i});
+        rows.push_back(isSource ? noteRead({symbol->index + i})
+                                : Operand{symbol->index + i});
       return;
     }
   }
@@ -213,7 +217,7 @@ std::span<const Operand> OperandDecoder::destinationRows(size_t index) {
   return keep(rows);
 }
 
-AddressOperand OperandDecoder::address(size_t index, Space space) {
+AddressOperand OperandDecoder::addressRow(size_t index, Space space) {
   const syntax::Operand &whole = operand(index);
   if (whole.kind != SyntaxKind::Address)
     unsupported("expected an address in brackets as operand " +

@@ -18,11 +18,17 @@ class OperandDecoder : public Decoder {
 public:
   using Decoder::destination;
   using Decoder::source;
-  Operand source(const syntax::Operand &operand, Type type) override;
+  Operand source(const syntax::Operand &operand, Type type) override {
+    return noteRead(sourceRow(operand, type));
+  }
   Operand destination(const syntax::Operand &operand) override;
   std::span<const Operand> sourceRows(size_t index, Type type) override;
   std::span<const Operand> destinationRows(size_t index) override;
-  AddressOperand address(size_t index, Space space) override;
+  AddressOperand address(size_t index, Space space) override {
+    AddressOperand result = addressRow(index, space);
+    noteRead(result.base);
+    return result;
+  }
   std::vector<Operand> coordinates(size_t index) override;
   RegisterType registerType(const syntax::Operand &operand) const override;
   Operand scratch() override { return {code.rows++}; }
@@ -34,15 +40,25 @@ protected:
   OperandDecoder(ProgramBuilder &builder, Code &code)
       : builder(builder), code(code) {}
   void own(std::shared_ptr<const void> payload) override;
-  Instruction &emit(Instruction inst, Flow flow = {});
+  Instruction &emit(Instruction inst, Flow flow = {},
+                    const std::vector<Operand> &reads = {});
   Symbol lookup(const syntax::Operand &operand);
 
   ProgramBuilder &builder;
   Code &code;
   std::vector<Flow> flow;
   uint32_t sourceFile = 0, sourceLine = 0;
+  /// The rows that the instruction has been found to read so far.
+  std::vector<Operand> reads;
 
 private:
+  Operand sourceRow(const syntax::Operand &operand, Type type);
+  Operand noteRead(Operand row) {
+    if (row.valid() && !row.isConstant())
+      reads.push_back(row);
+    return row;
+  }
+  AddressOperand addressRow(size_t index, Space space);
   void emitHelper(Handler handler, Operand dst, Operand src,
                   const void *payload);
   void appendRows(std::vector<Operand> &rows, const syntax::Operand &operand,

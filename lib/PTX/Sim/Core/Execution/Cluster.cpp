@@ -8,6 +8,7 @@
 
 #include "Machine/Handlers.h"
 
+#include "fmha/PTX/Sim/Core/Machine/Observer.h"
 #include "fmha/PTX/Sim/Core/Races/Races.h"
 
 using namespace ptxsim;
@@ -32,6 +33,10 @@ Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
   const auto &trace = machine.options.trace;
   if (trace && trace->cta == number && trace->warp < warps.size())
     warps[trace->warp]->tracer = machine.tracer.get();
+  Observer *observer = machine.options.observer;
+  if (observer && observer->watches(cluster))
+    for (auto &warp : warps)
+      warp->observer = observer;
 }
 
 Cta::~Cta() = default;

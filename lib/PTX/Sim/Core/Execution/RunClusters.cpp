@@ -333,6 +333,8 @@ const char *whySequential(const Machine &machine) {
     return "an exploration";
   if (machine.options.trace)
     return "a trace";
+  if (machine.options.observer)
+    return "an observer";
   if (machine.queue)
     return "clusters that cancel others";
   if (clusterCount(machine) >= uint64_t(1) << 30)

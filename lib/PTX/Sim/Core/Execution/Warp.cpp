@@ -8,6 +8,7 @@
 
 #include "Machine/Handlers.h"
 #include "Trace.h"
+#include "fmha/PTX/Sim/Core/Machine/Observer.h"
 #include "fmha/PTX/Sim/Core/Races/Races.h"
 #include "fmha/PTX/Sim/Exploration.h"
 
@@ -110,14 +111,23 @@ bool WarpDivergence::selectReady() {
 }
 
 void Warp::observe(const Instruction &inst, LaneMask active, Outcome outcome) {
+  if (observer)
+    observer->end(*this, inst, outcome);
   if (tracer)
     tracer->executed(*this, inst, active, outcome);
   if (machine.stepAccesses && touchesUnnoted(inst))
     machine.stepAccesses->touchEverything();
 }
 
+void Warp::observeSkipped(const Instruction &inst) {
+  if (!observer)
+    return;
+  observer->begin(*this, inst, 0);
+  observer->end(*this, inst, Outcome::Next);
+}
+
 uint64_t Warp::run(uint64_t budget) {
-  bool observed = tracer || machine.stepAccesses;
+  bool observed = tracer || observer || machine.stepAccesses;
   return observed ? runLoop<true>(budget) : runLoop<false>(budget);
 }
 
@@ -138,6 +148,8 @@ template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
       LaneMask guard = lanesSet(row(inst.guard));
       active &= inst.guardNegated ? ~guard : guard;
       if (!active) {
+        if constexpr (Observed)
+          observeSkipped(inst);
         ++pc;
         ++done;
         continue;
@@ -155,6 +167,9 @@ template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
     ++done;
     if (watch) [[unlikely]]
       watch(*this, inst, active);
+    if constexpr (Observed)
+      if (observer)
+        observer->begin(*this, inst, active);
     Outcome outcome = inst.handler(*this, inst, active);
     if constexpr (Observed)
       observe(inst, active, outcome);

@@ -14,6 +14,7 @@
 
 #include "Machine/Handlers.h"
 
+#include "fmha/PTX/Sim/Core/Machine/Observer.h"
 #include "fmha/PTX/Sim/Core/Machine/OtherAccessors.h"
 #include "fmha/PTX/Sim/Core/Races/Races.h"
 
@@ -50,7 +51,9 @@ void complete(Cta &cta, NamedBarrier &barrier) {
   }
   if (Races *races = cta.cluster.races.get())
     races->edges.complete(barrier.sync);
+  uint64_t generation = barrier.generation + 1;
   barrier = NamedBarrier();
+  barrier.generation = generation;
   cta.cluster.notify(&barrier);
 }
 
@@ -95,6 +98,15 @@ bool checkOperands(Warp &warp, const Instruction &inst, LaneMask active,
   return false;
 }
 
+/// Tells an observer of an arrival, and of the wait that comes with it.
+void observe(const Warp &warp, const void *object, uint64_t phase, bool waits) {
+  if (!warp.observer)
+    return;
+  warp.observer->signals(warp, object, phase);
+  if (waits)
+    warp.observer->passes(warp, object, phase + 1);
+}
+
 /// src: id, count or none, predicate of .red or none.
 Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
   const BarrierData &data = inst.data<BarrierData>();
@@ -122,6 +134,7 @@ Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
     if (data.waits)
       barrier.sync.waiting.push_back(&warp);
   }
+  observe(warp, &barrier, barrier.generation, data.waits);
   if (data.reduction)
     collect(warp, inst, data, barrier, active);
   uint32_t expected = expectedBy(cta, barrier);
@@ -187,6 +200,8 @@ Outcome arriveAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   if (Races *races = racesOf(warp))
     races->edges.arrive(warp, active, warp.cluster.clusterSync, inst.order,
                         warp.cta.rank);
+  observe(warp, &warp.cluster.clusterGeneration, warp.cluster.clusterGeneration,
+          false);
   warp.cluster.changed();
   completeClusterBarrier(warp.cluster);
   return Outcome::Next;
@@ -223,6 +238,9 @@ Outcome waitAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   // Arrivals that have not completed are still in the mask of this phase.
   bool pending = (warp.clusterArrived & active & warp.clusterOwesWait) != 0;
   warp.clusterOwesWait &= ~active;
+  if (warp.observer)
+    warp.observer->passes(warp, &warp.cluster.clusterGeneration,
+                          warp.cluster.clusterGeneration + pending);
   SyncPoint &sync = warp.cluster.clusterSync;
   if (!pending) {
     if (Races *races = racesOf(warp))

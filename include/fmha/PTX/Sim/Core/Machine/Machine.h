@@ -58,6 +58,8 @@ struct NamedBarrier {
     char op; // 'p'opc, 'a'nd, 'o'r
   };
   std::vector<Pending> pending;
+  /// Number of completions so far.
+  uint64_t generation = 0;
   SyncPoint sync;
   /// The last arrival.
   Site lastArrival;

@@ -28,6 +28,7 @@
 namespace ptxsim {
 
 struct Code;
+class Observer;
 class Tracer;
 
 /// A phase that a wait has missed, and the site that completed the phase after
@@ -120,6 +121,8 @@ public:
   uint32_t opsIssued = 0;
   /// Set if Options::trace selects this warp.
   Tracer *tracer = nullptr;
+  /// Options::observer, if it watches this warp.
+  Observer *observer = nullptr;
 
   /// Returns the row of an operand in the current frame.
   Row &row(Operand operand) {
@@ -267,6 +270,7 @@ public:
 private:
   template <bool Observed> uint64_t runLoop(uint64_t budget);
   void observe(const Instruction &inst, LaneMask active, Outcome outcome);
+  void observeSkipped(const Instruction &inst);
   bool settle(Outcome outcome, const Instruction &inst);
 };
 

@@ -36,6 +36,9 @@ struct Slot {
 struct Code {
   const syntax::Function *function = nullptr;
   std::vector<Instruction> instructions;
+  /// The rows that each instruction reads: guard, sources, and addresses, also
+  /// those that only its payload has.
+  std::vector<std::span<const Operand>> reads;
   /// Register rows and local bytes of a frame.
   uint32_t rows = 0, localBytes = 0;
   std::vector<Slot> parameters, results;

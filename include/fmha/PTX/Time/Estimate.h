@@ -1,0 +1,64 @@
+//===- Estimate.h - The modeled time of a launch ----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_TIME_ESTIMATE_H
+#define FMHA_PTX_TIME_ESTIMATE_H
+
+#include "fmha/PTX/Sim/Simulator.h"
+
+#include <string>
+#include <string_view>
+
+namespace ptxsim::timing {
+
+struct Recording;
+
+/// Modeled clocks with the figures that make a kernel fast, the likely ones,
+/// and those that make it slow.
+struct Range {
+  double low = 0, middle = 0, high = 0;
+};
+
+/// How a launch fills a device.
+struct Occupancy {
+  /// Clusters that one SM has a part of at a time, those that the device has,
+  /// and how often it is filled.
+  uint64_t perSm = 1, perWave = 1, waves = 1;
+};
+
+/// Returns the occupancy by shared memory, threads, CTAs, and registers where
+/// .maxnreg gives them. Tensor memory and the registers that ptxas chooses are
+/// not considered. A grid that does not fill the device is spread over its SMs.
+Occupancy occupancyOf(const Module::Entry &entry, const LaunchConfig &config,
+                      std::string_view target);
+
+/// The modeled time of a launch.
+struct Estimate {
+  /// Of the launch, and of the CTAs that were recorded, which run together.
+  Range clocks, wave;
+  uint64_t waves = 1, ctasPerSm = 1;
+  /// Share of the clocks for which the tensor cores work, with likely figures.
+  double mmaUtilisation = 0;
+  /// What bounds it, with likely figures.
+  std::string bound;
+};
+
+/// Steps the recording and extends it to the grid. Throws Error::Launch if the
+/// target has no figures.
+Estimate estimate(const Recording &recording, const Occupancy &occupancy,
+                  const LaunchConfig &config, std::string_view target);
+
+/// Returns the modeled time in lines of text, each with the word "modeled".
+std::string describe(const Estimate &estimate);
+
+/// Throws Error::Launch, naming those that have, if the target has no figures.
+void checkTarget(std::string_view target);
+
+} // namespace ptxsim::timing
+
+#endif // FMHA_PTX_TIME_ESTIMATE_H

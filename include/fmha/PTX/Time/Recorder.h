@@ -1,0 +1,78 @@
+//===- Recorder.h - Records what warps execute ------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_TIME_RECORDER_H
+#define FMHA_PTX_TIME_RECORDER_H
+
+#include "fmha/PTX/Time/Recording.h"
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace ptxsim::timing {
+
+/// Records the first clusters of a launch under Policy::Eager. A loop around a
+/// wait becomes one wait: attempts that failed are forgotten, unless the warp
+/// signaled something in between.
+class Recorder final : public Observer {
+public:
+  /// `clusters` is the number of clusters to record.
+  explicit Recorder(uint64_t clusters) : clusters(clusters) {}
+  /// Returns what has been recorded.
+  const Recording &recording() const { return result; }
+
+  bool watches(const Cluster &cluster) override;
+  void begin(const Warp &warp, const Instruction &inst,
+             LaneMask active) override;
+  void end(const Warp &warp, const Instruction &inst, Outcome outcome) override;
+  void renews(const Warp &warp, const void *object) override;
+  void signals(const Warp &warp, const void *object, uint64_t phase) override;
+  void passes(const Warp &warp, const void *object, uint64_t phases) override;
+  void misses(const Warp &warp) override;
+  void multiplies(const Warp &warp, const ProductShape &shape) override;
+  void copies(const Warp &warp, CopyDirection direction,
+              uint32_t bytes) override;
+  void reads(uint64_t address, uint64_t bytes) override;
+
+private:
+  /// A wait that failed: its step, and the facts before it.
+  struct Missed {
+    const Instruction *inst = nullptr;
+    size_t step = 0, facts = 0;
+  };
+  struct Object {
+    std::unordered_map<uint64_t, uint32_t> phases;
+  };
+  using ObjectKey = std::pair<uint64_t, const void *>;
+
+  size_t indexOf(const Warp &warp);
+  uint32_t codeOf(const Warp &warp, const Instruction &inst);
+  uint32_t phaseOf(const Warp &warp, const void *object, uint64_t phase);
+  void add(const Warp &warp, Fact fact);
+  void notePlace(const Warp &warp, const Instruction &inst, LaneMask active,
+                 Step &step);
+  bool touch(uint64_t address, uint64_t bytes, uint64_t &counter);
+
+  uint64_t clusters;
+  Recording result;
+  std::unordered_map<const Warp *, size_t> indices;
+  std::vector<Missed> missed;
+  std::unordered_map<const Instruction *, uint32_t> codes;
+  std::map<ObjectKey, Object> objects;
+  /// Lines of global memory that have been read.
+  std::unordered_set<uint64_t> lines;
+  /// The instruction that is executed.
+  const Instruction *current = nullptr;
+  /// The fact of the copy whose reads follow, or null.
+  Fact *copying = nullptr;
+};
+
+} // namespace ptxsim::timing
+
+#endif // FMHA_PTX_TIME_RECORDER_H

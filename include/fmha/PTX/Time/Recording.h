@@ -1,0 +1,82 @@
+//===- Recording.h - What warps executed ------------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_TIME_RECORDING_H
+#define FMHA_PTX_TIME_RECORDING_H
+
+#include "fmha/PTX/Sim/Core/Machine/Observer.h"
+#include "fmha/PTX/Time/Classes.h"
+
+#include <string>
+#include <vector>
+
+namespace ptxsim::timing {
+
+/// An instruction of the program.
+struct Code {
+  const CostClass *of = nullptr;
+  std::string opcode;
+  uint32_t line = 0;
+  /// Rows of the frame.
+  std::vector<uint32_t> reads, writes;
+  /// Registers that a copy to or from tensor memory moves, operations of a
+  /// product per 4096, bytes of a lane, or the groups that a wait leaves open.
+  double amount = 0;
+};
+
+/// Which memory an access reached.
+enum class Reached : uint8_t { Nothing, Shared, Global, FirstTouch };
+
+/// One executed warp instruction. `amount` is rows of banks in shared memory
+/// and sectors of 32 bytes in global memory.
+struct Step {
+  uint32_t code = 0, rowBase = 0;
+  uint16_t amount = 0;
+  Reached reached = Reached::Nothing;
+  /// Whether the decoder inserted it: no instruction of its own.
+  bool isHelper = false;
+};
+
+constexpr uint32_t kNoPhase = UINT32_MAX;
+
+/// What a step does beyond its registers. A signal after a copy is the copy's.
+struct Fact {
+  enum class Kind : uint8_t { Signal, Wait, Copy, Product };
+  uint32_t step = 0;
+  Kind kind = Kind::Signal;
+  CopyDirection direction = CopyDirection::FromGlobal;
+  bool isFirstTouch = false;
+  /// The phase, or the bytes of the copy.
+  uint32_t value = 0;
+  ProductShape shape = {};
+};
+
+/// What one warp executed, in order.
+struct WarpRecord {
+  uint64_t cluster = 0;
+  /// %cluster_ctarank, and the index of the warp in its CTA.
+  uint32_t rank = 0, warp = 0;
+  std::vector<Step> steps;
+  std::vector<Fact> facts;
+};
+
+/// What the first clusters of a launch executed.
+struct Recording {
+  std::vector<Code> codes;
+  std::vector<WarpRecord> warps;
+  /// Number of signals of each phase.
+  std::vector<uint32_t> signals;
+  uint64_t clusters = 0;
+  /// Distinct bytes that copies of the whole launch, and loads of what is
+  /// recorded, read from global memory; in lines.
+  uint64_t copiedBytes = 0, loadedBytes = 0;
+};
+
+} // namespace ptxsim::timing
+
+#endif // FMHA_PTX_TIME_RECORDING_H

@@ -1,0 +1,74 @@
+//===- Classes.cpp - Classes of PTX instructions --------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/PTX/Time/Classes.h"
+
+namespace ptxsim::timing {
+namespace {
+
+enum class ClassId : uint8_t {
+#define CLASS(name, label, order, action, pipe, interval, latency, slots) name,
+#include "fmha/PTX/Time/Classes.def"
+};
+
+constexpr CostClass classes[] = {
+#define CLASS(name, label, order, action, pipe, interval, latency, slots)      \
+  {#name,           label,      Order::order,                                  \
+   Action::action,  Pipe::pipe, Figure::interval,                              \
+   Figure::latency, slots},
+#include "fmha/PTX/Time/Classes.def"
+};
+
+struct OpcodeRow {
+  std::string_view prefix, parts;
+  ClassId of;
+};
+
+constexpr OpcodeRow opcodes[] = {
+#define OPCODE(prefix, parts, name) {prefix, parts, ClassId::name},
+#include "fmha/PTX/Time/Classes.def"
+};
+
+bool hasPart(std::string_view opcode, std::string_view part) {
+  for (size_t at = opcode.find(part); at != opcode.npos;
+       at = opcode.find(part, at + 1)) {
+    size_t end = at + part.size();
+    bool begins = at && opcode[at - 1] == '.';
+    if (begins && (end == opcode.size() || opcode[end] == '.'))
+      return true;
+  }
+  return false;
+}
+
+bool hasParts(std::string_view opcode, std::string_view parts) {
+  while (!parts.empty()) {
+    size_t space = std::min(parts.find(' '), parts.size());
+    if (!hasPart(opcode, parts.substr(0, space)))
+      return false;
+    parts.remove_prefix(std::min(space + 1, parts.size()));
+  }
+  return true;
+}
+
+bool suits(const OpcodeRow &row, std::string_view opcode) {
+  size_t size = row.prefix.size();
+  bool begins = opcode.starts_with(row.prefix) &&
+                (opcode.size() == size || opcode[size] == '.');
+  return begins && hasParts(opcode, row.parts);
+}
+
+} // namespace
+
+const CostClass &classOf(std::string_view opcode) {
+  for (const OpcodeRow &row : opcodes)
+    if (suits(row, opcode))
+      return classes[size_t(row.of)];
+  return classes[size_t(ClassId::Alu)];
+}
+
+} // namespace ptxsim::timing

@@ -1,0 +1,187 @@
+//===- CriticalPath.cpp - What bounds a kernel ----------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/PTX/Time/CriticalPath.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ptxsim::timing {
+namespace {
+
+/// A point on the path: the end of a step or its issue.
+struct Point {
+  StepId step;
+  bool atEnd = true;
+};
+
+/// Follows causes backwards.
+class Walk {
+public:
+  Walk(const Recording &recording, const Schedule &schedule)
+      : recording(recording), schedule(schedule) {}
+  std::vector<Segment> run();
+
+private:
+  std::string_view labelOf(StepId id) const {
+    const WarpRecord &warp = recording.warps[id.warp];
+    return recording.codes[warp.steps[id.step].code].of->label;
+  }
+  double timeOf(const Point &point) const {
+    const Timed &timed = schedule.at(point.step);
+    return point.atEnd ? timed.end : timed.issue;
+  }
+  Point before(const Point &point) const;
+  std::string_view labelOf(const Point &point, const Point &from) const;
+  const Recording &recording;
+  const Schedule &schedule;
+};
+
+/// Returns the latest predecessor; an invalid step at the start.
+Point Walk::before(const Point &point) const {
+  const Timed &timed = schedule.at(point.step);
+  const Cause &cause = point.atEnd ? timed.endCause : timed.issueCause;
+  if (cause.why == Why::Latency)
+    return {point.step, false};
+  if (!cause.by.valid())
+    return {};
+  // A unit that was busy with the work of another step ended that.
+  bool atEnd = cause.afterEnd || (cause.why == Why::Busy && point.atEnd);
+  Point other{cause.by, atEnd};
+  if (timeOf(other) > timeOf(point))
+    return point.atEnd ? Point{point.step, false} : Point{cause.by, false};
+  return other;
+}
+
+/// Returns what the clocks from one point to the next are spent on.
+std::string_view Walk::labelOf(const Point &point, const Point &from) const {
+  if (point.atEnd)
+    return labelOf(point.step);
+  const Cause &cause = schedule.at(point.step).issueCause;
+  if (cause.why == Why::Slot)
+    return "issue slots";
+  return cause.why == Why::Program ? "program order" : labelOf(from.step);
+}
+
+std::vector<Segment> Walk::run() {
+  std::vector<Segment> path;
+  Point point{schedule.last, true};
+  size_t left = 16;
+  for (const auto &steps : schedule.steps)
+    left += 2 * steps.size();
+  while (point.step.valid() && left--) {
+    Point from = before(point);
+    if (!from.step.valid())
+      break;
+    double clocks = timeOf(point) - timeOf(from);
+    std::string_view label = labelOf(point, from);
+    StepId of = point.atEnd || from.step == point.step ? point.step : from.step;
+    bool joins = !path.empty() && path.back().label == label &&
+                 path.back().step.warp == of.warp;
+    if (joins)
+      path.back().clocks += clocks;
+    else if (clocks > 0)
+      path.push_back({of, label, clocks});
+    point = from;
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+uint32_t codeOf(const Recording &recording, const Segment &segment) {
+  return recording.warps[segment.step.warp].steps[segment.step.step].code;
+}
+
+/// Returns the part of the path between two visits of the same place, around
+/// its middle: one round of the kernel's loop. Without one, the whole.
+std::vector<Segment> roundOf(const Recording &recording,
+                             const std::vector<Segment> &path) {
+  size_t middle = path.size() / 2;
+  for (size_t first = middle; first < path.size(); ++first)
+    for (size_t next = first + 2; next < path.size(); ++next) {
+      const Segment &a = path[first], &b = path[next];
+      if (a.step.warp == b.step.warp && a.label == b.label &&
+          codeOf(recording, a) == codeOf(recording, b))
+        return {path.begin() + ptrdiff_t(first),
+                path.begin() + ptrdiff_t(next)};
+    }
+  return path;
+}
+
+double sumOf(const std::vector<Segment> &path) {
+  double sum = 0;
+  for (const Segment &segment : path)
+    sum += segment.clocks;
+  return sum;
+}
+
+std::string nameOf(const Recording &recording, uint32_t warp) {
+  const WarpRecord &record = recording.warps[warp];
+  bool several = false;
+  for (const WarpRecord &other : recording.warps)
+    several |= other.cluster != record.cluster || other.rank != record.rank;
+  std::string name = "warp " + std::to_string(record.warp);
+  if (several)
+    name += " of CTA " + std::to_string(record.cluster) + "." +
+            std::to_string(record.rank);
+  return name;
+}
+
+/// Returns the segments that have more than a share of all, in their order.
+std::vector<Segment> largest(const std::vector<Segment> &path) {
+  constexpr size_t kShown = 12;
+  std::vector<double> sizes;
+  for (const Segment &segment : path)
+    sizes.push_back(segment.clocks);
+  std::sort(sizes.rbegin(), sizes.rend());
+  double least = sizes.size() > kShown ? sizes[kShown - 1] : 0;
+  std::vector<Segment> shown;
+  for (const Segment &segment : path)
+    if (segment.clocks >= least && shown.size() < kShown)
+      shown.push_back(segment);
+  return shown;
+}
+
+} // namespace
+
+std::vector<Segment> criticalPath(const Recording &recording,
+                                  const Schedule &schedule) {
+  return schedule.last.valid() ? Walk(recording, schedule).run()
+                               : std::vector<Segment>();
+}
+
+std::string describePath(const Recording &recording,
+                         const std::vector<Segment> &path) {
+  if (path.empty())
+    return "nothing";
+  std::string text;
+  uint32_t warp = UINT32_MAX;
+  for (const Segment &segment : largest(roundOf(recording, path))) {
+    text += text.empty() ? "" : " → ";
+    if (segment.step.warp != warp)
+      text += nameOf(recording, segment.step.warp) + ": ";
+    warp = segment.step.warp;
+    text += std::string(segment.label);
+  }
+  std::map<std::string_view, double> shares;
+  for (const Segment &segment : path)
+    shares[segment.label] += segment.clocks;
+  std::vector<std::pair<double, std::string_view>> sorted;
+  for (const auto &[label, clocks] : shares)
+    sorted.push_back({100 * clocks / sumOf(path), label});
+  std::sort(sorted.rbegin(), sorted.rend());
+  std::string list;
+  for (const auto &[share, label] : sorted)
+    if (share >= 3)
+      list += (list.empty() ? "" : ", ") + std::string(label) + " " +
+              std::to_string(std::lround(share)) + " %";
+  return text + " (" + list + ")";
+}
+
+} // namespace ptxsim::timing

@@ -1,0 +1,269 @@
+//===- Recorder.cpp - Records what warps execute --------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/PTX/Time/Recorder.h"
+
+#include "Places.h"
+
+#include "fmha/PTX/Sim/Core/Machine/Machine.h"
+#include "fmha/PTX/Sim/Core/Program/Program.h"
+
+#include <algorithm>
+
+namespace ptxsim::timing {
+namespace {
+
+/// Records of one launch; more would not fit in memory.
+constexpr size_t kMostSteps = size_t(1) << 27;
+constexpr uint64_t kLine = 128;
+
+bool isWarp(const WarpRecord &record, const Warp &warp) {
+  return record.cluster == warp.cluster.number &&
+         record.rank == warp.cta.rank && record.warp == warp.index;
+}
+
+/// Returns the first number in `text` from `at` on, up to the end of the
+/// instruction.
+double numberAfter(std::string_view text, size_t at) {
+  size_t end = std::min(text.find(';', at), text.size());
+  double number = 0;
+  bool any = false;
+  for (; at < end; ++at) {
+    bool digit = text[at] >= '0' && text[at] <= '9';
+    if (digit)
+      number = number * 10 + (text[at] - '0');
+    else if (any)
+      break;
+    any |= digit;
+  }
+  return number;
+}
+
+/// Returns the groups that a wait leaves open.
+double openGroups(const Warp &warp, const Instruction &inst) {
+  std::string_view text = warp.machine.program.module->text;
+  const char *begin = inst.opcode.data();
+  if (begin < text.data() || begin >= text.data() + text.size())
+    return 0;
+  return numberAfter(text, size_t(begin - text.data()) + inst.opcode.size());
+}
+
+double amountOf(const Warp &warp, const Instruction &inst, Action action) {
+  switch (action) {
+  case Action::CopyWait:
+  case Action::CopyWaitRead:
+  case Action::CpWait:
+  case Action::WgmmaWait:
+    return openGroups(warp, inst);
+  case Action::TmemLoad:
+    return double(inst.dst.size());
+  case Action::TmemStore:
+    return double(inst.src.size());
+  case Action::MmaSync:
+    return productSize(inst.opcode);
+  case Action::Wgmma:
+    return columnsOf(inst.opcode);
+  case Action::TmemCopy:
+    return copiedBytes(inst.opcode);
+  default:
+    return 0;
+  }
+}
+
+/// Returns true if the decoder inserted `inst` before an instruction of the
+/// text, to compute one of its operands.
+bool isHelper(const Warp &warp, const Instruction &inst) {
+  const std::vector<Instruction> &code = warp.frame().code->instructions;
+  size_t next = size_t(&inst - code.data()) + 1;
+  return next < code.size() && code[next].opcode.data() == inst.opcode.data();
+}
+
+} // namespace
+
+bool Recorder::watches(const Cluster &cluster) {
+  if (cluster.number >= clusters)
+    return false;
+  result.clusters = std::max(result.clusters, cluster.number + 1);
+  return true;
+}
+
+size_t Recorder::indexOf(const Warp &warp) {
+  auto found = indices.find(&warp);
+  if (found != indices.end() && isWarp(result.warps[found->second], warp))
+    return found->second;
+  WarpRecord record;
+  record.cluster = warp.cluster.number;
+  record.rank = warp.cta.rank;
+  record.warp = warp.index;
+  result.warps.push_back(std::move(record));
+  missed.emplace_back();
+  return indices[&warp] = result.warps.size() - 1;
+}
+
+uint32_t Recorder::codeOf(const Warp &warp, const Instruction &inst) {
+  auto [place, isNew] = codes.try_emplace(&inst, result.codes.size());
+  if (!isNew)
+    return place->second;
+  const ptxsim::Code &function = *warp.frame().code;
+  size_t at = size_t(&inst - function.instructions.data());
+  Code code;
+  code.of = &classOf(inst.opcode);
+  code.opcode = inst.opcode;
+  code.line = inst.line;
+  code.amount = amountOf(warp, inst, code.of->action);
+  for (Operand operand : function.reads[at])
+    code.reads.push_back(operand.index());
+  for (Operand operand : inst.dst)
+    if (operand.valid() && !operand.isConstant())
+      code.writes.push_back(operand.index());
+  // D of wgmma is read, too.
+  if (code.of->action == Action::Wgmma)
+    code.reads.insert(code.reads.end(), code.writes.begin(), code.writes.end());
+  result.codes.push_back(std::move(code));
+  return place->second;
+}
+
+void Recorder::begin(const Warp &warp, const Instruction &inst,
+                     LaneMask active) {
+  size_t index = indexOf(warp);
+  WarpRecord &record = result.warps[index];
+  if (Missed &last = missed[index];
+      last.inst == &inst && last.facts == record.facts.size()) {
+    record.steps.resize(last.step);
+    last = {};
+  }
+  if (record.steps.size() >= kMostSteps)
+    throw Error(Error::Kind::Launch,
+                "expected at most " + std::to_string(kMostSteps) +
+                    " instructions of a warp to time, got more: launch a "
+                    "smaller problem");
+  Step step;
+  step.code = codeOf(warp, inst);
+  step.rowBase = warp.frame().rowBase;
+  step.isHelper = isHelper(warp, inst);
+  notePlace(warp, inst, active, step);
+  record.steps.push_back(step);
+  copying = nullptr;
+  current = &inst;
+}
+
+void Recorder::end(const Warp &warp, const Instruction &, Outcome outcome) {
+  if (outcome != Outcome::Retry)
+    return;
+  WarpRecord &record = result.warps[indexOf(warp)];
+  record.steps.pop_back();
+  uint32_t size = uint32_t(record.steps.size());
+  while (!record.facts.empty() && record.facts.back().step >= size)
+    record.facts.pop_back();
+}
+
+void Recorder::notePlace(const Warp &warp, const Instruction &inst,
+                         LaneMask active, Step &step) {
+  Action action = result.codes[step.code].of->action;
+  bool accesses = action == Action::Load || action == Action::Store ||
+                  action == Action::Atomic || action == Action::CpAsync;
+  if (!accesses || !active)
+    return;
+  Place place = placeOf(warp, inst, active);
+  step.amount = uint16_t(place.amount);
+  step.reached = place.reached;
+  if (place.reached != Reached::Global)
+    return;
+  bool isNew = false;
+  for (uint64_t sector : place.sectors)
+    isNew |= touch(sector, 1, result.loadedBytes);
+  if (isNew)
+    step.reached = Reached::FirstTouch;
+}
+
+/// Marks lines as read and returns whether any was not yet. Adds to `counter`
+/// the bytes of those.
+bool Recorder::touch(uint64_t address, uint64_t bytes, uint64_t &counter) {
+  bool isNew = false;
+  for (uint64_t line = address / kLine; line * kLine < address + bytes; ++line)
+    if (lines.insert(line).second) {
+      counter += kLine;
+      isNew = true;
+    }
+  return isNew;
+}
+
+uint32_t Recorder::phaseOf(const Warp &warp, const void *object,
+                           uint64_t phase) {
+  Object &of = objects[{warp.cluster.number, object}];
+  auto [place, isNew] =
+      of.phases.try_emplace(phase, uint32_t(result.signals.size()));
+  if (isNew)
+    result.signals.push_back(0);
+  return place->second;
+}
+
+void Recorder::add(const Warp &warp, Fact fact) {
+  WarpRecord &record = result.warps[indexOf(warp)];
+  fact.step = uint32_t(record.steps.size() - 1);
+  record.facts.push_back(fact);
+}
+
+void Recorder::renews(const Warp &warp, const void *object) {
+  objects[{warp.cluster.number, object}].phases.clear();
+}
+
+void Recorder::signals(const Warp &warp, const void *object, uint64_t phase) {
+  Fact fact;
+  fact.value = phaseOf(warp, object, phase);
+  // Lanes of a warp signal together.
+  const WarpRecord &record = result.warps[indexOf(warp)];
+  if (!record.facts.empty()) {
+    const Fact &last = record.facts.back();
+    if (last.step + 1 == record.steps.size() &&
+        last.kind == Fact::Kind::Signal && last.value == fact.value)
+      return;
+  }
+  ++result.signals[fact.value];
+  add(warp, fact);
+}
+
+void Recorder::passes(const Warp &warp, const void *object, uint64_t phases) {
+  Fact fact;
+  fact.kind = Fact::Kind::Wait;
+  fact.value = phases ? phaseOf(warp, object, phases - 1) : kNoPhase;
+  add(warp, fact);
+}
+
+void Recorder::misses(const Warp &warp) {
+  size_t index = indexOf(warp);
+  const WarpRecord &record = result.warps[index];
+  missed[index] = {current, record.steps.size() - 1, record.facts.size()};
+}
+
+void Recorder::multiplies(const Warp &warp, const ProductShape &shape) {
+  Fact fact;
+  fact.kind = Fact::Kind::Product;
+  fact.shape = shape;
+  add(warp, fact);
+}
+
+void Recorder::copies(const Warp &warp, CopyDirection direction,
+                      uint32_t bytes) {
+  copying = nullptr;
+  if (!warp.observer)
+    return;
+  Fact fact;
+  fact.kind = Fact::Kind::Copy;
+  fact.direction = direction;
+  fact.value = bytes;
+  add(warp, fact);
+  copying = &result.warps[indexOf(warp)].facts.back();
+}
+
+void Recorder::reads(uint64_t address, uint64_t bytes) {
+  if (touch(address, bytes, result.copiedBytes) && copying)
+    copying->isFirstTouch = true;
+}
+
+} // namespace ptxsim::timing

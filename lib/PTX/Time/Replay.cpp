@@ -1,0 +1,302 @@
+//===- Replay.cpp - Which step issues when --------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Replay.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace ptxsim::timing {
+namespace {
+
+/// Chooses which step issues when.
+class Replay {
+public:
+  Replay(const Recording &recording, const Figures &figures);
+  Schedule run();
+
+private:
+  void place(uint32_t index);
+  double step();
+  [[noreturn]] void stuck() const;
+  bool turn(SubPartition &part);
+  bool issueFrom(WarpState &warp);
+  void fill(WarpState &warp);
+  void addProducers(WarpState &warp, Entry &entry);
+  void settle(const WarpState &warp, Entry &entry);
+  Cause latestOf(WarpState &warp, Entry &entry, double &time);
+  void issue(WarpState &warp, size_t at, Cause cause);
+  void takeSlot(const Doing &doing);
+  void finish(Doing &doing, const Entry &entry);
+
+  State state;
+  const Recording &recording = state.recording;
+  double &now = state.now;
+  Schedule &result = state.result;
+};
+
+Replay::Replay(const Recording &recording, const Figures &figures)
+    : state{recording, figures, 0, {}, {}, {}, {}, {}} {
+  uint32_t count = 1;
+  for (const WarpRecord &record : recording.warps)
+    count = std::max(count, record.rank + 1);
+  state.sms.resize(count);
+  state.parts.resize(size_t(count) * 4);
+  for (uint32_t missing : recording.signals)
+    state.phases.emplace_back().missing = missing;
+  state.warps.resize(recording.warps.size());
+  for (uint32_t i = 0; i < state.warps.size(); ++i)
+    place(i);
+}
+
+void Replay::place(uint32_t index) {
+  const WarpRecord &record = recording.warps[index];
+  WarpState &warp = state.warps[index];
+  warp.record = &record;
+  warp.index = index;
+  warp.sm = record.rank;
+  warp.part = record.warp % 4;
+  state.partOf(warp).warps.push_back(index);
+  result.steps.emplace_back(record.steps.size());
+}
+
+Schedule Replay::run() {
+  for (double next = 0; next != kNever;) {
+    now = next;
+    next = step();
+  }
+  result.mmaBusy /= double(state.sms.size());
+  return std::move(result);
+}
+
+/// Lets each sub-partition issue once. Returns the next clock at which one can,
+/// or kNever after the last.
+double Replay::step() {
+  double next = kNever;
+  bool live = false;
+  for (SubPartition &part : state.parts) {
+    bool issued = part.slot.freeAt <= now && turn(part);
+    for (uint32_t index : part.warps)
+      if (const WarpState &warp = state.warps[index]; !warp.finished()) {
+        live = true;
+        double at = std::max({warp.nextTry, part.slot.freeAt, now + issued});
+        next = std::min(next, std::ceil(at));
+      }
+  }
+  if (live && next == kNever)
+    stuck();
+  return live ? std::max(next, now) : kNever;
+}
+
+void Replay::stuck() const {
+  std::string text = "internal error: in time, warps wait for each other:";
+  for (const WarpState &warp : state.warps)
+    if (!warp.finished())
+      text += " cluster " + std::to_string(warp.record->cluster) + " CTA " +
+              std::to_string(warp.record->rank) + " warp " +
+              std::to_string(warp.record->warp);
+  throw std::logic_error(text);
+}
+
+/// Issues from the warp that issued last, or from the next one that can.
+bool Replay::turn(SubPartition &part) {
+  for (size_t i = 0; i < part.warps.size(); ++i) {
+    size_t at = (part.turn + i) % part.warps.size();
+    WarpState &warp = state.warps[part.warps[at]];
+    if (warp.nextTry > now || !issueFrom(warp))
+      continue;
+    part.turn = at;
+    return true;
+  }
+  return false;
+}
+
+/// Issues the first step of the window that can. Returns true if it took a
+/// slot.
+bool Replay::issueFrom(WarpState &warp) {
+  bool isHeld = false;
+  fill(warp);
+  warp.nextTry = kNever;
+  for (size_t i = 0; i < warp.window.size();) {
+    Entry &entry = warp.window[i];
+    if (entry.order == Order::Last && i)
+      break;
+    double at = kNever;
+    bool waits = entry.order == Order::Ordered && isHeld;
+    Cause cause = waits ? Cause() : latestOf(warp, entry, at);
+    if (at > now) {
+      warp.nextTry = std::min(warp.nextTry, at);
+      isHeld |= entry.order != Order::Any;
+      ++i;
+      continue;
+    }
+    const Step &step = warp.record->steps[entry.step];
+    bool takesSlot = recording.codes[step.code].of->slots && !step.isHelper;
+    issue(warp, i, cause);
+    if (warp.parked)
+      warp.nextTry = kNever;
+    else if (takesSlot || warp.resume.time > now)
+      warp.nextTry = std::max(now, warp.resume.time);
+    if (takesSlot || warp.parked || warp.resume.time > now)
+      return takesSlot;
+    fill(warp);
+  }
+  return false;
+}
+
+void Replay::fill(WarpState &warp) {
+  const auto &facts = warp.record->facts;
+  while (!warp.sealed && warp.slots < state.figures[Figure::Window] &&
+         warp.next < warp.record->steps.size()) {
+    Entry entry;
+    entry.step = warp.next++;
+    const Step &step = warp.record->steps[entry.step];
+    const Code &code = recording.codes[step.code];
+    entry.order = step.isHelper ? Order::Any : code.of->order;
+    entry.firstFact = warp.nextFact;
+    for (; warp.nextFact < facts.size() &&
+           facts[warp.nextFact].step == entry.step;
+         ++warp.nextFact, ++entry.facts)
+      entry.order = facts[warp.nextFact].kind == Fact::Kind::Wait ||
+                            entry.order == Order::Last
+                        ? Order::Last
+                        : Order::Ordered;
+    addProducers(warp, entry);
+    warp.slots += step.isHelper ? 0 : code.of->slots;
+    warp.sealed = entry.order == Order::Last;
+    warp.window.push_back(std::move(entry));
+  }
+}
+
+void Replay::addProducers(WarpState &warp, Entry &entry) {
+  const Step &step = warp.record->steps[entry.step];
+  const Code &code = recording.codes[step.code];
+  for (uint32_t row : code.reads) {
+    size_t at = size_t(step.rowBase) + row;
+    uint32_t writer = at < warp.writers.size() ? warp.writers[at] : 0;
+    if (writer && (entry.pending.empty() || entry.pending.back() != writer - 1))
+      entry.pending.push_back(writer - 1);
+  }
+  for (uint32_t row : code.writes) {
+    size_t at = size_t(step.rowBase) + row;
+    if (at >= warp.writers.size())
+      warp.writers.resize(at + 1);
+    warp.writers[at] = entry.step + 1;
+  }
+  settle(warp, entry);
+}
+
+/// Takes the results of producers that have issued.
+void Replay::settle(const WarpState &warp, Entry &entry) {
+  const std::vector<Timed> &steps = result.steps[warp.index];
+  std::erase_if(entry.pending, [&](uint32_t step) {
+    if (steps[step].issued())
+      entry.ready.atLeast({steps[step].end, {warp.index, step}});
+    return steps[step].issued();
+  });
+}
+
+/// Returns what holds the entry up the longest, and until when.
+Cause Replay::latestOf(WarpState &warp, Entry &entry, double &time) {
+  settle(warp, entry);
+  if (!entry.pending.empty())
+    return {};
+  SubPartition &part = state.partOf(warp);
+  const Step &step = warp.record->steps[entry.step];
+  const CostClass &of = *recording.codes[step.code].of;
+  Moment latest = entry.ready;
+  latest.atLeast(warp.resume);
+  if (entry.order != Order::Any && of.action != Action::TmemLoad)
+    latest.atLeast(warp.floor);
+  Cause cause{latest.by, latest.by.valid() ? Why::Result : Why::Start, true};
+  const Unit &pipe = part.pipes[size_t(of.pipe)];
+  if (of.pipe != Pipe::None && pipe.freeAt > latest.time) {
+    latest.time = pipe.freeAt;
+    cause = {pipe.last, Why::Busy, false};
+  }
+  time = latest.time;
+  if (time > now - 1)
+    return cause;
+  // It could have issued before: another took the slot, or it was not in the
+  // window yet.
+  const StepId other = part.slot.last;
+  if (other.valid() && result.at(other).issue >= now - 1)
+    return {other, Why::Slot, false};
+  return warp.lastIssued.valid() ? Cause{warp.lastIssued, Why::Program, false}
+                                 : cause;
+}
+
+void Replay::issue(WarpState &warp, size_t at, Cause cause) {
+  Entry entry = std::move(warp.window[at]);
+  warp.window.erase(warp.window.begin() + ptrdiff_t(at));
+  const Step &step = warp.record->steps[entry.step];
+  const Code &code = recording.codes[step.code];
+  StepId id{warp.index, entry.step};
+  Timed &timed = result.steps[warp.index][entry.step];
+  bool isFree = step.isHelper || !code.of->slots;
+  bool floats = isFree && entry.order == Order::Any;
+  timed.issue = floats ? std::max(entry.ready.time, warp.resume.time) : now;
+  timed.issueCause = cause;
+  double latency = step.isHelper ? 0 : state.figures[code.of->latency];
+  timed.end = timed.issue + latency;
+  timed.endCause = {id, Why::Latency, false};
+  std::span<const Fact> facts(warp.record->facts);
+  Doing doing{state,
+              warp,
+              step,
+              code,
+              timed,
+              id,
+              facts.subspan(entry.firstFact, entry.facts)};
+  if (!isFree)
+    takeSlot(doing);
+  if (!step.isHelper)
+    act(doing);
+  finish(doing, entry);
+}
+
+void Replay::takeSlot(const Doing &doing) {
+  const CostClass &of = *doing.code.of;
+  SubPartition &part = doing.part();
+  part.slot = {now + of.slots, doing.id};
+  doing.warp.slots -= of.slots;
+  doing.warp.lastIssued = doing.id;
+  if (of.pipe == Pipe::None)
+    return;
+  Unit &pipe = part.pipes[size_t(of.pipe)];
+  double clocks = doing.figure(of.interval) * of.slots;
+  pipe = {std::max(pipe.freeAt, now - 1) + clocks, doing.id};
+}
+
+/// Lets the warp wait for what nothing passes, and counts the end.
+void Replay::finish(Doing &doing, const Entry &entry) {
+  WarpState &warp = doing.warp;
+  if (entry.order == Order::Last) {
+    warp.sealed = false;
+    bool waits = false;
+    for (const Fact &fact : doing.facts)
+      if (fact.kind == Fact::Kind::Wait) {
+        waitFor(doing, fact);
+        waits = true;
+      }
+    if (!waits)
+      warp.resume = {doing.timed.end, doing.id};
+  }
+  if (doing.timed.end > result.clocks || !result.last.valid()) {
+    result.clocks = doing.timed.end;
+    result.last = doing.id;
+  }
+}
+
+} // namespace
+
+Schedule schedule(const Recording &recording, const Figures &figures) {
+  return Replay(recording, figures).run();
+}
+
+} // namespace ptxsim::timing

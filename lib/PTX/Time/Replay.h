@@ -1,0 +1,177 @@
+//===- Replay.h - The machine in time ---------------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state while a recording is replayed: warps with windows of instructions,
+// sub-partitions and SMs with units that work on one step after the other, and
+// phases that end once all their signals have been given.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_TIME_REPLAY_H
+#define FMHA_LIB_PTX_TIME_REPLAY_H
+
+#include "fmha/PTX/Time/Stepper.h"
+
+#include <algorithm>
+#include <deque>
+#include <span>
+
+namespace ptxsim::timing {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// A moment and the step that brings it.
+struct Moment {
+  double time = 0;
+  StepId by;
+  void atLeast(const Moment &other) {
+    if (other.time > time || !by.valid())
+      *this = other;
+  }
+};
+
+/// Groups of asynchronous work of a warp, as commit_group closes them.
+struct Groups {
+  Moment open, all;
+  std::vector<Moment> committed;
+  void add(const Moment &end) {
+    open.atLeast(end);
+    all.atLeast(end);
+  }
+  void commit() {
+    committed.push_back(open);
+    open = {};
+  }
+  /// Returns the end of all groups but the newest `left`.
+  Moment allBut(size_t left) const {
+    Moment end;
+    for (size_t i = 0; i + left < committed.size(); ++i)
+      if (committed[i].by.valid())
+        end.atLeast(committed[i]);
+    return end;
+  }
+};
+
+/// A unit that works on one step after the other.
+struct Unit {
+  double freeAt = 0;
+  StepId last;
+};
+
+/// A step that has not issued, and the steps whose results it needs.
+struct Entry {
+  uint32_t step = 0;
+  Order order = Order::Any;
+  uint32_t firstFact = 0, facts = 0;
+  /// Producers that had not issued when it was last looked at, and the latest
+  /// result of the others.
+  std::vector<uint32_t> pending;
+  Moment ready;
+};
+
+struct WarpState {
+  const WarpRecord *record = nullptr;
+  uint32_t index = 0, sm = 0, part = 0;
+  /// Instructions from which the next to issue is chosen, and how many of them
+  /// take slots. Nothing enters after one that nothing passes.
+  std::deque<Entry> window;
+  unsigned slots = 0;
+  bool sealed = false;
+  uint32_t next = 0, nextFact = 0;
+  /// Per row: one more than the last step that writes it.
+  std::vector<uint32_t> writers;
+  /// Nothing issues before, after a wait or a branch.
+  Moment resume;
+  /// Waits for a phase whose end is not known yet, since a step.
+  bool parked = false;
+  double parkedAt = 0, parkedLatency = 0;
+  StepId parkedStep;
+  /// No step can issue before.
+  double nextTry = 0;
+  /// Ordered steps other than tcgen05.ld issue no earlier.
+  Moment floor;
+  Moment stores, tmemLoads, tmemStores, products;
+  Groups copyReads, copies, cpAsync, wgmma;
+  StepId lastIssued;
+  bool finished() const {
+    return next == record->steps.size() && window.empty();
+  }
+};
+
+/// One quarter of an SM: a scheduler, its pipes, and its part of tensor memory.
+struct SubPartition {
+  std::vector<uint32_t> warps;
+  size_t turn = 0;
+  Unit slot, tmem, tensor;
+  std::array<Unit, kPipes> pipes;
+};
+
+/// Units that the sub-partitions of an SM share. `link` leads to L2.
+struct Sm {
+  Unit port, link, tma, tensor;
+};
+
+/// A phase of an object: complete once all its signals have been given.
+struct Phase {
+  uint32_t missing = 0;
+  Moment end;
+  /// Whether the last signal is the end of its step or its issue.
+  bool afterEnd = true;
+  std::vector<uint32_t> waiting;
+};
+
+/// All of this, at one moment.
+struct State {
+  const Recording &recording;
+  Figures figures;
+  double now = 0;
+  std::vector<WarpState> warps;
+  std::vector<SubPartition> parts;
+  std::vector<Sm> sms;
+  std::vector<Phase> phases;
+  Schedule result;
+  SubPartition &partOf(const WarpState &warp) {
+    return parts[warp.sm * 4 + warp.part];
+  }
+};
+
+/// A step that issues now.
+struct Doing {
+  State &state;
+  WarpState &warp;
+  const Step &step;
+  const Code &code;
+  Timed &timed;
+  const StepId id;
+  const std::span<const Fact> facts;
+  double now() const { return state.now; }
+  double figure(Figure of) const { return state.figures[of]; }
+  Sm &sm() const { return state.sms[warp.sm]; }
+  SubPartition &part() const { return state.partOf(warp); }
+};
+
+/// Does what the step does beyond taking its slot and its pipe: sets its end,
+/// gives its signals.
+void act(Doing &doing);
+
+/// Gives a signal of a phase. The last one ends the phase at the latest moment
+/// of all. `afterEnd` tells whether the moment is the end of the step or its
+/// issue.
+void signal(State &state, const Fact &fact, const Moment &moment,
+            bool afterEnd);
+/// Gives all signals of the step.
+void signalAll(Doing &doing, double time, bool afterEnd);
+/// Lets the warp wait until the phase has ended. If its end is not known yet,
+/// the last signal resumes the warp.
+void waitFor(Doing &doing, const Fact &fact);
+/// Lets the step end no earlier than the moment, and its latency later.
+void waitUntil(Doing &doing, const Moment &moment, Figure latency);
+
+} // namespace ptxsim::timing
+
+#endif // FMHA_LIB_PTX_TIME_REPLAY_H
