@@ -25,6 +25,12 @@ double occupy(Doing &doing, Unit &unit, double earliest, double clocks) {
 
 void plain(Doing &doing) { signalAll(doing, doing.timed.end, true); }
 
+/// A branch that no lane takes costs its slot.
+void branch(Doing &doing) {
+  if (!doing.step.amount)
+    doing.timed.end = doing.now() + 1;
+}
+
 // --- memory ---
 
 void load(Doing &doing) {
@@ -276,8 +282,8 @@ constexpr Act table[] = {plain,      load,          store,         atomic,
                          cpCommit,   cpWait,        cpArrive,      tmemLoad,
                          tmemStore,  tmemWaitLoad,  tmemWaitStore, tmemCopy,
                          product,    productCommit, wgmma,         wgmmaCommit,
-                         wgmmaWait,  mmaSync};
-static_assert(std::size(table) == size_t(Action::MmaSync) + 1);
+                         wgmmaWait,  mmaSync,       branch};
+static_assert(std::size(table) == size_t(Action::Branch) + 1);
 
 } // namespace
 

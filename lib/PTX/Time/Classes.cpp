@@ -71,4 +71,6 @@ const CostClass &classOf(std::string_view opcode) {
   return classes[size_t(ClassId::Alu)];
 }
 
+const CostClass &freeClass() { return classes[size_t(ClassId::Move)]; }
+
 } // namespace ptxsim::timing

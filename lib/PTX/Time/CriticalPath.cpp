@@ -133,18 +133,30 @@ std::string nameOf(const Recording &recording, uint32_t warp) {
   return name;
 }
 
-/// Returns the segments that have more than a share of all, in their order.
+/// Returns the segments of at least so many clocks, neighbors of one warp and
+/// label joined.
+std::vector<Segment> joined(const std::vector<Segment> &path, double least) {
+  std::vector<Segment> shown;
+  for (const Segment &segment : path) {
+    if (segment.clocks < least)
+      continue;
+    bool joins = !shown.empty() && shown.back().label == segment.label &&
+                 shown.back().step.warp == segment.step.warp;
+    if (joins)
+      shown.back().clocks += segment.clocks;
+    else
+      shown.push_back(segment);
+  }
+  return shown;
+}
+
+/// Returns the largest parts of the path in their order, about a dozen.
 std::vector<Segment> largest(const std::vector<Segment> &path) {
   constexpr size_t kShown = 12;
-  std::vector<double> sizes;
-  for (const Segment &segment : path)
-    sizes.push_back(segment.clocks);
-  std::sort(sizes.rbegin(), sizes.rend());
-  double least = sizes.size() > kShown ? sizes[kShown - 1] : 0;
-  std::vector<Segment> shown;
-  for (const Segment &segment : path)
-    if (segment.clocks >= least && shown.size() < kShown)
-      shown.push_back(segment);
+  double least = sumOf(path) / 50;
+  std::vector<Segment> shown = joined(path, least);
+  for (; shown.size() > kShown; shown = joined(path, least))
+    least *= 1.2;
   return shown;
 }
 

@@ -56,6 +56,13 @@ double bytesOf(const Recording &recording, double clusters) {
          double(recording.loadedBytes) * std::max(clusters / recorded, 1.0);
 }
 
+/// Makes low the least and high the most. Slower figures may give fewer clocks:
+/// warps that compete meet at other times.
+void sort(Range &range) {
+  auto [least, most] = std::minmax({range.low, range.middle, range.high});
+  range = {least, range.middle, most};
+}
+
 std::string number(double clocks) {
   return std::to_string(std::llround(clocks));
 }
@@ -119,6 +126,8 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
     if (memory > all)
       result.bound = "device memory; without it " + result.bound;
   }
+  sort(result.wave);
+  sort(result.clocks);
   return result;
 }
 

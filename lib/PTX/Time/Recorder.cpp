@@ -105,6 +105,21 @@ size_t Recorder::indexOf(const Warp &warp) {
   return indices[&warp] = result.warps.size() - 1;
 }
 
+/// Returns true for what ptxas emits nothing for (Classes.def).
+bool Recorder::isFree(const Warp &warp, const Instruction &inst) {
+  const Instruction *first = warp.frame().code->instructions.data();
+  if (inst.opcode.starts_with("bra"))
+    return !inst.guard.valid() && inst.target > size_t(&inst - first);
+  bool isHigh = false, isShift = inst.opcode == "shl.b64";
+  for (Operand operand : inst.src)
+    isHigh |= operand.isConstant() ? isShift && warp.row(operand)[0] == 32
+                                   : inst.opcode == "or.b64" &&
+                                         highHalves.contains(operand.index());
+  if (isHigh && isShift)
+    highHalves.insert(inst.dst[0].index());
+  return isHigh;
+}
+
 uint32_t Recorder::codeOf(const Warp &warp, const Instruction &inst) {
   auto [place, isNew] = codes.try_emplace(&inst, result.codes.size());
   if (!isNew)
@@ -112,7 +127,7 @@ uint32_t Recorder::codeOf(const Warp &warp, const Instruction &inst) {
   const ptxsim::Code &function = *warp.frame().code;
   size_t at = size_t(&inst - function.instructions.data());
   Code code;
-  code.of = &classOf(inst.opcode);
+  code.of = isFree(warp, inst) ? &freeClass() : &classOf(inst.opcode);
   code.opcode = inst.opcode;
   code.line = inst.line;
   code.amount = amountOf(warp, inst, code.of->action);
@@ -165,6 +180,8 @@ void Recorder::end(const Warp &warp, const Instruction &, Outcome outcome) {
 void Recorder::notePlace(const Warp &warp, const Instruction &inst,
                          LaneMask active, Step &step) {
   Action action = result.codes[step.code].of->action;
+  if (action == Action::Branch)
+    step.amount = active != 0;
   bool accesses = action == Action::Load || action == Action::Store ||
                   action == Action::Atomic || action == Action::CpAsync;
   if (!accesses || !active)

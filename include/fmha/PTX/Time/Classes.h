@@ -48,6 +48,7 @@ enum class Action : uint8_t {
   WgmmaCommit,
   WgmmaWait,
   MmaSync,
+  Branch,
 };
 
 struct CostClass {
@@ -61,6 +62,8 @@ struct CostClass {
 
 /// Returns the class of a dotted opcode, from Classes.def.
 const CostClass &classOf(std::string_view opcode);
+/// Returns the class of what ptxas emits nothing for.
+const CostClass &freeClass();
 
 } // namespace ptxsim::timing
 

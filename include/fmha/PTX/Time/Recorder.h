@@ -53,6 +53,7 @@ private:
 
   size_t indexOf(const Warp &warp);
   uint32_t codeOf(const Warp &warp, const Instruction &inst);
+  bool isFree(const Warp &warp, const Instruction &inst);
   uint32_t phaseOf(const Warp &warp, const void *object, uint64_t phase);
   void add(const Warp &warp, Fact fact);
   void notePlace(const Warp &warp, const Instruction &inst, LaneMask active,
@@ -65,6 +66,8 @@ private:
   std::vector<Missed> missed;
   std::unordered_map<const Instruction *, uint32_t> codes;
   std::map<ObjectKey, Object> objects;
+  /// Rows that a shift by 32 writes.
+  std::unordered_set<uint32_t> highHalves;
   /// Lines of global memory that have been read.
   std::unordered_set<uint64_t> lines;
   /// The instruction that is executed.

@@ -32,8 +32,8 @@ struct Code {
 /// Which memory an access reached.
 enum class Reached : uint8_t { Nothing, Shared, Global, FirstTouch };
 
-/// One executed warp instruction. `amount` is rows of banks in shared memory
-/// and sectors of 32 bytes in global memory.
+/// One executed warp instruction. `amount` is rows of banks in shared memory,
+/// sectors of 32 bytes in global memory, and 1 for a branch that lanes take.
 struct Step {
   uint32_t code = 0, rowBase = 0;
   uint16_t amount = 0;

@@ -1,0 +1,98 @@
+//===- CostsTest.cpp - Figures and classes --------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/PTX/Time/Costs.h"
+#include "fmha/PTX/Time/Classes.h"
+
+#include <gtest/gtest.h>
+
+using namespace ptxsim::timing;
+
+namespace {
+
+constexpr std::string_view targets[] = {"sm_90a", "sm_100a", "sm_103a"};
+
+/// Figures of units that only some targets have.
+bool isOptional(std::string_view name) {
+  return name.starts_with("Tmem") || name.starts_with("Wgmma") ||
+         (name.starts_with("Mma") && !name.starts_with("MmaSync"));
+}
+
+TEST(Costs, EachTargetHasEachFigureOnce) {
+  for (std::string_view target : targets)
+    for (size_t i = 0; i < size_t(Figure::Count); ++i) {
+      const CostRow *row = rowOf(Figure(i), target);
+      if (!row)
+        row = rowOf(Figure(i), target == "sm_90a" ? "sm_100a" : "sm_90a");
+      ASSERT_TRUE(row) << "figure " << i << " of " << target;
+      EXPECT_TRUE(rowOf(Figure(i), target) || isOptional(row->name))
+          << row->name << " of " << target;
+      EXPECT_FALSE(row->source.empty()) << row->name;
+    }
+}
+
+TEST(Costs, MiddleIsBetweenLowAndHigh) {
+  for (std::string_view target : targets)
+    for (size_t i = 0; i < size_t(Figure::Count); ++i)
+      if (const CostRow *row = rowOf(Figure(i), target)) {
+        EXPECT_GE((row->middle - row->low) * (row->high - row->middle), 0)
+            << row->name;
+      }
+}
+
+TEST(Costs, PtxWithoutASuffixHasTheFiguresOfItsDevice) {
+  auto plain = figuresOf("sm_90", Level::Middle);
+  ASSERT_TRUE(plain);
+  EXPECT_EQ((*plain)[Figure::WgmmaLeast], 19);
+  EXPECT_EQ((*figuresOf("sm_103a", Level::Low))[Figure::MufuInterval], 4);
+}
+
+TEST(Costs, OtherTargetsHaveNone) {
+  EXPECT_FALSE(figuresOf("sm_80", Level::Middle));
+  EXPECT_FALSE(figuresOf("nonsense", Level::Middle));
+  EXPECT_EQ(targetsWithFigures(), "sm_90a, sm_100a and sm_103a");
+}
+
+TEST(Classes, FirstRowThatSuitsDecides) {
+  const std::pair<const char *, const char *> expected[] = {
+      {"fma.rn.ftz.f32x2", "Fma2"},
+      {"fma.rn.f32", "Fma"},
+      {"fma.rn.bf16x2", "Half"},
+      {"mul.wide.u32", "IntegerMultiply"},
+      {"ex2.approx.ftz.f32", "Mufu"},
+      {"ex2.approx.ftz.bf16x2", "Mufu2"},
+      {"rcp.approx.ftz.f32", "Mufu"},
+      {"rcp.rn.f32", "Expanded"},
+      {"cvt.rn.bf16x2.f32", "Convert"},
+      {"cvt.rn.f32.s32", "SlowConvert"},
+      {"cvt.u64.u32", "Move"},
+      {"add.s64", "AluWide"},
+      {"add.s32", "Alu"},
+      {"max.f32", "MinMax"},
+      {"max.s32", "Alu"},
+      {"bar.sync", "Barrier"},
+      {"bar.warp.sync", "Alu"},
+      {"barrier.cluster.arrive.aligned", "ClusterBarrier"},
+      {"cp.async.bulk.wait_group.read", "CopyWaitRead"},
+      {"cp.async.bulk.wait_group", "CopyWait"},
+      {"cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::"
+       "bytes",
+       "Copy"},
+      {"cp.async.cg.shared.global", "CpAsync"},
+      {"tcgen05.wait::ld.sync.aligned", "TmemWaitLoad"},
+      {"tcgen05.ld.sync.aligned.32x32b.x32.b32", "TmemLoad"},
+      {"ld.param.u64", "Constant"},
+      {"ld.global.f32", "Load"},
+      {"not.pred", "Move"},
+      {"not.b32", "Alu"},
+      {"something.new", "Alu"}};
+  for (auto [opcode, name] : expected)
+    EXPECT_EQ(classOf(opcode).name, name) << opcode;
+}
+
+} // namespace

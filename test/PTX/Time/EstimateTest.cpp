@@ -1,0 +1,109 @@
+//===- EstimateTest.cpp - Launches in time --------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+
+#include "fmha/PTX/Time/Estimate.h"
+
+using namespace ptxsim;
+using namespace ptxsim::timing;
+using namespace ptxsim::timing::test;
+
+namespace {
+
+Occupancy occupancy(uint32_t ctas, uint32_t threads, uint32_t bytes,
+                    std::optional<Dim3> cluster = {},
+                    std::optional<uint32_t> registers = {}) {
+  Module::Entry entry;
+  entry.maxRegisters = registers;
+  LaunchConfig config;
+  config.grid = {ctas, 1, 1};
+  config.block = {threads, 1, 1};
+  config.cluster = cluster;
+  config.dynamicSharedBytes = bytes;
+  return occupancyOf(entry, config, "sm_100a");
+}
+
+TEST(Estimate, CtasAreSpreadBeforeTheyShareAnSm) {
+  EXPECT_EQ(occupancy(1, 128, 0).perSm, 1u);
+  EXPECT_EQ(occupancy(148, 128, 0).perSm, 1u);
+  EXPECT_EQ(occupancy(149, 128, 0).perSm, 2u);
+  EXPECT_EQ(occupancy(149, 128, 0).waves, 1u);
+}
+
+TEST(Estimate, ResourcesBoundTheCtasOfAnSm) {
+  EXPECT_EQ(occupancy(10000, 128, 230000).perSm, 1u);
+  EXPECT_EQ(occupancy(10000, 128, 100 * 1024).perSm, 2u);
+  EXPECT_EQ(occupancy(10000, 1024, 0).perSm, 2u);
+  EXPECT_EQ(occupancy(10000, 256, 0, {}, 128).perSm, 2u);
+  EXPECT_EQ(occupancy(149, 128, 230000).waves, 2u);
+}
+
+TEST(Estimate, AClusterTakesAnSmForEachCta) {
+  Occupancy pair = occupancy(150, 128, 230000, Dim3{2, 1, 1});
+  EXPECT_EQ(pair.perWave, 74u);
+  EXPECT_EQ(pair.waves, 2u);
+}
+
+LaunchConfig gridOf(uint32_t ctas) {
+  LaunchConfig config;
+  config.grid = {ctas, 1, 1};
+  return config;
+}
+
+TEST(Estimate, WavesFollowOneAnother) {
+  Recording recording = record({repeat(20, "fma.rn.f32 %f1, %f1, %f1, %f1;")});
+  Estimate result = estimate(recording, {1, 148, 3}, gridOf(400), "sm_100a");
+  EXPECT_EQ(result.wave.middle, 20 * figure(Figure::FmaLatency));
+  EXPECT_EQ(result.clocks.middle, 3 * result.wave.middle);
+  EXPECT_LE(result.clocks.low, result.clocks.middle);
+  EXPECT_LE(result.clocks.middle, result.clocks.high);
+  EXPECT_EQ(result.mmaUtilisation, 0);
+}
+
+TEST(Estimate, TheBoundNamesTheBusyUnit) {
+  Recording recording = record({repeat(50, "ex2.approx.f32 %f#, %f200;")});
+  Estimate result = estimate(recording, {}, gridOf(1), "sm_100a");
+  EXPECT_EQ(result.bound.substr(0, 12), "warp 0: MUFU") << result.bound;
+  EXPECT_NE(result.bound.find("MUFU 100 %"), std::string::npos) << result.bound;
+}
+
+TEST(Estimate, DeviceMemoryBoundsALaunch) {
+  Recording recording = record({"fma.rn.f32 %f1, %f1, %f1, %f1;"});
+  recording.copiedBytes = 1 << 30;
+  Estimate result = estimate(recording, {}, gridOf(1), "sm_100a");
+  EXPECT_DOUBLE_EQ(result.clocks.middle,
+                   double(1 << 30) / figure(Figure::DramBytes));
+  EXPECT_TRUE(result.bound.starts_with("device memory")) << result.bound;
+}
+
+TEST(Estimate, EachLineSaysThatItIsModeled) {
+  Recording recording = record({"fma.rn.f32 %f1, %f1, %f1, %f1;"});
+  std::string text =
+      describe(estimate(recording, {1, 148, 2}, gridOf(200), "sm_90a"));
+  size_t lines = 0, words = 0;
+  for (size_t at = 0; (at = text.find('\n', at)) != text.npos; ++at)
+    ++lines;
+  for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    words += text.substr(at, 7) == "modeled";
+  EXPECT_EQ(lines, 3u);
+  EXPECT_EQ(words, lines);
+}
+
+TEST(Estimate, OtherTargetsAreErrors) {
+  try {
+    checkTarget("sm_80");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(std::string(error.what()),
+              "expected a target with figures for the modeled time (sm_90a, "
+              "sm_100a and sm_103a), got sm_80");
+  }
+}
+
+} // namespace

@@ -1,0 +1,156 @@
+//===- SynchronizationTest.cpp - Waits in time ----------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+
+using namespace ptxsim;
+using namespace ptxsim::timing;
+using namespace ptxsim::timing::test;
+
+namespace {
+
+/// One thread loads `bytes` in `copies` bulk copies and waits for them.
+Kernel bulkLoad(Device &device, unsigned bytes, unsigned copies = 1) {
+  std::string total = std::to_string(bytes * copies);
+  Kernel kernel{
+      "mbarrier.init.shared::cta.b64 [smem], 1;\nld.param.u64 %q1, [in];\n"
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [smem], " +
+      total + ";\n" +
+      repeat(copies, "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::"
+                     "bytes [smem+1024], [%q1], " +
+                         std::to_string(bytes) + ", [smem];") +
+      waitFor(0, "0", "WAIT")};
+  kernel.threads = 1;
+  kernel.parameters = ".param .u64 in";
+  kernel.values = {bytesOf(device.allocate(bytes))};
+  return kernel;
+}
+
+double clocksOfLoad(unsigned bytes, unsigned copies = 1) {
+  Device device;
+  Recording recording = record(bulkLoad(device, bytes, copies), device);
+  return schedule(recording, *figuresOf("sm_100a", Level::Middle)).clocks;
+}
+
+TEST(Synchronization, AWaitForACopyTakesLatencyAndBytes) {
+  // init and arrive issue before the copy, the wait ends with the last clock.
+  double expected =
+      2 + figure(Figure::TmaIssue) + 16384 / figure(Figure::TmaBytes) +
+      figure(Figure::TmaDramLatency) + figure(Figure::WaitLatency);
+  EXPECT_NEAR(clocksOfLoad(16384), expected, 3);
+  EXPECT_NEAR(clocksOfLoad(32768) - clocksOfLoad(16384),
+              16384 / figure(Figure::TmaBytes), 1);
+}
+
+TEST(Synchronization, CopiesShareTheLinkToL2) {
+  // The second copy's lines are known, but the first one's come later anyway.
+  EXPECT_NEAR(clocksOfLoad(16384, 2) - clocksOfLoad(16384),
+              std::max(0.0, 16384 / figure(Figure::TmaBytes) +
+                                figure(Figure::TmaL2Latency) -
+                                figure(Figure::TmaDramLatency)),
+              1);
+  EXPECT_NEAR(clocksOfLoad(16384, 9) - clocksOfLoad(16384, 8),
+              16384 / figure(Figure::TmaBytes), 1);
+}
+
+/// In each round warp 0 works, stores and arrives, and warp 1 waits for that,
+/// works, stores and arrives; with `waitsBack`, warp 0 waits for it. Each round
+/// has two mbarriers of its own.
+std::string handOff(unsigned rounds, unsigned work, bool waitsBack) {
+  auto offset = [](unsigned barrier) { return std::to_string(8 * barrier); };
+  std::string text =
+      "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra READY;\n";
+  for (unsigned barrier = 0; barrier < 2 * rounds; ++barrier)
+    text +=
+        "mbarrier.init.shared::cta.b64 [smem+" + offset(barrier) + "], 32;\n";
+  text += "READY:\nbar.sync 0;\nsetp.ge.u32 %p2, %r1, 32;\n"
+          "@%p2 bra CONSUMER;\n";
+  auto workOf = [&](unsigned barrier) {
+    return repeat(work, "ex2.approx.f32 %f1, %f1;") +
+           "st.shared.f32 [smem+1024], %f1;\n"
+           "mbarrier.arrive.shared::cta.b64 _, [smem+" +
+           offset(barrier) + "];\n";
+  };
+  for (unsigned i = 0; i < rounds; ++i) {
+    text += workOf(2 * i);
+    if (waitsBack)
+      text += waitFor(8 * (2 * i + 1), "0", "BACK" + std::to_string(i));
+  }
+  text += "bra END;\nCONSUMER:\n";
+  for (unsigned i = 0; i < rounds; ++i)
+    text +=
+        waitFor(16 * i, "0", "FULL" + std::to_string(i)) + workOf(2 * i + 1);
+  return text + "END:\n";
+}
+
+TEST(Synchronization, AWaitEndsAfterTheArrivalOfAnotherWarp) {
+  constexpr unsigned work = 20;
+  double more = clocksOf({handOff(1, 2 * work, false), 64}) -
+                clocksOf({handOff(1, work, false), 64});
+  // Both do the work, one after the other.
+  EXPECT_EQ(more, 2 * work * figure(Figure::MufuLatency));
+}
+
+TEST(Synchronization, ALaterRoundOverlapsTheConsumersWork) {
+  constexpr unsigned work = 20;
+  double round = work * figure(Figure::MufuLatency);
+  double one = clocksOf({handOff(1, work, false), 64});
+  double two = clocksOf({handOff(2, work, false), 64});
+  EXPECT_NEAR(two - one, round, 20 + figure(Figure::WaitLatency));
+  // If it waits, nothing overlaps.
+  double apart = clocksOf({handOff(2, work, true), 64}) -
+                 clocksOf({handOff(1, work, true), 64});
+  EXPECT_GE(apart, 2 * round);
+}
+
+TEST(Synchronization, ABarrierWaitsForTheLatestWarp) {
+  auto body = [](unsigned work) {
+    return "mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 32;\n"
+           "@%p1 bra MEET;\n" +
+           repeat(work, "ex2.approx.f32 %f1, %f1;") + "MEET:\nbar.sync 0;\n" +
+           repeat(work, "ex2.approx.f32 %f2, %f2;");
+  };
+  double ten = clocksOf({body(10), 64}), twenty = clocksOf({body(20), 64});
+  // The work ahead of the barrier is done by one warp only; results are not
+  // needed there, but nothing after it starts earlier.
+  EXPECT_NEAR(twenty - ten, 20 * figure(Figure::MufuLatency), 1);
+}
+
+TEST(Synchronization, GroupsOfBulkStoresAreWaitedFor) {
+  auto body = [](const char *wait) {
+    return "ld.param.u64 %q1, [in];\n"
+           "cp.async.bulk.global.shared::cta.bulk_group [%q1], [smem], 7000;\n"
+           "cp.async.bulk.commit_group;\n" +
+           std::string(wait) + "\nfma.rn.f32 %f1, %f1, %f1, %f1;\n";
+  };
+  auto endOf = [&](const char *wait) {
+    Kernel kernel{body(wait), 1};
+    kernel.parameters = ".param .u64 in";
+    Device device;
+    kernel.values = {bytesOf(device.allocate(8192))};
+    kernel.body.replace(kernel.body.find("7000"), 4, "7008");
+    Recording recording = record(kernel, device);
+    Schedule steps = schedule(recording, *figuresOf("sm_100a", Level::Middle));
+    return steps.steps[0][4].issue;
+  };
+  double read = endOf("cp.async.bulk.wait_group.read 0;");
+  double written = endOf("cp.async.bulk.wait_group 0;");
+  EXPECT_EQ(written - read,
+            figure(Figure::StoreLatency) - figure(Figure::StoreReadLatency));
+  EXPECT_LT(endOf("cp.async.bulk.wait_group 1;"), 100);
+}
+
+TEST(Synchronization, AMissingSignalIsAnInternalError) {
+  Recording recording = record({handOff(1, 1, false), 64});
+  for (uint32_t &signals : recording.signals)
+    ++signals;
+  EXPECT_THROW(schedule(recording, *figuresOf("sm_100a", Level::Middle)),
+               std::logic_error);
+}
+
+} // namespace
