@@ -133,15 +133,16 @@ std::string nameOf(const Recording &recording, uint32_t warp) {
   return name;
 }
 
-/// Returns the segments of at least so many clocks, neighbors of one warp and
-/// label joined.
-std::vector<Segment> joined(const std::vector<Segment> &path, double least) {
+/// Returns the segments of at least so many clocks. Neighbors of one label are
+/// joined if they are of one warp, or of any.
+std::vector<Segment> joined(const std::vector<Segment> &path, double least,
+                            bool ofAnyWarp) {
   std::vector<Segment> shown;
   for (const Segment &segment : path) {
     if (segment.clocks < least)
       continue;
     bool joins = !shown.empty() && shown.back().label == segment.label &&
-                 shown.back().step.warp == segment.step.warp;
+                 (ofAnyWarp || shown.back().step.warp == segment.step.warp);
     if (joins)
       shown.back().clocks += segment.clocks;
     else
@@ -150,13 +151,20 @@ std::vector<Segment> joined(const std::vector<Segment> &path, double least) {
   return shown;
 }
 
-/// Returns the largest parts of the path in their order, about a dozen.
+/// Returns the largest parts of the path in their order, at most about a dozen:
+/// the smallest are left out and their neighbors joined, again and again. Warps
+/// that take turns at one unit count as one.
 std::vector<Segment> largest(const std::vector<Segment> &path) {
   constexpr size_t kShown = 12;
-  double least = sumOf(path) / 50;
-  std::vector<Segment> shown = joined(path, least);
-  for (; shown.size() > kShown; shown = joined(path, least))
-    least *= 1.2;
+  std::vector<Segment> shown = joined(path, 0, false);
+  for (bool ofAnyWarp : {false, true})
+    for (double least = sumOf(path) / 1000; shown.size() > kShown;
+         least *= 1.2) {
+      std::vector<Segment> fewer = joined(shown, least, ofAnyWarp);
+      if (fewer.empty())
+        break;
+      shown = std::move(fewer);
+    }
   return shown;
 }
 

@@ -8,8 +8,9 @@
 
 #include "Replay.h"
 
+#include "fmha/PTX/Sim/Simulator.h"
+
 #include <cmath>
-#include <stdexcept>
 
 namespace ptxsim::timing {
 namespace {
@@ -100,7 +101,7 @@ void Replay::stuck() const {
       text += " cluster " + std::to_string(warp.record->cluster) + " CTA " +
               std::to_string(warp.record->rank) + " warp " +
               std::to_string(warp.record->warp);
-  throw std::logic_error(text);
+  throw Error(Error::Kind::Launch, text);
 }
 
 /// Issues from the warp that issued last, or from the next one that can.

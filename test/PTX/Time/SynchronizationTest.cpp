@@ -150,7 +150,7 @@ TEST(Synchronization, AMissingSignalIsAnInternalError) {
   for (uint32_t &signals : recording.signals)
     ++signals;
   EXPECT_THROW(schedule(recording, *figuresOf("sm_100a", Level::Middle)),
-               std::logic_error);
+               Error);
 }
 
 } // namespace

@@ -66,7 +66,7 @@ struct Schedule {
 };
 
 /// Replays the recording on one SM for each CTA of a cluster. Throws
-/// std::logic_error if warps wait for each other, which cannot be if the
+/// Error::Launch if warps wait for each other, which cannot be if the
 /// recorded run ended.
 Schedule schedule(const Recording &recording, const Figures &figures);
 

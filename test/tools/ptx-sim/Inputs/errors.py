@@ -78,6 +78,8 @@ CASES = [
     (lambda: [ADD, "--trace-warp=0:32", *GOOD], ["from 0 to 31"]),
     (lambda: [ADD, "--block=64", "--trace-warp=0:2", *GOOD], ["warp 2", "below 2", "64 threads"]),
     (lambda: [ADD, "--trace-warp=0:0", "--trace-limit=x", *GOOD], ["--trace-limit", "'x'"]),
+    (lambda: [ADD, "--time", *GOOD], ["sm_90a, sm_100a and sm_103a", "got sm_80"]),
+    (lambda: [ADD, "--time", "--policy=pct", *GOOD], ["--time", "--policy=eager"]),
     (lambda: [ADD, "--policy=soon", *GOOD], ["--policy", "late | random | pct | exhaustive"]),
     (lambda: [ADD, "--schedule-seed=x", *GOOD], ["--schedule-seed is 'x'"]),
     (lambda: [ADD, "--compare=random", *GOOD], ["--compare is 'random'", "random:SEED"]),
