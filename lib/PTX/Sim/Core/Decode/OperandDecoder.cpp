@@ -138,6 +138,13 @@ Operand OperandDecoder::registerPlus(const Symbol &symbol,
   return sum;
 }
 
+Operand OperandDecoder::source(const syntax::Operand &operand, Type type) {
+  Operand row = sourceRow(operand, type);
+  if (!row.isConstant())
+    reads.push_back(row);
+  return row;
+}
+
 Operand OperandDecoder::sourceRow(const syntax::Operand &operand, Type type) {
   if (operand.kind == SyntaxKind::Integer || operand.kind == SyntaxKind::Float)
     return constant(immediateBits(operand, type));
@@ -196,8 +203,9 @@ void OperandDecoder::appendRows(std::vector<Operand> &rows,
     if (symbol && symbol->kind == Symbol::Kind::Register) {
       uint32_t count = symbol->elements * rowsOf(symbol->bits);
       for (uint32_t i = 0; i < count; ++i)
-        rows.push_back(isSource ? noteRead({symbol->index + i})
-                                : Operand{symbol->index + i});
+        rows.push_back({symbol->index + i});
+      if (isSource)
+        reads.insert(reads.end(), rows.end() - count, rows.end());
       return;
     }
   }
@@ -217,7 +225,7 @@ std::span<const Operand> OperandDecoder::destinationRows(size_t index) {
   return keep(rows);
 }
 
-AddressOperand OperandDecoder::addressRow(size_t index, Space space) {
+AddressOperand OperandDecoder::address(size_t index, Space space) {
   const syntax::Operand &whole = operand(index);
   if (whole.kind != SyntaxKind::Address)
     unsupported("expected an address in brackets as operand " +
@@ -239,6 +247,7 @@ AddressOperand OperandDecoder::addressRow(size_t index, Space space) {
                   "an address, got '" +
                   std::string(base.name) + "'");
     result.base = {symbol.index};
+    reads.push_back(result.base);
     return result;
   case Symbol::Kind::EntryParam:
     result.offset += symbol.index;

@@ -18,17 +18,11 @@ class OperandDecoder : public Decoder {
 public:
   using Decoder::destination;
   using Decoder::source;
-  Operand source(const syntax::Operand &operand, Type type) override {
-    return noteRead(sourceRow(operand, type));
-  }
+  Operand source(const syntax::Operand &operand, Type type) override;
   Operand destination(const syntax::Operand &operand) override;
   std::span<const Operand> sourceRows(size_t index, Type type) override;
   std::span<const Operand> destinationRows(size_t index) override;
-  AddressOperand address(size_t index, Space space) override {
-    AddressOperand result = addressRow(index, space);
-    noteRead(result.base);
-    return result;
-  }
+  AddressOperand address(size_t index, Space space) override;
   std::vector<Operand> coordinates(size_t index) override;
   RegisterType registerType(const syntax::Operand &operand) const override;
   Operand scratch() override { return {code.rows++}; }
@@ -53,12 +47,6 @@ protected:
 
 private:
   Operand sourceRow(const syntax::Operand &operand, Type type);
-  Operand noteRead(Operand row) {
-    if (row.valid() && !row.isConstant())
-      reads.push_back(row);
-    return row;
-  }
-  AddressOperand addressRow(size_t index, Space space);
   void emitHelper(Handler handler, Operand dst, Operand src,
                   const void *payload);
   void appendRows(std::vector<Operand> &rows, const syntax::Operand &operand,
