@@ -255,14 +255,7 @@ void wgmma(Doing &doing) {
                    doing.figure(Figure::WgmmaExtra));
   double end = occupy(doing, doing.part().tensor, doing.now(), clocks);
   doing.state.result.mmaBusy += clocks / 4;
-  doing.warp.wgmma.add({end, doing.id});
-}
-
-void wgmmaCommit(Doing &doing) { doing.warp.wgmma.commit(); }
-
-void wgmmaWait(Doing &doing) {
-  waitUntil(doing, doing.warp.wgmma.allBut(size_t(doing.code.amount)),
-            Figure::WgmmaLatency);
+  signalAll(doing, end, true);
 }
 
 void mmaSync(Doing &doing) {
@@ -281,8 +274,8 @@ constexpr Act table[] = {plain,      load,          store,         atomic,
                          copyCommit, copyWait,      copyWaitRead,  cpAsync,
                          cpCommit,   cpWait,        cpArrive,      tmemLoad,
                          tmemStore,  tmemWaitLoad,  tmemWaitStore, tmemCopy,
-                         product,    productCommit, wgmma,         wgmmaCommit,
-                         wgmmaWait,  mmaSync,       branch};
+                         product,    productCommit, wgmma,         plain,
+                         plain,      mmaSync,       branch};
 static_assert(std::size(table) == size_t(Action::Branch) + 1);
 
 } // namespace

@@ -102,6 +102,7 @@ size_t Recorder::indexOf(const Warp &warp) {
   record.warp = warp.index;
   result.warps.push_back(std::move(record));
   missed.emplace_back();
+  wgmmas.emplace_back();
   return indices[&warp] = result.warps.size() - 1;
 }
 
@@ -167,9 +168,30 @@ void Recorder::begin(const Warp &warp, const Instruction &inst,
   current = &inst;
 }
 
-void Recorder::end(const Warp &warp, const Instruction &, Outcome outcome) {
+/// Products of wgmma belong to the four warps of a group: a wait is for all of
+/// them. Their phases are the groups that have products.
+void Recorder::noteWgmma(const Warp &warp, const Code &code) {
+  Action action = code.of->action;
+  Wgmmas &own = wgmmas[indexOf(warp)];
+  // An odd address, as no object of the simulator has it.
+  const void *object =
+      reinterpret_cast<const char *>(&warp.cta) + 1 + 2 * (warp.index / 4);
+  if (action == Action::Wgmma) {
+    own.isOpen = true;
+    signals(warp, object, own.groups);
+  } else if (action == Action::WgmmaCommit) {
+    own.groups += own.isOpen;
+    own.isOpen = false;
+    own.committed.push_back(own.groups);
+  } else if (action == Action::WgmmaWait) {
+    size_t left = size_t(code.amount), count = own.committed.size();
+    passes(warp, object, count > left ? own.committed[count - left - 1] : 0);
+  }
+}
+
+void Recorder::end(const Warp &warp, const Instruction &inst, Outcome outcome) {
   if (outcome != Outcome::Retry)
-    return;
+    return noteWgmma(warp, result.codes[codeOf(warp, inst)]);
   WarpRecord &record = result.warps[indexOf(warp)];
   record.steps.pop_back();
   uint32_t size = uint32_t(record.steps.size());

@@ -96,7 +96,7 @@ struct WarpState {
   /// Ordered steps other than tcgen05.ld issue no earlier.
   Moment floor;
   Moment stores, tmemLoads, tmemStores, products;
-  Groups copyReads, copies, cpAsync, wgmma;
+  Groups copyReads, copies, cpAsync;
   StepId lastIssued;
   bool finished() const {
     return next == record->steps.size() && window.empty();

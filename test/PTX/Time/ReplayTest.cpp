@@ -166,6 +166,28 @@ TEST(Replay, WgmmaOccupiesTheTensorCoreOfEachSubPartition) {
   EXPECT_NEAR(clocksOf({body(10), 256, "sm_90a"}) - ten, 10 * each, 2);
 }
 
+TEST(Replay, AWaitForWgmmaIsForAllWarpsOfTheGroup) {
+  // Warp 0 comes late; the products of its warpgroup end with its part.
+  std::string d = "{";
+  for (unsigned i = 0; i < 4; ++i)
+    d += (i ? ", %f" : "%f") + std::to_string(i);
+  std::string body =
+      "mov.b64 %q1, 0x0000001000080040;\nmov.u32 %r1, %tid.x;\n"
+      "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra GROUP;\n" +
+      repeat(n, "ex2.approx.f32 %f200, %f200;") +
+      "setp.eq.f32 %p2, %f200, 0f7f800000;\n@%p2 bra GROUP;\nGROUP:\n"
+      "wgmma.fence.sync.aligned;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 " +
+      d +
+      "}, %q1, %q1, 0, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\n"
+      "wgmma.wait_group.sync.aligned 0;\n";
+  Recording recording = record({body, 128, "sm_90a"});
+  Schedule steps = schedule(recording, *figuresOf("sm_90a", Level::Middle));
+  double late = n * figure(Figure::MufuLatency, "sm_90a");
+  for (const std::vector<Timed> &warp : steps.steps)
+    EXPECT_GT(warp[warp.size() - 2].end, late);
+}
+
 TEST(Replay, TensorMemoryMovesItsBytesAClock) {
   std::string alloc =
       "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 128;\n"

@@ -46,6 +46,13 @@ private:
     const Instruction *inst = nullptr;
     size_t step = 0, facts = 0;
   };
+  /// The wgmma groups of a warp that have products: how many before the open
+  /// one, whether the open one does, and how many up to each committed one.
+  struct Wgmmas {
+    uint64_t groups = 0;
+    bool isOpen = false;
+    std::vector<uint64_t> committed;
+  };
   struct Object {
     std::unordered_map<uint64_t, uint32_t> phases;
   };
@@ -58,12 +65,14 @@ private:
   void add(const Warp &warp, Fact fact);
   void notePlace(const Warp &warp, const Instruction &inst, LaneMask active,
                  Step &step);
+  void noteWgmma(const Warp &warp, const Code &code);
   bool touch(uint64_t address, uint64_t bytes, uint64_t &counter);
 
   uint64_t clusters;
   Recording result;
   std::unordered_map<const Warp *, size_t> indices;
   std::vector<Missed> missed;
+  std::vector<Wgmmas> wgmmas;
   std::unordered_map<const Instruction *, uint32_t> codes;
   std::map<ObjectKey, Object> objects;
   /// Rows that a shift by 32 writes.
