@@ -209,6 +209,11 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
   app.add_flag("--time", line.time,
                "Model the clocks that the launch takes on a GPU, and what "
                "bounds it; not validated on silicon");
+  app.add_option("--timeline", line.timeline,
+                 "Write the modeled time of the first CTAs as a trace for "
+                 "https://ui.perfetto.dev, where a nanosecond is a modeled "
+                 "clock; implies --time")
+      ->type_name("FILE");
   app.add_flag("--list-entries", line.listEntries,
                "List the entries of the file and their parameters");
 }
@@ -308,6 +313,7 @@ void check(CommandLine &line, const Raw &raw) {
   if (line.schedules && line.compare)
     throw BadInput("--schedules draws schedules and --compare names one: "
                    "expected one of them");
+  line.time |= !line.timeline.empty();
   if (line.time && line.options.policy != Policy::Eager)
     throw BadInput("--time replays what ran under --policy=eager, got another "
                    "policy");

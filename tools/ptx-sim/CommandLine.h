@@ -38,6 +38,8 @@ struct CommandLine {
   std::string schedulePath;
   bool json = false, listEntries = false, time = false;
   std::optional<WarpTrace> trace;
+  /// Path of the trace of the modeled time, or empty for none.
+  std::string timeline;
   /// Path of the SARIF log, or empty for none.
   std::string sarif;
   /// All of argv, for the command that replays a schedule.

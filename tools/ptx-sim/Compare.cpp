@@ -92,8 +92,9 @@ Outcome Comparer::launchOnce(Options options, bool traced) {
       std::fprintf(stderr, "%s\n", text.c_str());
     };
   }
-  Outcome outcome = tool::run(job.module, config, arguments, options,
-                              traced && job.line.time);
+  Outcome outcome =
+      tool::run(job.module, config, arguments, options, traced && job.line.time,
+                !job.line.timeline.empty());
   result.instructions += outcome.result.warpInstructions;
   return outcome;
 }

@@ -82,7 +82,8 @@ std::vector<std::vector<uint8_t>> readOutputs(const Device &device,
 } // namespace
 
 Outcome run(const Module &module, LaunchConfig config,
-            const Arguments &arguments, Options options, bool timed) {
+            const Arguments &arguments, Options options, bool timed,
+            bool drawn) {
   Device device;
   auto target = TargetName::parse(module.target());
   Placed placed = place(device, arguments, target ? target->cc : 100);
@@ -102,8 +103,9 @@ Outcome run(const Module &module, LaunchConfig config,
       !outcome.result.faulted && (outcome.result.status == Status::Ok ||
                                   outcome.result.status == Status::Findings);
   if (timed && ended)
-    outcome.time = timing::estimate(recorder.recording(), occupancy, config,
-                                    module.target());
+    outcome.time =
+        timing::estimate(recorder.recording(), occupancy, config,
+                         module.target(), drawn ? &outcome.timeline : nullptr);
   return outcome;
 }
 

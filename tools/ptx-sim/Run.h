@@ -23,12 +23,16 @@ struct Outcome {
   std::vector<std::vector<uint8_t>> outputs;
   /// The modeled time, if it was asked for and the launch ended.
   std::optional<timing::Estimate> time;
+  /// Its trace, in Perfetto's format.
+  std::string timeline;
 };
 
 /// Fills a fresh device, launches, and reads back the outputs. With `timed`,
-/// models the time as well. Throws BadInput and Error.
+/// models the time as well, and with `drawn` also as a trace. Throws BadInput
+/// and Error.
 Outcome run(const Module &module, LaunchConfig config,
-            const Arguments &arguments, Options options, bool timed);
+            const Arguments &arguments, Options options, bool timed,
+            bool drawn);
 
 } // namespace ptxsim::tool
 

@@ -107,6 +107,9 @@ int simulate(const Job &job) {
   progress.clear();
   store(arguments, comparison.first);
   Summary summary{line, config, arguments, comparison, job.text};
+  if (!line.timeline.empty() && comparison.first.time)
+    if (auto wrong = writeWhole(line.timeline, comparison.first.timeline))
+      throw BadInput(*wrong);
   if (!line.sarif.empty())
     if (auto wrong = writeWhole(line.sarif, sarifLog(summary)))
       throw BadInput(*wrong);

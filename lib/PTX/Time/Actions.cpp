@@ -20,6 +20,9 @@ double occupy(Doing &doing, Unit &unit, double earliest, double clocks) {
     doing.timed.endCause = {unit.last, Why::Busy, false};
   unit.freeAt = std::max(unit.freeAt, earliest) + clocks;
   unit.last = doing.id;
+  if (doing.state.keepsWork)
+    doing.state.result.work.push_back(
+        {unit.number, unit.freeAt - clocks, unit.freeAt, doing.id});
   return doing.timed.end = unit.freeAt;
 }
 
@@ -227,11 +230,11 @@ void multiply(Doing &doing, const ProductShape &shape) {
   Sm &own = doing.sm();
   size_t peer = doing.warp.sm ^ 1u;
   bool isPair = shape.ctas == 2 && peer < sms.size();
-  if (isPair && sms[peer].tensor.freeAt > own.tensor.freeAt)
-    own.tensor = sms[peer].tensor;
+  if (isPair)
+    earliest = std::max(earliest, sms[peer].tensor.freeAt);
   double end = occupy(doing, own.tensor, earliest, clocks);
   if (isPair)
-    sms[peer].tensor = own.tensor;
+    occupy(doing, sms[peer].tensor, end - clocks, clocks);
   doing.state.result.mmaBusy += clocks * (isPair ? 2 : 1);
   doing.warp.products.atLeast({end, doing.id});
 }

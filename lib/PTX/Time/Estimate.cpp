@@ -10,6 +10,7 @@
 
 #include "fmha/PTX/Host/Target.h"
 #include "fmha/PTX/Time/CriticalPath.h"
+#include "fmha/PTX/Time/Timeline.h"
 
 #include <algorithm>
 #include <cmath>
@@ -98,7 +99,8 @@ Occupancy occupancyOf(const Module::Entry &entry, const LaunchConfig &config,
 }
 
 Estimate estimate(const Recording &recording, const Occupancy &occupancy,
-                  const LaunchConfig &config, std::string_view target) {
+                  const LaunchConfig &config, std::string_view target,
+                  std::string *timeline) {
   Estimate result;
   result.waves = occupancy.waves;
   result.ctasPerSm = occupancy.perSm;
@@ -111,7 +113,10 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
                                                 {Level::High, &Range::high}};
   for (auto [level, member] : levels) {
     Figures figures = figuresAt(target, level);
-    Schedule steps = schedule(recording, figures);
+    bool draws = timeline && level == Level::Middle;
+    Schedule steps = schedule(recording, figures, draws);
+    if (draws)
+      *timeline = timelineOf(recording, steps);
     double all = steps.clocks * double(occupancy.waves);
     double memory = bytes / figures[Figure::DramBytes];
     result.wave.*member = steps.clocks;

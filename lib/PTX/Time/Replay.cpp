@@ -18,11 +18,12 @@ namespace {
 /// Chooses which step issues when.
 class Replay {
 public:
-  Replay(const Recording &recording, const Figures &figures);
+  Replay(const Recording &recording, const Figures &figures, bool keepsWork);
   Schedule run();
 
 private:
   void place(uint32_t index);
+  void nameUnits();
   double step();
   [[noreturn]] void stuck() const;
   bool turn(SubPartition &part);
@@ -41,18 +42,39 @@ private:
   Schedule &result = state.result;
 };
 
-Replay::Replay(const Recording &recording, const Figures &figures)
-    : state{recording, figures, 0, {}, {}, {}, {}, {}} {
+Replay::Replay(const Recording &recording, const Figures &figures,
+               bool keepsWork)
+    : state{recording, figures, keepsWork, 0, {}, {}, {}, {}, {}} {
   uint32_t count = 1;
   for (const WarpRecord &record : recording.warps)
     count = std::max(count, record.rank + 1);
   state.sms.resize(count);
   state.parts.resize(size_t(count) * 4);
+  nameUnits();
   for (uint32_t missing : recording.signals)
     state.phases.emplace_back().missing = missing;
   state.warps.resize(recording.warps.size());
   for (uint32_t i = 0; i < state.warps.size(); ++i)
     place(i);
+}
+
+void Replay::nameUnits() {
+  auto name = [&](Unit &unit, size_t sm, const std::string &text) {
+    unit.number = uint32_t(result.units.size());
+    result.units.push_back("SM " + std::to_string(sm) + " " + text);
+  };
+  for (size_t sm = 0; sm < state.sms.size(); ++sm) {
+    name(state.sms[sm].tensor, sm, "tensor core");
+    name(state.sms[sm].tma, sm, "TMA");
+    name(state.sms[sm].link, sm, "link to L2");
+    name(state.sms[sm].port, sm, "port of shared memory");
+    for (size_t part = 0; part < 4; ++part) {
+      SubPartition &of = state.parts[4 * sm + part];
+      std::string number = std::to_string(part);
+      name(of.tensor, sm, "tensor core " + number);
+      name(of.tmem, sm, "tensor memory " + number);
+    }
+  }
 }
 
 void Replay::place(uint32_t index) {
@@ -296,8 +318,9 @@ void Replay::finish(Doing &doing, const Entry &entry) {
 
 } // namespace
 
-Schedule schedule(const Recording &recording, const Figures &figures) {
-  return Replay(recording, figures).run();
+Schedule schedule(const Recording &recording, const Figures &figures,
+                  bool keepsWork) {
+  return Replay(recording, figures, keepsWork).run();
 }
 
 } // namespace ptxsim::timing

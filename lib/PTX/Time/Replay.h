@@ -61,6 +61,8 @@ struct Groups {
 struct Unit {
   double freeAt = 0;
   StepId last;
+  /// Index into Schedule::units.
+  uint32_t number = 0;
 };
 
 /// A step that has not issued, and the steps whose results it needs.
@@ -129,6 +131,7 @@ struct Phase {
 struct State {
   const Recording &recording;
   Figures figures;
+  bool keepsWork = false;
   double now = 0;
   std::vector<WarpState> warps;
   std::vector<SubPartition> parts;

@@ -48,10 +48,12 @@ struct Estimate {
   std::string bound;
 };
 
-/// Steps the recording and extends it to the grid. Throws Error::Launch if the
-/// target has no figures.
+/// Steps the recording and extends it to the grid. Sets `timeline`, if it is
+/// not null, to the recorded CTAs in time (Timeline.h). Throws Error::Launch if
+/// the target has no figures.
 Estimate estimate(const Recording &recording, const Occupancy &occupancy,
-                  const LaunchConfig &config, std::string_view target);
+                  const LaunchConfig &config, std::string_view target,
+                  std::string *timeline = nullptr);
 
 /// Returns the modeled time in lines of text, each with the word "modeled".
 std::string describe(const Estimate &estimate);

@@ -53,6 +53,14 @@ struct Timed {
   bool issued() const { return issue >= 0; }
 };
 
+/// One piece of work of a unit that works on one step after the other.
+struct Work {
+  /// Index into Schedule::units.
+  uint32_t unit = 0;
+  double begin = 0, end = 0;
+  StepId step;
+};
+
 /// A recording in time.
 struct Schedule {
   /// Per warp and step.
@@ -62,13 +70,17 @@ struct Schedule {
   StepId last;
   /// Clocks for which tensor pipes worked, per SM on average.
   double mmaBusy = 0;
+  /// Names of the units, "SM 0 TMA", and what they did if that was asked for.
+  std::vector<std::string> units;
+  std::vector<Work> work;
   const Timed &at(StepId id) const { return steps[id.warp][id.step]; }
 };
 
 /// Replays the recording on one SM for each CTA of a cluster. Throws
 /// Error::Launch if warps wait for each other, which cannot be if the
-/// recorded run ended.
-Schedule schedule(const Recording &recording, const Figures &figures);
+/// recorded run ended. With `keepsWork`, the result has the work of units.
+Schedule schedule(const Recording &recording, const Figures &figures,
+                  bool keepsWork = false);
 
 } // namespace ptxsim::timing
 
