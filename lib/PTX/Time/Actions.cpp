@@ -211,7 +211,7 @@ void tmemCopy(Doing &doing) {
 /// Returns the clocks of one tcgen05.mma: those of its columns, or of its
 /// operands in shared memory. All kinds take the same for 32 bytes of K.
 double productClocks(const Doing &doing, const ProductShape &shape) {
-  double perCta = shape.m / shape.ctas;
+  double perCta = double(shape.m) / shape.ctas;
   double columns = shape.n / doing.figure(Figure::MmaColumns);
   // Two CTAs with 64 rows each share the columns.
   if (shape.ctas == 2 && perCta == 64)

@@ -51,10 +51,11 @@ Figures figuresAt(std::string_view target, Level level) {
 /// Returns the bytes that a launch reads from device memory: of what loads
 /// read, only the recorded CTAs are known, and others are taken to read as
 /// much.
-double bytesOf(const Recording &recording, double clusters) {
+double bytesOf(const Recording &recording, uint64_t clusters) {
   double recorded = double(std::max<uint64_t>(recording.clusters, 1));
   return double(recording.copiedBytes) +
-         double(recording.loadedBytes) * std::max(clusters / recorded, 1.0);
+         double(recording.loadedBytes) *
+             std::max(double(clusters) / recorded, 1.0);
 }
 
 /// Makes low the least and high the most. Slower figures may give fewer clocks:
@@ -107,7 +108,7 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
   uint64_t share = 1;
   for (const WarpRecord &warp : recording.warps)
     share = std::max<uint64_t>(share, warp.rank + 1);
-  double bytes = bytesOf(recording, double(config.grid.count() / share));
+  double bytes = bytesOf(recording, config.grid.count() / share);
   std::pair<Level, double Range::*> levels[] = {{Level::Low, &Range::low},
                                                 {Level::Middle, &Range::middle},
                                                 {Level::High, &Range::high}};

@@ -147,6 +147,44 @@ TEST(Replay, AProductAndItsWaitTakeWhatIsMeasured) {
   EXPECT_NEAR(end - issue, 136 + 64, 2);
 }
 
+/// A warp that issues two products of one shape, without a program.
+Recording twoProducts(const ProductShape &shape) {
+  Recording recording;
+  timing::Code code;
+  code.opcode = "tcgen05.mma";
+  code.of = &classOf(code.opcode);
+  recording.codes = {code};
+  recording.warps.resize(1);
+  WarpRecord &warp = recording.warps[0];
+  warp.steps.resize(2);
+  for (uint32_t step : {0u, 1u}) {
+    Fact fact;
+    fact.step = step;
+    fact.kind = Fact::Kind::Product;
+    fact.shape = shape;
+    warp.facts.push_back(fact);
+  }
+  return recording;
+}
+
+TEST(Replay, ProductsTakeTheMeasuredClocks) {
+  // SemiAnalysis' microbench-blackwell: m, n, CTAs, A in tensor memory, clocks.
+  const std::tuple<ProductShape, double> measured[] = {
+      {{128, 64, 1, false}, 48.6},   {{128, 80, 1, false}, 52.6},
+      {{128, 112, 1, false}, 60.6},  {{128, 128, 1, false}, 64.6},
+      {{128, 256, 1, false}, 128.6}, {{64, 64, 1, false}, 32.6},
+      {{64, 128, 1, false}, 64.6},   {{128, 64, 1, true}, 32.5},
+      {{128, 96, 1, true}, 48.5},    {{128, 256, 1, true}, 128.5},
+      {{256, 128, 2, false}, 64.8},  {{256, 256, 2, false}, 128.8},
+      {{128, 64, 2, false}, 25.7},   {{128, 256, 2, false}, 64.7}};
+  for (const auto &[shape, clocks] : measured) {
+    Recording recording = twoProducts(shape);
+    Schedule steps = schedule(recording, *figuresOf("sm_100a", Level::Middle));
+    EXPECT_NEAR(steps.steps[0][1].end - steps.steps[0][0].end, clocks, 1.2)
+        << shape.m << " x " << shape.n << ", " << shape.ctas << " CTAs";
+  }
+}
+
 TEST(Replay, WgmmaOccupiesTheTensorCoreOfEachSubPartition) {
   auto body = [](unsigned count) {
     std::string d = "{";
