@@ -18,8 +18,9 @@
 namespace ptxsim::timing {
 namespace {
 
-/// Records of one launch; more would not fit in memory.
-constexpr size_t kMostSteps = size_t(1) << 27;
+/// Instructions of one launch; the records and times of more would take
+/// gigabytes.
+constexpr size_t kMostSteps = size_t(1) << 25;
 constexpr uint64_t kLine = 128;
 
 bool isWarp(const WarpRecord &record, const Warp &warp) {
@@ -153,11 +154,11 @@ void Recorder::begin(const Warp &warp, const Instruction &inst,
     record.steps.resize(last.step);
     last = {};
   }
-  if (record.steps.size() >= kMostSteps)
+  if (++count > kMostSteps)
     throw Error(Error::Kind::Launch,
                 "expected at most " + std::to_string(kMostSteps) +
-                    " instructions of a warp to time, got more: launch a "
-                    "smaller problem");
+                    " warp instructions of the first CTAs to model their "
+                    "time, got more: launch a smaller problem");
   Step step;
   step.code = codeOf(warp, inst);
   step.rowBase = warp.frame().rowBase;

@@ -79,6 +79,8 @@ private:
   std::unordered_set<uint32_t> highHalves;
   /// Lines of global memory that have been read.
   std::unordered_set<uint64_t> lines;
+  /// Number of instructions so far.
+  size_t count = 0;
   /// The instruction that is executed.
   const Instruction *current = nullptr;
   /// The fact of the copy whose reads follow, or null.
