@@ -18,9 +18,6 @@
 namespace ptxsim::timing {
 namespace {
 
-/// Instructions of one launch; the records and times of more would take
-/// gigabytes.
-constexpr size_t kMostSteps = size_t(1) << 25;
 constexpr uint64_t kLine = 128;
 
 bool isWarp(const WarpRecord &record, const Warp &warp) {
@@ -87,6 +84,10 @@ bool isHelper(const Warp &warp, const Instruction &inst) {
 } // namespace
 
 bool Recorder::watches(const Cluster &cluster) {
+  if (cluster.machine.options.policy != Policy::Eager)
+    throw Error(Error::Kind::Launch,
+                "expected policy eager to record for the modeled time, got "
+                "another one");
   if (cluster.number >= clusters)
     return false;
   result.clusters = std::max(result.clusters, cluster.number + 1);
@@ -154,9 +155,9 @@ void Recorder::begin(const Warp &warp, const Instruction &inst,
     record.steps.resize(last.step);
     last = {};
   }
-  if (++count > kMostSteps)
+  if (++count > mostSteps)
     throw Error(Error::Kind::Launch,
-                "expected at most " + std::to_string(kMostSteps) +
+                "expected at most " + std::to_string(mostSteps) +
                     " warp instructions of the first CTAs to model their "
                     "time, got more: launch a smaller problem");
   Step step;

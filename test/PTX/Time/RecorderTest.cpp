@@ -94,4 +94,35 @@ TEST(Recorder, ReadsOfPayloadsAreDependences) {
     }
 }
 
+std::string errorOf(Policy policy, size_t mostSteps) {
+  Module module =
+      Module::parse(textOf({"fma.rn.f32 %f1, %f1, %f1, %f1;"}), "test.ptx");
+  LaunchConfig config;
+  config.entry = "k";
+  Recorder recorder(1, mostSteps);
+  Options options;
+  options.observer = &recorder;
+  options.policy = policy;
+  Device device;
+  try {
+    launch(device, module, config, options);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Recorder, MoreThanFitsIsAnError) {
+  EXPECT_EQ(errorOf(Policy::Eager, 2), "");
+  EXPECT_EQ(errorOf(Policy::Eager, 1),
+            "expected at most 1 warp instructions of the first CTAs to model "
+            "their time, got more: launch a smaller problem");
+}
+
+TEST(Recorder, OtherPoliciesAreErrors) {
+  EXPECT_EQ(errorOf(Policy::Late, 2),
+            "expected policy eager to record for the modeled time, got another "
+            "one");
+}
+
 } // namespace

@@ -22,11 +22,17 @@ namespace ptxsim::timing {
 /// signaled something in between.
 class Recorder final : public Observer {
 public:
-  /// `clusters` is the number of clusters to record.
-  explicit Recorder(uint64_t clusters) : clusters(clusters) {}
+  /// Instructions of one launch; the records and times of more would take
+  /// gigabytes.
+  static constexpr size_t kMostSteps = size_t(1) << 25;
+  /// `clusters` is the number of clusters to record. After more warp
+  /// instructions than `mostSteps` the launch throws Error::Launch.
+  explicit Recorder(uint64_t clusters, size_t mostSteps = kMostSteps)
+      : clusters(clusters), mostSteps(mostSteps) {}
   /// Returns what has been recorded.
   const Recording &recording() const { return result; }
 
+  /// Throws Error::Launch under another policy.
   bool watches(const Cluster &cluster) override;
   void begin(const Warp &warp, const Instruction &inst,
              LaneMask active) override;
@@ -69,6 +75,7 @@ private:
   bool touch(uint64_t address, uint64_t bytes, uint64_t &counter);
 
   uint64_t clusters;
+  size_t mostSteps;
   Recording result;
   std::unordered_map<const Warp *, size_t> indices;
   std::vector<Missed> missed;
