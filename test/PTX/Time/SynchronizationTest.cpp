@@ -121,6 +121,15 @@ TEST(Synchronization, ABarrierWaitsForTheLatestWarp) {
   EXPECT_NEAR(twenty - ten, 20 * figure(Figure::MufuLatency), 1);
 }
 
+TEST(Synchronization, LanesOfOneWarpMayMeetAtABarrier) {
+  // The lanes come on two paths, the second after the first waits.
+  std::string body = "mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 16;\n"
+                     "@%p1 bra UPPER;\nbarrier.sync 0;\nbra END;\nUPPER:\n" +
+                     repeat(10, "ex2.approx.f32 %f1, %f1;") +
+                     "barrier.sync 0;\nEND:\n";
+  EXPECT_GE(clocksOf({body}), 10 * figure(Figure::MufuLatency));
+}
+
 TEST(Synchronization, GroupsOfBulkStoresAreWaitedFor) {
   auto body = [](const char *wait) {
     return "ld.param.u64 %q1, [in];\n"

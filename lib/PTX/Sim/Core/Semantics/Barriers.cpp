@@ -134,7 +134,8 @@ Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
     if (data.waits)
       barrier.sync.waiting.push_back(&warp);
   }
-  observe(warp, &barrier, barrier.generation, data.waits);
+  observe(warp, &barrier, barrier.generation,
+          data.waits && (data.aligned || active == warp.live));
   if (data.reduction)
     collect(warp, inst, data, barrier, active);
   uint32_t expected = expectedBy(cta, barrier);
@@ -238,7 +239,7 @@ Outcome waitAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   // Arrivals that have not completed are still in the mask of this phase.
   bool pending = (warp.clusterArrived & active & warp.clusterOwesWait) != 0;
   warp.clusterOwesWait &= ~active;
-  if (warp.observer)
+  if (warp.observer && active == warp.live)
     warp.observer->passes(warp, &warp.cluster.clusterGeneration,
                           warp.cluster.clusterGeneration + pending);
   SyncPoint &sync = warp.cluster.clusterSync;

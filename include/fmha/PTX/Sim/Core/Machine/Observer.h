@@ -53,7 +53,9 @@ public:
   /// that it expects, or the end of a copy.
   virtual void signals(const Warp &warp, const void *object,
                        uint64_t phase) = 0;
-  /// A wait ends, or will end, that needs the first `phases` phases.
+  /// A wait ends, or will end, that needs the first `phases` phases. Not told
+  /// if other lanes of the warp may have to arrive first: where some lanes wait
+  /// at a barrier of threads.
   virtual void passes(const Warp &warp, const void *object,
                       uint64_t phases) = 0;
   /// A wait has found its phase incomplete, and may be repeated.
