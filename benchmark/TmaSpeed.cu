@@ -1,0 +1,141 @@
+//===- TmaSpeed.cu - Copies from L2 to shared memory on a Hopper GPU ------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Measures, in clocks of an SM, figures of include/fmha/PTX/Time/Costs.def:
+// bytes a clock that cp.async.bulk brings to each SM from L2, with one CTA on
+// every SM and with one alone, and the latency of one copy. Data is read several
+// times before, so that it is in L2. Build and run:
+//
+//   nvcc -arch=sm_90a -O3 -cudart static benchmark/TmaSpeed.cu -o tma-speed
+//   ./tma-speed > results.csv
+//
+//===----------------------------------------------------------------------===//
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#define CHECK(call)                                                            \
+  do {                                                                         \
+    cudaError_t error = (call);                                                \
+    if (error != cudaSuccess) {                                                \
+      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));      \
+      std::exit(1);                                                            \
+    }                                                                          \
+  } while (0)
+
+/// Waits for the phase `parity` of the mbarrier at `barrier`.
+__device__ void waitFor(uint32_t barrier, uint32_t parity) {
+  uint32_t done = 0;
+  while (!done)
+    asm volatile("{\n .reg .pred p;\n"
+                 " mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n"
+                 " selp.b32 %0, 1, 0, p;\n}"
+                 : "=r"(done)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+}
+
+__device__ void copy(uint32_t to, const char *from, uint32_t bytes,
+                     uint32_t barrier) {
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
+                   barrier),
+               "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+               "bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
+/// Keeps `stages` copies of `bytes` in flight, `count` of them in all, from a
+/// range of `range` bytes, a power of two, that CTAs in groups of `sharers` read
+/// together.
+/// Writes the clocks of each CTA.
+__global__ void stream(const char *data, uint64_t range, uint32_t bytes,
+                       uint32_t stages, uint32_t count, uint32_t sharers,
+                       long long *clocks) {
+  extern __shared__ __align__(1024) char memory[];
+  __shared__ __align__(8) uint64_t barriers[32];
+  uint32_t base = uint32_t(__cvta_generic_to_shared(memory));
+  uint32_t barrier = uint32_t(__cvta_generic_to_shared(barriers));
+  for (uint32_t i = 0; i < stages; ++i)
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier + 8 * i));
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  uint64_t offset = uint64_t(blockIdx.x / sharers) * bytes * count;
+  auto place = [&](uint32_t n) {
+    return data + ((offset + uint64_t(n) * bytes) & (range - 1));
+  };
+  long long begin = clock64();
+  for (uint32_t n = 0; n < stages && n < count; ++n)
+    copy(base + n * bytes, place(n), bytes, barrier + 8 * n);
+  for (uint32_t n = 0, stage = 0, parity = 0; n < count; ++n) {
+    waitFor(barrier + 8 * stage, parity);
+    if (n + stages < count)
+      copy(base + stage * bytes, place(n + stages), bytes, barrier + 8 * stage);
+    if (++stage == stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  clocks[blockIdx.x] = clock64() - begin;
+}
+
+static double median(std::vector<long long> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2,
+                   values.end());
+  return double(values[values.size() / 2]);
+}
+
+int main() {
+  cudaDeviceProp gpu;
+  CHECK(cudaGetDeviceProperties(&gpu, 0));
+  const uint64_t most = 64ull << 20;
+  char *data;
+  long long *clocks;
+  CHECK(cudaMalloc(&data, most));
+  CHECK(cudaMemset(data, 1, most));
+  CHECK(cudaMalloc(&clocks, gpu.multiProcessorCount * sizeof(long long)));
+  const int smem = 192 << 10;
+  CHECK(cudaFuncSetAttribute(
+      stream, cudaFuncAttributeMaxDynamicSharedMemorySize, smem));
+  std::printf("gpu,ctas,sharers,range_mib,bytes,stages,count,median_clocks,"
+              "bytes_per_clock_and_sm\n");
+  auto run = [&](int ctas, uint32_t sharers, uint64_t range, uint32_t bytes,
+                 uint32_t stages, uint32_t count) {
+    std::vector<long long> taken(ctas);
+    std::vector<double> medians;
+    for (int repeat = 0; repeat < 7; ++repeat) {
+      stream<<<ctas, 1, smem>>>(data, range, bytes, stages, count, sharers,
+                                clocks);
+      CHECK(cudaGetLastError());
+      CHECK(cudaMemcpy(taken.data(), clocks, ctas * sizeof(long long),
+                       cudaMemcpyDeviceToHost));
+      if (repeat > 1)
+        medians.push_back(median(taken));
+    }
+    std::nth_element(medians.begin(), medians.begin() + 2, medians.end());
+    std::printf("%s,%d,%u,%llu,%u,%u,%u,%.0f,%.2f\n", gpu.name, ctas, sharers,
+                (unsigned long long)(range >> 20), bytes, stages, count,
+                medians[2], double(bytes) * count / medians[2]);
+    std::fflush(stdout);
+  };
+  for (uint32_t bytes : {128u, 1024u, 4096u, 16384u, 32768u})
+    run(1, 1, 4ull << 20, bytes, 1, 1);
+  for (uint32_t bytes : {4096u, 8192u, 16384u, 32768u})
+    for (uint32_t kib : {32u, 64u, 96u, 128u, 160u})
+      if (uint32_t stages = kib * 1024 / bytes; stages && stages <= 32)
+        for (int ctas : {1, gpu.multiProcessorCount})
+          run(ctas, 1, 16ull << 20, bytes, stages, 1024);
+  for (uint64_t range : {4ull, 16ull, 32ull, 64ull})
+    for (uint32_t sharers : {1u, 4u, 16u, 132u})
+      run(gpu.multiProcessorCount, sharers, range << 20, 16384, 8, 1024);
+  return 0;
+}
