@@ -197,6 +197,50 @@ void printAccuracy(llvm::raw_ostream &stream,
 
 } // namespace
 
+/// Returns the modeled time of all kernels, which run one after another:
+/// {clocks {low, middle, high}, bound, mma_utilisation}, the last two those of
+/// the longest kernel. Each is null without kernels.
+static llvm::json::Object timeOf(const llvm::json::Array &times) {
+  llvm::json::Object all{
+      {"clocks", nullptr}, {"bound", nullptr}, {"mma_utilisation", nullptr}};
+  int64_t sums[3] = {}, longest = -1;
+  constexpr llvm::StringLiteral names[] = {"low", "middle", "high"};
+  for (const llvm::json::Value &value : times) {
+    const llvm::json::Object &time = *value.getAsObject();
+    const llvm::json::Object &clocks = *time.getObject("clocks");
+    for (auto [sum, name] : llvm::zip(sums, names))
+      sum += clocks.getInteger(name).value_or(0);
+    int64_t middle = clocks.getInteger("middle").value_or(0);
+    if (middle <= longest)
+      continue;
+    longest = middle;
+    all["bound"] = *time.get("bound");
+    all["mma_utilisation"] = *time.get("mma_utilisation");
+  }
+  if (longest >= 0)
+    all["clocks"] = llvm::json::Object{
+        {"low", sums[0]}, {"middle", sums[1]}, {"high", sums[2]}};
+  return all;
+}
+
+/// Prints the modeled time; nothing without one.
+static void printTime(llvm::raw_ostream &stream,
+                      const llvm::json::Array &times) {
+  llvm::json::Object time = timeOf(times);
+  const llvm::json::Object *clocks = time.getObject("clocks");
+  if (!clocks)
+    return;
+  auto number = [&](llvm::StringRef name) {
+    return clocks->getInteger(name).value_or(0);
+  };
+  stream << "time      modeled " << number("middle") << " clocks ("
+         << number("low") << " to " << number("high") << "), tensor core busy "
+         << llvm::format("%.0f",
+                         100 * time.getNumber("mma_utilisation").value_or(0))
+         << " % of them (modeled)\n          modeled bound: "
+         << time.getString("bound").value_or("") << "\n";
+}
+
 int Outcome::exitCode() const {
   return status == Status::Ok ? 0 : status == Status::Error ? 2 : 1;
 }
@@ -216,6 +260,9 @@ void printJson(llvm::raw_ostream &stream, const Outcome &outcome) {
     if (!outcome.ignored.empty())
       json.attribute("ignored", llvm::json::Array(outcome.ignored));
     json.attribute("warp_instructions", integer(outcome.warpInstructions));
+    llvm::json::Object time = timeOf(outcome.times);
+    for (llvm::StringRef name : {"clocks", "bound", "mma_utilisation"})
+      json.attribute(name, *time.get(name));
     json.attribute("seconds_compile", number(outcome.secondsCompile));
     json.attribute("seconds_run", number(outcome.secondsRun));
   });
@@ -255,6 +302,7 @@ void printText(llvm::raw_ostream &stream, const Outcome &outcome) {
       stream << ", " << *outcome.warpInstructions << " warp instructions";
     stream << "\n";
   }
+  printTime(stream, outcome.times);
   if (outcome.accuracy)
     printAccuracy(stream, *outcome.accuracy);
   for (const llvm::json::Value &finding : outcome.findings)

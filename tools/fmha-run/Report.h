@@ -35,6 +35,8 @@ struct Outcome {
   /// Ops of a file's function that do not run, and their places.
   std::vector<std::string> ignored;
   std::optional<uint64_t> warpInstructions;
+  /// The modeled time of each kernel (LaunchReport::times).
+  llvm::json::Array times;
   std::optional<double> secondsCompile, secondsRun;
   std::string deviceName;
 

@@ -46,6 +46,11 @@ void RunFlags::add(FlagTable &table) {
   addData(table);
   addAppend(table);
   table.group("Report");
+  table.addSwitch("time",
+                  "model the clocks that the kernels take on a GPU and what "
+                  "bounds them, not validated; needs --device=sim, "
+                  "--policy=eager",
+                  [this](bool on) { options.time = on; });
   table.addSwitch("json", "one JSON object on standard output",
                   [this](bool on) { json = on; });
   table.addSwitch("help", "print this and stop",

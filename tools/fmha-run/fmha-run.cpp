@@ -126,6 +126,8 @@ void takeReport(const runtime::LaunchReport &report, Outcome &outcome) {
   if (report.warpInstructions)
     outcome.warpInstructions =
         outcome.warpInstructions.value_or(0) + *report.warpInstructions;
+  for (const llvm::json::Value &time : report.times)
+    outcome.times.push_back(time);
   for (const llvm::json::Value &finding : report.findings)
     outcome.findings.push_back(finding);
   if (report.status == Status::Findings)
@@ -230,6 +232,7 @@ std::vector<runtime::RunOptions> laterRuns(const RunFlags &flags,
                                            const runtime::RunOptions &first) {
   std::vector<runtime::RunOptions> runs;
   runtime::RunOptions next = first;
+  next.time = false;
   for (const char *policy : {"eager", "late"}) {
     next.policy = policy;
     if (flags.everyPolicy && policy != first.policy)
@@ -304,8 +307,20 @@ llvm::Error makeAppend(Session &session, const AppendFiles &files,
   return llvm::Error::success();
 }
 
+/// Checks that the time of the launch can be modeled, if it is asked for.
+llvm::Error checkTime(const RunFlags &flags) {
+  bool simulated = flags.device == runtime::DeviceKind::Simulator;
+  if (!flags.options.time || (simulated && flags.options.policy == "eager"))
+    return llvm::Error::success();
+  return failure("--time: expected --device=sim and --policy=eager, got " +
+                 (simulated ? "--policy=" + flags.options.policy
+                            : std::string("--device=cuda")));
+}
+
 /// Runs the kernels, compares and writes what they leave.
 llvm::Error execute(Session &session, HostProblem &problem) {
+  if (llvm::Error error = checkTime(session.flags))
+    return error;
   session.outcome.shape = problem.shape;
   runtime::DeviceOptions options;
   options.kind = session.flags.device;

@@ -227,19 +227,6 @@ std::string checkedText(const Summary &summary) {
          " in all\n";
 }
 
-/// Adds the modeled time, or null where there is none.
-void addTime(Json &json, const std::optional<timing::Estimate> &time) {
-  for (const char *absent : {"clocks", "bound", "mma_utilisation"})
-    json[absent] = nullptr;
-  if (!time)
-    return;
-  json["clocks"] = {{"low", std::llround(time->clocks.low)},
-                    {"middle", std::llround(time->clocks.middle)},
-                    {"high", std::llround(time->clocks.high)}};
-  json["bound"] = time->bound;
-  json["mma_utilisation"] = time->mmaUtilisation;
-}
-
 } // namespace
 
 std::string jsonReport(const Summary &summary) {
@@ -262,7 +249,8 @@ std::string jsonReport(const Summary &summary) {
   json["outputs"] = outputs(summary);
   json["schedules"] = schedules(summary);
   json["checked"] = checked(summary);
-  addTime(json, summary.comparison.first.time);
+  const auto &time = summary.comparison.first.time;
+  json.update(toJson(time ? &*time : nullptr));
   return dump(json);
 }
 
@@ -282,7 +270,7 @@ std::string jsonError(const std::string &message, unsigned ptxLine) {
   json["outputs"] = Json::array();
   json["schedules"] = nullptr;
   json["checked"] = nullptr;
-  addTime(json, std::nullopt);
+  json.update(toJson(static_cast<const timing::Estimate *>(nullptr)));
   return dump(json);
 }
 

@@ -150,6 +150,8 @@ struct RunOptions {
   std::string conformance = "isa";
   std::string mma = "fast";
   std::string approx = "correct";
+  /// Models the time of each kernel; needs policy eager.
+  bool time = false;
   Padding padding;
   /// The maximum number of CTAs of a kernel with a static scheduler; 0 for as
   /// many as fit on the device.
@@ -166,6 +168,9 @@ struct LaunchReport {
   std::string driverError;
   /// The number of warp instructions; none on a GPU.
   std::optional<uint64_t> warpInstructions;
+  /// Objects {clocks {low, middle, high}, bound, mma_utilisation}, the modeled
+  /// time of each kernel; empty without RunOptions::time.
+  llvm::json::Array times;
   std::array<uint32_t, 3> grid = {0, 0, 0};
   /// False if the grid is empty.
   bool launched = false;

@@ -27,6 +27,7 @@ llvm::Error applyOptions(Device &device, const RunOptions &options) {
                             {"checks", options.checks},
                             {"conformance", options.conformance},
                             {"mma", options.mma},
+                            {"time", options.time ? "on" : "off"},
                             {"approx", options.approx}});
 }
 
@@ -70,6 +71,8 @@ static void add(LaunchReport from, LaunchReport &to) {
   to.seconds += from.seconds;
   for (llvm::json::Value &finding : from.findings)
     to.findings.push_back(std::move(finding));
+  for (llvm::json::Value &time : from.times)
+    to.times.push_back(std::move(time));
   if (to.driverError.empty())
     to.driverError = std::move(from.driverError);
   if (from.warpInstructions)

@@ -61,6 +61,11 @@ llvm::Error readSimulatorReport(Device &device, driver::Result result,
     report.warpInstructions = uint64_t(*count);
   if (const llvm::json::Array *findings = object->getArray("findings"))
     copyFindings(*findings, report);
+  if (const llvm::json::Object *clocks = object->getObject("clocks"))
+    report.times.push_back(llvm::json::Object{
+        {"clocks", llvm::json::Object(*clocks)},
+        {"bound", object->getString("bound").value_or("").str()},
+        {"mma_utilisation", object->getNumber("mma_utilisation").value_or(0)}});
   return llvm::Error::success();
 }
 

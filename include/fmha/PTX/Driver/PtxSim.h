@@ -32,6 +32,8 @@
  * on-finding   PTXSIM_ON_FINDING   fail: the next synchronizing call and every
  *                                  later one return the error
  *                                  | report: they are only in the report
+ * time         PTXSIM_TIME         off | on: the report has the modeled time of each
+ *                                  launch; needs policy eager
  * messages     PTXSIM_MESSAGES     on | off: findings on stderr
  */
 /* clang-format on */

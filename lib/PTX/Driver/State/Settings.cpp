@@ -47,6 +47,10 @@ Outcome setMessages(Settings &settings, const std::string &value) {
   return setChoice(settings.messages, "messages", value, "on", "off");
 }
 
+Outcome setTime(Settings &settings, const std::string &value) {
+  return setChoice(settings.time, "time", value, "on", "off");
+}
+
 struct Setter {
   const char *name;
   Outcome (*set)(Settings &, const std::string &);
@@ -54,11 +58,13 @@ struct Setter {
 constexpr Setter setters[] = {{"target", setTarget},
                               {"report", setReport},
                               {"on-finding", setOnFinding},
+                              {"time", setTime},
                               {"messages", setMessages}};
 
 constexpr const char *names[] = {
-    "target", "policy",  "seed",      "checks", "conformance", "mma",
-    "approx", "threads", "max-steps", "report", "on-finding",  "messages"};
+    "target",     "policy", "seed",    "checks",    "conformance",
+    "mma",        "approx", "threads", "max-steps", "report",
+    "on-finding", "time",   "messages"};
 
 std::string variableOf(const char *name) {
   std::string variable = std::string("PTXSIM_") + name;

@@ -113,6 +113,8 @@ struct Settings {
   std::optional<TargetName> target;
   std::string reportFile;
   bool failOnFinding = true;
+  /// Whether launches are recorded for the modeled time.
+  bool time = false;
   bool messages = true;
 };
 

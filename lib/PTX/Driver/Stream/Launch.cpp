@@ -10,6 +10,7 @@
 #include "Module/Parameters.h"
 #include "State/Order.h"
 #include "fmha/PTX/Host/Report.h"
+#include "fmha/PTX/Time/Recorder.h"
 
 #include <cstdio>
 
@@ -151,6 +152,29 @@ void print(const State &state, const CUmod_st &module,
                  static_cast<unsigned long long>(result.warpInstructions));
 }
 
+/// Launches, and if the option is on adds the modeled time to `json`.
+LaunchResult launchTimed(State &state, const CUmod_st &module,
+                         const LaunchConfig &config, Json &json) {
+  ptxsim::Options options = state.settings.options;
+  if (!state.settings.time)
+    return ptxsim::launch(*state.device, module.module, config, options);
+  std::string target = state.target().text();
+  ptxsim::timing::Occupancy occupancy = ptxsim::timing::occupancyOf(
+      *module.module.findEntry(config.entry), config, target);
+  ptxsim::timing::Recorder recorder(occupancy.perSm);
+  options.observer = &recorder;
+  LaunchResult result =
+      ptxsim::launch(*state.device, module.module, config, options);
+  bool ended = !result.faulted && (result.status == Status::Ok ||
+                                   result.status == Status::Findings);
+  if (!ended)
+    return result;
+  ptxsim::timing::Estimate time =
+      ptxsim::timing::estimate(recorder.recording(), occupancy, config, target);
+  json.update(ptxsim::toJson(&time));
+  return result;
+}
+
 /// Runs a checked request, and stores the outcome.
 CUresult run(State &state, const Request &request, LaunchConfig config) {
   CUmod_st &module = *request.function->module;
@@ -162,8 +186,7 @@ CUresult run(State &state, const Request &request, LaunchConfig config) {
     return span.count();
   };
   try {
-    LaunchResult result = ptxsim::launch(*state.device, module.module, config,
-                                         state.settings.options);
+    LaunchResult result = launchTimed(state, module, config, json);
     record(state,
            complete(json, ptxsim::nameOf(result.status), nullptr, result,
                     seconds()),
