@@ -107,6 +107,10 @@ int simulate(const Job &job) {
   progress.clear();
   store(arguments, comparison.first);
   Summary summary{line, config, arguments, comparison, job.text};
+  if (!line.timeline.empty() && !comparison.first.time)
+    std::fprintf(stderr,
+                 "ptx-sim: %s is not written, since the launch did not end\n",
+                 line.timeline.c_str());
   if (!line.timeline.empty() && comparison.first.time)
     if (auto wrong = writeWhole(line.timeline, comparison.first.timeline))
       throw BadInput(*wrong);

@@ -10,12 +10,21 @@
 
 namespace ptxsim::timing {
 
-static void resumeAt(State &state, WarpState &warp, const Phase &phase) {
+/// Makes the end of `phase` a moment that the warp waits for.
+static void take(WarpState &warp, const Phase &phase) {
+  if (phase.end.time < warp.parkedUntil.time && warp.parkedUntil.by.valid())
+    return;
+  warp.parkedUntil = phase.end;
+  warp.parkedAfterEnd = phase.afterEnd;
+}
+
+static void resume(State &state, WarpState &warp) {
   const StepId id = warp.parkedStep;
+  const Moment until = warp.parkedUntil;
   Timed &timed = state.result.steps[id.warp][id.step];
-  bool waited = phase.end.time > warp.parkedAt;
-  timed.end = std::max(warp.parkedAt, phase.end.time) + warp.parkedLatency;
-  timed.endCause = waited ? Cause{phase.end.by, Why::Result, phase.afterEnd}
+  bool waited = until.time > warp.parkedAt;
+  timed.end = std::max(warp.parkedAt, until.time) + warp.parkedLatency;
+  timed.endCause = waited ? Cause{until.by, Why::Result, warp.parkedAfterEnd}
                           : Cause{id, Why::Latency, false};
   warp.resume = {timed.end, id};
   warp.parked = false;
@@ -35,8 +44,12 @@ void signal(State &state, const Fact &fact, const Moment &moment,
   }
   if (--phase.missing)
     return;
-  for (uint32_t index : phase.waiting)
-    resumeAt(state, state.warps[index], phase);
+  for (uint32_t index : phase.waiting) {
+    WarpState &warp = state.warps[index];
+    take(warp, phase);
+    if (--warp.openWaits == 0)
+      resume(state, warp);
+  }
   phase.waiting.clear();
 }
 
@@ -46,18 +59,26 @@ void signalAll(Doing &doing, double time, bool afterEnd) {
       signal(doing.state, fact, {time, doing.id}, afterEnd);
 }
 
-void waitFor(Doing &doing, const Fact &fact) {
+void waitForAll(Doing &doing) {
   WarpState &warp = doing.warp;
   warp.parkedAt = doing.now();
   warp.parkedLatency = doing.figure(doing.code.of->latency);
   warp.parkedStep = doing.id;
-  if (fact.value == kNoPhase)
-    return resumeAt(doing.state, warp, Phase());
-  Phase &phase = doing.state.phases[fact.value];
-  if (!phase.missing)
-    return resumeAt(doing.state, warp, phase);
-  warp.parked = true;
-  phase.waiting.push_back(warp.index);
+  warp.parkedUntil = {};
+  for (const Fact &fact : doing.facts) {
+    if (fact.kind != Fact::Kind::Wait || fact.value == kNoPhase)
+      continue;
+    Phase &phase = doing.state.phases[fact.value];
+    if (!phase.missing) {
+      take(warp, phase);
+      continue;
+    }
+    ++warp.openWaits;
+    phase.waiting.push_back(warp.index);
+  }
+  warp.parked = warp.openWaits;
+  if (!warp.parked)
+    resume(doing.state, warp);
 }
 
 void waitUntil(Doing &doing, const Moment &moment, Figure latency) {

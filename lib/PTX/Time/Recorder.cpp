@@ -114,12 +114,19 @@ bool Recorder::isFree(const Warp &warp, const Instruction &inst) {
   if (inst.opcode.starts_with("bra"))
     return !inst.guard.valid() && inst.target > size_t(&inst - first);
   bool isHigh = false, isShift = inst.opcode == "shl.b64";
+  auto rowOf = [&](Operand operand) {
+    return std::pair<const void *, uint32_t>(warp.frame().code,
+                                             operand.index());
+  };
   for (Operand operand : inst.src)
     isHigh |= operand.isConstant() ? isShift && warp.row(operand)[0] == 32
                                    : inst.opcode == "or.b64" &&
-                                         highHalves.contains(operand.index());
+                                         highHalves.contains(rowOf(operand));
+  for (Operand operand : inst.dst)
+    if (operand.valid() && !operand.isConstant())
+      highHalves.erase(rowOf(operand));
   if (isHigh && isShift)
-    highHalves.insert(inst.dst[0].index());
+    highHalves.insert(rowOf(inst.dst[0]));
   return isHigh;
 }
 

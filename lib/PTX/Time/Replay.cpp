@@ -29,6 +29,7 @@ private:
   bool turn(SubPartition &part);
   bool issueFrom(WarpState &warp);
   void fill(WarpState &warp);
+  bool isWgmma(const WarpState &warp, uint32_t step) const;
   void addProducers(WarpState &warp, Entry &entry);
   void settle(const WarpState &warp, Entry &entry);
   Cause latestOf(WarpState &warp, Entry &entry, double &time);
@@ -196,12 +197,21 @@ void Replay::fill(WarpState &warp) {
   }
 }
 
+bool Replay::isWgmma(const WarpState &warp, uint32_t step) const {
+  const Code &code = recording.codes[warp.record->steps[step].code];
+  return code.of->action == Action::Wgmma;
+}
+
 void Replay::addProducers(WarpState &warp, Entry &entry) {
   const Step &step = warp.record->steps[entry.step];
   const Code &code = recording.codes[step.code];
+  bool isProduct = code.of->action == Action::Wgmma;
   for (uint32_t row : code.reads) {
     size_t at = size_t(step.rowBase) + row;
     uint32_t writer = at < warp.writers.size() ? warp.writers[at] : 0;
+    // The tensor core executes products in order, without waits between them.
+    if (writer && isProduct && isWgmma(warp, writer - 1))
+      continue;
     if (writer && (entry.pending.empty() || entry.pending.back() != writer - 1))
       entry.pending.push_back(writer - 1);
   }
@@ -301,13 +311,12 @@ void Replay::finish(Doing &doing, const Entry &entry) {
   WarpState &warp = doing.warp;
   if (entry.order == Order::Last) {
     warp.sealed = false;
-    bool waits = false;
-    for (const Fact &fact : doing.facts)
-      if (fact.kind == Fact::Kind::Wait) {
-        waitFor(doing, fact);
-        waits = true;
-      }
-    if (!waits)
+    bool waits = std::ranges::any_of(doing.facts, [](const Fact &fact) {
+      return fact.kind == Fact::Kind::Wait;
+    });
+    if (waits)
+      waitForAll(doing);
+    else
       warp.resume = {doing.timed.end, doing.id};
   }
   if (doing.timed.end > result.clocks || !result.last.valid()) {

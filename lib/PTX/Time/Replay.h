@@ -89,10 +89,14 @@ struct WarpState {
   std::vector<uint32_t> writers;
   /// Nothing issues before, after a wait or a branch.
   Moment resume;
-  /// Waits for a phase whose end is not known yet, since a step.
+  /// Waits, since a step, for phases whose ends are not known yet, and the
+  /// latest end of those that are.
   bool parked = false;
+  unsigned openWaits = 0;
   double parkedAt = 0, parkedLatency = 0;
   StepId parkedStep;
+  Moment parkedUntil;
+  bool parkedAfterEnd = true;
   /// No step can issue before.
   double nextTry = 0;
   /// Ordered steps other than tcgen05.ld issue no earlier.
@@ -163,15 +167,15 @@ struct Doing {
 void act(Doing &doing);
 
 /// Gives a signal of a phase. The last one ends the phase at the latest moment
-/// of all. `afterEnd` tells whether the moment is the end of the step or its
+/// of all. `afterEnd` is whether the moment is the end of the step or its
 /// issue.
 void signal(State &state, const Fact &fact, const Moment &moment,
             bool afterEnd);
 /// Gives all signals of the step.
 void signalAll(Doing &doing, double time, bool afterEnd);
-/// Lets the warp wait until the phase has ended. If its end is not known yet,
-/// the last signal resumes the warp.
-void waitFor(Doing &doing, const Fact &fact);
+/// Makes the warp wait until all phases that the step waits for have ended. The
+/// last signal of those whose end is not known yet resumes the warp.
+void waitForAll(Doing &doing);
 /// Lets the step end no earlier than the moment, and its latency later.
 void waitUntil(Doing &doing, const Moment &moment, Figure latency);
 

@@ -95,8 +95,8 @@ constexpr double kGap = 16;
 /// Draws what a warp issues, and the waits during which it issues nothing.
 void drawWarp(Trace &trace, const Recording &recording, const WarpRecord &warp,
               const std::vector<Timed> &steps) {
-  uint64_t track = trace.track("CTA " + std::to_string(warp.cluster) + "." +
-                               std::to_string(warp.rank) + " warp " +
+  uint64_t track = trace.track("modeled: CTA " + std::to_string(warp.cluster) +
+                               "." + std::to_string(warp.rank) + " warp " +
                                std::to_string(warp.warp));
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < steps.size(); ++i)
@@ -131,7 +131,7 @@ std::string timelineOf(const Recording &recording, const Schedule &schedule) {
   for (const Work &work : schedule.work) {
     uint64_t &track = tracks[work.unit];
     if (!track)
-      track = trace.track(schedule.units[work.unit]);
+      track = trace.track("modeled: " + schedule.units[work.unit]);
     const WarpRecord &warp = recording.warps[work.step.warp];
     const Code &code = recording.codes[warp.steps[work.step.step].code];
     trace.slice(track, work.begin, work.end,

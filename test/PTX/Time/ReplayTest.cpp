@@ -204,6 +204,26 @@ TEST(Replay, WgmmaOccupiesTheTensorCoreOfEachSubPartition) {
   EXPECT_NEAR(clocksOf({body(10), 256, "sm_90a"}) - ten, 10 * each, 2);
 }
 
+TEST(Replay, AWaitForOlderProductsOverlapsNewerOnes) {
+  // After the first of two groups a chain runs, shorter than the second group,
+  // which accumulates to the same registers.
+  std::string d = "{";
+  for (unsigned i = 0; i < 64; ++i)
+    d += (i ? ", %f" : "%f") + std::to_string(i);
+  std::string group =
+      repeat(8, "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " + d +
+                    "}, %q1, %q1, 1, 1, 1, 0, 0;") +
+      "wgmma.commit_group.sync.aligned;\n";
+  std::string body = "mov.b64 %q1, 0x0000001000080040;\n"
+                     "mov.f32 %f100, 0f3F800000;\n"
+                     "wgmma.fence.sync.aligned;\n" +
+                     group + group + "wgmma.wait_group.sync.aligned 1;\n" +
+                     repeat(100, "fma.rn.f32 %f100, %f100, %f100, %f100;") +
+                     "wgmma.wait_group.sync.aligned 0;\n";
+  double each = 64 + figure(Figure::WgmmaExtra, "sm_90a");
+  EXPECT_NEAR(clocksOf({body, 128, "sm_90a"}), 16 * each, 100);
+}
+
 TEST(Replay, AWaitForWgmmaIsForAllWarpsOfTheGroup) {
   // Warp 0 comes late; the products of its warpgroup end with its part. The
   // newest group has no products.

@@ -47,6 +47,36 @@ TEST(Synchronization, AWaitForACopyTakesLatencyAndBytes) {
               16384 / figure(Figure::TmaBytes), 1);
 }
 
+/// Half of warp 0 waits for each of two mbarriers: warp 1 arrives at `early`
+/// soon, and warp 2 at `late` after 500 dependent operations.
+double clocksOfTwoWaits(const std::string &early, const std::string &late) {
+  Kernel kernel{
+      "mov.u32 %r0, %tid.x;\nshr.u32 %r1, %r0, 5;\nand.b32 %r2, %r0, 31;\n"
+      "setp.eq.u32 %p1, %r0, 0;\n"
+      "@%p1 mbarrier.init.shared::cta.b64 [smem], 1;\n"
+      "@%p1 mbarrier.init.shared::cta.b64 [smem+8], 1;\nbar.sync 0;\n"
+      "setp.eq.u32 %p2, %r1, 1;\nsetp.eq.u32 %p3, %r1, 2;\n"
+      "setp.eq.u32 %p4, %r2, 0;\nmov.f32 %f1, 0f3F800000;\n"
+      "@%p2 bra EARLY;\n@%p3 bra LATE;\nmov.u32 %r3, smem;\n"
+      "setp.ge.u32 %p5, %r2, 16;\n@%p5 add.u32 %r3, %r3, 8;\n"
+      "WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p6, [%r3], 0;\n"
+      "@!%p6 bra WAIT;\nbra END;\nEARLY:\n"
+      "@%p4 mbarrier.arrive.shared::cta.b64 _, [" +
+      early + "];\nbra END;\nLATE:\n" +
+      repeat(500, "fma.rn.f32 %f1, %f1, %f1, %f1;") +
+      "@%p4 mbarrier.arrive.shared::cta.b64 _, [" + late + "];\nEND:\n"};
+  kernel.threads = 96;
+  return clocksOf(kernel);
+}
+
+TEST(Synchronization, OneWaitForTwoBarriersEndsWithTheLater) {
+  double chain = 500 * figure(Figure::FmaLatency);
+  EXPECT_GT(clocksOfTwoWaits("smem", "smem+8"),
+            chain + figure(Figure::WaitLatency));
+  EXPECT_NEAR(clocksOfTwoWaits("smem", "smem+8"),
+              clocksOfTwoWaits("smem+8", "smem"), 4);
+}
+
 TEST(Synchronization, CopiesShareTheLinkToL2) {
   // The second copy's lines are known, but the first one's come later anyway.
   EXPECT_NEAR(clocksOfLoad(16384, 2) - clocksOfLoad(16384),

@@ -119,7 +119,7 @@ struct Options {
   unsigned priorityChanges = 3;
   /// Policy::Exhaustive: the exploration that chooses.
   Exploration *exploration = nullptr;
-  /// Is told what warps execute (Core/Machine/Observer.h), or null. Clusters
+  /// Receives what warps execute (Core/Machine/Observer.h), or null. Clusters
   /// then run on one core.
   Observer *observer = nullptr;
 

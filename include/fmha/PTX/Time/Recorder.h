@@ -12,6 +12,7 @@
 #include "fmha/PTX/Time/Recording.h"
 
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -83,7 +84,7 @@ private:
   std::unordered_map<const Instruction *, uint32_t> codes;
   std::map<ObjectKey, Object> objects;
   /// Rows that a shift by 32 writes.
-  std::unordered_set<uint32_t> highHalves;
+  std::set<std::pair<const void *, uint32_t>> highHalves;
   /// Lines of global memory that have been read.
   std::unordered_set<uint64_t> lines;
   /// Number of instructions so far.

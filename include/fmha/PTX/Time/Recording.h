@@ -72,8 +72,9 @@ struct Recording {
   /// Number of signals of each phase.
   std::vector<uint32_t> signals;
   uint64_t clusters = 0;
-  /// Distinct bytes that copies of the whole launch, and loads of what is
-  /// recorded, read from global memory; in lines.
+  /// Bytes of the distinct lines of global memory that copies of the whole
+  /// launch read, and that loads, stores and atomics of what is recorded
+  /// access.
   uint64_t copiedBytes = 0, loadedBytes = 0;
 };
 

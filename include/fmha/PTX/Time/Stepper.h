@@ -38,7 +38,7 @@ enum class Why : uint8_t {
   Program,
 };
 
-/// The latest predecessor of the issue or the end of a step. `afterEnd` tells
+/// The latest predecessor of the issue or the end of a step. `afterEnd` says
 /// whether it is the end of the other step or its issue.
 struct Cause {
   StepId by;

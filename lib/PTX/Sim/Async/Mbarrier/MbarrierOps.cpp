@@ -246,11 +246,13 @@ struct WaitForm {
   bool parity = false, parks = false;
 };
 
-/// Tells an observer that waits at these barriers have ended.
+/// Reports to an observer that waits at these barriers have ended.
 void observe(const Warp &warp, const Entries &entries) {
+  if (!warp.observer)
+    return;
   const BarrierEntry *last = nullptr;
   for (const BarrierEntry *entry : entries) {
-    if (warp.observer && entry && entry != last)
+    if (entry && entry != last)
       warp.observer->passes(warp, entry, entry->object.phase);
     last = entry;
   }

@@ -167,7 +167,7 @@ static bool isOfCount(MbarrierFault fault) {
          fault == MbarrierFault::DropsLast;
 }
 
-/// Tells an observer of an operation in the phase. init begins at phase 0.
+/// Reports to an observer an operation in the phase. init begins at phase 0.
 static void observe(const Site &site, const BarrierEntry &entry,
                     uint64_t phase) {
   const Warp *warp = site.warp;

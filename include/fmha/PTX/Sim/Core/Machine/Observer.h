@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Options::observer is told what warps execute and how they synchronize. A call
-// between begin() and end() of a warp concerns the instruction that it
+// Options::observer receives what warps execute and how they synchronize. A
+// call between begin() and end() of a warp concerns the instruction that it
 // executes; under Policy::Eager the completions of asynchronous work do, too.
 //
-// Synchronization is told in phases of objects: an mbarrier, a named barrier or
-// the barrier of a cluster, each known by an address that stays the same while
-// its cluster runs.
+// Synchronization is reported in phases of objects: an mbarrier, a named
+// barrier or the barrier of a cluster, each known by an address that stays the
+// same while its cluster runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,9 +53,9 @@ public:
   /// that it expects, or the end of a copy.
   virtual void signals(const Warp &warp, const void *object,
                        uint64_t phase) = 0;
-  /// A wait ends, or will end, that needs the first `phases` phases. Not told
-  /// if other lanes of the warp may have to arrive first: where some lanes wait
-  /// at a barrier of threads.
+  /// A wait ends, or will end, that needs the first `phases` phases. Not
+  /// reported if other lanes of the warp may have to arrive first: where some
+  /// lanes wait at a barrier of threads.
   virtual void passes(const Warp &warp, const void *object,
                       uint64_t phases) = 0;
   /// A wait has found its phase incomplete, and may be repeated.
