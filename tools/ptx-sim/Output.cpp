@@ -11,6 +11,7 @@
 #include "fmha/PTX/Host/Report.h"
 #include "fmha/PTX/Sim/Core/Machine/Report.h"
 #include "fmha/PTX/Sim/Exploration.h"
+#include "fmha/PTX/Time/Json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -250,7 +251,7 @@ std::string jsonReport(const Summary &summary) {
   json["schedules"] = schedules(summary);
   json["checked"] = checked(summary);
   const auto &time = summary.comparison.first.time;
-  json.update(toJson(time ? &*time : nullptr));
+  json.update(timing::toJson(time ? &*time : nullptr));
   return dump(json);
 }
 
@@ -270,7 +271,7 @@ std::string jsonError(const std::string &message, unsigned ptxLine) {
   json["outputs"] = Json::array();
   json["schedules"] = nullptr;
   json["checked"] = nullptr;
-  json.update(toJson(static_cast<const timing::Estimate *>(nullptr)));
+  json.update(timing::toJson(nullptr));
   return dump(json);
 }
 

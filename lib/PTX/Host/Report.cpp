@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <sys/stat.h>
@@ -42,20 +41,6 @@ std::string_view lineOf(std::string_view text, unsigned line) {
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
   return text.substr(0, text.find_first_of("\r\n"));
-}
-
-Json toJson(const timing::Estimate *time) {
-  Json json;
-  for (const char *absent : {"clocks", "bound", "mma_utilisation"})
-    json[absent] = nullptr;
-  if (!time)
-    return json;
-  json["clocks"] = {{"low", std::llround(time->clocks.low)},
-                    {"middle", std::llround(time->clocks.middle)},
-                    {"high", std::llround(time->clocks.high)}};
-  json["bound"] = time->bound;
-  json["mma_utilisation"] = time->mmaUtilisation;
-  return json;
 }
 
 Json toJson(const Dim3 &dim) { return Json::array({dim.x, dim.y, dim.z}); }

@@ -16,7 +16,6 @@
 #define FMHA_PTX_HOST_REPORT_H
 
 #include "fmha/PTX/Sim/Simulator.h"
-#include "fmha/PTX/Time/Estimate.h"
 
 #include <nlohmann/json.hpp>
 
@@ -43,10 +42,6 @@ nlohmann::ordered_json toJson(const Finding &finding);
 nlohmann::ordered_json toJson(const std::vector<Finding> &findings);
 /// Returns [x, y, z].
 nlohmann::ordered_json toJson(const Dim3 &dim);
-
-/// Returns {clocks {low, middle, high}, bound, mma_utilisation}, the modeled
-/// time of a launch; each is null if `time` is null.
-nlohmann::ordered_json toJson(const timing::Estimate *time);
 
 /// Returns the wait-for graph: {paths [{cta, warp, lanes, ptx_line,
 /// instruction, waits, object, overrun}], objects [{kind, name, cta,

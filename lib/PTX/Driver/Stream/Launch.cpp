@@ -10,6 +10,7 @@
 #include "Module/Parameters.h"
 #include "State/Order.h"
 #include "fmha/PTX/Host/Report.h"
+#include "fmha/PTX/Time/Json.h"
 #include "fmha/PTX/Time/Recorder.h"
 
 #include <cstdio>
@@ -171,7 +172,7 @@ LaunchResult launchTimed(State &state, const CUmod_st &module,
     return result;
   ptxsim::timing::Estimate time =
       ptxsim::timing::estimate(recorder.recording(), occupancy, config, target);
-  json.update(ptxsim::toJson(&time));
+  json.update(ptxsim::timing::toJson(&time));
   return result;
 }
 

@@ -64,7 +64,6 @@ private:
   void insertPublish(const PlannedChannel &channel, const Send &send);
   void insertReleases();
   void insertDrain(const PlannedChannel &channel);
-  void passSlots();
   void collectTakers();
   bool insertAsyncRelease(Delivery &delivery);
   void releaseInBranches(scf::IfOp branch, const Delivery &delivery);
@@ -528,8 +527,9 @@ void Inserter::insertDrain(const PlannedChannel &channel) {
 /// Passes the acquired slot to the first product of each chain, which
 /// overwrites it:
 ///   %s = tile.dot %q, %k  ->  %s = tile.dot %q, %k plus %slot if %false
-void Inserter::passSlots() {
-  for (auto [product, slot] : begunInSlot) {
+static void passSlots(ImplicitLocOpBuilder &b,
+                      ArrayRef<std::pair<DotOp, Value>> begun) {
+  for (auto [product, slot] : begun) {
     b.setInsertionPoint(product);
     Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
     product.getAccMutable().assign(slot);
@@ -553,7 +553,7 @@ void Inserter::run() {
   insertReleases();
   for (const PlannedChannel &channel : plan)
     insertDrain(channel);
-  passSlots();
+  passSlots(b, begunInSlot);
 }
 
 struct TileInsertChannelsPass
