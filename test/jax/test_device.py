@@ -183,12 +183,12 @@ def test_the_kernel_runs_on_device_memory(recorded, problem, random):
 
 
 def test_splits_have_a_workspace_of_xla(recorded, problem):
-    operands = problem(1, 1500, batch=1)
+    operands = problem(1, 6000, batch=1)
     assert check(recorded, operands, attend(options()), reference(*operands))
 
 
 def test_a_workspace_that_is_too_small_is_an_error(recorded, problem):
-    operands, results, attributes = recorded(attend(options()), *problem(1, 1500, batch=1))
+    operands, results, attributes = recorded(attend(options()), *problem(1, 6000, batch=1))
     _, errors = launch(operands, [*results[:-1], results[-1][:16]], attributes)
     assert [(code, text[:20]) for code, text in errors] == [(3, "workspace: expected ")]
 
