@@ -97,7 +97,9 @@ Rings fmha::schedule::ringsOf(const Problem &problem, const Schedule &s) {
     rings.keyMessages = (problem.headDim - 1) / s.keyChunk + 1;
   }
   unsigned keys = s.valueChunk ? s.valueChunk : s.kvBlock;
-  rings.valueMessages = s.shareKv ? 0 : std::max(1u, s.kvBlock / keys);
+  // A schedule that no rule has checked may have a block without keys.
+  rings.valueMessages =
+      s.shareKv ? 0 : std::max(1u, s.kvBlock / std::max(1u, keys));
   unsigned group = std::max(1u, s.ctaGroup);
   rings.keyBytes = panelTileBytes(s.kvBlock, columns) / group;
   if (!s.shareKv)
