@@ -9,7 +9,6 @@
 #include "Run.h"
 
 #include "fmha/PTX/Host/Target.h"
-#include "fmha/PTX/Time/Recorder.h"
 
 #include <algorithm>
 #include <chrono>
@@ -82,30 +81,22 @@ std::vector<std::vector<uint8_t>> readOutputs(const Device &device,
 } // namespace
 
 Outcome run(const Module &module, LaunchConfig config,
-            const Arguments &arguments, Options options, bool timed,
+            const Arguments &arguments, const Options &options, bool timed,
             bool drawn) {
   Device device;
   auto target = TargetName::parse(module.target());
   Placed placed = place(device, arguments, target ? target->cc : 100);
   config.parameters = placed.parameters;
   Outcome outcome;
-  timing::Occupancy occupancy = timing::occupancyOf(
-      *module.findEntry(config.entry), config, module.target());
-  timing::Recorder recorder(occupancy.perSm);
-  if (timed)
-    options.observer = &recorder;
   auto start = std::chrono::steady_clock::now();
-  outcome.result = launch(device, module, config, options);
+  outcome.result =
+      timed ? timing::launchTimed(device, module, config, options,
+                                  module.target(), outcome.time,
+                                  drawn ? &outcome.timeline : nullptr)
+            : launch(device, module, config, options);
   std::chrono::duration<double> span = std::chrono::steady_clock::now() - start;
   outcome.seconds = span.count();
   outcome.outputs = readOutputs(device, arguments, placed);
-  bool ended =
-      !outcome.result.faulted && (outcome.result.status == Status::Ok ||
-                                  outcome.result.status == Status::Findings);
-  if (timed && ended)
-    outcome.time =
-        timing::estimate(recorder.recording(), occupancy, config,
-                         module.target(), drawn ? &outcome.timeline : nullptr);
   return outcome;
 }
 

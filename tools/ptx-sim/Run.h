@@ -31,7 +31,7 @@ struct Outcome {
 /// models the time as well, and with `drawn` also as a trace. Throws BadInput
 /// and Error.
 Outcome run(const Module &module, LaunchConfig config,
-            const Arguments &arguments, Options options, bool timed,
+            const Arguments &arguments, const Options &options, bool timed,
             bool drawn);
 
 } // namespace ptxsim::tool

@@ -100,8 +100,6 @@ int simulate(const Job &job) {
   Arguments arguments = readArguments(line.arguments, entry);
   LaunchConfig config = configure(line, entry);
   checkTrace(line, config.block);
-  if (line.time)
-    timing::checkTarget(job.module.target());
   Progress progress;
   Comparison comparison = runAll(job, config, arguments, progress);
   progress.clear();

@@ -8,6 +8,9 @@
 
 #include "fmha/PTX/Time/Classes.h"
 
+#include <algorithm>
+#include <ranges>
+
 namespace ptxsim::timing {
 namespace {
 
@@ -34,25 +37,20 @@ constexpr OpcodeRow opcodes[] = {
 #include "fmha/PTX/Time/Classes.def"
 };
 
+/// Returns whether the opcode has the part after its first one.
 bool hasPart(std::string_view opcode, std::string_view part) {
-  for (size_t at = opcode.find(part); at != opcode.npos;
-       at = opcode.find(part, at + 1)) {
-    size_t end = at + part.size();
-    bool begins = at && opcode[at - 1] == '.';
-    if (begins && (end == opcode.size() || opcode[end] == '.'))
-      return true;
-  }
-  return false;
+  auto isPart = [&](auto other) {
+    return std::string_view(other.begin(), other.end()) == part;
+  };
+  return std::ranges::any_of(
+      std::views::split(opcode, '.') | std::views::drop(1), isPart);
 }
 
 bool hasParts(std::string_view opcode, std::string_view parts) {
-  while (!parts.empty()) {
-    size_t space = std::min(parts.find(' '), parts.size());
-    if (!hasPart(opcode, parts.substr(0, space)))
-      return false;
-    parts.remove_prefix(std::min(space + 1, parts.size()));
-  }
-  return true;
+  return std::ranges::all_of(std::views::split(parts, ' '), [&](auto part) {
+    std::string_view name(part.begin(), part.end());
+    return name.empty() || hasPart(opcode, name);
+  });
 }
 
 bool suits(const OpcodeRow &row, std::string_view opcode) {

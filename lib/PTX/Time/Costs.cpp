@@ -10,7 +10,9 @@
 
 #include "fmha/PTX/Host/Target.h"
 
-#include <iterator>
+#include <algorithm>
+#include <ranges>
+#include <vector>
 
 namespace ptxsim::timing {
 namespace {
@@ -21,17 +23,17 @@ constexpr CostRow rows[] = {
 #include "fmha/PTX/Time/Costs.def"
 };
 
-constexpr std::string_view targets[] = {"sm_90a", "sm_100a", "sm_103a"};
+/// Returns the words of a list of targets.
+std::vector<std::string_view> wordsOf(std::string_view list) {
+  std::vector<std::string_view> words;
+  for (auto word : std::views::split(list, ' '))
+    words.emplace_back(word.begin(), word.end());
+  return words;
+}
 
-/// Returns whether a list of words has the word.
 bool hasWord(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    size_t space = std::min(list.find(' '), list.size());
-    if (list.substr(0, space) == word)
-      return true;
-    list.remove_prefix(std::min(space + 1, list.size()));
-  }
-  return false;
+  std::vector<std::string_view> words = wordsOf(list);
+  return std::ranges::find(words, word) != words.end();
 }
 
 double valueOf(const CostRow &row, Level level) {
@@ -59,8 +61,13 @@ std::optional<Figures> figuresOf(std::string_view target, Level level) {
 }
 
 std::string targetsWithFigures() {
+  std::vector<std::string_view> targets;
+  for (const CostRow &row : rows)
+    for (std::string_view target : wordsOf(row.targets))
+      if (std::ranges::find(targets, target) == targets.end())
+        targets.push_back(target);
   std::string text;
-  size_t left = std::size(targets);
+  size_t left = targets.size();
   for (std::string_view target : targets) {
     --left;
     text += std::string(target) + (left > 1 ? ", " : left ? " and " : "");

@@ -10,6 +10,7 @@
 
 #include "fmha/PTX/Host/Target.h"
 #include "fmha/PTX/Time/CriticalPath.h"
+#include "fmha/PTX/Time/Recorder.h"
 #include "fmha/PTX/Time/Timeline.h"
 
 #include <algorithm>
@@ -134,6 +135,26 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
   }
   sort(result.wave);
   sort(result.clocks);
+  return result;
+}
+
+LaunchResult launchTimed(Device &device, const Module &module,
+                         const LaunchConfig &config, Options options,
+                         std::string_view target, std::optional<Estimate> &time,
+                         std::string *timeline) {
+  checkTarget(target);
+  const Module::Entry *entry = module.findEntry(config.entry);
+  // The launch reports that there is none.
+  if (!entry)
+    return launch(device, module, config, options);
+  Occupancy occupancy = occupancyOf(*entry, config, target);
+  Recorder recorder(occupancy.perSm);
+  options.observer = &recorder;
+  LaunchResult result = launch(device, module, config, options);
+  bool ended = !result.faulted && (result.status == Status::Ok ||
+                                   result.status == Status::Findings);
+  if (ended)
+    time = estimate(recorder.recording(), occupancy, config, target, timeline);
   return result;
 }
 

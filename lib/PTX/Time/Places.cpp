@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <map>
+#include <ranges>
 #include <set>
 
 namespace ptxsim::timing {
@@ -20,24 +22,17 @@ namespace {
 
 constexpr uint64_t kSector = 32, kBank = 4, kBanks = 32;
 
-/// Returns the number that the text begins with.
+/// Returns the number that the text begins with, 0 if there is none.
 uint32_t leadingNumber(std::string_view text) {
   uint32_t number = 0;
-  for (char c : text) {
-    if (c < '0' || c > '9')
-      break;
-    number = number * 10 + uint32_t(c - '0');
-  }
+  std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
 /// Calls `visit` for the dotted parts of an opcode.
 template <typename Visit> void eachPart(std::string_view opcode, Visit visit) {
-  while (!opcode.empty()) {
-    size_t dot = std::min(opcode.find('.'), opcode.size());
-    visit(opcode.substr(0, dot));
-    opcode.remove_prefix(std::min(dot + 1, opcode.size()));
-  }
+  for (auto part : std::views::split(opcode, '.'))
+    visit(std::string_view(part.begin(), part.end()));
 }
 
 /// Returns the bits of a type such as b32 or bf16x2, 0 if there is none.
@@ -78,7 +73,7 @@ LaneMask addressingLanes(const Instruction &inst, LaneMask active) {
                                   : active;
 }
 
-/// Returns what memory an address is in.
+/// Returns the memory that contains an address.
 Reached reachedBy(const Instruction &inst, uint64_t address) {
   uint64_t window = address & kWindowMask;
   Space space = inst.address.space;

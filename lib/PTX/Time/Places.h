@@ -31,10 +31,12 @@ Place placeOf(const Warp &warp, const Instruction &inst, LaneMask active);
 /// each: the lanes of 128 bytes together, and one row of each bank a clock.
 uint64_t bankRows(const std::vector<uint64_t> &addresses, uint32_t bytes);
 
-/// Return what the opcode says: operations of mma.sync in units of 4096 on
-/// elements of 16 bits, columns of wgmma, bytes of tcgen05.cp.
+/// Returns the operations of a mma.sync, in units of 4096 on elements of 16
+/// bits.
 double productSize(std::string_view opcode);
+/// Returns the columns of D of a wgmma.
 double columnsOf(std::string_view opcode);
+/// Returns the bytes that a tcgen05.cp copies.
 double copiedBytes(std::string_view opcode);
 
 } // namespace ptxsim::timing

@@ -14,6 +14,7 @@
 #include "fmha/PTX/Sim/Core/Program/Program.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace ptxsim::timing {
 namespace {
@@ -26,19 +27,12 @@ bool isWarp(const WarpRecord &record, const Warp &warp) {
 }
 
 /// Returns the first number in `text` from `at` on, up to the end of the
-/// instruction.
+/// instruction; 0 if there is none.
 double numberAfter(std::string_view text, size_t at) {
-  size_t end = std::min(text.find(';', at), text.size());
-  double number = 0;
-  bool any = false;
-  for (; at < end; ++at) {
-    bool digit = text[at] >= '0' && text[at] <= '9';
-    if (digit)
-      number = number * 10 + (text[at] - '0');
-    else if (any)
-      break;
-    any |= digit;
-  }
+  std::string_view rest = text.substr(at, text.find(';', at) - at);
+  size_t first = std::min(rest.find_first_of("0123456789"), rest.size());
+  uint32_t number = 0;
+  std::from_chars(rest.data() + first, rest.data() + rest.size(), number);
   return number;
 }
 
@@ -146,7 +140,7 @@ uint32_t Recorder::codeOf(const Warp &warp, const Instruction &inst) {
   for (Operand operand : inst.dst)
     if (operand.valid() && !operand.isConstant())
       code.writes.push_back(operand.index());
-  // D of wgmma is read, too.
+  // wgmma may also read D.
   if (code.of->action == Action::Wgmma)
     code.reads.insert(code.reads.end(), code.writes.begin(), code.writes.end());
   result.codes.push_back(std::move(code));
@@ -257,7 +251,7 @@ void Recorder::add(const Warp &warp, Fact fact) {
   record.facts.push_back(fact);
 }
 
-void Recorder::renews(const Warp &warp, const void *object) {
+void Recorder::initializes(const Warp &warp, const void *object) {
   objects[{warp.cluster.number, object}].phases.clear();
 }
 

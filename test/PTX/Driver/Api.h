@@ -52,7 +52,8 @@ protected:
          {std::pair("policy", "eager"), std::pair("seed", "0"),
           std::pair("checks", "all"), std::pair("max-steps", "0"),
           std::pair("on-finding", "fail"), std::pair("report", "none"),
-          std::pair("target", "sm_100a"), std::pair("messages", "off")})
+          std::pair("time", "off"), std::pair("target", "sm_100a"),
+          std::pair("messages", "off")})
       option(name, value);
     ASSERT_EQ(call("cuInit", 0u), CUDA_SUCCESS);
     ASSERT_EQ(call("cuCtxCreate_v2", &context, 0u, 0), CUDA_SUCCESS);

@@ -11,6 +11,7 @@
 
 #include "fmha/PTX/Sim/Simulator.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,14 @@ struct Estimate {
 Estimate estimate(const Recording &recording, const Occupancy &occupancy,
                   const LaunchConfig &config, std::string_view target,
                   std::string *timeline = nullptr);
+
+/// Launches under Policy::Eager and sets `time` if the launch ended. Throws
+/// Error::Launch, before the launch, if the target has no figures. `timeline`
+/// is as in estimate().
+LaunchResult launchTimed(Device &device, const Module &module,
+                         const LaunchConfig &config, Options options,
+                         std::string_view target, std::optional<Estimate> &time,
+                         std::string *timeline = nullptr);
 
 /// Returns the modeled time in lines of text, each with the word "modeled".
 std::string describe(const Estimate &estimate);

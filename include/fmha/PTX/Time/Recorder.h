@@ -38,7 +38,7 @@ public:
   void begin(const Warp &warp, const Instruction &inst,
              LaneMask active) override;
   void end(const Warp &warp, const Instruction &inst, Outcome outcome) override;
-  void renews(const Warp &warp, const void *object) override;
+  void initializes(const Warp &warp, const void *object) override;
   void signals(const Warp &warp, const void *object, uint64_t phase) override;
   void passes(const Warp &warp, const void *object, uint64_t phases) override;
   void misses(const Warp &warp) override;

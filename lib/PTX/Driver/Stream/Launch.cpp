@@ -11,7 +11,6 @@
 #include "State/Order.h"
 #include "fmha/PTX/Host/Report.h"
 #include "fmha/PTX/Time/Json.h"
-#include "fmha/PTX/Time/Recorder.h"
 
 #include <cstdio>
 
@@ -154,25 +153,17 @@ void print(const State &state, const CUmod_st &module,
 }
 
 /// Launches, and if the option is on adds the modeled time to `json`.
-LaunchResult launchTimed(State &state, const CUmod_st &module,
-                         const LaunchConfig &config, Json &json) {
-  ptxsim::Options options = state.settings.options;
+LaunchResult launchFor(State &state, const CUmod_st &module,
+                       const LaunchConfig &config, Json &json) {
+  const ptxsim::Options &options = state.settings.options;
   if (!state.settings.time)
     return ptxsim::launch(*state.device, module.module, config, options);
-  std::string target = state.target().text();
-  ptxsim::timing::Occupancy occupancy = ptxsim::timing::occupancyOf(
-      *module.module.findEntry(config.entry), config, target);
-  ptxsim::timing::Recorder recorder(occupancy.perSm);
-  options.observer = &recorder;
+  std::optional<ptxsim::timing::Estimate> time;
   LaunchResult result =
-      ptxsim::launch(*state.device, module.module, config, options);
-  bool ended = !result.faulted && (result.status == Status::Ok ||
-                                   result.status == Status::Findings);
-  if (!ended)
-    return result;
-  ptxsim::timing::Estimate time =
-      ptxsim::timing::estimate(recorder.recording(), occupancy, config, target);
-  json.update(ptxsim::timing::toJson(&time));
+      ptxsim::timing::launchTimed(*state.device, module.module, config, options,
+                                  state.target().text(), time);
+  if (time)
+    json.update(ptxsim::timing::toJson(&*time));
   return result;
 }
 
@@ -187,7 +178,7 @@ CUresult run(State &state, const Request &request, LaunchConfig config) {
     return span.count();
   };
   try {
-    LaunchResult result = launchTimed(state, module, config, json);
+    LaunchResult result = launchFor(state, module, config, json);
     record(state,
            complete(json, ptxsim::nameOf(result.status), nullptr, result,
                     seconds()),

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <random>
 #include <thread>
@@ -136,6 +137,32 @@ TEST_F(LaunchTest, DeadlockIsATimeoutThatNamesTheBarrier) {
   EXPECT_EQ(report["status"], "deadlock");
   ASSERT_GE(report["findings"].size(), 1u);
   EXPECT_EQ(report["findings"][0]["id"], "deadlock");
+}
+
+TEST_F(LaunchTest, ReportHasTheModeledTimeIfItIsOn) {
+  CUdeviceptr out = allocate(4);
+  ASSERT_EQ(runOne("scale", out, 14), CUDA_SUCCESS);
+  EXPECT_FALSE(lastReport().contains("clocks"));
+  option("time", "on");
+  ASSERT_EQ(runOne("scale", out, 14), CUDA_SUCCESS);
+  Json clocks = lastReport()["clocks"];
+  EXPECT_GT(clocks["low"], 0);
+  EXPECT_LE(clocks["low"], clocks["middle"]);
+  EXPECT_LE(clocks["middle"], clocks["high"]);
+  // A deadlock has no time.
+  EXPECT_EQ(launch(function(module, "waits"), 1, 1, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(synchronize(), CUDA_ERROR_LAUNCH_TIMEOUT);
+  EXPECT_FALSE(lastReport().contains("clocks"));
+}
+
+TEST_F(LaunchTest, TheTimeNeedsPolicyEager) {
+  option("time", "on");
+  option("policy", "late");
+  CUdeviceptr out = allocate(4);
+  EXPECT_EQ(runOne("scale", out, 14), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_NE(std::strstr(textCall("ptxsimLastError"), "expected policy eager"),
+            nullptr)
+      << textCall("ptxsimLastError");
 }
 
 TEST_F(LaunchTest, StepLimitIsATimeout) {
