@@ -8,6 +8,7 @@
 
 #include "fmha/Dialect/DiscardableAttributes.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Layout/Tmem.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -76,12 +77,12 @@ LogicalResult ExtentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   auto tmem = dyn_cast<TmemAttr>(place);
   if (!tmem)
     return success();
-  // The region may be larger than any one tile, but a tile of its size has the
-  // same rules.
-  return TileType::verify(
-      emitError, {128, int64_t(size)}, Float32Type::get(place.getContext()),
-      TmemAttr::get(place.getContext(), tmem.getColumn(),
-                    /*lane=*/0, tmem.getStages(), tmem.getPitch()));
+  // A region has the rules of a tile that fills it.
+  return TileType::verify(emitError, {fmha::layout::tmemLanes, int64_t(size)},
+                          Float32Type::get(place.getContext()),
+                          TmemAttr::get(place.getContext(), tmem.getColumn(),
+                                        /*lane=*/0, tmem.getStages(),
+                                        tmem.getPitch()));
 }
 
 LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -8,6 +8,7 @@
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Layout/SmemTile.h"
+#include "fmha/Layout/Tmem.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/IR/Builders.h"
@@ -167,11 +168,11 @@ static LogicalResult verifyFragment(EmitError emitError,
 
 static LogicalResult verifyTmem(EmitError emitError, ArrayRef<int64_t> shape,
                                 Type elementType, TmemAttr tmem) {
-  constexpr int64_t allColumns = 512;
-  if (shape[0] > 128)
-    return emitError() << "tensor memory has 128 lanes, one a row, but the "
-                          "tile has "
-                       << shape[0] << " rows";
+  constexpr int64_t allColumns = fmha::layout::tmemColumns;
+  if (shape[0] > fmha::layout::tmemLanes)
+    return emitError() << "tensor memory has " << fmha::layout::tmemLanes
+                       << " lanes, one a row, but the tile has " << shape[0]
+                       << " rows";
   if (tmem.getLane() && (tmem.getLane() != 16 || shape[0] != 64))
     return emitError() << "expected #tile.tmem to begin at lane 0, or 16 for "
                           "64 rows, got lane "
