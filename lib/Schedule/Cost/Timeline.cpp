@@ -34,7 +34,8 @@ struct Tile {
 class Play {
 public:
   Play(const Problem &problem, const Schedule &schedule)
-      : schedule(schedule), cost(modelCost(problem, schedule)),
+      : problem(problem), schedule(schedule),
+        cost(modelCost(problem, schedule)),
         gpu(*target::findTarget(schedule.target)) {
     tiles.resize(schedule.qTiles);
     for (unsigned i = 0; i < schedule.qTiles; ++i) {
@@ -72,6 +73,7 @@ private:
   void multiplyOutput(Tile &tile, unsigned block);
   void readOutput(Tile &tile, unsigned block);
 
+  const Problem &problem;
   const Schedule &schedule;
   Cost cost;
   const target::Target &gpu;
@@ -135,7 +137,7 @@ void Play::multiplyOutput(Tile &tile, unsigned block) {
   double written = tile.slicesReady.back();
   add("S" + tile.name, "mma", "holds P", block, written, mmaFree);
   add("P" + tile.name, "mma", "read P", block, written, mmaFree);
-  bool waits = schedule.sStages > 1 && schedule.mmaOrder == MmaOrder::Commit;
+  bool waits = modelOf(problem, schedule).waitsForProducts;
   tile.scoresFree[block % schedule.sStages] =
       mmaFree + (waits ? gpu.mmaLatency : 0);
 }

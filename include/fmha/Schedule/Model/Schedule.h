@@ -170,8 +170,8 @@ enum class Operand { Query, Key, Value, Output };
 /// Columns [column, column + columns) of all 128 lanes of tensor memory; for a
 /// tile of 64 rows, of 16 lanes of every warp's 32, beginning at `lane` (0 or
 /// 16). `aliases` names the region that has these columns, empty if they belong
-/// to this one. Stages begin `pitch` columns after one another; 0 if there is
-/// one.
+/// to this one. Each stage begins `pitch` columns after the previous one;
+/// `pitch` is 0 for a single stage.
 struct TmemRegion {
   std::string name;
   unsigned column = 0, columns = 0;

@@ -42,9 +42,10 @@ def Tile_TmemAttr : Tile_Attr<"Tmem", "tmem"> {
     `column` is the first of the 32-bit columns that the tile takes, relative to the kernel's allocation; row r is lane r.
     An f32 tile takes one column per element column, a 16-bit tile (an A operand) one per two element columns. Row r of a
     tile of 64 rows is lane 32·(r/16) + r mod 16 + `lane`, so that two such tiles may lie in the same columns. The place
-    has `stages` copies of the tile, `pitch` columns apart, or without a gap if `pitch` is 0.
+    holds `stages` copies of the tile. A copy begins `pitch` columns after the previous one, or directly after its end if
+    `pitch` is 0.
 
-    Examples: `#tile.tmem<column = 256>`, `#tile.tmem<column = 0, lane = 16>`, and P over the second halves of two S,
+    Examples: `#tile.tmem<column = 256>`, `#tile.tmem<column = 0, lane = 16>`, and P in the upper half of each of two S,
     `#tile.tmem<column = 64, stages = 2, pitch = 128>`.
 
     Constraints: `stages` >= 1; `pitch` is 0, or at least the columns of the tile; the last stage ends at column 512 or

@@ -167,14 +167,14 @@ static bool isOfCount(MbarrierFault fault) {
          fault == MbarrierFault::DropsLast;
 }
 
-/// Reports to an observer an operation in the phase. init begins at phase 0.
+/// Reports an operation in the phase to an observer. init begins at phase 0.
 static void observe(const Site &site, const BarrierEntry &entry,
                     uint64_t phase) {
   const Warp *warp = site.warp;
   if (!warp || !warp->observer)
     return;
   if (site.inst == entry.lastInit.inst)
-    warp->observer->renews(*warp, &entry);
+    warp->observer->initializes(*warp, &entry);
   else
     warp->observer->signals(*warp, &entry, phase);
 }

@@ -98,7 +98,7 @@ bool checkOperands(Warp &warp, const Instruction &inst, LaneMask active,
   return false;
 }
 
-/// Reports to an observer an arrival, and of the wait that comes with it.
+/// Reports an arrival to an observer, and the wait that comes with it.
 void observe(const Warp &warp, const void *object, uint64_t phase, bool waits) {
   if (!warp.observer)
     return;

@@ -48,7 +48,7 @@ public:
                    Outcome outcome) = 0;
 
   /// The object has been initialized: its phases count from 0 again.
-  virtual void renews(const Warp &warp, const void *object) = 0;
+  virtual void initializes(const Warp &warp, const void *object) = 0;
   /// The phase cannot complete before this: an arrival, a change of the bytes
   /// that it expects, or the end of a copy.
   virtual void signals(const Warp &warp, const void *object,
@@ -62,7 +62,7 @@ public:
   virtual void misses(const Warp &warp) = 0;
 
   virtual void multiplies(const Warp &warp, const ProductShape &shape) = 0;
-  /// Told for all warps of the launch, observed or not, as is `reads`.
+  /// Called for all warps of the launch, observed or not, as is `reads`.
   virtual void copies(const Warp &warp, CopyDirection direction,
                       uint32_t bytes) = 0;
   /// A copy reads these bytes of global memory.
