@@ -164,6 +164,29 @@ TEST(ScoreStages, LoadsNeedSlotsInTheOrderOfTheProducts) {
             std::numeric_limits<double>::infinity());
 }
 
+/// No product is read before its message, so loads never bound a block below
+/// its products. One message for K and V stays in its slot until P.V.
+TEST(ScoreStages, LoadsTakeNoLessThanTheProducts) {
+  Problem problem = problemOf(192);
+  problem.headDimV = 128;
+  problem.vInK = true;
+  Schedule s = twoScores();
+  s.keyChunk = s.valueChunk = s.vStages = 0;
+  s.shareKv = true;
+  s.kvBlock = 64;
+  auto loadsOf = [&](unsigned stages) {
+    s.kvStages = stages;
+    return modelCost(problem, s).loads;
+  };
+  Cost cost = modelCost(problem, s);
+  double products = cost.qkClocks + cost.pvClocks;
+  EXPECT_NEAR(loadsOf(8), products, 1e-9);
+  EXPECT_GT(loadsOf(3), loadsOf(4));
+  EXPECT_GT(loadsOf(4), products);
+  // Q.K of the next block needs a second slot while V of this one is unread.
+  EXPECT_EQ(loadsOf(1), std::numeric_limits<double>::infinity());
+}
+
 /// Softmax of a block overlaps Q.K of the next block and P.V of the one before,
 /// so the chain is only the two products.
 TEST(ScoreStages, SoftmaxAndProductsOverlap) {

@@ -11,6 +11,12 @@
 // LATE: error: resources.R8: overwrites columns [64, 128) of the result of tile.dot, which is read later: move that read ahead, or give the two places of their own
 // LATE: note: the other op is here
 
+// O must not lie over the second of two S.
+// RUN: fmha-compile --head-dim=64 --p-placement=tmem --q-tiles=1 --s-stages=2 --emit=mlir --compile-to=placed -o %t.staged.mlir
+// RUN: fmha-opt %t.staged.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' -o /dev/null
+// RUN: sed 's/column = 256>/column = 128>/g' %t.staged.mlir | not fmha-opt --mlir-print-op-on-diagnostic=false --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' 2>&1 | FileCheck %s --check-prefix=STAGED
+// STAGED: error: resources.R8: overwrites columns {{.*}} of an argument of scf.for, which is read later
+
 // Messages take the only slot of a ring in turn; over a query tile none may come.
 // RUN: fmha-compile --head-dim=128 --key-chunk=64 --kv-stages=1 --v-stages=1 --q-tiles=1 --emit=mlir --compile-to=placed -o %t.one.mlir
 // RUN: fmha-opt %t.one.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' | FileCheck %s
