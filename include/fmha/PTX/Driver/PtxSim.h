@@ -34,6 +34,8 @@
  *                                  | report: they are only in the report
  * time         PTXSIM_TIME         off | on: the report has the modeled time of each
  *                                  launch; needs policy eager
+ * time-sms     PTXSIM_TIME_SMS     0: as many SMs as the target has, or how many the
+ *                                  GPU has that the time is modeled for
  * messages     PTXSIM_MESSAGES     on | off: findings on stderr
  */
 /* clang-format on */

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 
 namespace ptxsim::driver {
@@ -51,20 +52,27 @@ Outcome setTime(Settings &settings, const std::string &value) {
   return setChoice(settings.time, "time", value, "on", "off");
 }
 
+Outcome setTimeSms(Settings &settings, const std::string &value) {
+  const char *end = value.data() + value.size();
+  auto [last, error] = std::from_chars(value.data(), end, settings.timeSms);
+  if (error == std::errc() && last == end)
+    return std::nullopt;
+  return "time-sms is '" + value + "', expected a number";
+}
+
 struct Setter {
   const char *name;
   Outcome (*set)(Settings &, const std::string &);
 };
-constexpr Setter setters[] = {{"target", setTarget},
-                              {"report", setReport},
-                              {"on-finding", setOnFinding},
-                              {"time", setTime},
-                              {"messages", setMessages}};
+constexpr Setter setters[] = {
+    {"target", setTarget},        {"report", setReport},
+    {"on-finding", setOnFinding}, {"time", setTime},
+    {"time-sms", setTimeSms},     {"messages", setMessages}};
 
 constexpr const char *names[] = {
-    "target",     "policy", "seed",    "checks",    "conformance",
-    "mma",        "approx", "threads", "max-steps", "report",
-    "on-finding", "time",   "messages"};
+    "target",     "policy", "seed",     "checks",    "conformance",
+    "mma",        "approx", "threads",  "max-steps", "report",
+    "on-finding", "time",   "time-sms", "messages"};
 
 std::string variableOf(const char *name) {
   std::string variable = std::string("PTXSIM_") + name;

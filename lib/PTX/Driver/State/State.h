@@ -115,6 +115,8 @@ struct Settings {
   bool failOnFinding = true;
   /// Whether launches are recorded for the modeled time.
   bool time = false;
+  /// SMs of the GPU that the time is modeled for; 0: as many as the target has.
+  unsigned timeSms = 0;
   bool messages = true;
 };
 

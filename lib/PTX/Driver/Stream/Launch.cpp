@@ -161,7 +161,8 @@ LaunchResult launchFor(State &state, const CUmod_st &module,
   std::optional<ptxsim::timing::Estimate> time;
   LaunchResult result =
       ptxsim::timing::launchTimed(*state.device, module.module, config, options,
-                                  state.target().text(), time);
+                                  state.target().text(), time,
+                                  /*timeline=*/nullptr, state.settings.timeSms);
   if (time)
     json.update(ptxsim::timing::toJson(&*time));
   return result;
