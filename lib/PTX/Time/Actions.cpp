@@ -99,6 +99,14 @@ void fence(Doing &doing) {
 
 // --- copies ---
 
+/// Returns how much later than the nearest one a part of L2 answers.
+double distanceToL2(Doing &doing) {
+  if (!doing.state.dice)
+    return 0;
+  std::minstd_rand &dice = *doing.state.dice;
+  return doing.figure(Figure::TmaL2Spread) * dice() / double(dice.max());
+}
+
 /// Returns the end of one copy.
 double copyOne(Doing &doing, const Fact &fact) {
   Sm &sm = doing.sm();
@@ -113,8 +121,9 @@ double copyOne(Doing &doing, const Fact &fact) {
   if (between)
     return moved + doing.figure(Figure::ExchangeLatency);
   if (fact.direction == CopyDirection::FromGlobal)
-    return moved + doing.figure(fact.isFirstTouch ? Figure::TmaDramLatency
-                                                  : Figure::TmaL2Latency);
+    return moved + distanceToL2(doing) +
+           doing.figure(fact.isFirstTouch ? Figure::TmaDramLatency
+                                          : Figure::TmaL2Latency);
   doing.warp.copyReads.add(
       {moved + doing.figure(Figure::StoreReadLatency), doing.id});
   doing.warp.copies.add({moved + doing.figure(Figure::StoreLatency), doing.id});
@@ -256,9 +265,7 @@ void wgmma(Doing &doing) {
       std::max(doing.figure(Figure::WgmmaLeast),
                doing.code.amount / doing.figure(Figure::WgmmaColumns) +
                    doing.figure(Figure::WgmmaExtra));
-  double end = occupy(doing, doing.part().tensor, doing.now(), clocks);
-  doing.state.result.mmaBusy += clocks / 4;
-  signalAll(doing, end, true);
+  startProduct(doing, clocks);
 }
 
 void mmaSync(Doing &doing) {

@@ -14,7 +14,9 @@
 #include "fmha/PTX/Time/Timeline.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace ptxsim::timing {
 namespace {
@@ -66,6 +68,30 @@ void sort(Range &range) {
   range = {least, range.middle, most};
 }
 
+/// The mean clocks of launches whose copies come from different parts of L2,
+/// and the launch that is nearest to it.
+struct Typical {
+  double clocks = 0;
+  Schedule launch;
+};
+
+/// CTAs and warpgroups that compete can settle into turns or into lockstep, and
+/// small differences decide which: one launch alone is not typical.
+Typical typicalOf(const Recording &recording, const Figures &figures,
+                  bool keepsWork) {
+  std::array<double, 5> clocks;
+  for (uint32_t seed = 0; double &of : clocks)
+    of = schedule(recording, figures, false, ++seed).clocks;
+  Typical typical;
+  typical.clocks =
+      std::accumulate(clocks.begin(), clocks.end(), 0.0) / clocks.size();
+  auto nearest = std::ranges::min_element(
+      clocks, {}, [&](double of) { return std::abs(of - typical.clocks); });
+  uint32_t seed = uint32_t(nearest - clocks.begin()) + 1;
+  typical.launch = schedule(recording, figures, keepsWork, seed);
+  return typical;
+}
+
 std::string number(double clocks) {
   return std::to_string(std::llround(clocks));
 }
@@ -86,12 +112,13 @@ void checkTarget(std::string_view target) {
 }
 
 Occupancy occupancyOf(const Module::Entry &entry, const LaunchConfig &config,
-                      std::string_view target) {
+                      std::string_view target, unsigned sms) {
   auto name = TargetName::parse(target);
   const DeviceFacts &facts = factsOf(name ? name->cc : 0);
   uint64_t share = ctasPerCluster(entry, config);
   uint64_t clusters = std::max<uint64_t>(config.grid.count() / share, 1);
-  uint64_t places = std::max<uint64_t>(facts.multiprocessors / share, 1);
+  uint64_t all = sms ? sms : facts.multiprocessors;
+  uint64_t places = std::max<uint64_t>(all / share, 1);
   Occupancy occupancy;
   occupancy.perSm = std::min(ctasPerSm(entry, config, facts),
                              (clusters + places - 1) / places);
@@ -110,29 +137,29 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
   for (const WarpRecord &warp : recording.warps)
     share = std::max<uint64_t>(share, warp.rank + 1);
   double bytes = bytesOf(recording, config.grid.count() / share);
-  std::pair<Level, double Range::*> levels[] = {{Level::Low, &Range::low},
-                                                {Level::Middle, &Range::middle},
-                                                {Level::High, &Range::high}};
-  for (auto [level, member] : levels) {
-    Figures figures = figuresAt(target, level);
-    bool draws = timeline && level == Level::Middle;
-    Schedule steps = schedule(recording, figures, draws);
-    if (draws)
-      *timeline = timelineOf(recording, steps);
-    double all = steps.clocks * double(occupancy.waves);
-    double memory = bytes / figures[Figure::DramBytes];
-    result.wave.*member = steps.clocks;
-    result.clocks.*member = std::max(all, memory);
-    if (level != Level::Middle)
-      continue;
+  Typical typical = typicalOf(recording, figuresAt(target, Level::Middle),
+                              timeline != nullptr);
+  if (timeline)
+    *timeline = timelineOf(recording, typical.launch);
+  auto clocksAt = [&](Level level) {
+    return schedule(recording, figuresAt(target, level)).clocks;
+  };
+  result.wave = {clocksAt(Level::Low), typical.clocks, clocksAt(Level::High)};
+  auto launchAt = [&](Level level, double wave) {
+    double memory = bytes / figuresAt(target, level)[Figure::DramBytes];
+    return std::max(wave * double(occupancy.waves), memory);
+  };
+  result.clocks = {launchAt(Level::Low, result.wave.low),
+                   launchAt(Level::Middle, result.wave.middle),
+                   launchAt(Level::High, result.wave.high)};
+  double all = result.wave.middle * double(occupancy.waves);
+  if (result.clocks.middle > 0)
     result.mmaUtilisation =
-        std::max(all, memory) > 0
-            ? steps.mmaBusy * double(occupancy.waves) / std::max(all, memory)
-            : 0;
-    result.bound = describePath(recording, criticalPath(recording, steps));
-    if (memory > all)
-      result.bound = "device memory; without it " + result.bound;
-  }
+        typical.launch.mmaBusy * double(occupancy.waves) / result.clocks.middle;
+  result.bound =
+      describePath(recording, criticalPath(recording, typical.launch));
+  if (result.clocks.middle > all)
+    result.bound = "device memory; without it " + result.bound;
   sort(result.wave);
   sort(result.clocks);
   return result;
@@ -141,13 +168,13 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
 LaunchResult launchTimed(Device &device, const Module &module,
                          const LaunchConfig &config, Options options,
                          std::string_view target, std::optional<Estimate> &time,
-                         std::string *timeline) {
+                         std::string *timeline, unsigned sms) {
   checkTarget(target);
   const Module::Entry *entry = module.findEntry(config.entry);
   // The launch reports that there is none.
   if (!entry)
     return launch(device, module, config, options);
-  Occupancy occupancy = occupancyOf(*entry, config, target);
+  Occupancy occupancy = occupancyOf(*entry, config, target, sms);
   Recorder recorder(occupancy.perSm);
   options.observer = &recorder;
   LaunchResult result = launch(device, module, config, options);

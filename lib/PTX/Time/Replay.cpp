@@ -18,7 +18,8 @@ namespace {
 /// Chooses which step issues when.
 class Replay {
 public:
-  Replay(const Recording &recording, const Figures &figures, bool keepsWork);
+  Replay(const Recording &recording, const Figures &figures, bool keepsWork,
+         uint32_t seed);
   Schedule run();
 
 private:
@@ -44,8 +45,10 @@ private:
 };
 
 Replay::Replay(const Recording &recording, const Figures &figures,
-               bool keepsWork)
-    : state{recording, figures, keepsWork, 0, {}, {}, {}, {}, {}} {
+               bool keepsWork, uint32_t seed)
+    : state{recording, figures, keepsWork, {}, 0, {}, {}, {}, {}, {}} {
+  if (seed)
+    state.dice.emplace(seed);
   uint32_t count = 1;
   for (const WarpRecord &record : recording.warps)
     count = std::max(count, record.rank + 1);
@@ -72,7 +75,9 @@ void Replay::nameUnits() {
     for (size_t part = 0; part < 4; ++part) {
       SubPartition &of = state.parts[4 * sm + part];
       std::string number = std::to_string(part);
-      name(of.tensor, sm, "tensor core " + number);
+      Unit tensor;
+      name(tensor, sm, "tensor core " + number);
+      of.tensor.number = tensor.number;
       name(of.tmem, sm, "tensor memory " + number);
     }
   }
@@ -103,8 +108,12 @@ Schedule Replay::run() {
 double Replay::step() {
   double next = kNever;
   bool live = false;
+  for (SubPartition &part : state.parts)
+    endProducts(state, part);
   for (SubPartition &part : state.parts) {
     bool issued = part.slot.freeAt <= now && turn(part);
+    if (const auto &products = part.tensor.products; !products.empty())
+      next = std::min(next, std::ceil(products.front().end));
     for (uint32_t index : part.warps)
       if (const WarpState &warp = state.warps[index]; !warp.finished()) {
         live = true;
@@ -130,7 +139,7 @@ void Replay::stuck() const {
 /// Issues from the warp that issued last, or from the next one that can.
 bool Replay::turn(SubPartition &part) {
   for (size_t i = 0; i < part.warps.size(); ++i) {
-    size_t at = (part.turn + i) % part.warps.size();
+    size_t at = (part.turn + 1 + i) % part.warps.size();
     WarpState &warp = state.warps[part.warps[at]];
     if (warp.nextTry > now || !issueFrom(warp))
       continue;
@@ -248,10 +257,16 @@ Cause Replay::latestOf(WarpState &warp, Entry &entry, double &time) {
     latest.atLeast(warp.floor);
   Cause cause{latest.by, latest.by.valid() ? Why::Result : Why::Start, true};
   const Unit &pipe = part.pipes[size_t(of.pipe)];
-  if (of.pipe != Pipe::None && pipe.freeAt > latest.time) {
-    latest.time = pipe.freeAt;
+  double free = pipe.last.warp == warp.index ? pipe.ownFreeAt : pipe.freeAt;
+  if (of.pipe != Pipe::None && free > latest.time) {
+    latest.time = free;
     cause = {pipe.last, Why::Busy, false};
   }
+  if (of.action == Action::Wgmma && latest.time <= now)
+    if (double room = roomForProduct(state, warp); room > now) {
+      latest.time = room;
+      cause = {part.tensor.last, Why::Busy, false};
+    }
   time = latest.time;
   if (time > now - 1)
     return cause;
@@ -301,9 +316,7 @@ void Replay::takeSlot(const Doing &doing) {
   doing.warp.lastIssued = doing.id;
   if (of.pipe == Pipe::None)
     return;
-  Unit &pipe = part.pipes[size_t(of.pipe)];
-  double clocks = doing.figure(of.interval) * of.slots;
-  pipe = {std::max(pipe.freeAt, now - 1) + clocks, doing.id};
+  takePipe(doing, part.pipes[size_t(of.pipe)]);
 }
 
 /// Lets the warp wait for what nothing passes, and counts the end.
@@ -328,8 +341,8 @@ void Replay::finish(Doing &doing, const Entry &entry) {
 } // namespace
 
 Schedule schedule(const Recording &recording, const Figures &figures,
-                  bool keepsWork) {
-  return Replay(recording, figures, keepsWork).run();
+                  bool keepsWork, uint32_t seed) {
+  return Replay(recording, figures, keepsWork, seed).run();
 }
 
 } // namespace ptxsim::timing

@@ -19,6 +19,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
+#include <random>
 #include <span>
 
 namespace ptxsim::timing {
@@ -57,10 +59,12 @@ struct Groups {
   }
 };
 
-/// A unit that works on one step after the other.
+/// A unit that works on one step after the other. `ownFreeAt` is when the warp
+/// of the last step can have it, if that is later than for other warps.
 struct Unit {
   double freeAt = 0;
   StepId last;
+  double ownFreeAt = 0;
   /// Index into Schedule::units.
   uint32_t number = 0;
 };
@@ -109,11 +113,34 @@ struct WarpState {
   }
 };
 
+/// One wgmma of a warp.
+struct Product {
+  StepId id;
+  std::span<const Fact> facts;
+  double clocks = 0, end = 0;
+};
+
+/// The tensor core of a sub-partition with the products that it has not ended.
+/// Their accumulators are in registers, so other instructions that read
+/// registers hold them up.
+struct TensorCore {
+  std::deque<Product> products;
+  /// Warps with a product that there was no room for, in order.
+  std::vector<uint32_t> line;
+  StepId last;
+  /// By how many clocks products are behind in reading registers, at a moment;
+  /// less than zero if they are ahead.
+  double lag = 0, lagAt = 0;
+  /// Index into Schedule::units.
+  uint32_t number = 0;
+};
+
 /// One quarter of an SM: a scheduler, its pipes, and its part of tensor memory.
 struct SubPartition {
   std::vector<uint32_t> warps;
   size_t turn = 0;
-  Unit slot, tmem, tensor;
+  Unit slot, tmem;
+  TensorCore tensor;
   std::array<Unit, kPipes> pipes;
 };
 
@@ -136,6 +163,8 @@ struct State {
   const Recording &recording;
   Figures figures;
   bool keepsWork = false;
+  /// Draws latencies of copies, if there is one.
+  std::optional<std::minstd_rand> dice;
   double now = 0;
   std::vector<WarpState> warps;
   std::vector<SubPartition> parts;
@@ -165,6 +194,17 @@ struct Doing {
 /// Does what the step does beyond taking its slot and its pipe: sets its end,
 /// gives its signals.
 void act(Doing &doing);
+
+/// Queues the product of a step on the tensor core of its sub-partition.
+void startProduct(Doing &doing, double clocks);
+/// Gives the signals of the products that have ended by now.
+void endProducts(State &state, SubPartition &part);
+/// Returns the moment, now or later, at which the tensor core can take the next
+/// product of a warp: warps that wait for room take turns.
+double roomForProduct(State &state, const WarpState &warp);
+/// Lets the step have the pipe, and holds products up that need the registers
+/// at the same time.
+void takePipe(const Doing &doing, Unit &pipe);
 
 /// Gives a signal of a phase. The last one ends the phase at the latest moment
 /// of all. `afterEnd` is whether the moment is the end of the step or its

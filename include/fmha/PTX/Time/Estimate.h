@@ -34,9 +34,10 @@ struct Occupancy {
 
 /// Returns the occupancy by shared memory, threads, CTAs, and registers where
 /// .maxnreg gives them. Tensor memory and the registers that ptxas chooses are
-/// not considered. A grid that does not fill the device is spread over its SMs.
+/// not considered. A grid that does not fill the device is spread over its SMs:
+/// `sms` of them, or as many as the target has.
 Occupancy occupancyOf(const Module::Entry &entry, const LaunchConfig &config,
-                      std::string_view target);
+                      std::string_view target, unsigned sms = 0);
 
 /// The modeled time of a launch.
 struct Estimate {
@@ -58,11 +59,11 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
 
 /// Launches under Policy::Eager and sets `time` if the launch ended. Throws
 /// Error::Launch, before the launch, if the target has no figures. `timeline`
-/// is as in estimate().
+/// is as in estimate(), `sms` as in occupancyOf().
 LaunchResult launchTimed(Device &device, const Module &module,
                          const LaunchConfig &config, Options options,
                          std::string_view target, std::optional<Estimate> &time,
-                         std::string *timeline = nullptr);
+                         std::string *timeline = nullptr, unsigned sms = 0);
 
 /// Returns the modeled time in lines of text, each with the word "modeled".
 std::string describe(const Estimate &estimate);

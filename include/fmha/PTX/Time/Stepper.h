@@ -78,9 +78,10 @@ struct Schedule {
 
 /// Replays the recording on one SM for each CTA of a cluster. Throws
 /// Error::Launch if warps wait for each other, which cannot be if the
-/// recorded run ended. With `keepsWork`, the result has the work of units.
+/// recorded run ended. With `keepsWork`, the result has the work of units. With
+/// a seed, latencies of copies from L2 are drawn from Figure::TmaL2Spread.
 Schedule schedule(const Recording &recording, const Figures &figures,
-                  bool keepsWork = false);
+                  bool keepsWork = false, uint32_t seed = 0);
 
 } // namespace ptxsim::timing
 

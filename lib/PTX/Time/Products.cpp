@@ -1,0 +1,123 @@
+//===- Products.cpp - wgmma and the registers that it shares --------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The accumulators of wgmma are in registers, and the tensor core reads and
+// writes them through ports that other instructions use as well. Measured on an
+// H200 (results/h200-wgmma-speed-2026-11-28.csv): FMAs go first and delay the
+// products, while instructions of the pipes for integers and for exponentials
+// take longer and delay products only together with FMAs. All of it follows
+// from one rule: products need half of the clocks of a port, other instructions
+// the clocks of `PortClocks`, and what products miss they lose twice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Replay.h"
+
+namespace ptxsim::timing {
+namespace {
+
+/// What an instruction of a pipe costs while products run: clocks of the port,
+/// and the factors of its interval for the next step of another warp and for
+/// one of the same warp.
+struct Contention {
+  Pipe pipe;
+  Figure port, shared, own;
+};
+
+constexpr Contention contentions[] = {
+    {Pipe::Fma, Figure::WgmmaFmaPortClocks, Figure::WgmmaFmaSlowdown,
+     Figure::WgmmaFmaOwnSlowdown},
+    {Pipe::Alu, Figure::WgmmaAluPortClocks, Figure::WgmmaAluSlowdown,
+     Figure::WgmmaAluOwnSlowdown},
+    {Pipe::Mufu, Figure::WgmmaMufuPortClocks, Figure::WgmmaMufuSlowdown,
+     Figure::WgmmaMufuOwnSlowdown},
+};
+
+const Contention *contentionOf(Pipe pipe) {
+  const auto *found = std::ranges::find(contentions, pipe, &Contention::pipe);
+  return found == std::end(contentions) ? nullptr : found;
+}
+
+/// Delays the products by what the instruction takes of the port, less what
+/// they have read ahead.
+void delayProducts(State &state, TensorCore &tensor, double portClocks) {
+  double ahead = -state.figures[Figure::WgmmaPortLead];
+  double lag =
+      std::max(tensor.lag - (state.now - tensor.lagAt), ahead) + 2 * portClocks;
+  tensor.lagAt = state.now;
+  tensor.lag = std::min(lag, 0.0);
+  if (lag > 0)
+    for (Product &product : tensor.products)
+      product.end += lag;
+}
+
+} // namespace
+
+void startProduct(Doing &doing, double clocks) {
+  TensorCore &tensor = doing.part().tensor;
+  std::erase(tensor.line, doing.warp.index);
+  double earliest = doing.now() + doing.figure(Figure::WgmmaStart);
+  double begin = earliest;
+  if (!tensor.products.empty() && tensor.products.back().end > earliest) {
+    begin = tensor.products.back().end;
+    doing.timed.endCause = {tensor.last, Why::Busy, false};
+  }
+  tensor.products.push_back({doing.id, doing.facts, clocks, begin + clocks});
+  tensor.last = doing.id;
+  doing.timed.end = begin + clocks;
+  doing.state.result.mmaBusy += clocks / 4;
+}
+
+void endProducts(State &state, SubPartition &part) {
+  std::deque<Product> &products = part.tensor.products;
+  for (; !products.empty() && products.front().end <= state.now;
+       products.pop_front()) {
+    const Product &product = products.front();
+    Schedule &result = state.result;
+    result.steps[product.id.warp][product.id.step].end = product.end;
+    if (state.keepsWork)
+      result.work.push_back({part.tensor.number, product.end - product.clocks,
+                             product.end, product.id});
+    for (const Fact &fact : product.facts)
+      if (fact.kind == Fact::Kind::Signal)
+        signal(state, fact, {product.end, product.id}, true);
+  }
+}
+
+double roomForProduct(State &state, const WarpState &warp) {
+  TensorCore &tensor = state.partOf(warp).tensor;
+  const std::deque<Product> &products = tensor.products;
+  size_t depth = size_t(state.figures[Figure::WgmmaQueue]);
+  bool isFull = products.size() >= depth;
+  if (isFull && !std::ranges::count(tensor.line, warp.index))
+    tensor.line.push_back(warp.index);
+  if (isFull)
+    return products[products.size() - depth].end;
+  bool isTurn = tensor.line.empty() || tensor.line.front() == warp.index;
+  return isTurn ? state.now : state.now + 1;
+}
+
+void takePipe(const Doing &doing, Unit &pipe) {
+  const CostClass &of = *doing.code.of;
+  double clocks = doing.figure(of.interval) * of.slots;
+  double shared = clocks, own = clocks;
+  TensorCore &tensor = doing.part().tensor;
+  const Contention *contention = contentionOf(of.pipe);
+  if (contention && !tensor.products.empty()) {
+    shared *= doing.figure(contention->shared);
+    own *= doing.figure(contention->own);
+    delayProducts(doing.state, tensor,
+                  doing.figure(contention->port) * of.slots);
+  }
+  double begin = std::max(pipe.freeAt, doing.now() - 1);
+  pipe.freeAt = begin + shared;
+  pipe.ownFreeAt = begin + own;
+  pipe.last = doing.id;
+}
+
+} // namespace ptxsim::timing

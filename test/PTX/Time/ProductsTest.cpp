@@ -1,0 +1,143 @@
+//===- ProductsTest.cpp - wgmma while other warps work --------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Expected clocks are rows of results/h200-wgmma-speed-2026-11-28.csv.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+
+using namespace ptxsim;
+using namespace ptxsim::timing;
+using namespace ptxsim::timing::test;
+
+namespace {
+
+/// `count` products of 64 x 128 x 16 in one group, and a wait for them.
+std::string chain(unsigned count) {
+  std::string d = "{";
+  for (unsigned i = 0; i < 64; ++i)
+    d += (i ? ", %f" : "%f") + std::to_string(i);
+  return "wgmma.fence.sync.aligned;\n" +
+         repeat(count,
+                "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " + d +
+                    "}, %q1, %q1, 1, 1, 1, 0, 0;") +
+         "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
+}
+
+/// Two warpgroups with `products` each, and one that does `work` meanwhile.
+Kernel kernelOf(unsigned products, const std::string &work) {
+  return {"mov.b64 %q1, 0x0000001000080040;\nmov.u32 %r1, %tid.x;\n"
+          "setp.ge.u32 %p1, %r1, 256;\n@%p1 bra WORK;\n" +
+              chain(products) + "bra DONE;\nWORK:\n" + work + "DONE:\n",
+          384, "sm_90a"};
+}
+
+/// When the last step ends of the warps that multiply, and of those that work.
+struct Ends {
+  double products = 0, work = 0;
+};
+
+Ends endsOf(const Kernel &kernel) {
+  Recording recording = record(kernel);
+  Schedule steps = schedule(recording, *figuresOf("sm_90a", Level::Middle));
+  Ends ends;
+  for (size_t i = 0; i < recording.warps.size(); ++i) {
+    double &end = recording.warps[i].warp < 8 ? ends.products : ends.work;
+    for (const Timed &step : steps.steps[i])
+      end = std::max(end, step.end);
+  }
+  return ends;
+}
+
+constexpr unsigned kProducts = 32, kWork = 960;
+const std::string kFma = "fma.rn.f32 %f1#, %f1#, %f0, %f0;\n",
+                  kMax = "max.f32 %f1#, %f1#, %f0;\n",
+                  kExp = "ex2.approx.ftz.f32 %f1#, %f1#;\n";
+
+/// `count` steps on 96 registers.
+std::string steps(unsigned count, const std::string &step) {
+  std::string text;
+  for (unsigned i = 0; i < count / 96; ++i)
+    text += repeat(96, step);
+  return text;
+}
+
+TEST(Products, FmasInARowDelayThem) {
+  double alone = endsOf(kernelOf(kProducts, "")).products;
+  double delayed = endsOf(kernelOf(kProducts, steps(kWork, kFma))).products;
+  // Measured: 64 clocks for 64 FMAs.
+  EXPECT_NEAR(delayed - alone, kWork, 0.25 * kWork);
+}
+
+TEST(Products, OtherPipesGiveWay) {
+  double alone = endsOf(kernelOf(kProducts, "")).products;
+  for (const std::string &step : {kMax, kExp}) {
+    double delayed = endsOf(kernelOf(kProducts, steps(288, step))).products;
+    EXPECT_NEAR(delayed, alone, 8) << step;
+  }
+}
+
+TEST(Products, OtherPipesAreSlower) {
+  // Measured: 262 clocks in place of 132 for 64 maxima, 687 in place of 516 for
+  // 64 exponentials.
+  for (auto [step, factor] :
+       {std::pair(kMax, 262. / 132), std::pair(kExp, 687. / 516)}) {
+    double alone = endsOf(kernelOf(0, steps(192, step))).work;
+    double slower = endsOf(kernelOf(kProducts, steps(192, step))).work;
+    EXPECT_NEAR(slower / alone, factor, 0.1) << step;
+  }
+}
+
+TEST(Products, WarpgroupsTakeTurnsWhenTheQueueIsFull) {
+  // The second warpgroup has one product. It does not wait for all of the
+  // first one's.
+  std::string body = "mov.b64 %q1, 0x0000001000080040;\nmov.u32 %r1, %tid.x;\n"
+                     "setp.ge.u32 %p1, %r1, 128;\n@%p1 bra ONE;\n" +
+                     chain(40) + "bra DONE;\nONE:\n" + chain(1) + "DONE:\n";
+  Recording recording = record({body, 256, "sm_90a"});
+  Schedule steps = schedule(recording, *figuresOf("sm_90a", Level::Middle));
+  double first = 0, second = 0;
+  for (size_t i = 0; i < recording.warps.size(); ++i)
+    for (const Timed &step : steps.steps[i]) {
+      double &end = recording.warps[i].warp < 4 ? first : second;
+      end = std::max(end, step.end);
+    }
+  EXPECT_GT(first, 41 * 64);
+  EXPECT_LT(second, 12 * 64);
+}
+
+TEST(Products, TheQueueHoldsUpTheIssue) {
+  Recording recording =
+      record({"mov.b64 %q1, 0x0000001000080040;\n" + chain(20), 128, "sm_90a"});
+  Schedule steps = schedule(recording, *figuresOf("sm_90a", Level::Middle));
+  std::vector<double> issues;
+  for (size_t i = 0; i < recording.warps[0].steps.size(); ++i)
+    if (recording.codes[recording.warps[0].steps[i].code].opcode.starts_with(
+            "wgmma.mma_async"))
+      issues.push_back(steps.steps[0][i].issue);
+  ASSERT_EQ(issues.size(), 20u);
+  size_t depth = size_t(figure(Figure::WgmmaQueue, "sm_90a"));
+  EXPECT_LT(issues[depth - 1], 64);
+  EXPECT_GT(issues[depth], 64);
+  EXPECT_NEAR(issues[19] - issues[18], 64, 2);
+}
+
+TEST(Products, TheFenceWaitsForRegisters) {
+  // Exponentials before the fence are no part of the time of the products.
+  auto clocks = [](unsigned exponentials) {
+    std::string body = "mov.b64 %q1, 0x0000001000080040;\n" +
+                       repeat(exponentials, "ex2.approx.ftz.f32 %f200, %f201;") +
+                       chain(16);
+    return clocksOf({body, 128, "sm_90a"});
+  };
+  double each = figure(Figure::MufuInterval, "sm_90a");
+  EXPECT_NEAR(clocks(60) - clocks(10), 50 * each, 4);
+}
+
+} // namespace
