@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Compares the timing model (`fmha-run --time`) with a Hopper GPU.
+
+    benchmark/timing.py compile FOLDER           on the build host: PTX, manifests and kernels.json
+    benchmark/timing.py run FOLDER -o R.json     on the GPU host, with Python and PyTorch alone: clocks of each (kernel, length)
+    benchmark/timing.py model FOLDER R.json      on the build host: adds the modeled clocks to R.json
+    benchmark/timing.py table R.json             errors, and how often the model names the faster of two kernels
+
+A launch has one tile for each CTA that the GPU runs at once, and all of them read the same keys, which are in L2: query heads that share one KV
+head. So each CTA does the same, and the model replays those of one SM. Clocks are those of an SM from
+a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what a launch costs besides its kernel is in both. Half of the kernels, chosen by their
+number, are held out: no figure of the model was chosen with a look at them.
+"""
+
+import argparse
+import concurrent.futures
+import ctypes
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path += [str(ROOT / "benchmark"), str(ROOT / "scripts/gpu")]
+from assemble import assemble
+from hopper import Gpu, compiled, schedule_of
+
+LENGTHS = (1024, 2048, 4096, 8192)
+BASE = 256
+SMS = 132
+SMEM = 200 * 1024
+# Head dim, then (q_tiles, kv_block, CTAs per SM) of schedules.
+SCHEDULES = {
+    64: ((3, 128, 1), (2, 128, 1), (2, 192, 1), (1, 96, 2), (1, 64, 3)),
+    96: ((2, 128, 1), (3, 96, 1)),
+    128: ((2, 176, 1), (2, 128, 1), (2, 80, 1), (3, 80, 1), (1, 64, 2)),
+    192: ((2, 112, 1), (1, 80, 1)),
+    256: ((2, 80, 1), (2, 64, 1), (1, 80, 1)),
+}
+
+
+def kernels():
+    """Name and what it was made of, of each kernel."""
+    for dim, schedules in SCHEDULES.items():
+        for (tiles, keys, ctas), causal in itertools.product(schedules, (False, True)):
+            name = f"hd{dim}_{tiles}x{keys}_{ctas}{'_causal' if causal else ''}"
+            yield name, {"head_dim": dim, "causal": causal, "q_tiles": tiles, "kv_block": keys, "ctas_per_sm": ctas}
+
+
+def flags_of(kernel, heads, length):
+    flags = ["--target=sm_90a", f"--head-dim={kernel['head_dim']}", f"--q-len={64 * kernel['q_tiles']}", f"--kv-len={length}"]
+    flags += [f"--q-heads={heads}", "--kv-heads=1", "--pack-heads=off", "--splits=1", "--scheduler=single"]
+    flags += [f"--{name.replace('_', '-')}={kernel[name]}" for name in ("q_tiles", "kv_block", "ctas_per_sm")]
+    return flags + (["--causal"] if kernel["causal"] else [])
+
+
+def compile_half(flags):
+    folder = pathlib.Path(flags.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def one(pair):
+        name, kernel = pair
+        made = compiled(str(ROOT / "build/bin/fmha-compile"), flags_of(kernel, SMS * kernel["ctas_per_sm"], max(LENGTHS)))
+        if not made:
+            print(f"{name}: no such kernel")
+            return None
+        (folder / f"{name}.ptx").write_text(made[0])
+        (folder / f"{name}.json").write_text(json.dumps(made[1]))
+        return name, {**kernel, "schedule": schedule_of(made[0])}
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        listed = dict(filter(None, pool.map(one, kernels())))
+    (folder / "kernels.json").write_text(json.dumps(listed, indent=1) + "\n")
+    print(f"{len(listed)} kernels in {folder}")
+
+
+# The GPU host --------------------------------------------------------------------------------------------------------
+
+# Writes clock64 of each SM. One CTA fills the shared memory of an SM.
+STAMP = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry stamp(.param .u64 out) {
+.reg .u64 %a<5>; .reg .u32 %r;
+ld.param.u64 %a0, [out]; cvta.to.global.u64 %a0, %a0;
+mov.u32 %r, %smid; mul.wide.u32 %a1, %r, 8; add.u64 %a0, %a0, %a1;
+mov.u64 %a2, %clock64; st.global.u64 [%a0], %a2; ret; }
+"""
+
+
+class Stamp:
+    """Reads the clocks of all SMs before and after a launch in one stream."""
+
+    def __init__(self, gpu):
+        self.gpu = gpu
+        made = gpu.launch.Kernel(STAMP, {"kernel": "stamp", "smem_bytes": SMEM, "parameters": [], "block": [1, 1, 1]}, gpu.driver)
+        self.function = made.entries[0][0]
+        self.keep = made
+
+    def __call__(self, where):
+        address = ctypes.c_uint64(where.data_ptr())
+        pointers = (ctypes.c_void_p * 1)(ctypes.addressof(address))
+        call = self.gpu.launch.Call(self.function, [SMS, 1, 1], [1, 1, 1], SMEM, pointers)
+        self.keep.launch_prepared([call])
+
+
+def timed(gpu, stamp, call, runs):
+    """Clocks of an SM from just before to just after the call: the median of runs of the median of SMs."""
+    torch = gpu.torch
+    seen = torch.zeros(runs, 2, SMS, dtype=torch.int64, device="cuda")
+    for _ in range(3):
+        call()
+    for before, after in seen:
+        # The calls are in the queue before the GPU reaches them.
+        torch.cuda._sleep(200000)
+        stamp(before)
+        call()
+        stamp(after)
+    torch.cuda.synchronize()
+    return (seen[:, 1] - seen[:, 0]).median(1).values.median().item()
+
+
+def inputs(gpu, kernel, length):
+    torch, dim = gpu.torch, kernel["head_dim"]
+    generator = torch.Generator(device="cuda").manual_seed(dim + length)
+    shapes = [(1, 64 * kernel["q_tiles"], SMS * kernel["ctas_per_sm"], dim)] + [(1, length, 1, dim)] * 2
+    return [torch.randn(s, device="cuda", generator=generator).to(torch.bfloat16) for s in shapes]
+
+
+def check(gpu, kernel, qkv, out):
+    """The largest difference from PyTorch on the first head, which a wrong kernel does not pass."""
+    torch = gpu.torch
+    q, k, v = (t[0, :, 0].float() for t in qkv)
+    scores = q @ k.T / kernel["head_dim"] ** 0.5
+    if kernel["causal"]:
+        rows, keys = scores.shape
+        scores += torch.full_like(scores, float("-inf")).triu(keys - rows + 1)
+    worst = (scores.softmax(-1) @ v - out[0, :, 0].float()).abs().max().item()
+    if not worst < 0.02:
+        sys.exit(f"{kernel}: off by {worst}")
+
+
+def run_half(flags):
+    folder = pathlib.Path(flags.folder)
+    listed = json.loads((folder / "kernels.json").read_text())
+    assemble(folder, list(listed))
+    gpu = Gpu()
+    stamp = Stamp(gpu)
+    results = {"machine": gpu.describe(), "date": flags.date, "runs": flags.runs, "pairs": []}
+    for number, (name, kernel) in enumerate(listed.items()):
+        for length in (BASE, *LENGTHS):
+            qkv = inputs(gpu, kernel, length)
+            call, out = gpu.ours(folder, name, qkv)
+            clocks = timed(gpu, stamp, call, flags.runs)
+            check(gpu, kernel, qkv, out)
+            if length == BASE:
+                least = clocks
+                continue
+            pair = {"kernel": name, "length": length, "held_out": number // 2 % 2 == 1, "clocks": clocks - least}
+            results["pairs"].append(pair)
+        print(name, [round(p["clocks"]) for p in results["pairs"][-len(LENGTHS) :]], flush=True)
+        pathlib.Path(flags.output).write_text(json.dumps(results, indent=1) + "\n")
+
+
+# The build host ------------------------------------------------------------------------------------------------------
+
+
+def model_half(flags):
+    folder, path = pathlib.Path(flags.folder), pathlib.Path(flags.results)
+    listed, results = json.loads((folder / "kernels.json").read_text()), json.loads(path.read_text())
+
+    def modeled(name, length):
+        kernel = listed[name]
+        tool = [str(ROOT / "build/bin/fmha-run"), "--time", "--json", *flags_of(kernel, kernel["ctas_per_sm"], length)]
+        done = subprocess.run(tool, capture_output=True, text=True, env=os.environ | {"PTXSIM_TIME_SMS": "1"})
+        if done.returncode:
+            sys.exit(f"{' '.join(tool)}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def one(pair):
+        made, base = modeled(pair["kernel"], pair["length"]), modeled(pair["kernel"], BASE)
+        pair.update(modeled={level: clocks - base["clocks"][level] for level, clocks in made["clocks"].items()}, bound=made["bound"])
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, [p for p in results["pairs"] if not flags.lengths or p["length"] in flags.lengths]))
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    print(table(results))
+
+
+def error(pair):
+    return pair["modeled"]["middle"] / pair["clocks"] - 1
+
+
+def naming(pairs):
+    """Of two kernels for one shape that differ by more than 5 and 15 %: how many there are, and how many the model ranks as the GPU does."""
+    counts = {5: [0, 0], 15: [0, 0]}
+    for a, b in itertools.combinations(pairs, 2):
+        shape = lambda p: (p["kernel"].split("_")[0], p["kernel"].endswith("causal"), p["length"])
+        if shape(a) != shape(b):
+            continue
+        # Clocks for each row: kernels differ in the rows of a tile.
+        rows = lambda p: int(p["kernel"].split("_")[1].split("x")[0]) * int(p["kernel"].split("_")[2])
+        real = (a["clocks"] / rows(a)) / (b["clocks"] / rows(b))
+        model = (a["modeled"]["middle"] / rows(a)) / (b["modeled"]["middle"] / rows(b))
+        for least, count in counts.items():
+            if max(real, 1 / real) > 1 + least / 100:
+                count[0] += 1
+                count[1] += (real > 1) == (model > 1)
+    return counts
+
+
+def table(results):
+    pairs = [p for p in results["pairs"] if "modeled" in p]
+    lines = ["| kernel | length | measured | modeled | error |", "| --- | ---: | ---: | ---: | ---: |"]
+    for p in pairs:
+        m = p["modeled"]
+        held = " *" if p["held_out"] else ""
+        lines.append(f"| {p['kernel']}{held} | {p['length']} | {p['clocks']:.0f} | {m['middle']} ({m['low']} to {m['high']}) | {100 * error(p):+.1f} % |")
+    for title, chosen in (("all", pairs), ("held out (*)", [p for p in pairs if p["held_out"]])):
+        errors = [abs(error(p)) for p in chosen]
+        lines.append(f"\n{title}: {len(errors)} pairs, mean error {100 * sum(errors) / len(errors):.1f} %, worst {100 * max(errors):.1f} %.")
+    for least, (count, right) in naming(pairs).items():
+        lines.append(f"Of {count} pairs of kernels that differ by more than {least} %, the model names the faster one in {right}.")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("compile", "run", "model", "table"))
+    parser.add_argument("folder", help="where the kernels are; of `table` the results")
+    parser.add_argument("results", nargs="?", help="of `model`: what `run` wrote")
+    parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--lengths", type=int, nargs="*", help="of `model`: only these")
+    parser.add_argument("-o", "--output", default="timing.json")
+    parser.add_argument("--date", default=__import__("time").strftime("%Y-%m-%d"))
+    flags = parser.parse_args()
+    if flags.what == "table":
+        print(table(json.loads(pathlib.Path(flags.folder).read_text())))
+    else:
+        {"compile": compile_half, "run": run_half, "model": model_half}[flags.what](flags)
+
+
+if __name__ == "__main__":
+    main()
