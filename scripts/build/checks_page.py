@@ -64,6 +64,7 @@ ALONE = {
         "sparse_mismatch_between_idesc_mod",
         "mma-smem-descriptor",
         "mma-instruction-descriptor",
+        "mma-copies-differ",
         "mma-shape-unusual",
         "tma-bad-map",
         "tma-inner-unaligned",

@@ -22,6 +22,7 @@ void ptxsim::registerAsync(Registry &registry) {
   registerTmemMovement(registry);
   registerTmemCopy(registry);
   registerMma(registry);
+  registerCommit(registry);
   registerWgmma(registry);
   registerMmaSync(registry);
   registerLaunchControl(registry);

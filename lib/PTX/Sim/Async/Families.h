@@ -24,6 +24,7 @@ void registerTmemAllocation(Registry &registry);
 void registerTmemMovement(Registry &registry);
 void registerTmemCopy(Registry &registry);
 void registerMma(Registry &registry);
+void registerCommit(Registry &registry);
 void registerWgmma(Registry &registry);
 void registerMmaSync(Registry &registry);
 void registerLaunchControl(Registry &registry);

@@ -122,6 +122,12 @@ OperandCell operandCell(TmemLayout layout, uint32_t m, uint32_t k,
   return {{lane, k / perColumn}, k % perColumn * elementBits};
 }
 
+TmemCell ScaleMap::cell(uint32_t mn) const {
+  uint32_t half = split ? mn / split : 0;
+  uint32_t row = mn - half * split;
+  return {row % copyLanes + 64 * half, row / copyLanes};
+}
+
 const TmemCopyShape *findTmemCopy(std::string_view shape,
                                   std::string_view multicast) {
   static constexpr std::array<TmemCopyShape, 6> table = {

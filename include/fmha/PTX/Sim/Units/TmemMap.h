@@ -89,6 +89,23 @@ struct OperandCell {
 OperandCell operandCell(TmemLayout layout, uint32_t m, uint32_t k,
                         unsigned elementBits);
 
+/// Locations of scale factors: row mn of A or column mn of B has one cell,
+/// which holds up to four factors and is repeated every 32 lanes.
+struct ScaleMap {
+  static constexpr uint32_t copyLanes = 32;
+  /// Half the columns of B in layout B, where each half of the lanes holds the
+  /// factors of its half of the columns; else 0.
+  uint32_t split = 0;
+
+  uint32_t copies() const { return split ? 2 : 4; }
+  /// Returns the first copy.
+  TmemCell cell(uint32_t mn) const;
+  /// Returns the columns that `count` rows of A or columns of B take.
+  uint32_t columns(uint32_t count) const {
+    return ((split ? split : count) + copyLanes - 1) / copyLanes;
+  }
+};
+
 /// One shape of tcgen05.cp: `rows` rows of shared memory, `columns` columns of
 /// tensor memory each.
 struct TmemCopyShape {

@@ -21,14 +21,16 @@ constexpr uint32_t chunkBytes = 16;
 template <typename Visit>
 void forChunks(const SmemOperand &operand, Visit visit) {
   unsigned bytes = operand.elementBytes();
-  uint32_t per = chunkBytes / bytes;
+  uint32_t packed = operand.perContainer();
+  uint32_t per = chunkBytes / bytes * packed;
   bool alongK = operand.major == Major::K;
   uint32_t outer = alongK ? operand.mn : operand.k;
   uint32_t inner = alongK ? operand.k : operand.mn;
   for (uint32_t o = 0; o < outer; ++o)
     for (uint32_t i = 0; i < inner; i += per) {
       uint32_t mn = alongK ? o : i, k = alongK ? i : o;
-      visit(operand.descriptor.address(operand.major, bytes, mn, k), mn, k);
+      visit(operand.descriptor.address(operand.major, bytes, mn, k / packed),
+            mn, k);
     }
 }
 
@@ -83,16 +85,18 @@ void decodeChunk(const uint8_t *bytes, const SmemOperand &operand, float *out,
   }
 }
 
-/// Decodes elements of `Bits` bits, as a stream from the first byte; the rest
-/// of the chunk is padding.
-template <unsigned Bits>
+/// Decodes `Count` elements of `Bits` bits, as a stream from the first byte;
+/// the rest of the chunk is padding.
+template <unsigned Bits, unsigned Count = chunkBytes>
 void decodeStream(const uint8_t *bytes, const SmemOperand &operand, float *out,
                   size_t stride) {
   float sign = operand.negate ? -1.0f : 1.0f;
-  for (unsigned i = 0; i < chunkBytes; ++i) {
-    unsigned at = i * Bits / 8;
-    uint32_t pair = bytes[at] | uint32_t(bytes[at + 1]) << 8;
-    uint32_t code = pair >> i * Bits % 8 & ((1u << Bits) - 1);
+  for (unsigned i = 0; i < Count; ++i) {
+    unsigned at = i * Bits / 8, shift = i * Bits % 8;
+    uint32_t pair = bytes[at];
+    if (shift + Bits > 8)
+      pair |= uint32_t(bytes[at + 1]) << 8;
+    uint32_t code = pair >> shift & ((1u << Bits) - 1);
     *out = sign * decodeElement(operand.type, code);
     out += stride;
   }
@@ -109,6 +113,8 @@ ChunkDecoder chunkDecoder(ElementType type) {
     return decodeHalves<decodeBF16>;
   case ElementType::E2M1:
     return decodeStream<4>;
+  case ElementType::PackedE2M1:
+    return decodeStream<4, 2 * chunkBytes>;
   case ElementType::E2M3:
   case ElementType::E3M2:
     return decodeStream<6>;
@@ -236,6 +242,35 @@ void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
         FindingId::TmemUninit, site,
         "A in tensor memory, " +
             describeColumns(operand.base.column, operand.columns()));
+}
+
+void gather(const Site &site, TensorMemory &memory, const ScaleOperand &operand,
+            const char *name, std::vector<float> &out) {
+  bool written = true, same = true;
+  uint32_t used = uint32_t((uint64_t(1) << 8 * operand.vector) - 1)
+                  << 8 * operand.id;
+  out.clear();
+  for (uint32_t mn = 0; mn < operand.count; ++mn) {
+    TmemCell cell = operand.map.cell(mn);
+    uint32_t column = operand.base.column + cell.column;
+    uint32_t word = memory.cell(cell.lane, column);
+    for (uint32_t copy = 0; copy < operand.map.copies(); ++copy) {
+      uint32_t lane = cell.lane + copy * ScaleMap::copyLanes;
+      written &= memory.isWritten(lane, column);
+      same &= !((memory.cell(lane, column) ^ word) & used);
+    }
+    for (uint32_t i = 0; i < operand.vector; ++i)
+      out.push_back(
+          decodeElement(operand.type, word >> 8 * (operand.id + i) & 0xff));
+  }
+  std::string text = std::string(name) + ", " +
+                     describeColumns(operand.base.column, operand.columns());
+  Report &report = site.warp->machine.report;
+  if (!written)
+    report.add(FindingId::TmemUninit, site, text);
+  else if (!same)
+    report.add(FindingId::MmaCopiesDiffer, site,
+               text + ", differ between the quarters of the lanes");
 }
 
 } // namespace ptxsim

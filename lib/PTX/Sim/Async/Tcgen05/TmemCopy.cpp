@@ -34,7 +34,7 @@ public:
       : AsyncOp(site), ctas(std::move(ctas)), shape(shape), source(source),
         target(target) {
     for (Cta *cta : this->ctas) {
-      cta->states.get<TensorMemory>().begin(range(), TensorMemory::MmaWrites,
+      cta->states.get<TensorMemory>().begin(range(), TensorMemory::CopyWrites,
                                             site);
       beginRead(*cta, source);
       if (Races *races = racesOf(site))
@@ -46,7 +46,7 @@ public:
       TensorMemory &memory = cta->states.get<TensorMemory>();
       for (uint32_t row = 0; row < shape.rows; ++row)
         copyRow(*cta, memory, row);
-      memory.end(range(), TensorMemory::MmaWrites, site);
+      memory.end(range(), TensorMemory::CopyWrites, site);
       endRead(*cta, source);
     }
     cluster.changed();

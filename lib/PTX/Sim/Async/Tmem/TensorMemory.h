@@ -94,9 +94,19 @@ public:
   unsigned ctaGroup = 0;
 
   // --- what is in flight ---
-  /// The use of the cells by an operation: tcgen05.ld reads, an MMA reads A or
-  /// writes D, tcgen05.st writes.
-  enum Use : uint8_t { LoadReads, MmaReads, MmaWrites, StoreWrites };
+  /// The use of the cells by an operation: tcgen05.ld reads, an MMA reads A,
+  /// scale factors or metadata, or writes D, tcgen05.st writes, tcgen05.cp
+  /// writes.
+  enum Use : uint8_t {
+    LoadReads,
+    MmaReads,
+    MmaWrites,
+    StoreWrites,
+    CopyWrites
+  };
+  static constexpr std::initializer_list<Use> anyRead = {LoadReads, MmaReads};
+  static constexpr std::initializer_list<Use> anyWrite = {
+      MmaWrites, StoreWrites, CopyWrites};
   void begin(const TmemRange &range, Use use, const Site &site);
   void end(const TmemRange &range, Use use, const Site &site);
   /// Returns the oldest operation in flight that uses any of the cells in one

@@ -18,11 +18,6 @@
 namespace ptxsim {
 namespace {
 
-constexpr std::initializer_list<TensorMemory::Use> anyWrite = {
-    TensorMemory::MmaWrites, TensorMemory::StoreWrites};
-constexpr std::initializer_list<TensorMemory::Use> anyRead = {
-    TensorMemory::LoadReads, TensorMemory::MmaReads};
-
 struct Form {
   TmemAccess access;
   /// Offset of register r of thread t from the address: lane * 512 + column.
@@ -251,7 +246,7 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
     return Outcome::Fault;
   TensorMemory &memory = warp.cta.states.get<TensorMemory>();
   for (const TmemRange &range : pending.ranges)
-    if (auto *writer = memory.user(range, anyWrite))
+    if (auto *writer = memory.user(range, TensorMemory::anyWrite))
       warp.machine.report.add(FindingId::TmemInFlight, warp.site(inst),
                               "tcgen05.ld reads " +
                                   describeColumns(range.column, range.count),
@@ -281,10 +276,10 @@ void checkStoreTarget(Warp &warp, const Instruction &inst,
   for (const TmemRange &range : pending.ranges) {
     std::string text =
         "tcgen05.st writes " + describeColumns(range.column, range.count);
-    if (auto *writer = memory.user(range, anyWrite))
+    if (auto *writer = memory.user(range, TensorMemory::anyWrite))
       report.add(FindingId::TmemInFlight, warp.site(inst), text,
                  inFlightUse(*writer));
-    if (auto *reader = memory.user(range, anyRead))
+    if (auto *reader = memory.user(range, TensorMemory::anyRead))
       report.add(FindingId::TmemWriteUnderRead, warp.site(inst), text,
                  inFlightUse(*reader));
   }
