@@ -21,6 +21,7 @@ void ptxsim::registerAsync(Registry &registry) {
   registerTmemAllocation(registry);
   registerTmemMovement(registry);
   registerTmemCopy(registry);
+  registerTmemShift(registry);
   registerMma(registry);
   registerCommit(registry);
   registerWgmma(registry);

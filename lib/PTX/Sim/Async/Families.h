@@ -23,6 +23,7 @@ void registerTensorCopy(Registry &registry);
 void registerTmemAllocation(Registry &registry);
 void registerTmemMovement(Registry &registry);
 void registerTmemCopy(Registry &registry);
+void registerTmemShift(Registry &registry);
 void registerMma(Registry &registry);
 void registerCommit(Registry &registry);
 void registerWgmma(Registry &registry);

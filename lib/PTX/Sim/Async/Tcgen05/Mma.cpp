@@ -114,16 +114,15 @@ static uint8_t writtenGroups(const MmaWork &work, unsigned part) {
 /// Reports all operands to the race detector.
 static void noteMma(Races &races, const Site &site, const MmaWork &work) {
   RaceStream &stream = races.clocks.stream(*site.warp, race::Kind::Mma);
-  // Key 0 is tcgen05.cp.
-  uint64_t key = work.key() + 1;
+  Piped mma{race::Kind::Mma, work.key()};
   for (unsigned part = 0; part < work.ctas.size(); ++part) {
     Cta *cta = work.ctas[part];
     TmemRange d = work.accumulator();
     races.memory.tensor(&stream, site, *cta, writtenGroups(work, part),
-                        d.column, d.count, Access::Write, key);
+                        d.column, d.count, Access::Write, mma);
     for (const auto &[name, from] : work.sources())
       races.memory.tensor(&stream, site, *cta, from.groups, from.column,
-                          from.count, Access::Read, key);
+                          from.count, Access::Read, mma);
     if (!work.form.aInTmem)
       noteRead(races, stream, site, *cta, work.a);
     noteRead(races, stream, site, *cta, work.b);

@@ -134,7 +134,7 @@ void issueMma(Warp &warp, const Instruction &inst, unsigned lane) {
   // kernels in practice rely on issue order.
   bool inOrder = warp.machine.options.conformance == Conformance::Practice;
   for (const PipeEntry &entry : memory.pipe)
-    if (inOrder || entry.key == key || entry.key == PipeEntry::copyKey)
+    if (inOrder || entry.key == key || entry.key >= PipeEntry::shiftKey)
       op->after.push_back(entry.id);
   AsyncOpId id = warp.cluster.issue(std::move(op));
   memory.pipe.push_back({id, threadOf(warp, lane), key});

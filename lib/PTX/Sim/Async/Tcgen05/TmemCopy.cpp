@@ -50,6 +50,10 @@ struct Payload {
   Operand descriptor;
 };
 
+/// Returns true for the shape that may replace a row after a shift, which the
+/// tensor core orders.
+bool isRefresh(const TmemCopyShape &shape) { return shape.shape == "4x256b"; }
+
 /// A copy of rows of shared memory to lanes of tensor memory, in each CTA of
 /// the group.
 class TmemCopyOp : public AsyncOp {
@@ -90,8 +94,10 @@ private:
   void note(Races &races, Cta &cta) const {
     RaceStream &stream = races.clocks.stream(*site.warp, race::Kind::Mma);
     TmemRange to = range();
+    race::Kind kind =
+        isRefresh(shape) ? race::Kind::TmemRefresh : race::Kind::TmemCopy;
     races.memory.tensor(&stream, site, cta, to.groups, to.column, to.count,
-                        Access::Write);
+                        Access::Write, {kind});
     noteRead(races, stream, site, cta, source);
   }
   void copyRow(Cta &cta, TensorMemory &memory, uint32_t row) {
@@ -117,11 +123,28 @@ private:
   TmemCell target;
 };
 
+/// Reports operations in flight that use the cells. Only one shape is in order
+/// after a shift, and none after a copy.
+void checkHazards(const Site &site, TensorMemory &memory,
+                  const TmemRange &range, bool refreshes) {
+  Machine &machine = site.warp->machine;
+  std::string text =
+      "tcgen05.cp writes " + describeColumns(range.column, range.count);
+  bool practice = machine.options.conformance == Conformance::Practice;
+  const TmemUser *writer = memory.user(range, {TensorMemory::CopyWrites});
+  if (writer && !practice && !refreshes)
+    machine.report.add(FindingId::TmemInFlight, site, text,
+                       inFlightUse(*writer));
+  if (auto *reader = memory.user(range, {TensorMemory::LoadReads}))
+    machine.report.add(FindingId::TmemWriteUnderRead, site, text,
+                       inFlightUse(*reader));
+}
+
 /// Checks places, columns and bytes at issue. Returns false after a fault.
 bool checkCopy(const Site &site, const std::vector<Cta *> &ctas,
                const SmemOperand &source, TmemCell target,
                const TmemCopyShape &shape) {
-  bool single = shape.shape == "4x256b";
+  bool single = isRefresh(shape);
   if (target.lane && !(single && target.lane < 32)) {
     site.warp->machine.fault(FindingId::InvalidDatapathAlignment, site,
                              "tcgen05.cp to lane " +
@@ -136,12 +159,7 @@ bool checkCopy(const Site &site, const std::vector<Cta *> &ctas,
         !checkBounds(site, *cta, source))
       return false;
     checkReady(site, *cta, source);
-    TmemRange range{0xff, target.column, shape.columns};
-    if (auto use = memory.user(range, {TensorMemory::LoadReads}))
-      site.warp->machine.report.add(
-          FindingId::TmemWriteUnderRead, site,
-          "tcgen05.cp writes " + describeColumns(range.column, range.count),
-          inFlightUse(*use));
+    checkHazards(site, memory, {0xff, target.column, shape.columns}, single);
   }
   return true;
 }
@@ -168,8 +186,9 @@ void issueCopy(Warp &warp, const Instruction &inst, unsigned lane) {
   memory.forgetDone(warp.cluster);
   auto op =
       std::make_unique<TmemCopyOp>(site, std::move(ctas), p, source, target);
-  if (warp.machine.options.conformance == Conformance::Practice)
-    for (const PipeEntry &entry : memory.pipe)
+  bool inOrder = warp.machine.options.conformance == Conformance::Practice;
+  for (const PipeEntry &entry : memory.pipe)
+    if (inOrder || (isRefresh(*p.shape) && entry.key == PipeEntry::shiftKey))
       op->after.push_back(entry.id);
   AsyncOpId id = warp.cluster.issue(std::move(op));
   memory.pipe.push_back({id, warp.index * 32 + lane, PipeEntry::copyKey});
