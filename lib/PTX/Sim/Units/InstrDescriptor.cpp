@@ -189,6 +189,8 @@ MaybeError checkShape(const MmaForm &form, const InstrDescriptor &d) {
   const char *expected = legalM(form, d.m, legal);
   if (!legal)
     return wrong(kind, "M", d.m, expected);
+  if (form.shiftsA && d.m < 128)
+    return wrong(kind, "M", d.m, "128 or 256 with .ashift");
   Range range = legalN(form, d);
   legal = range.holds(d.n);
   if (form.weightStationary && d.n == 192)

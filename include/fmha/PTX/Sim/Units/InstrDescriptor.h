@@ -45,6 +45,8 @@ struct MmaForm {
   /// Scale factors of each row of A and each column of B: 1, 2 or 4 for
   /// block-scaled kinds, else 0.
   uint32_t scaleVector = 0;
+  /// .ashift: A in tensor memory moves by one row after the product.
+  bool shiftsA = false;
 };
 
 struct InstrDescriptor {

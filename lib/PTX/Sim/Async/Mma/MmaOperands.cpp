@@ -214,6 +214,38 @@ TmemRange TmemOperand::range() const {
   return {layoutGroups(layout, base.lane), base.column, columns()};
 }
 
+/// Returns the lanes of whole groups.
+static TensorMemory::LaneSet lanesOf(uint8_t groups) {
+  TensorMemory::LaneSet lanes{};
+  for (uint32_t group = 0; group < TensorMemory::groups; ++group)
+    if (groups >> group & 1)
+      lanes[group / 4] |= uint64_t(0xffff) << (group % 4 * 16);
+  return lanes;
+}
+
+/// Reports an operand that was not written, or of which a row is not the same
+/// in all groups of lanes that read it.
+static void checkCells(const Site &site, TensorMemory &memory, const char *name,
+                       TmemLayout layout, const TmemRange &range) {
+  Report &report = site.warp->machine.report;
+  std::string text = std::string(name) + " in tensor memory, " +
+                     describeColumns(range.column, range.count);
+  if (memory.firstUnwritten(lanesOf(range.groups), range.column, range.count))
+    report.add(FindingId::TmemUninit, site, text);
+  uint32_t step = 0, copies = operandCopies(layout, step);
+  if (copies == 1)
+    return;
+  for (uint32_t lane = step; lane < tmemLanes; ++lane)
+    for (uint32_t c = range.column; c < range.column + range.count; ++c)
+      if (memory.cell(lane, c) != memory.cell(lane % step, c)) {
+        report.add(FindingId::MmaCopiesDiffer, site,
+                   text + ": lane " + std::to_string(lane) +
+                       " must hold what lane " + std::to_string(lane % step) +
+                       " holds");
+        return;
+      }
+}
+
 void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
             float *out) {
   unsigned bits = containerBits(operand.type);
@@ -232,16 +264,55 @@ void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
       }
     }
   }
-  uint8_t used = layoutGroups(operand.layout, operand.base.lane);
-  TensorMemory::LaneSet lanes{};
-  for (uint32_t group = 0; group < TensorMemory::groups; ++group)
-    if (used >> group & 1)
-      lanes[group / 4] |= uint64_t(0xffff) << (group % 4 * 16);
-  if (memory.firstUnwritten(lanes, operand.base.column, operand.columns()))
-    site.warp->machine.report.add(
-        FindingId::TmemUninit, site,
-        "A in tensor memory, " +
-            describeColumns(operand.base.column, operand.columns()));
+  checkCells(site, memory, "A", operand.layout, operand.range());
+}
+
+TmemRange MetadataOperand::range() const {
+  return {layoutGroups(map.layout, base.lane), base.column, map.columns()};
+}
+
+/// The positions that four bits name: of the element of a group of two, or of
+/// the two elements (or pairs of elements) of a wider group.
+struct Positions {
+  uint8_t first, second;
+};
+
+static std::optional<Positions> positionsOf(uint32_t bits, uint32_t width) {
+  Positions p{uint8_t(bits & 3), uint8_t(bits >> 2)};
+  // 0110 is the only descending pair that the manual lists.
+  bool listed = p.first < p.second || bits == 6;
+  if (width > 2)
+    return listed ? std::optional(p) : std::nullopt;
+  // The index names the halves of one element.
+  if (bits != 0x4 && bits != 0xe)
+    return std::nullopt;
+  return Positions{uint8_t(bits == 0xe), 0};
+}
+
+void gather(const Site &site, TensorMemory &memory,
+            const MetadataOperand &operand, std::vector<uint8_t> &out) {
+  uint32_t width = operand.width, kept = width / 2;
+  out.clear();
+  for (uint32_t row = 0; row < operand.rows; ++row)
+    for (uint32_t group = 0; group < operand.map.groups(); ++group) {
+      auto [cell, bit] = operand.map.cell(row, group);
+      uint32_t bits = memory.cell(operand.base.lane + cell.lane,
+                                  operand.base.column + cell.column) >>
+                          bit &
+                      0xf;
+      auto positions = positionsOf(bits, width);
+      if (!positions)
+        site.warp->machine.report.add(FindingId::MmaMetadata, site,
+                                      "metadata " + std::to_string(bits) +
+                                          " of group " + std::to_string(group) +
+                                          " of row " + std::to_string(row));
+      Positions p = positions.value_or(Positions{0, uint8_t(width > 2)});
+      uint32_t pair = width == 8 ? 2 : 1;
+      for (uint32_t i = 0; i < kept; ++i)
+        out.push_back(uint8_t(
+            group * width + (i / pair ? p.second : p.first) * pair + i % pair));
+    }
+  checkCells(site, memory, "metadata", operand.map.layout, operand.range());
 }
 
 void gather(const Site &site, TensorMemory &memory, const ScaleOperand &operand,

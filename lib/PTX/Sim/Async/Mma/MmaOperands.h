@@ -74,9 +74,27 @@ struct TmemOperand {
   TmemRange range() const;
 };
 
-/// Decodes to out[row * k + k'], and reports cells that were never written.
+/// Decodes to out[row * k + k'], and reports cells that were never written or
+/// whose copies differ.
 void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
             float *out);
+
+/// Sparsity metadata in tensor memory of `rows` rows of A. A group of `width`
+/// elements has half of them in A.
+struct MetadataOperand {
+  MetadataMap map;
+  TmemCell base;
+  uint32_t rows = 0, width = 4;
+
+  uint32_t perRow() const { return map.groups() * width / 2; }
+  TmemRange range() const;
+};
+
+/// Decodes the positions in K of A's elements to out[row * perRow + i], and
+/// reports cells that were never written or whose copies differ, and indices
+/// without a meaning.
+void gather(const Site &site, TensorMemory &memory,
+            const MetadataOperand &operand, std::vector<uint8_t> &out);
 
 /// Scale factors in tensor memory of `count` rows of A or columns of B,
 /// `vector` bytes each, from byte `id` of their column on.

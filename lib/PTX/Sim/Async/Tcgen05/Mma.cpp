@@ -123,6 +123,10 @@ static void noteMma(Races &races, const Site &site, const MmaWork &work) {
     for (const auto &[name, from] : work.sources())
       races.memory.tensor(&stream, site, *cta, from.groups, from.column,
                           from.count, Access::Read, mma);
+    TmemRange a = work.aTmem.range();
+    if (work.form.shiftsA)
+      races.memory.tensor(&stream, site, *cta, a.groups, a.column, a.count,
+                          Access::Write, mma);
     if (!work.form.aInTmem)
       noteRead(races, stream, site, *cta, work.a);
     noteRead(races, stream, site, *cta, work.b);
@@ -135,6 +139,8 @@ MmaOp::MmaOp(const Site &site, MmaWork given)
     noteMma(*races, site, work);
   for (Cta *cta : work.ctas) {
     memoryOf(*cta).begin(work.accumulator(), TensorMemory::MmaWrites, site);
+    if (work.form.shiftsA)
+      memoryOf(*cta).begin(work.aTmem.range(), TensorMemory::CopyWrites, site);
     for (const TmemSource &source : work.sources())
       memoryOf(*cta).begin(source.range, TensorMemory::MmaReads, site);
     if (!work.form.aInTmem)
@@ -166,6 +172,10 @@ void MmaOp::run(Cta &cta, unsigned part, MmaInputs &inputs) {
     multiply(work, mode, inputs, patch, d.data(), patch.columns);
     storePatch(memory, work, part, patch, first, d);
   }
+  // The product has read A before it moves.
+  if (work.form.shiftsA)
+    for (uint32_t lane = 0; lane < tmemLanes; lane += TensorMemory::warpLanes)
+      memory.shiftDown(lane, work.aTmem.base.column);
 }
 
 void MmaOp::complete(Cluster &cluster) {
@@ -175,6 +185,8 @@ void MmaOp::complete(Cluster &cluster) {
     Cta &cta = *work.ctas[part];
     run(cta, part, inputs);
     memoryOf(cta).end(work.accumulator(), TensorMemory::MmaWrites, site);
+    if (work.form.shiftsA)
+      memoryOf(cta).end(work.aTmem.range(), TensorMemory::CopyWrites, site);
     for (const TmemSource &source : work.sources())
       memoryOf(cta).end(source.range, TensorMemory::MmaReads, site);
     if (!work.form.aInTmem)

@@ -79,13 +79,16 @@ void checkCollector(const Decoder &decoder, const MmaForm &form) {
     bool ofA = part.starts_with("collector::a::");
     if (ofA == form.weightStationary)
       decoder.unsupported(form.weightStationary
-                              ? "the collectors of .ws are b0 .. b3"
-                              : "the collector without .ws is a");
+                              ? "the collector buffers of .ws are b0 .. b3"
+                              : "the collector buffer without .ws is a");
+    if (form.shiftsA && (part.ends_with("::fill") || part.ends_with("::use")))
+      decoder.unsupported(".ashift changes A, which the collector buffer must "
+                          "not keep; use ::lastuse or ::discard");
   }
 }
 
 /// Decodes the vector that disables lanes of D, if there is one at `at`, and
-/// moves `at` behind it.
+/// moves `at` past it.
 void decodeLaneMask(Decoder &decoder, MmaText &text, size_t &at) {
   if (decoder.operand(at).kind != Kind::Vector)
     return;
@@ -103,8 +106,7 @@ void decodeLaneMask(Decoder &decoder, MmaText &text, size_t &at) {
 /// of columns.
 void decodeLast(Decoder &decoder, MmaText &text, size_t at) {
   if (text.form.weightStationary) {
-    if (!decoder.isImmediate(at) || decoder.immediate(at))
-      decoder.unsupported("zero-column masks are not executed");
+    text.zeroColumns = decoder.source(at, Type::U64);
     return;
   }
   if (text.form.kind != MmaKind::F16 && text.form.kind != MmaKind::TF32)
@@ -131,26 +133,37 @@ void decodeTail(Decoder &decoder, MmaText &text, size_t at) {
   decoder.expectOperands(at, at);
 }
 
+/// Refuses qualifiers that the manual does not combine.
+void checkForm(const Decoder &decoder, const MmaForm &form) {
+  if (form.weightStationary && isBlockScaled(form.kind))
+    decoder.unsupported(".ws has no kinds with scale factors");
+  if (form.weightStationary && form.ctaGroup == 2)
+    decoder.unsupported(".ws has .cta_group::1 only");
+  if (form.shiftsA && (form.weightStationary || isBlockScaled(form.kind)))
+    decoder.unsupported(".ashift has neither .ws nor kinds with scale factors");
+  if (form.shiftsA && !form.aInTmem)
+    decoder.unsupported(".ashift shifts A in tensor memory; A is in shared "
+                        "memory");
+}
+
 MmaForm formOf(const Decoder &decoder) {
   MmaForm form;
   form.kind = kindOf(decoder);
   form.ctaGroup = decoder.has("cta_group::2") ? 2 : 1;
   form.weightStationary = decoder.has("ws");
+  form.sparse = decoder.has("sp");
+  form.shiftsA = decoder.has("ashift");
   form.aInTmem = decoder.operand(1).kind == Kind::Address;
   form.scaleVector = scaleVectorOf(decoder, form.kind);
-  if (form.weightStationary && isBlockScaled(form.kind))
-    decoder.unsupported(".ws has no kinds with scale factors");
-  if (form.weightStationary && form.ctaGroup == 2)
-    decoder.unsupported(".ws has .cta_group::1 only");
-  if (form.weightStationary && form.aInTmem)
-    decoder.unsupported("A of mma.ws in tensor memory is not executed");
-  checkCollector(decoder, form);
+  checkForm(decoder, form);
   return form;
 }
 
 void expectParts(const Decoder &decoder) {
   decoder.expectModifiers({"mma",
                            "ws",
+                           "sp",
+                           "ashift",
                            "cta_group::1",
                            "cta_group::2",
                            "kind::f16",
@@ -192,9 +205,10 @@ void expectParts(const Decoder &decoder) {
 
 MmaText decodeMmaText(Decoder &decoder) {
   expectParts(decoder);
-  decoder.expectOperands(5, 7);
+  decoder.expectOperands(5, 8);
   MmaText text;
   text.form = formOf(decoder);
+  checkCollector(decoder, text.form);
   decoder.expectTmemAddress(0);
   decoder.expectTmemAddress(1);
   text.d = decoder.address(0, Space::Generic);
@@ -203,8 +217,13 @@ MmaText decodeMmaText(Decoder &decoder) {
   else
     text.a = decoder.source(1, Type::U64);
   text.b = decoder.source(2, Type::U64);
-  text.instr = decoder.source(3, Type::U32);
-  decodeTail(decoder, text, 4);
+  size_t at = 3;
+  if (text.form.sparse) {
+    decoder.expectTmemAddress(at);
+    text.metadata = decoder.address(at++, Space::Generic);
+  }
+  text.instr = decoder.source(at++, Type::U32);
+  decodeTail(decoder, text, at);
   return text;
 }
 

@@ -18,8 +18,9 @@ namespace ptxsim {
 /// The form of a tcgen05.mma, and its operands.
 struct MmaText {
   MmaForm form;
-  AddressOperand d, aTmem, scaleA, scaleB;
-  Operand a, b, instr, enable;
+  AddressOperand d, aTmem, scaleA, scaleB, metadata;
+  /// `zeroColumns` is the mask of .ws, if there is one.
+  Operand a, b, instr, enable, zeroColumns;
   /// The vector that disables lanes of D, or empty.
   std::vector<Operand> laneMask;
   uint32_t scale = 0;

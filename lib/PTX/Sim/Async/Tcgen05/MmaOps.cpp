@@ -22,6 +22,18 @@ uint32_t threadOf(const Warp &warp, unsigned lane) {
   return warp.index * 32 + lane;
 }
 
+/// Checks that K fits in the rows of the swizzle: sparse A makes K of B wider.
+std::optional<std::string> checkRow(const SmemOperand &operand) {
+  const SmemDescriptor &d = operand.descriptor;
+  uint32_t bytes = operand.k * containerBits(operand.type) / 8;
+  if (operand.major == Major::MN || d.swizzle == SmemSwizzle::None ||
+      bytes <= d.rowBytes())
+    return std::nullopt;
+  return "a row of the swizzle has " + std::to_string(d.rowBytes()) +
+         " bytes, expected the " + std::to_string(bytes) +
+         " bytes of K; use a wider swizzle, or none";
+}
+
 /// Decodes the descriptor of one operand. Returns false after a fault.
 bool decodeOperand(const Site &site, uint64_t raw, const char *name,
                    SmemOperand &operand) {
@@ -32,6 +44,8 @@ bool decodeOperand(const Site &site, uint64_t raw, const char *name,
   if (!error)
     error = checkOperandSwizzle(operand.descriptor, operand.major,
                                 operand.elementBytes());
+  if (!error)
+    error = checkRow(operand);
   if (!error)
     return true;
   site.warp->machine.fault(FindingId::MmaSmemDescriptor, site,
@@ -49,11 +63,14 @@ bool decodeInstr(const Site &site, uint32_t word, MmaWork &work) {
   }
   if (decoded.warning)
     machine.report.add(FindingId::MmaShapeUnusual, site, *decoded.warning);
-  if (!work.instr.sparse)
+  if (work.instr.sparse == work.form.sparse)
     return true;
   machine.fault(FindingId::SparseMismatchBetweenIdescMod, site,
-                "the sparse bit of the instruction descriptor is set on a "
-                "dense tcgen05.mma");
+                work.form.sparse
+                    ? "the sparse bit of the instruction descriptor is clear "
+                      "on tcgen05.mma.sp"
+                    : "the sparse bit of the instruction descriptor is set on "
+                      "a dense tcgen05.mma");
   return false;
 }
 
@@ -73,21 +90,52 @@ void resolveScales(Warp &warp, const MmaText &p, unsigned lane, MmaWork &work) {
                  vector,  d.scaleIdB};
 }
 
+void resolveMetadata(Warp &warp, const MmaText &p, unsigned lane,
+                     MmaWork &work) {
+  static const std::map<MmaKind, uint32_t> widths = {
+      {MmaKind::TF32, 2}, {MmaKind::MXF4, 8}, {MmaKind::MXF4NVF4, 8}};
+  auto width = widths.find(p.form.kind);
+  MetadataOperand &metadata = work.metadata;
+  metadata.width = width == widths.end() ? 4 : width->second;
+  metadata.map.layout = work.layout;
+  metadata.map.paired =
+      p.form.kind == MmaKind::F16 || p.form.kind == MmaKind::TF32;
+  metadata.rows = rowsPerCta(work.layout);
+  metadata.base = cellOf(uint32_t(warp.addressOf(p.metadata, lane)));
+  metadata.base.column += work.instr.selector;
+}
+
+/// Decodes the mask of .ws. Returns false after a fault.
+bool resolveZeroColumns(Warp &warp, const Site &site, const MmaText &p,
+                        unsigned lane, MmaWork &work) {
+  if (!p.zeroColumns.valid())
+    return true;
+  std::optional<std::string> error;
+  const InstrDescriptor &d = work.instr;
+  work.zeroColumns = decodeZeroColumns(warp.row(p.zeroColumns)[lane], d.m, d.n,
+                                       d.maxShift, error);
+  if (error)
+    warp.machine.fault(FindingId::MmaInstrDescriptor, site, *error);
+  return !error;
+}
+
 /// Resolves A and B. Returns false after a fault.
 bool resolveFactors(Warp &warp, const Site &site, const MmaText &p,
                     unsigned lane, MmaWork &work) {
   const InstrDescriptor &d = work.instr;
   uint32_t share = uint32_t(work.ctas.size());
-  work.b = {{}, d.majorB, d.b, d.n / share, d.k, d.negateB};
+  // A shift of .ws reads columns beyond N.
+  uint32_t columns = d.n / share + work.zeroColumns.shift;
+  work.b = {{}, d.majorB, d.b, columns, d.k, d.negateB};
   if (!decodeOperand(site, warp.row(p.b)[lane], "B", work.b))
     return false;
-  uint32_t rows = rowsPerCta(work.layout);
+  uint32_t rows = rowsPerCta(work.layout), k = work.storedK();
   if (p.form.aInTmem) {
     TmemCell base = cellOf(uint32_t(warp.addressOf(p.aTmem, lane)));
-    work.aTmem = {work.layout, base, d.a, rows, d.k, d.negateA};
+    work.aTmem = {work.layout, base, d.a, rows, k, d.negateA};
     return true;
   }
-  work.a = {{}, d.majorA, d.a, rows, d.k, d.negateA};
+  work.a = {{}, d.majorA, d.a, rows, k, d.negateA};
   return decodeOperand(site, warp.row(p.a)[lane], "A", work.a);
 }
 
@@ -110,6 +158,10 @@ bool resolve(Warp &warp, const Instruction &inst, unsigned lane,
     work.disabledLanes[i] = uint32_t(warp.row(p.laneMask[i])[lane]);
   if (isBlockScaled(p.form.kind))
     resolveScales(warp, p, lane, work);
+  if (p.form.sparse)
+    resolveMetadata(warp, p, lane, work);
+  if (!resolveZeroColumns(warp, site, p, lane, work))
+    return false;
   return resolveFactors(warp, site, p, lane, work);
 }
 

@@ -15,10 +15,13 @@
 
 namespace ptxsim {
 
-/// The operands of one CTA's part, decoded to f32: A in rows of K, B in rows of
-/// N, scale factors as ScaleFactors has them.
+/// The operands of one CTA's part, decoded to f32: A in rows of the K that it
+/// stores, B in rows of `strideB` columns, scale factors as ScaleFactors has
+/// them, and of sparse A the position of each element in K.
 struct MmaInputs {
   std::vector<float> a, b, scaleA, scaleB;
+  std::vector<uint8_t> kept;
+  size_t strideB = 0;
 };
 
 /// Decodes B, of which each CTA of a pair holds a part.

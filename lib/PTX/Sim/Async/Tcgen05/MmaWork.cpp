@@ -64,6 +64,24 @@ bool checkAInTmem(const Site &site, const MmaWork &work) {
   return true;
 }
 
+bool checkMetadata(const Site &site, const MmaWork &work) {
+  const MetadataOperand &metadata = work.metadata;
+  if (!checkLane(site, work.layout, metadata.base.lane, "the metadata"))
+    return false;
+  Report &report = site.warp->machine.report;
+  if (metadata.base.lane != work.d.lane)
+    report.add(FindingId::InvalidDatapathAlignment, site,
+               "the metadata and D start at different lanes");
+  // The sparsity selector has been added to the address.
+  uint32_t column = metadata.base.column - work.instr.selector;
+  if (metadata.map.paired && column % 2)
+    report.add(FindingId::InvalidDatapathAlignment, site,
+               "the metadata starts at column " + std::to_string(column) +
+                   ", expected an even one: the sparsity selector of the "
+                   "instruction descriptor chooses a column of a pair");
+  return true;
+}
+
 bool checkScales(const Site &site, const MmaWork &work) {
   for (auto [operand, name] :
        {std::pair{&work.scaleA, "scale A"}, {&work.scaleB, "scale B"}})
@@ -126,6 +144,8 @@ std::vector<TmemSource> MmaWork::sources() const {
     list.push_back({"scale A", scaleA.range()});
     list.push_back({"scale B", scaleB.range()});
   }
+  if (form.sparse)
+    list.push_back({"metadata", metadata.range()});
   return list;
 }
 
@@ -136,6 +156,8 @@ bool checkIssue(const Site &site, const MmaWork &work) {
                         : !checkSmem(site, work, work.a))
     return false;
   if (isBlockScaled(work.form.kind) && !checkScales(site, work))
+    return false;
+  if (work.form.sparse && !checkMetadata(site, work))
     return false;
   for (const TmemSource &source : work.sources())
     if (!checkSource(site, work, source))

@@ -11,6 +11,8 @@
 
 #include "Mma/MmaOperands.h"
 
+#include "fmha/PTX/Sim/Units/ZeroColumns.h"
+
 namespace ptxsim {
 
 /// A matrix in tensor memory that an MMA reads.
@@ -31,6 +33,10 @@ struct MmaWork {
   TmemOperand aTmem;
   /// Scale factors of block-scaled kinds.
   ScaleOperand scaleA, scaleB;
+  /// Metadata of sparse A.
+  MetadataOperand metadata;
+  /// Columns of B that .ws replaces by zeros, and the first column.
+  ZeroColumns zeroColumns;
   TmemCell d;
   bool accumulate = false;
   /// D is multiplied by 2^-scale before the sum.
@@ -38,6 +44,8 @@ struct MmaWork {
   /// Lanes of D that are not written, 128 bits per CTA.
   std::array<uint32_t, 8> disabledLanes{};
 
+  /// Returns the elements of K that A has in memory.
+  uint32_t storedK() const { return instr.k >> form.sparse; }
   /// Returns accumulator, shape and kind as one number.
   uint64_t key() const;
   TmemRange accumulator() const;
