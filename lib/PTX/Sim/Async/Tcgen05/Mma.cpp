@@ -133,10 +133,29 @@ static void noteMma(Races &races, const Site &site, const MmaWork &work) {
   }
 }
 
+/// Describes the matrix that the collector buffer may keep.
+static std::string collectedOf(const MmaWork &work) {
+  const SmemOperand &shared = work.form.weightStationary ? work.b : work.a;
+  if (!work.form.weightStationary && work.form.aInTmem)
+    return std::string(nameOf(work.aTmem.type)) + " of " +
+           std::to_string(work.aTmem.rows) + " rows in tensor memory, lane " +
+           std::to_string(work.aTmem.base.lane) + " column " +
+           std::to_string(work.aTmem.base.column);
+  const SmemDescriptor &d = shared.descriptor;
+  return std::string(nameOf(shared.type)) + " of " + std::to_string(shared.mn) +
+         (shared.major == Major::K ? " rows" : " transposed rows") +
+         " at shared " + std::to_string(d.start - kSharedBase) + " (offsets " +
+         std::to_string(d.leadingOffset) + ", " +
+         std::to_string(d.strideOffset) + ", swizzle of " +
+         std::to_string(d.rowBytes()) + " bytes)";
+}
+
 MmaOp::MmaOp(const Site &site, MmaWork given)
     : AsyncOp(site), work(std::move(given)) {
   if (Races *races = racesOf(site))
     noteMma(*races, site, work);
+  fill = work.ctas[0]->states.get<Collectors>().issue(site, work.collector,
+                                                      collectedOf(work));
   for (Cta *cta : work.ctas) {
     memoryOf(*cta).begin(work.accumulator(), TensorMemory::MmaWrites, site);
     if (work.form.shiftsA)
@@ -154,6 +173,9 @@ void MmaOp::run(Cta &cta, unsigned part, MmaInputs &inputs) {
   TensorMemory &memory = memoryOf(cta);
   MmaMode mode = site.warp->machine.options.mma;
   gatherOwn(site, cta, work, inputs);
+  if (fill && part == 0)
+    checkCollected(site, *fill, work.collector.use,
+                   work.form.weightStationary ? inputs.b : inputs.a);
   for (const Patch &patch : patchesOf(work.layout, work.instr.n)) {
     TmemCell first =
         accumulatorCell(work.layout, patch.m, patch.n, work.instr.n);

@@ -25,6 +25,7 @@ private:
   /// Computes the part of one CTA.
   void run(Cta &cta, unsigned part, MmaInputs &inputs);
   MmaWork work;
+  std::shared_ptr<CollectorFill> fill;
 };
 
 } // namespace ptxsim

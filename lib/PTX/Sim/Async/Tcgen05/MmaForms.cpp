@@ -70,21 +70,21 @@ MmaKind kindOf(const Decoder &decoder) {
   decoder.unsupported("expected a .kind, for example .kind::f16");
 }
 
-/// Checks the use of the collector buffers, which keep A, or B with .ws. The
-/// qualifier permits the tensor core to keep what it has read.
-void checkCollector(const Decoder &decoder, const MmaForm &form) {
-  for (std::string_view part : decoder.text().parts) {
-    if (!part.starts_with("collector::"))
-      continue;
-    bool ofA = part.starts_with("collector::a::");
-    if (ofA == form.weightStationary)
-      decoder.unsupported(form.weightStationary
-                              ? "the collector buffers of .ws are b0 .. b3"
-                              : "the collector buffer without .ws is a");
-    if (form.shiftsA && (part.ends_with("::fill") || part.ends_with("::use")))
-      decoder.unsupported(".ashift changes A, which the collector buffer must "
-                          "not keep; use ::lastuse or ::discard");
-  }
+/// Returns the use of a collector buffer, which keeps A, or B with .ws.
+CollectorText collectorOf(const Decoder &decoder, const MmaForm &form) {
+  CollectorText text{uint8_t(form.weightStationary ? 1 : 0)};
+  for (std::string_view part : decoder.text().parts)
+    if (auto named = parseCollector(part))
+      text = *named;
+  if ((text.buffer == 0) == form.weightStationary)
+    decoder.unsupported(form.weightStationary
+                            ? "the collector buffers of .ws are b0 .. b3"
+                            : "the collector buffer without .ws is a");
+  if (form.shiftsA &&
+      (text.use == CollectorUse::Fill || text.use == CollectorUse::Use))
+    decoder.unsupported(".ashift changes A, which the collector buffer must "
+                        "not keep; use ::lastuse or ::discard");
+  return text;
 }
 
 /// Decodes the vector that disables lanes of D, if there is one at `at`, and
@@ -208,7 +208,7 @@ MmaText decodeMmaText(Decoder &decoder) {
   decoder.expectOperands(5, 8);
   MmaText text;
   text.form = formOf(decoder);
-  checkCollector(decoder, text.form);
+  text.collector = collectorOf(decoder, text.form);
   decoder.expectTmemAddress(0);
   decoder.expectTmemAddress(1);
   text.d = decoder.address(0, Space::Generic);

@@ -9,6 +9,7 @@
 #ifndef FMHA_LIB_PTX_SIM_ASYNC_TCGEN05_MMAFORMS_H
 #define FMHA_LIB_PTX_SIM_ASYNC_TCGEN05_MMAFORMS_H
 
+#include "Collectors.h"
 #include "Families.h"
 
 #include "fmha/PTX/Sim/Units/InstrDescriptor.h"
@@ -21,6 +22,7 @@ struct MmaText {
   AddressOperand d, aTmem, scaleA, scaleB, metadata;
   /// `zeroColumns` is the mask of .ws, if there is one.
   Operand a, b, instr, enable, zeroColumns;
+  CollectorText collector;
   /// The vector that disables lanes of D, or empty.
   std::vector<Operand> laneMask;
   uint32_t scale = 0;

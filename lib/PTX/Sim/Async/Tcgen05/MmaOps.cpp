@@ -156,6 +156,7 @@ bool resolve(Warp &warp, const Instruction &inst, unsigned lane,
   work.scale = p.scale;
   for (size_t i = 0; i < p.laneMask.size(); ++i)
     work.disabledLanes[i] = uint32_t(warp.row(p.laneMask[i])[lane]);
+  work.collector = p.collector;
   if (isBlockScaled(p.form.kind))
     resolveScales(warp, p, lane, work);
   if (p.form.sparse)

@@ -9,6 +9,7 @@
 #ifndef FMHA_LIB_PTX_SIM_ASYNC_TCGEN05_MMAWORK_H
 #define FMHA_LIB_PTX_SIM_ASYNC_TCGEN05_MMAWORK_H
 
+#include "Collectors.h"
 #include "Mma/MmaOperands.h"
 
 #include "fmha/PTX/Sim/Units/ZeroColumns.h"
@@ -37,6 +38,7 @@ struct MmaWork {
   MetadataOperand metadata;
   /// Columns of B that .ws replaces by zeros, and the first column.
   ZeroColumns zeroColumns;
+  CollectorText collector;
   TmemCell d;
   bool accumulate = false;
   /// D is multiplied by 2^-scale before the sum.

@@ -1,4 +1,4 @@
-//===- WeightStationaryTest.cpp - tcgen05.mma.ws --------------------------===//
+//===- WeightStationaryTest.cpp - tcgen05.mma.ws and collector buffers ----===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -120,6 +120,47 @@ TEST(WeightStationary, IllegalMasksAndCopiesAreFound) {
   problem.kernel.code = problem.mma("", "");
   problem.kernel.cell(0, 70, 96) ^= 1;
   EXPECT_TRUE(idsOf(problem.kernel.run()).count("mma-copies-differ"));
+}
+
+/// The ids found when B is used from the buffers as `uses` says.
+std::set<std::string> idsOfUses(const std::vector<std::string> &uses) {
+  Problem problem(128, 1, false);
+  for (const std::string &use : uses)
+    problem.kernel.code += problem.mma(".collector::" + use, "");
+  return idsOf(problem.kernel.run());
+}
+
+TEST(Collectors, AUseNeedsItsFill) {
+  EXPECT_EQ(idsOfUses({"b0::fill", "b1::fill", "b0::use", "b1::lastuse"}),
+            std::set<std::string>());
+  const std::set<std::string> found = {"mma-collector"};
+  EXPECT_EQ(idsOfUses({"b0::use"}), found);
+  EXPECT_EQ(idsOfUses({"b0::fill", "b1::use"}), found);
+  EXPECT_EQ(idsOfUses({"b0::fill", "b0::lastuse", "b0::use"}), found);
+  EXPECT_EQ(idsOfUses({"b3::fill", "b3::discard", "b3::lastuse"}), found);
+}
+
+/// Without a qualifier an MMA discards what the buffer of A holds.
+TEST(Collectors, AnotherMatrixIsFound) {
+  TensorKernel kernel = makeTensorKernel(1, 16384, 64);
+  std::fill(kernel.ctas[0].shared.begin(), kernel.ctas[0].shared.end(), 0);
+  SharedMatrix left{0, 128}, other{4096, 128}, right{8192, 16};
+  auto mma = [&](const SharedMatrix &a, const std::string &use) {
+    return a.descriptorIn(10) + right.descriptorIn(11) +
+           "tcgen05.mma.cta_group::1.kind::f16" + use +
+           " [%r4], %q10, %q11, 0x08040490, 0;\n";
+  };
+  auto ids = [&](const std::string &code) {
+    kernel.code = code;
+    TensorKernel run = kernel;
+    return idsOf(run.run());
+  };
+  std::string fill = mma(left, ".collector::a::fill");
+  EXPECT_TRUE(ids(fill + mma(left, ".collector::a::use")).empty());
+  EXPECT_TRUE(
+      ids(fill + mma(other, ".collector::a::use")).count("mma-collector"));
+  EXPECT_TRUE(ids(fill + mma(other, "") + mma(left, ".collector::a::use"))
+                  .count("mma-collector"));
 }
 
 } // namespace
