@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../Units/ScaledOracle.h"
 #include "TensorKernel.h"
 
 using namespace ptxsim;
@@ -253,6 +254,73 @@ TEST(BlockScale, PairsOfCtas) {
   // The vendor's library has no such shape.
   cases.erase(cases.begin());
   checkAll(cases);
+}
+
+/// A tile of the model as the memory of a kernel, and its instruction.
+TensorKernel kernelOf(const ScaledTile &tile) {
+  TensorKernel kernel = makeTensorKernel(1, 16384, 128);
+  SharedMatrix left{0, tile.m}, right{8192, tile.n};
+  bool dense = tile.k == 64;
+  auto put = [&](const SharedMatrix &to, const std::vector<uint32_t> &codes,
+                 const char *type, uint32_t row, uint32_t x) {
+    unsigned bits = dense ? 4 : 0, per = dense ? 32 : 16;
+    for (const Type &known : narrow)
+      if (!dense && known.name == std::string(type))
+        bits = known.bits;
+    putBits(kernel.ctas[0].shared, to.address(row, x / per * 16),
+            x % per * bits, bits, codes[row * tile.k + x]);
+  };
+  for (uint32_t x = 0; x < tile.k; ++x) {
+    for (uint32_t row = 0; row < tile.m; ++row)
+      put(left, tile.left, nameOf(tile.a), row, x);
+    for (uint32_t row = 0; row < tile.n; ++row)
+      put(right, tile.right, nameOf(tile.b), row, x);
+  }
+  auto putScale = [&](uint32_t column, uint32_t row, uint32_t lane,
+                      const std::vector<uint32_t> &codes) {
+    uint32_t word = 0;
+    for (uint32_t i = 0; i < tile.vector; ++i)
+      word |= codes[row * tile.vector + i] << 8 * i;
+    kernel.cell(0, lane, column + row / 32) = word;
+  };
+  for (uint32_t lane = 0; lane < 128; ++lane) {
+    for (uint32_t row = lane % 32; row < tile.m; row += 32)
+      putScale(80, row, lane, tile.scaleA);
+    if (lane % 32 < tile.n)
+      putScale(96, lane % 32, lane, tile.scaleB);
+    for (uint32_t j = 0; j < tile.n; ++j)
+      kernel.cell(0, lane, j) = tile.before[lane * tile.n + j];
+  }
+  auto codeOf = [&](ElementType type) {
+    for (const Type &known : narrow)
+      if (!dense && known.name == std::string(nameOf(type)))
+        return known.code;
+    return packed.code;
+  };
+  uint32_t word = codeOf(tile.a) << 7 | codeOf(tile.b) << 10 | 1 << 17 |
+                  uint32_t(tile.scale == ElementType::UE8M0) << 23 | 1 << 27;
+  kernel.code = left.descriptorIn(10) + right.descriptorIn(11) +
+                "tcgen05.mma.cta_group::1." + nameOf(tile.kind) +
+                ".block_scale.block" + (tile.vector == 4 ? "16" : "32") +
+                " [%r4], %q10, %q11, " + std::to_string(word) +
+                ", [%r4+80], [%r4+96], 1;\n";
+  kernel.options.mma = MmaMode::Exact;
+  return kernel;
+}
+
+/// Types, scale factors and D take effect where they are decoded.
+TEST(BlockScale, KernelsGiveTheSumsOfTheModel) {
+  ScaledOracle oracle;
+  SCOPED_TRACE(oracle.source);
+  for (const ScaledTile &tile : oracle.tiles) {
+    TensorKernel kernel = kernelOf(tile);
+    LaunchResult result = kernel.run();
+    ASSERT_EQ(result.status, Status::Ok) << textOf(result);
+    std::vector<uint32_t> got;
+    for (uint32_t i = 0; i < tile.m * tile.n; ++i)
+      got.push_back(kernel.cell(0, i / tile.n, i % tile.n));
+    expectSums(tile, got);
+  }
 }
 
 /// The tensor core may take a factor from any quarter of the lanes.

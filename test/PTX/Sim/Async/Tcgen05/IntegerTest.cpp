@@ -100,6 +100,37 @@ TEST(Integer, SumsAreExactAndWrapOrSaturate) {
             seed + i, policy);
 }
 
+/// A bit of the vector keeps a lane of D as it was.
+TEST(Integer, DisabledLanesKeepTheirValues) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  Case c{true, true, false, false, false, 128, 8};
+  TensorKernel kernel = makeTensorKernel(1, 16384, 128);
+  place(c, drawBytes(random, c.m * k), drawBytes(random, c.n * k), kernel);
+  std::array<uint32_t, 4> disabled{};
+  std::string moves, vector;
+  for (unsigned i = 0; i < 4; ++i) {
+    disabled[i] = uint32_t(random());
+    std::string reg = "%r" + std::to_string(70 + i);
+    moves += "mov.b32 " + reg + ", " + std::to_string(disabled[i]) + ";\n";
+    vector += (i ? ", " : "") + reg;
+  }
+  TensorKernel all = kernel, some = kernel;
+  std::string &code = some.code;
+  code.insert(code.rfind(", %p5"), ", {" + vector + "}");
+  code = moves + code;
+  ASSERT_EQ(all.run().status, Status::Ok);
+  ASSERT_EQ(some.run().status, Status::Ok);
+  for (uint32_t lane = 0; lane < 128; ++lane)
+    for (uint32_t column = 0; column < c.n; ++column) {
+      bool keeps = disabled[lane / 32] >> lane % 32 & 1;
+      ASSERT_EQ(some.cell(0, lane, column),
+                (keeps ? kernel : all).cell(0, lane, column))
+          << "lane " << lane;
+    }
+}
+
 /// The manual gives scale-input-d to two other kinds, and bytes to two targets.
 TEST(Integer, IllegalFormsAreRefused) {
   TensorKernel kernel = makeTensorKernel(1, 16384, 128);
