@@ -26,8 +26,13 @@ ZeroColumns decodeZeroColumns(uint64_t word, uint32_t m, uint32_t n,
                               uint32_t maxShift,
                               std::optional<std::string> &error) {
   ZeroColumns columns{std::vector<bool>(n), field(word, 56, 6)};
+  uint32_t most = m == 32 ? 16 : 32;
   if (field(word, 36, 3) || field(word, 62, 2))
     error = wrong("a reserved field (bits 36-38, 62-63)", 1, "0");
+  else if (columns.shift > most)
+    error = wrong("column shift", columns.shift,
+                  "at most " + std::to_string(most) +
+                      " for M = " + std::to_string(m));
   else if (columns.shift > maxShift)
     error = wrong("column shift", columns.shift,
                   "at most " + std::to_string(maxShift) +

@@ -89,6 +89,8 @@ TEST(ZeroColumns, RefuseIllegalFields) {
   };
   EXPECT_FALSE(errorOf(descriptorOf({}, 0, 8), 8));
   EXPECT_TRUE(errorOf(descriptorOf({}, 0, 9), 8));
+  EXPECT_FALSE(errorOf(descriptorOf({}, 0, 32), 32));
+  EXPECT_TRUE(errorOf(descriptorOf({}, 0, 33), 63));
   EXPECT_TRUE(errorOf(descriptorOf({}, 16, 0), 0));
   EXPECT_TRUE(errorOf(descriptorOf({}, 0, 0) | 1ull << 63, 0));
 }
