@@ -38,8 +38,8 @@ MARK = re.compile(r"\s*// <-$")
 # Ids that no PTX raises, and why.
 UNRAISED = {
     "sp_used_in_unsupported_env": "The simulator rejects `tcgen05.mma.sp` as an unsupported "
-    "instruction before the launch, for every target. The id is kept for the guardrail of ptxas "
-    "that it stands for.",
+    "instruction before the launch, where the target or the kind has none. The id is kept for the "
+    "guardrail of ptxas that it stands for.",
 }
 
 # Ids whose findings have one party, by the reason. Those of all others name a
@@ -64,6 +64,8 @@ ALONE = {
         "sparse_mismatch_between_idesc_mod",
         "mma-smem-descriptor",
         "mma-instruction-descriptor",
+        "mma-copies-differ",
+        "mma-sparse-metadata",
         "mma-shape-unusual",
         "tma-bad-map",
         "tma-inner-unaligned",

@@ -21,7 +21,9 @@ void ptxsim::registerAsync(Registry &registry) {
   registerTmemAllocation(registry);
   registerTmemMovement(registry);
   registerTmemCopy(registry);
+  registerTmemShift(registry);
   registerMma(registry);
+  registerCommit(registry);
   registerWgmma(registry);
   registerMmaSync(registry);
   registerLaunchControl(registry);

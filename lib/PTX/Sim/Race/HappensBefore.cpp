@@ -155,19 +155,29 @@ Fault ptxsim::race::memoryFault(const Access &access, const Stamp &other,
   return Fault::None;
 }
 
+static bool isPiped(Kind kind) {
+  return kind == Kind::Mma || kind == Kind::TmemCopy ||
+         kind == Kind::TmemRefresh || kind == Kind::TmemShift;
+}
+
 /// PTX ISA 9.7.16.6.2, "pipelined tcgen05 instructions".
 static bool pipelined(const Access &access, const Stamp &other) {
   Kind first = other.kind, second = access.stamp.kind;
-  bool firstIsPiped = first == Kind::Mma || first == Kind::TmemCopy;
-  bool secondIsPiped = second == Kind::Mma || second == Kind::TmemCopy;
   bool sameWarp = other.warp == access.stamp.warp;
   if (sameWarp && other.lane < 32 && (access.unorderedLanes >> other.lane & 1))
     return false;
   if (access.inIssueOrder)
-    return firstIsPiped && secondIsPiped;
-  return second == Kind::Mma &&
-         (first == Kind::TmemCopy ||
-          (first == Kind::Mma && other.key == access.stamp.key));
+    return isPiped(first) && isPiped(second);
+  switch (second) {
+  case Kind::Mma:
+    return first == Kind::Mma ? other.key == access.stamp.key : isPiped(first);
+  case Kind::TmemShift:
+    return first == Kind::Mma;
+  case Kind::TmemRefresh:
+    return first == Kind::TmemShift;
+  default:
+    return false;
+  }
 }
 
 /// PTX ISA 9.7.16.6.4.2, "non-pipelined instructions, same thread": wait::ld

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/PTX/Sim/Units/MmaArithmetic.h"
-#include "fmha/PTX/Sim/Units/SmallFloat.h"
+
+#include "FixedPoint.h"
 
 #include <algorithm>
 #include <bit>
@@ -40,63 +41,6 @@
 
 namespace ptxsim {
 namespace {
-
-/// mantissa * 2^scale, with the exponent that the window compares: subnormals
-/// of the source type all count as its smallest normal.
-struct Term {
-  int64_t mantissa = 0;
-  int scale = 0;    // exponent of the mantissa's lowest bit
-  int exponent = 0; // stored exponent of the source
-};
-
-Term termOf(float value, int minExponent) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  uint32_t biased = (bits >> 23) & 0xff;
-  int64_t magnitude = (bits & 0x7fffff) | (biased ? 0x800000 : 0);
-  int exponent = int(biased ? biased : 1) - 127;
-  return {bits >> 31 ? -magnitude : magnitude, exponent - 23,
-          std::max(exponent, minExponent)};
-}
-
-/// Returns mantissa * 2^-shift truncated toward zero. No left shift moves C
-/// beyond its place in the window, and a product is never shifted left.
-int64_t cut(int64_t mantissa, int shift) {
-  // A zero may be at any distance.
-  if (mantissa == 0)
-    return 0;
-  if (shift <= 0)
-    return mantissa * (int64_t(1) << -shift);
-  // Every mantissa is below 2^62, so larger shifts leave nothing.
-  shift = std::min(shift, 62);
-  int64_t towardZero = (mantissa >> 63) & ((int64_t(1) << shift) - 1);
-  return (mantissa + towardZero) >> shift;
-}
-
-/// Returns sum * 2^quantum truncated toward zero to f32, or to fewer fraction
-/// bits.
-float roundDown(int64_t sum, int quantum, int fractionBits) {
-  uint64_t magnitude = uint64_t(sum < 0 ? -sum : sum);
-  if (!magnitude)
-    return 0.0f;
-  int top = 63 - std::countl_zero(magnitude) + quantum;
-  if (top > 127)
-    return sum < 0 ? -std::numeric_limits<float>::infinity()
-                   : std::numeric_limits<float>::infinity();
-  int lowest = std::max(top - fractionBits, -149);
-  int drop = lowest - quantum;
-  if (drop > 0)
-    magnitude = drop > 63 ? 0 : magnitude >> drop << drop;
-  float value = float(std::ldexp(double(magnitude), quantum));
-  return sum < 0 ? -value : value;
-}
-
-/// Returns sum * 2^quantum rounded to the nearest f16, ties to even.
-float roundToHalf(int64_t sum, int quantum) {
-  return decodeElement(ElementType::F16,
-                       encodeF16(std::ldexp(double(sum), quantum)));
-}
-
-constexpr uint32_t canonicalNan = 0x7fffffff;
 
 /// Sets `result` and returns true if an operand or C is not finite.
 bool specialResult(std::span<const float> a, const float *b, size_t strideB,
@@ -218,6 +162,26 @@ float exactDot(std::span<const float> a, const float *b, size_t strideB,
 void fastMma(const float *a, const float *b, uint32_t *d,
              const MmaBlock &block) {
   fastRows(a, b, d, block);
+}
+
+void integerMma(const float *a, const float *b, uint32_t *d,
+                const MmaBlock &block, bool saturate) {
+  // Sums of 64 products of 8 bits are exact in f32.
+  std::vector<uint32_t> sums(size_t(block.m) * block.n);
+  MmaBlock products = block;
+  products.strideD = block.n;
+  products.accumulate = false;
+  fastRows(a, b, sums.data(), products);
+  for (uint32_t i = 0; i < block.m; ++i)
+    for (uint32_t j = 0; j < block.n; ++j) {
+      uint32_t &element = d[i * block.strideD + j];
+      int64_t sum = int64_t(std::bit_cast<float>(sums[i * block.n + j]));
+      if (block.accumulate)
+        sum += int32_t(element);
+      if (saturate)
+        sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
+      element = uint32_t(sum);
+    }
 }
 
 void exactMma(const float *a, const float *b, uint32_t *d,

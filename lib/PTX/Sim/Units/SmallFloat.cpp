@@ -30,7 +30,7 @@ struct Format {
   Special special;
 };
 
-constexpr std::array<Format, 12> formats = {{
+constexpr std::array<Format, 15> formats = {{
     {"f16", 16, 5, 10, Special::Ieee},
     {"bf16", 16, 8, 7, Special::Ieee},
     {"tf32", 32, 8, 10, Special::Ieee},
@@ -43,6 +43,9 @@ constexpr std::array<Format, 12> formats = {{
     {"u8", 8, 0, 0, Special::None},
     {"f32", 32, 8, 23, Special::Ieee},
     {"s32", 32, 0, 0, Special::None},
+    {"e2m1", 4, 2, 1, Special::None},
+    {"ue8m0", 8, 8, 0, Special::None},
+    {"ue4m3", 8, 4, 3, Special::OnlyNan},
 }};
 
 const Format &formatOf(ElementType type) { return formats[unsigned(type)]; }
@@ -94,6 +97,9 @@ const char *nameOf(ElementType type) { return formatOf(type).name; }
 unsigned containerBits(ElementType type) { return formatOf(type).container; }
 
 int minExponent(ElementType type) {
+  // Every code of ue8m0 but NaN is a power of two, from 2^-127 on.
+  if (type == ElementType::UE8M0)
+    return -127;
   return 2 - (1 << (formatOf(type).exponentBits - 1));
 }
 
@@ -111,6 +117,11 @@ float decodeElement(ElementType type, uint32_t bits) {
     return float(int8_t(bits));
   case ElementType::U8:
     return float(uint8_t(bits));
+  case ElementType::UE8M0:
+    return (bits & 0xff) == 0xff ? std::numeric_limits<float>::quiet_NaN()
+                                 : std::ldexp(1.0f, int(bits & 0xff) - 127);
+  case ElementType::UE4M3:
+    return decodeFloat(formatOf(type), bits & 0x7f);
   default:
     return decodeFloat(formatOf(type), bits);
   }

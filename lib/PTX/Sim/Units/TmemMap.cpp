@@ -122,6 +122,27 @@ OperandCell operandCell(TmemLayout layout, uint32_t m, uint32_t k,
   return {{lane, k / perColumn}, k % perColumn * elementBits};
 }
 
+uint32_t operandCopies(TmemLayout layout, uint32_t &copyLanes) {
+  bool halves = layout == TmemLayout::B || layout == TmemLayout::E;
+  copyLanes = halves ? 64 : 32;
+  return halves ? 2 : layout == TmemLayout::G ? 4 : 1;
+}
+
+OperandCell MetadataMap::cell(uint32_t m, uint32_t group) const {
+  bool spread = layout == TmemLayout::F || layout == TmemLayout::C;
+  if (!paired)
+    return {{spread ? spreadLane(m) : m, group / 8}, 4 * (group % 8)};
+  uint32_t block = m / 16 * (spread ? 32 : 16);
+  return {{block + m % 8 + 8 * (group / 4), 0},
+          4 * (group % 4) + 16 * (m / 8 % 2)};
+}
+
+TmemCell ScaleMap::cell(uint32_t mn) const {
+  uint32_t half = split ? mn / split : 0;
+  uint32_t row = mn - half * split;
+  return {row % copyLanes + 64 * half, row / copyLanes};
+}
+
 const TmemCopyShape *findTmemCopy(std::string_view shape,
                                   std::string_view multicast) {
   static constexpr std::array<TmemCopyShape, 6> table = {

@@ -232,4 +232,34 @@ TEST(SmallFloat, TinyFormats) {
   EXPECT_EQ(minExponent(ElementType::E4M3), -6);
 }
 
+/// Bytes of every kind of sign, against sums of integers.
+TEST(MmaArithmetic, IntegerSumsWrapOrSaturate) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  constexpr uint32_t m = 5, n = 70, k = 64;
+  std::vector<float> a(m * k), b(k * n);
+  for (float &x : a)
+    x = float(int(random() % 256));
+  for (float &x : b)
+    x = float(int(random() % 256) - 128);
+  std::vector<uint32_t> before(m * n);
+  for (uint32_t i = 0; i < before.size(); ++i)
+    before[i] = i % 3 ? uint32_t(random()) : 0x7fffffffu + i % 2;
+  for (bool saturate : {false, true})
+    for (bool accumulate : {false, true}) {
+      std::vector<uint32_t> d = before;
+      integerMma(a.data(), b.data(), d.data(), {m, n, k, n, n, accumulate},
+                 saturate);
+      for (uint32_t i = 0; i < m * n; ++i) {
+        int64_t sum = accumulate ? int64_t(int32_t(before[i])) : 0;
+        for (uint32_t x = 0; x < k; ++x)
+          sum += int64_t(a[i / n * k + x]) * int64_t(b[x * n + i % n]);
+        if (saturate)
+          sum = std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX);
+        ASSERT_EQ(d[i], uint32_t(sum)) << "element " << i;
+      }
+    }
+}
+
 } // namespace

@@ -21,7 +21,6 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -43,19 +42,39 @@ struct OracleTile {
   std::vector<uint32_t> left, right, before, after;
 };
 
-class MmaOracle {
+/// A folder of index.json and the arrays that it describes.
+class OracleData {
 public:
-  MmaOracle() {
-    const char *other = std::getenv("FMHA_MMA_ORACLE");
-    folder = other ? other : FMHA_TEST_DATA "/mma-oracle";
-    nlohmann::json index = nlohmann::json::parse(read("index.json"));
+  explicit OracleData(std::string from) : folder(std::move(from)) {
+    index = nlohmann::json::parse(read("index.json"));
     source = index["source"].dump();
     unpack(index["bytes"]);
-    for (const nlohmann::json &tile : index["tiles"])
-      tiles.push_back(tileOf(tile));
   }
 
-  std::vector<OracleTile> tiles;
+  std::vector<uint32_t> elements(size_t offset, size_t count,
+                                 unsigned width) const {
+    if (offset + count * width > bytes.size())
+      throw std::runtime_error("array beyond the end of tiles.bin.z");
+    std::vector<uint32_t> values(count);
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(&values[i], &bytes[offset + i * width], width);
+    return values;
+  }
+
+  static ElementType typeOf(const std::string &name) {
+    for (unsigned type = 0; type <= unsigned(ElementType::UE4M3); ++type)
+      if (nameOf(ElementType(type)) == name)
+        return ElementType(type);
+    throw std::runtime_error("no element type " + name);
+  }
+
+  static MmaKind kindOf(const std::string &name) {
+    if (auto kind = parseMmaKind("kind::" + name))
+      return *kind;
+    throw std::runtime_error("no kind " + name);
+  }
+
+  nlohmann::json index;
   /// Seed and versions, to be printed with a failure.
   std::string source;
 
@@ -77,30 +96,26 @@ private:
       throw std::runtime_error("tiles.bin.z does not unpack to its size");
   }
 
-  std::vector<uint32_t> elements(size_t offset, size_t count,
-                                 unsigned width) const {
-    if (offset + count * width > bytes.size())
-      throw std::runtime_error("array beyond the end of tiles.bin.z");
-    std::vector<uint32_t> values(count);
-    for (size_t i = 0; i < count; ++i)
-      std::memcpy(&values[i], &bytes[offset + i * width], width);
-    return values;
+  std::string folder;
+  std::vector<uint8_t> bytes;
+};
+
+/// Returns the folder that the environment names, or the committed one.
+inline std::string oracleFolder(const char *variable, const char *committed) {
+  const char *other = std::getenv(variable);
+  return other ? other : std::string(FMHA_TEST_DATA "/") + committed;
+}
+
+class MmaOracle : public OracleData {
+public:
+  MmaOracle() : OracleData(oracleFolder("FMHA_MMA_ORACLE", "mma-oracle")) {
+    for (const nlohmann::json &tile : index["tiles"])
+      tiles.push_back(tileOf(tile));
   }
 
-  static ElementType typeOf(const std::string &name) {
-    for (unsigned type = 0; type <= unsigned(ElementType::F32); ++type)
-      if (nameOf(ElementType(type)) == name)
-        return ElementType(type);
-    throw std::runtime_error("no element type " + name);
-  }
+  std::vector<OracleTile> tiles;
 
-  static MmaKind kindOf(const std::string &name) {
-    for (MmaKind kind : {MmaKind::F16, MmaKind::TF32, MmaKind::F8F6F4})
-      if (nameOf(kind) == "kind::" + name)
-        return kind;
-    throw std::runtime_error("no kind " + name);
-  }
-
+private:
   OracleTile tileOf(const nlohmann::json &json) const {
     OracleTile tile;
     tile.kind = kindOf(json["kind"]);
@@ -122,14 +137,11 @@ private:
     tile.after = elements(json["offsetD"], tile.m * tile.n, result);
     return tile;
   }
-
-  std::string folder;
-  std::vector<uint8_t> bytes;
 };
 
 /// D of a tile, element by element, against the model's.
-inline void expectSums(const OracleTile &tile,
-                       const std::vector<uint32_t> &got) {
+template <typename Tile>
+void expectSums(const Tile &tile, const std::vector<uint32_t> &got) {
   ASSERT_EQ(got.size(), tile.after.size()) << tile.name;
   size_t wrong = 0, first = 0;
   for (size_t i = 0; i < got.size(); ++i)

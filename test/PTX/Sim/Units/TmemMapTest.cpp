@@ -120,4 +120,27 @@ TEST(TmemMap, CopiesFromSharedMemory) {
   EXPECT_EQ(shapes, 6u);
 }
 
+/// Lanes and columns of scale factors, from the library's layouts.
+TEST(TmemMap, ScaleFactorsAreTheLibrarys) {
+  nlohmann::json data = readJson("scale_factors.json");
+  unsigned rows = 0;
+  for (const nlohmann::json &layout : data["layouts"]) {
+    std::string what = layout["what"];
+    bool split = what.find("2x2") != what.npos;
+    uint32_t count = layout["MN"];
+    ScaleMap map{split ? count / 2 : 0};
+    EXPECT_EQ(map.columns(count), (split ? count / 2 : count) / 32);
+    for (const nlohmann::json &row : layout["sample"]) {
+      TmemCell cell = map.cell(row[0]);
+      EXPECT_EQ(cell.column, row[2].get<uint32_t>()) << what << row;
+      ASSERT_EQ(map.copies(), row[1].size());
+      for (uint32_t copy = 0; copy < map.copies(); ++copy, ++rows)
+        EXPECT_EQ(cell.lane + copy * ScaleMap::copyLanes,
+                  row[1][copy].get<uint32_t>())
+            << what << row;
+    }
+  }
+  EXPECT_GE(rows, 200u);
+}
+
 } // namespace

@@ -39,6 +39,8 @@ enum class Kind : uint8_t {
   CpAsync,
   Mma,
   TmemCopy,
+  TmemRefresh, ///< tcgen05.cp.4x256b, which follows a shift.
+  TmemShift,
   TmemLoad,
   TmemStore,
   TryCancel,

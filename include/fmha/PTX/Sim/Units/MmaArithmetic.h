@@ -62,7 +62,12 @@ struct MmaBlock {
 void fastMma(const float *a, const float *b, uint32_t *d,
              const MmaBlock &block);
 
-/// Same, with exactDot.
+/// Same for integers, whose sums are exact: d holds s32, and a sum beyond it
+/// wraps, or is clamped once if `saturate`.
+void integerMma(const float *a, const float *b, uint32_t *d,
+                const MmaBlock &block, bool saturate);
+
+/// Same as fastMma, with exactDot.
 void exactMma(const float *a, const float *b, uint32_t *d,
               const MmaBlock &block, const SumRules &rules);
 

@@ -32,12 +32,17 @@ enum class ElementType : uint8_t {
   S8,
   U8,
   F32,
-  S32
+  S32,
+  /// E2M1 without padding, two per byte.
+  PackedE2M1,
+  /// Scale factors, without a sign.
+  UE8M0,
+  UE4M3
 };
 
 const char *nameOf(ElementType type);
 /// Returns the bits that an element takes in shared memory, including the
-/// padding of sub-byte types: 8, 16 or 32.
+/// padding of sub-byte types: 4, 8, 16 or 32.
 unsigned containerBits(ElementType type);
 /// Returns the exponent of the smallest normal number, for example -14 for f16.
 int minExponent(ElementType type);

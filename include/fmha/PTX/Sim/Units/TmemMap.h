@@ -89,6 +89,41 @@ struct OperandCell {
 OperandCell operandCell(TmemLayout layout, uint32_t m, uint32_t k,
                         unsigned elementBits);
 
+/// Returns in how many places, `copyLanes` lanes apart, every row of A and of
+/// its metadata must be: where parts of the lanes hold parts of the columns of
+/// D, each part reads its own.
+uint32_t operandCopies(TmemLayout layout, uint32_t &copyLanes);
+
+/// Locations of sparsity metadata, four bits for each group of elements of a
+/// row. For 16- and 32-bit elements a row has eight groups, and rows m and m +
+/// 8 share the cells of two lanes; for others it has 16 groups in two columns.
+struct MetadataMap {
+  TmemLayout layout = TmemLayout::D;
+  bool paired = true;
+
+  uint32_t groups() const { return paired ? 8 : 16; }
+  uint32_t columns() const { return paired ? 1 : 2; }
+  /// Returns the first copy of the bits of one group of row m.
+  OperandCell cell(uint32_t m, uint32_t group) const;
+};
+
+/// Locations of scale factors: row mn of A or column mn of B has one cell,
+/// which holds up to four factors and is repeated every 32 lanes.
+struct ScaleMap {
+  static constexpr uint32_t copyLanes = 32;
+  /// Half the columns of B in layout B, where each half of the lanes holds the
+  /// factors of its half of the columns; else 0.
+  uint32_t split = 0;
+
+  uint32_t copies() const { return split ? 2 : 4; }
+  /// Returns the first copy.
+  TmemCell cell(uint32_t mn) const;
+  /// Returns the columns that `count` rows of A or columns of B take.
+  uint32_t columns(uint32_t count) const {
+    return ((split ? split : count) + copyLanes - 1) / copyLanes;
+  }
+};
+
 /// One shape of tcgen05.cp: `rows` rows of shared memory, `columns` columns of
 /// tensor memory each.
 struct TmemCopyShape {

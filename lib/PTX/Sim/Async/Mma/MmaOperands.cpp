@@ -21,14 +21,16 @@ constexpr uint32_t chunkBytes = 16;
 template <typename Visit>
 void forChunks(const SmemOperand &operand, Visit visit) {
   unsigned bytes = operand.elementBytes();
-  uint32_t per = chunkBytes / bytes;
+  uint32_t packed = operand.perContainer();
+  uint32_t per = chunkBytes / bytes * packed;
   bool alongK = operand.major == Major::K;
   uint32_t outer = alongK ? operand.mn : operand.k;
   uint32_t inner = alongK ? operand.k : operand.mn;
   for (uint32_t o = 0; o < outer; ++o)
     for (uint32_t i = 0; i < inner; i += per) {
       uint32_t mn = alongK ? o : i, k = alongK ? i : o;
-      visit(operand.descriptor.address(operand.major, bytes, mn, k), mn, k);
+      visit(operand.descriptor.address(operand.major, bytes, mn, k / packed),
+            mn, k);
     }
 }
 
@@ -83,16 +85,18 @@ void decodeChunk(const uint8_t *bytes, const SmemOperand &operand, float *out,
   }
 }
 
-/// Decodes elements of `Bits` bits, as a stream from the first byte; the rest
-/// of the chunk is padding.
-template <unsigned Bits>
+/// Decodes `Count` elements of `Bits` bits, as a stream from the first byte;
+/// the rest of the chunk is padding.
+template <unsigned Bits, unsigned Count = chunkBytes>
 void decodeStream(const uint8_t *bytes, const SmemOperand &operand, float *out,
                   size_t stride) {
   float sign = operand.negate ? -1.0f : 1.0f;
-  for (unsigned i = 0; i < chunkBytes; ++i) {
-    unsigned at = i * Bits / 8;
-    uint32_t pair = bytes[at] | uint32_t(bytes[at + 1]) << 8;
-    uint32_t code = pair >> i * Bits % 8 & ((1u << Bits) - 1);
+  for (unsigned i = 0; i < Count; ++i) {
+    unsigned at = i * Bits / 8, shift = i * Bits % 8;
+    uint32_t pair = bytes[at];
+    if (shift + Bits > 8)
+      pair |= uint32_t(bytes[at + 1]) << 8;
+    uint32_t code = pair >> shift & ((1u << Bits) - 1);
     *out = sign * decodeElement(operand.type, code);
     out += stride;
   }
@@ -109,6 +113,8 @@ ChunkDecoder chunkDecoder(ElementType type) {
     return decodeHalves<decodeBF16>;
   case ElementType::E2M1:
     return decodeStream<4>;
+  case ElementType::PackedE2M1:
+    return decodeStream<4, 2 * chunkBytes>;
   case ElementType::E2M3:
   case ElementType::E3M2:
     return decodeStream<6>;
@@ -208,6 +214,38 @@ TmemRange TmemOperand::range() const {
   return {layoutGroups(layout, base.lane), base.column, columns()};
 }
 
+/// Returns the lanes of whole groups.
+static TensorMemory::LaneSet lanesOf(uint8_t groups) {
+  TensorMemory::LaneSet lanes{};
+  for (uint32_t group = 0; group < TensorMemory::groups; ++group)
+    if (groups >> group & 1)
+      lanes[group / 4] |= uint64_t(0xffff) << (group % 4 * 16);
+  return lanes;
+}
+
+/// Reports an operand that was not written, or of which a row is not the same
+/// in all groups of lanes that read it.
+static void checkCells(const Site &site, TensorMemory &memory, const char *name,
+                       TmemLayout layout, const TmemRange &range) {
+  Report &report = site.warp->machine.report;
+  std::string text = std::string(name) + " in tensor memory, " +
+                     describeColumns(range.column, range.count);
+  if (memory.firstUnwritten(lanesOf(range.groups), range.column, range.count))
+    report.add(FindingId::TmemUninit, site, text);
+  uint32_t step = 0, copies = operandCopies(layout, step);
+  if (copies == 1)
+    return;
+  for (uint32_t lane = step; lane < tmemLanes; ++lane)
+    for (uint32_t c = range.column; c < range.column + range.count; ++c)
+      if (memory.cell(lane, c) != memory.cell(lane % step, c)) {
+        report.add(FindingId::MmaCopiesDiffer, site,
+                   text + ": lane " + std::to_string(lane) +
+                       " must hold what lane " + std::to_string(lane % step) +
+                       " holds");
+        return;
+      }
+}
+
 void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
             float *out) {
   unsigned bits = containerBits(operand.type);
@@ -226,16 +264,84 @@ void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
       }
     }
   }
-  uint8_t used = layoutGroups(operand.layout, operand.base.lane);
-  TensorMemory::LaneSet lanes{};
-  for (uint32_t group = 0; group < TensorMemory::groups; ++group)
-    if (used >> group & 1)
-      lanes[group / 4] |= uint64_t(0xffff) << (group % 4 * 16);
-  if (memory.firstUnwritten(lanes, operand.base.column, operand.columns()))
-    site.warp->machine.report.add(
-        FindingId::TmemUninit, site,
-        "A in tensor memory, " +
-            describeColumns(operand.base.column, operand.columns()));
+  checkCells(site, memory, "A", operand.layout, operand.range());
+}
+
+TmemRange MetadataOperand::range() const {
+  return {layoutGroups(map.layout, base.lane), base.column, map.columns()};
+}
+
+/// The positions that four bits name: of the element of a group of two, or of
+/// the two elements (or pairs of elements) of a wider group.
+struct Positions {
+  uint8_t first, second;
+};
+
+static std::optional<Positions> positionsOf(uint32_t bits, uint32_t width) {
+  Positions p{uint8_t(bits & 3), uint8_t(bits >> 2)};
+  // 0110 is the only descending pair that the manual lists.
+  bool listed = p.first < p.second || bits == 6;
+  if (width > 2)
+    return listed ? std::optional(p) : std::nullopt;
+  // The index names the halves of one element.
+  if (bits != 0x4 && bits != 0xe)
+    return std::nullopt;
+  return Positions{uint8_t(bits == 0xe), 0};
+}
+
+void gather(const Site &site, TensorMemory &memory,
+            const MetadataOperand &operand, std::vector<uint8_t> &out) {
+  uint32_t width = operand.width, kept = width / 2;
+  out.clear();
+  for (uint32_t row = 0; row < operand.rows; ++row)
+    for (uint32_t group = 0; group < operand.map.groups(); ++group) {
+      auto [cell, bit] = operand.map.cell(row, group);
+      uint32_t bits = memory.cell(operand.base.lane + cell.lane,
+                                  operand.base.column + cell.column) >>
+                          bit &
+                      0xf;
+      auto positions = positionsOf(bits, width);
+      if (!positions)
+        site.warp->machine.report.add(FindingId::MmaMetadata, site,
+                                      "metadata " + std::to_string(bits) +
+                                          " of group " + std::to_string(group) +
+                                          " of row " + std::to_string(row));
+      Positions p = positions.value_or(Positions{0, uint8_t(width > 2)});
+      uint32_t pair = width == 8 ? 2 : 1;
+      for (uint32_t i = 0; i < kept; ++i)
+        out.push_back(uint8_t(
+            group * width + (i / pair ? p.second : p.first) * pair + i % pair));
+    }
+  checkCells(site, memory, "metadata", operand.map.layout, operand.range());
+}
+
+void gather(const Site &site, TensorMemory &memory, const ScaleOperand &operand,
+            const char *name, std::vector<float> &out) {
+  bool written = true, same = true;
+  uint32_t used = uint32_t((uint64_t(1) << 8 * operand.vector) - 1)
+                  << 8 * operand.id;
+  out.clear();
+  for (uint32_t mn = 0; mn < operand.count; ++mn) {
+    TmemCell cell = operand.map.cell(mn);
+    uint32_t column = operand.base.column + cell.column;
+    uint32_t word = memory.cell(cell.lane, column);
+    for (uint32_t copy = 0; copy < operand.map.copies(); ++copy) {
+      uint32_t lane = cell.lane + copy * ScaleMap::copyLanes;
+      written &= memory.isWritten(lane, column);
+      same &= !((memory.cell(lane, column) ^ word) & used);
+    }
+    for (uint32_t i = 0; i < operand.vector; ++i)
+      out.push_back(
+          decodeElement(operand.type, word >> 8 * (operand.id + i) & 0xff));
+  }
+  std::string text = std::string(name) + ", " +
+                     describeColumns(operand.base.column, operand.columns());
+  Report &report = site.warp->machine.report;
+  if (!written)
+    report.add(FindingId::TmemUninit, site, text);
+  else if (!same)
+    report.add(FindingId::MmaCopiesDiffer, site,
+               text + ", differ between the quarters of the lanes");
 }
 
 } // namespace ptxsim

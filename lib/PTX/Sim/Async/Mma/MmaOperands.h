@@ -13,6 +13,8 @@
 
 #include "fmha/PTX/Sim/Units/InstrDescriptor.h"
 
+#include <algorithm>
+
 namespace ptxsim {
 
 /// A matrix in shared memory: `mn` rows or columns by `k`.
@@ -23,7 +25,15 @@ struct SmemOperand {
   uint32_t mn = 0, k = 0;
   bool negate = false;
 
-  unsigned elementBytes() const { return containerBits(type) / 8; }
+  /// Returns the bytes of a container: one or two bytes hold one element, or
+  /// one byte two.
+  unsigned elementBytes() const {
+    return std::max(containerBits(type) / 8, 1u);
+  }
+  /// Returns the elements in each byte of a packed type, else 1.
+  unsigned perContainer() const {
+    return 8 * elementBytes() / containerBits(type);
+  }
 };
 
 /// Returns rows or columns `first` to `first` + `count` of the operand. They
@@ -64,9 +74,44 @@ struct TmemOperand {
   TmemRange range() const;
 };
 
-/// Decodes to out[row * k + k'], and reports cells that were never written.
+/// Decodes to out[row * k + k'], and reports cells that were never written or
+/// whose copies differ.
 void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
             float *out);
+
+/// Sparsity metadata in tensor memory of `rows` rows of A. A group of `width`
+/// elements has half of them in A.
+struct MetadataOperand {
+  MetadataMap map;
+  TmemCell base;
+  uint32_t rows = 0, width = 4;
+
+  uint32_t perRow() const { return map.groups() * width / 2; }
+  TmemRange range() const;
+};
+
+/// Decodes the positions in K of A's elements to out[row * perRow + i], and
+/// reports cells that were never written or whose copies differ, and indices
+/// without a meaning.
+void gather(const Site &site, TensorMemory &memory,
+            const MetadataOperand &operand, std::vector<uint8_t> &out);
+
+/// Scale factors in tensor memory of `count` rows of A or columns of B,
+/// `vector` bytes each, from byte `id` of their column on.
+struct ScaleOperand {
+  ScaleMap map;
+  TmemCell base;
+  ElementType type = ElementType::UE8M0;
+  uint32_t count = 0, vector = 1, id = 0;
+
+  uint32_t columns() const { return map.columns(count); }
+  TmemRange range() const { return {0xff, base.column, columns()}; }
+};
+
+/// Decodes to out[row * vector + i], and reports cells that were never written
+/// or whose copies differ. `name` is for reports.
+void gather(const Site &site, TensorMemory &memory, const ScaleOperand &operand,
+            const char *name, std::vector<float> &out);
 
 /// Returns the groups of 16 lanes that a layout uses, from base lane 0 or 16.
 uint8_t layoutGroups(TmemLayout layout, uint32_t baseLane);

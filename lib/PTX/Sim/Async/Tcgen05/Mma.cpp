@@ -17,12 +17,8 @@ namespace {
 
 TensorMemory &memoryOf(Cta &cta) { return cta.states.get<TensorMemory>(); }
 
-/// A rectangle of D whose rows are consecutive lanes and whose columns are
-/// consecutive columns.
-struct Patch {
-  uint32_t m = 0, rows = 0, n = 0, columns = 0;
-};
-
+/// Returns rectangles of D whose rows are consecutive lanes and whose columns
+/// are consecutive columns.
 std::vector<Patch> patchesOf(TmemLayout layout, uint32_t n) {
   uint32_t rows = rowsPerCta(layout);
   bool half = layout == TmemLayout::F || layout == TmemLayout::C;
@@ -95,116 +91,14 @@ void storePatch(TensorMemory &memory, const MmaWork &work, unsigned part,
   memory.markWritten(lanes, first.column, patch.columns);
 }
 
-SumRules rulesOf(const InstrDescriptor &instr) {
-  SumRules rules;
-  rules.minExponentA = minExponent(instr.a);
-  rules.minExponentB = minExponent(instr.b);
-  rules.halfResult = instr.d == ElementType::F16;
-  return rules;
-}
-
 /// Returns true if tensor memory holds D in the format of the sum, and all of D
 /// is written.
 bool isPlain(const MmaWork &work) {
-  return work.instr.d == ElementType::F32 && !work.scale &&
+  return work.instr.d != ElementType::F16 && !work.scale &&
          work.disabledLanes == std::array<uint32_t, 8>{};
 }
 
-/// Checks the first lane. Layouts F and C use half the lanes of each quarter,
-/// from lane 0 or 16.
-bool checkLane(const Site &site, TmemLayout layout, uint32_t lane,
-               const char *what) {
-  bool half = layout == TmemLayout::F || layout == TmemLayout::C;
-  if (lane == 0 || (half && lane == 16))
-    return true;
-  site.warp->machine.fault(FindingId::InvalidDatapathAlignment, site,
-                           std::string(what) + " starts at lane " +
-                               std::to_string(lane) + ", expected lane 0" +
-                               (half ? " or 16" : ""));
-  return false;
-}
-
-/// Returns true if one MMA is no hazard for another. The manual orders few
-/// pairs of MMAs; kernels in practice rely on issue order.
-bool inIssueOrder(const Site &site) {
-  return site.warp->machine.options.conformance == Conformance::Practice;
-}
-
-bool checkAInTmem(const Site &site, MmaWork &work) {
-  if (!checkLane(site, work.layout, work.aTmem.base.lane, "A"))
-    return false;
-  Report &report = site.warp->machine.report;
-  TmemRange range = work.aTmem.range();
-  for (Cta *cta : work.ctas) {
-    TensorMemory &memory = memoryOf(*cta);
-    if (!checkColumns(memory, site, range.column, range.count, "A of the MMA"))
-      return false;
-    const TmemUser *writer = memory.user(range, {TensorMemory::StoreWrites});
-    if (!writer && !inIssueOrder(site))
-      writer = memory.user(range, {TensorMemory::MmaWrites});
-    if (writer)
-      report.add(FindingId::TmemInFlight, site,
-                 "A of the MMA, " + describeColumns(range.column, range.count),
-                 inFlightUse(*writer));
-  }
-  if (work.aTmem.base.lane != work.d.lane)
-    report.add(FindingId::InvalidDatapathAlignment, site,
-               "A and D start at different lanes");
-  return true;
-}
-
-bool checkAccumulator(const Site &site, MmaWork &work) {
-  if (!checkLane(site, work.layout, work.d.lane, "D"))
-    return false;
-  TmemRange range = work.accumulator();
-  for (Cta *cta : work.ctas) {
-    TensorMemory &memory = memoryOf(*cta);
-    if (!checkColumns(memory, site, range.column, range.count, "D of the MMA"))
-      return false;
-    Report &report = site.warp->machine.report;
-    std::string text =
-        "D of the MMA, " + describeColumns(range.column, range.count);
-    if (auto *writer = memory.user(range, {TensorMemory::StoreWrites}))
-      report.add(FindingId::TmemInFlight, site, text, inFlightUse(*writer));
-    const TmemUser *reader = memory.user(range, {TensorMemory::LoadReads});
-    if (!reader && !inIssueOrder(site))
-      reader = memory.user(range, {TensorMemory::MmaReads});
-    if (reader)
-      report.add(FindingId::TmemWriteUnderRead, site, text,
-                 inFlightUse(*reader));
-  }
-  return true;
-}
-
-bool checkSmem(const Site &site, MmaWork &work, const SmemOperand &operand) {
-  for (Cta *cta : work.ctas) {
-    if (!checkBounds(site, *cta, operand))
-      return false;
-    checkReady(site, *cta, operand);
-  }
-  return true;
-}
-
 } // namespace
-
-uint64_t MmaWork::key() const {
-  uint64_t types = uint64_t(form.kind) << 8 | uint64_t(instr.d);
-  return types << 48 | uint64_t(instr.m) << 39 | uint64_t(instr.n) << 30 |
-         uint64_t(d.lane) << 16 | d.column;
-}
-
-TmemRange MmaWork::accumulator() const {
-  return {layoutGroups(layout, d.lane), d.column,
-          accumulatorColumns(layout, instr.n)};
-}
-
-bool checkIssue(const Site &site, MmaWork &work) {
-  if (!checkAccumulator(site, work))
-    return false;
-  bool a = work.form.aInTmem ? checkAInTmem(site, work)
-                             : checkSmem(site, work, work.a);
-  return a && checkSmem(site, work, work.b);
-}
 
 /// Returns the groups of D in which the mask leaves a lane to write.
 static uint8_t writtenGroups(const MmaWork &work, unsigned part) {
@@ -220,95 +114,104 @@ static uint8_t writtenGroups(const MmaWork &work, unsigned part) {
 /// Reports all operands to the race detector.
 static void noteMma(Races &races, const Site &site, const MmaWork &work) {
   RaceStream &stream = races.clocks.stream(*site.warp, race::Kind::Mma);
-  // Key 0 is tcgen05.cp.
-  uint64_t key = work.key() + 1;
+  Piped mma{race::Kind::Mma, work.key()};
   for (unsigned part = 0; part < work.ctas.size(); ++part) {
     Cta *cta = work.ctas[part];
-    TmemRange d = work.accumulator(), a = work.aTmem.range();
+    TmemRange d = work.accumulator();
     races.memory.tensor(&stream, site, *cta, writtenGroups(work, part),
-                        d.column, d.count, Access::Write, key);
-    if (work.form.aInTmem)
+                        d.column, d.count, Access::Write, mma);
+    for (const auto &[name, from] : work.sources())
+      races.memory.tensor(&stream, site, *cta, from.groups, from.column,
+                          from.count, Access::Read, mma);
+    TmemRange a = work.aTmem.range();
+    if (work.form.shiftsA)
       races.memory.tensor(&stream, site, *cta, a.groups, a.column, a.count,
-                          Access::Read, key);
-    else
+                          Access::Write, mma);
+    if (!work.form.aInTmem)
       noteRead(races, stream, site, *cta, work.a);
     noteRead(races, stream, site, *cta, work.b);
   }
+}
+
+/// Describes the matrix that the collector buffer may keep.
+static std::string collectedOf(const MmaWork &work) {
+  const SmemOperand &shared = work.form.weightStationary ? work.b : work.a;
+  if (!work.form.weightStationary && work.form.aInTmem)
+    return std::string(nameOf(work.aTmem.type)) + " of " +
+           std::to_string(work.aTmem.rows) + " rows in tensor memory, lane " +
+           std::to_string(work.aTmem.base.lane) + " column " +
+           std::to_string(work.aTmem.base.column);
+  const SmemDescriptor &d = shared.descriptor;
+  return std::string(nameOf(shared.type)) + " of " + std::to_string(shared.mn) +
+         (shared.major == Major::K ? " rows" : " transposed rows") +
+         " at shared " + std::to_string(d.start - kSharedBase) + " (offsets " +
+         std::to_string(d.leadingOffset) + ", " +
+         std::to_string(d.strideOffset) + ", swizzle of " +
+         std::to_string(d.rowBytes()) + " bytes)";
 }
 
 MmaOp::MmaOp(const Site &site, MmaWork given)
     : AsyncOp(site), work(std::move(given)) {
   if (Races *races = racesOf(site))
     noteMma(*races, site, work);
+  fill = work.ctas[0]->states.get<Collectors>().issue(site, work.collector,
+                                                      collectedOf(work));
   for (Cta *cta : work.ctas) {
     memoryOf(*cta).begin(work.accumulator(), TensorMemory::MmaWrites, site);
-    if (work.form.aInTmem)
-      memoryOf(*cta).begin(work.aTmem.range(), TensorMemory::MmaReads, site);
-    else
+    if (work.form.shiftsA)
+      memoryOf(*cta).begin(work.aTmem.range(), TensorMemory::CopyWrites, site);
+    for (const TmemSource &source : work.sources())
+      memoryOf(*cta).begin(source.range, TensorMemory::MmaReads, site);
+    if (!work.form.aInTmem)
       beginRead(*cta, work.a);
     beginRead(*cta, work.b);
   }
 }
 
-void MmaOp::gatherB(std::vector<float> &b) const {
-  // Each CTA of a pair holds its part of the columns of B.
-  uint32_t n = work.instr.n;
-  b.resize(size_t(work.instr.k) * n);
-  for (unsigned part = 0; part < work.ctas.size(); ++part)
-    gather(*work.ctas[part], work.b, b.data() + part * work.b.mn, 1, n);
-}
-
-void MmaOp::run(Cta &cta, unsigned part, const std::vector<float> &b) {
-  static thread_local std::vector<float> a;
+void MmaOp::run(Cta &cta, unsigned part, MmaInputs &inputs) {
   static thread_local std::vector<uint32_t> d;
   TensorMemory &memory = memoryOf(cta);
-  uint32_t k = work.instr.k, n = work.instr.n;
-  a.resize(size_t(rowsPerCta(work.layout)) * k);
-  if (work.form.aInTmem)
-    gather(site, memory, work.aTmem, a.data());
-  else
-    gather(cta, work.a, a.data(), k, 1);
-  for (const Patch &patch : patchesOf(work.layout, n)) {
-    TmemCell first = accumulatorCell(work.layout, patch.m, patch.n, n);
+  MmaMode mode = site.warp->machine.options.mma;
+  gatherOwn(site, cta, work, inputs);
+  if (fill && part == 0)
+    checkCollected(site, *fill, work.collector.use,
+                   work.form.weightStationary ? inputs.b : inputs.a);
+  for (const Patch &patch : patchesOf(work.layout, work.instr.n)) {
+    TmemCell first =
+        accumulatorCell(work.layout, patch.m, patch.n, work.instr.n);
     first.lane += work.d.lane;
     first.column += work.d.column;
     if (work.accumulate)
       reportUnwritten(site, memory, patch, first);
-    const float *left = a.data() + size_t(patch.m) * k;
-    MmaBlock block{patch.rows, patch.columns, k,
-                   n,          tmemColumns,   work.accumulate};
     if (isPlain(work)) {
-      multiply(left, b.data() + patch.n, &memory.cell(first.lane, first.column),
-               block);
+      multiply(work, mode, inputs, patch,
+               &memory.cell(first.lane, first.column), tmemColumns);
       memory.markWritten(TensorMemory::laneRange(first.lane, patch.rows),
                          first.column, patch.columns);
       continue;
     }
-    block.strideD = patch.columns;
     loadPatch(memory, work, patch, first, d);
-    multiply(left, b.data() + patch.n, d.data(), block);
+    multiply(work, mode, inputs, patch, d.data(), patch.columns);
     storePatch(memory, work, part, patch, first, d);
   }
-}
-
-void MmaOp::multiply(const float *a, const float *b, uint32_t *d,
-                     const MmaBlock &block) const {
-  if (site.warp->machine.options.mma == MmaMode::Exact)
-    exactMma(a, b, d, block, rulesOf(work.instr));
-  else
-    fastMma(a, b, d, block);
+  // The product has read A before it moves.
+  if (work.form.shiftsA)
+    for (uint32_t lane = 0; lane < tmemLanes; lane += TensorMemory::warpLanes)
+      memory.shiftDown(lane, work.aTmem.base.column);
 }
 
 void MmaOp::complete(Cluster &cluster) {
-  static thread_local std::vector<float> b;
-  gatherB(b);
+  static thread_local MmaInputs inputs;
+  gatherB(work, inputs);
   for (unsigned part = 0; part < work.ctas.size(); ++part) {
     Cta &cta = *work.ctas[part];
-    run(cta, part, b);
+    run(cta, part, inputs);
     memoryOf(cta).end(work.accumulator(), TensorMemory::MmaWrites, site);
-    if (work.form.aInTmem)
-      memoryOf(cta).end(work.aTmem.range(), TensorMemory::MmaReads, site);
-    else
+    if (work.form.shiftsA)
+      memoryOf(cta).end(work.aTmem.range(), TensorMemory::CopyWrites, site);
+    for (const TmemSource &source : work.sources())
+      memoryOf(cta).end(source.range, TensorMemory::MmaReads, site);
+    if (!work.form.aInTmem)
       endRead(cta, work.a);
     endRead(cta, work.b);
   }

@@ -9,37 +9,9 @@
 #ifndef FMHA_LIB_PTX_SIM_ASYNC_TCGEN05_MMA_H
 #define FMHA_LIB_PTX_SIM_ASYNC_TCGEN05_MMA_H
 
-#include "Mma/MmaOperands.h"
-
-#include "fmha/PTX/Sim/Units/MmaArithmetic.h"
+#include "MmaProduct.h"
 
 namespace ptxsim {
-
-/// An MMA with its operands resolved.
-struct MmaWork {
-  MmaForm form;
-  InstrDescriptor instr;
-  TmemLayout layout = TmemLayout::D;
-  /// The participating CTAs, the even CTA of a pair first.
-  std::vector<Cta *> ctas;
-  /// A of each CTA; all share one descriptor or address.
-  SmemOperand a, b;
-  TmemOperand aTmem;
-  TmemCell d;
-  bool accumulate = false;
-  /// D is multiplied by 2^-scale before the sum.
-  uint32_t scale = 0;
-  /// Lanes of D that are not written, 128 bits per CTA.
-  std::array<uint32_t, 8> disabledLanes{};
-
-  /// Returns accumulator, shape and kind as one number.
-  uint64_t key() const;
-  TmemRange accumulator() const;
-};
-
-/// Checks the rules that hold at issue: alignment of lanes, columns,
-/// descriptors, and ready bytes. Returns false after a fault.
-bool checkIssue(const Site &site, MmaWork &work);
 
 class MmaOp : public AsyncOp {
 public:
@@ -50,12 +22,10 @@ public:
                Access access) const override;
 
 private:
-  void gatherB(std::vector<float> &b) const;
-  void run(Cta &cta, unsigned part, const std::vector<float> &b);
-  /// Computes d += a * b in the launch's mode.
-  void multiply(const float *a, const float *b, uint32_t *d,
-                const MmaBlock &block) const;
+  /// Computes the part of one CTA.
+  void run(Cta &cta, unsigned part, MmaInputs &inputs);
   MmaWork work;
+  std::shared_ptr<CollectorFill> fill;
 };
 
 } // namespace ptxsim

@@ -50,6 +50,17 @@ void TensorMemory::markWritten(const LaneSet &lanes, uint32_t column,
   }
 }
 
+void TensorMemory::shiftDown(uint32_t lane, uint32_t column) {
+  for (uint32_t row = lane; row + 1 < lane + warpLanes; ++row)
+    for (uint32_t c = column; c < column + shiftColumns; ++c) {
+      cell(row, c) = cell(row + 1, c);
+      uint64_t bit = uint64_t(1) << (row % 64);
+      written[c][row / 64] &= ~bit;
+      if (isWritten(row + 1, c))
+        written[c][row / 64] |= bit;
+    }
+}
+
 std::optional<uint32_t>
 TensorMemory::allocate(uint32_t columns, const Site &site, uint64_t random) {
   uint32_t need = columns / granule;

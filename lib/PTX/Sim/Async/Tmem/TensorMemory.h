@@ -34,8 +34,8 @@ struct TmemUser {
 /// An operation that a thread has issued to the tensor core and that has not
 /// completed.
 struct PipeEntry {
-  /// The key of copies, which every later MMA waits for.
-  static constexpr uint64_t copyKey = UINT64_MAX;
+  /// The keys of copies and of shifts, which every later MMA waits for.
+  static constexpr uint64_t copyKey = UINT64_MAX, shiftKey = UINT64_MAX - 1;
 
   AsyncOpId id = 0;
   uint32_t thread = 0;
@@ -48,6 +48,8 @@ class TensorMemory : public UnitState {
 public:
   static constexpr uint32_t granule = 32, blocks = tmemColumns / granule;
   static constexpr uint32_t groupLanes = 16, groups = tmemLanes / groupLanes;
+  /// The lanes of one warp, and the columns that one shift moves.
+  static constexpr uint32_t warpLanes = 32, shiftColumns = 8;
 
   TensorMemory();
   void atCtaExit(Cta &cta) override;
@@ -70,6 +72,10 @@ public:
   std::optional<uint32_t> firstUnwritten(const LaneSet &lanes, uint32_t column,
                                          uint32_t count) const;
   void markWritten(const LaneSet &lanes, uint32_t column, uint32_t count);
+
+  /// Moves each of 32 lanes from `lane` on to the lane before it, in 8 columns;
+  /// the last lane stays.
+  void shiftDown(uint32_t lane, uint32_t column);
 
   // --- allocation ---
   struct Allocation {
@@ -94,9 +100,19 @@ public:
   unsigned ctaGroup = 0;
 
   // --- what is in flight ---
-  /// The use of the cells by an operation: tcgen05.ld reads, an MMA reads A or
-  /// writes D, tcgen05.st writes.
-  enum Use : uint8_t { LoadReads, MmaReads, MmaWrites, StoreWrites };
+  /// The use of the cells by an operation: tcgen05.ld reads, an MMA reads A,
+  /// scale factors or metadata, or writes D, tcgen05.st writes, tcgen05.cp
+  /// writes.
+  enum Use : uint8_t {
+    LoadReads,
+    MmaReads,
+    MmaWrites,
+    StoreWrites,
+    CopyWrites
+  };
+  static constexpr std::initializer_list<Use> anyRead = {LoadReads, MmaReads};
+  static constexpr std::initializer_list<Use> anyWrite = {
+      MmaWrites, StoreWrites, CopyWrites};
   void begin(const TmemRange &range, Use use, const Site &site);
   void end(const TmemRange &range, Use use, const Site &site);
   /// Returns the oldest operation in flight that uses any of the cells in one

@@ -128,9 +128,10 @@ Outcome executeDealloc(Warp &warp, const Instruction &inst, LaneMask active) {
                    " that were allocated",
                otherAt("allocated by", found->second.site));
   TmemRange range{0xff, address, found->second.columns};
-  if (auto *user = memory.user(
-          range, {TensorMemory::LoadReads, TensorMemory::MmaReads,
-                  TensorMemory::MmaWrites, TensorMemory::StoreWrites}))
+  const TmemUser *user = memory.user(range, TensorMemory::anyRead);
+  if (!user)
+    user = memory.user(range, TensorMemory::anyWrite);
+  if (user)
     report.add(FindingId::TmemDeallocInFlight, site,
                describeColumns(range.column, range.count), inFlightUse(*user));
   if (Races *races = racesOf(warp))

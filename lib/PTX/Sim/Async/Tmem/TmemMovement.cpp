@@ -18,13 +18,17 @@
 namespace ptxsim {
 namespace {
 
-constexpr std::initializer_list<TensorMemory::Use> anyWrite = {
-    TensorMemory::MmaWrites, TensorMemory::StoreWrites};
-constexpr std::initializer_list<TensorMemory::Use> anyRead = {
-    TensorMemory::LoadReads, TensorMemory::MmaReads};
+/// The reduction of tcgen05.ld.red over the columns that a thread loads.
+struct Reduction {
+  enum class Type : uint8_t { F32, U32, S32 };
+  Type type = Type::F32;
+  bool max = false, absolute = false, keepsNan = false;
+};
 
 struct Form {
   TmemAccess access;
+  /// The last destination receives the result.
+  std::optional<Reduction> reduction;
   /// Offset of register r of thread t from the address: lane * 512 + column.
   std::vector<uint32_t> offsets;
   uint32_t columns = 0;
@@ -107,6 +111,50 @@ bool resolveStart(Warp &warp, const Instruction &inst, const Form &form,
   return true;
 }
 
+/// Returns the bits of |x| if the reduction has .abs, else x.
+uint32_t prepared(const Reduction &reduction, uint32_t x) {
+  return reduction.absolute ? x & 0x7fffffff : x;
+}
+
+bool isNanBits(uint32_t x) { return (x & 0x7fffffff) > 0x7f800000; }
+
+/// Returns a number that orders values of the type; -0 is below +0.
+int64_t orderOf(Reduction::Type type, uint32_t x) {
+  if (type == Reduction::Type::U32)
+    return x;
+  bool flips = type == Reduction::Type::F32 && x >> 31;
+  return int32_t(flips ? ~(x & 0x7fffffff) : x);
+}
+
+/// Returns the reduction of two values, as min or max of the type have it.
+uint32_t reduced(const Reduction &reduction, uint32_t x, uint32_t y) {
+  constexpr uint32_t canonicalNan = 0x7fffffff;
+  bool floats = reduction.type == Reduction::Type::F32;
+  bool nanX = floats && isNanBits(x), nanY = floats && isNanBits(y);
+  if (nanX || nanY) {
+    bool both = nanX && nanY;
+    return reduction.keepsNan || both ? canonicalNan : nanX ? y : x;
+  }
+  bool less = orderOf(reduction.type, x) < orderOf(reduction.type, y);
+  return less == reduction.max ? y : x;
+}
+
+/// Writes the reduction of what each thread has loaded.
+void performReduction(Warp &warp, const Pending &pending,
+                      const Reduction &reduction) {
+  std::span<const Operand> dst = pending.inst->dst;
+  Row &result = absoluteRow(warp, pending.rowBase + dst.back().index());
+  Row values = absoluteRow(warp, pending.rowBase + dst[0].index());
+  for (uint32_t t = 0; t < 32; ++t)
+    result[t] = prepared(reduction, uint32_t(values[t]));
+  for (size_t r = 1; r + 1 < dst.size(); ++r) {
+    const Row &row = absoluteRow(warp, pending.rowBase + dst[r].index());
+    for (uint32_t t = 0; t < 32; ++t)
+      result[t] = reduced(reduction, uint32_t(result[t]),
+                          prepared(reduction, uint32_t(row[t])));
+  }
+}
+
 void performLoad(Warp &warp, Pending &pending) {
   if (pending.done)
     return;
@@ -133,6 +181,8 @@ void performLoad(Warp &warp, Pending &pending) {
         missing = lane << 16 | column;
     }
   }
+  if (form.reduction)
+    performReduction(warp, pending, *form.reduction);
   if (missing != UINT32_MAX)
     warp.machine.report.add(
         FindingId::TmemUninit, warp.site(*pending.inst),
@@ -251,7 +301,7 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
     return Outcome::Fault;
   TensorMemory &memory = warp.cta.states.get<TensorMemory>();
   for (const TmemRange &range : pending.ranges)
-    if (auto *writer = memory.user(range, anyWrite))
+    if (auto *writer = memory.user(range, TensorMemory::anyWrite))
       warp.machine.report.add(FindingId::TmemInFlight, warp.site(inst),
                               "tcgen05.ld reads " +
                                   describeColumns(range.column, range.count),
@@ -281,10 +331,10 @@ void checkStoreTarget(Warp &warp, const Instruction &inst,
   for (const TmemRange &range : pending.ranges) {
     std::string text =
         "tcgen05.st writes " + describeColumns(range.column, range.count);
-    if (auto *writer = memory.user(range, anyWrite))
+    if (auto *writer = memory.user(range, TensorMemory::anyWrite))
       report.add(FindingId::TmemInFlight, warp.site(inst), text,
                  inFlightUse(*writer));
-    if (auto *reader = memory.user(range, anyRead))
+    if (auto *reader = memory.user(range, TensorMemory::anyRead))
       report.add(FindingId::TmemWriteUnderRead, warp.site(inst), text,
                  inFlightUse(*reader));
   }
@@ -420,6 +470,48 @@ void decodeLoad(Decoder &decoder, Instruction &inst) {
   inst.handler = executeLoad;
 }
 
+/// Decodes ".min.abs.NaN.f32", ".max.u32".
+Reduction reductionOf(const Decoder &decoder) {
+  using Type = Reduction::Type;
+  Reduction reduction;
+  reduction.type = decoder.has("u32")   ? Type::U32
+                   : decoder.has("s32") ? Type::S32
+                                        : Type::F32;
+  reduction.max = decoder.has("max");
+  reduction.absolute = decoder.has("abs");
+  reduction.keepsNan = decoder.has("NaN");
+  if (reduction.max == decoder.has("min"))
+    decoder.unsupported("expected .min or .max");
+  bool floats = decoder.has("f32");
+  if (!floats && reduction.type == Type::F32)
+    decoder.unsupported("expected .f32, .u32 or .s32");
+  if (!floats && (reduction.absolute || reduction.keepsNan))
+    decoder.unsupported(".abs and .NaN are for .f32");
+  return reduction;
+}
+
+void decodeReducingLoad(Decoder &decoder, Instruction &inst) {
+  size_t operands = 3 + hasSplit(decoder);
+  decoder.expectOperands(operands, operands);
+  Form form = makeForm(decoder, 3);
+  bool shape = form.access.shape == TmemShape::L32x32b || hasSplit(decoder);
+  if (!shape || form.access.num < 2 || form.access.packed)
+    decoder.unsupported("tcgen05.ld.red has .32x32b and .16x32bx2, at least "
+                        ".x2, and no .pack");
+  form.reduction = reductionOf(decoder);
+  auto loaded = decoder.destinations(0, Type::B32);
+  checkRegisters(decoder, form, loaded.size());
+  std::vector<Operand> all(loaded.begin(), loaded.end());
+  auto result = decoder.destinations(1, Type::B32);
+  all.insert(all.end(), result.begin(), result.end());
+  inst.dst = decoder.keep(all);
+  decoder.expectTmemAddress(2);
+  inst.address = decoder.address(2, Space::Generic);
+  inst.payload = decoder.payload(std::move(form));
+  inst.convergence = Convergence::Aligned;
+  inst.handler = executeLoad;
+}
+
 void decodeStore(Decoder &decoder, Instruction &inst) {
   size_t operands = 2 + hasSplit(decoder);
   decoder.expectOperands(operands, operands);
@@ -450,6 +542,7 @@ void decodeFence(Decoder &decoder, Instruction &inst) {
 
 void registerTmemMovement(Registry &registry) {
   registry.add("tcgen05.ld", decodeLoad);
+  registry.add("tcgen05.ld.red", decodeReducingLoad);
   registry.add("tcgen05.st", decodeStore);
   registry.add("tcgen05.wait::ld", decodeWait);
   registry.add("tcgen05.wait::st", decodeWait);

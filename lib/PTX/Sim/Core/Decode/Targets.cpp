@@ -21,6 +21,7 @@ namespace {
 /// sm_100f, and the a and f targets above with the same leading digits.
 using Need = std::string_view;
 constexpr Need kTensorCores = "100f 101f 110f";
+constexpr Need kTensorVariants = "100a 101a 103a 110a";
 constexpr Need kSpecific = "100f 101f 110f 120f";
 constexpr Need kWarpgroups = "90a 100f 101f 110f 120f";
 
@@ -39,7 +40,10 @@ struct Rule {
 constexpr Rule kRules[] = {
     // Tensor cores of the fifth generation, and warpgroups.
     {"tcgen05.mma", "kind::i8", "100a 101a 110a"},
-    {"tcgen05.shift", "", "100a 101a 103a 110a"},
+    {"tcgen05.mma", "scale_vec::*", kTensorVariants},
+    {"tcgen05.mma.sp", "kind::mxf4", kTensorVariants},
+    {"tcgen05.mma.sp", "kind::mxf4nvf4", kTensorVariants},
+    {"tcgen05.shift", "", kTensorVariants},
     {"tcgen05.ld", "red", "101f 103f 110f"},
     {"tcgen05", "", kTensorCores},
     {"wgmma", "", "90a"},

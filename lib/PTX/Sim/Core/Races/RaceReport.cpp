@@ -24,6 +24,8 @@ static const char *nameOf(race::Kind kind) {
       "a cp.async of ",
       "a tcgen05.mma issued by ",
       "a tcgen05.cp issued by ",
+      "a tcgen05.cp issued by ",
+      "a tcgen05.shift issued by ",
       "a tcgen05.ld of ",
       "a tcgen05.st of ",
       "the response to a try_cancel of ",
@@ -60,6 +62,8 @@ static std::string_view adviceFor(const race::Access &access,
            "thread continues.";
   case race::Kind::Mma:
   case race::Kind::TmemCopy:
+  case race::Kind::TmemRefresh:
+  case race::Kind::TmemShift:
     return "Wait for the mbarrier that a tcgen05.commit after the earlier "
            "operation arrives at.";
   case race::Kind::Wgmma:

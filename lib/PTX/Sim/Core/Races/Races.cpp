@@ -182,7 +182,7 @@ static uint32_t unorderedLanesOf(const RaceStream &stream,
 
 void RaceMemory::tensor(RaceStream *stream, const Site &who, Cta &cta,
                         uint8_t groups, uint32_t column, uint32_t count,
-                        Access access, uint64_t key) {
+                        Access access, Piped piped) {
   reports.place = &cta;
   reports.space = Space::Local;
   race::Access checked = stream ? reports.streamAccess(*stream, who, access)
@@ -191,13 +191,13 @@ void RaceMemory::tensor(RaceStream *stream, const Site &who, Cta &cta,
     checked.tensorFenced = &clocks.stateOf(*who.warp).tensorFenced;
   checked.inIssueOrder = !clocks.launch.isa;
   if (stream && stream->kind == Kind::Mma) {
-    if (!key)
-      checked.stamp.kind = Kind::TmemCopy;
+    checked.stamp.kind = piped.kind;
     checked.unorderedLanes = unorderedLanesOf(*stream, checked);
     stream->issued[checked.stamp.lane % 32] = clocks.stateOf(*who.warp).time;
   }
-  if (key) {
-    auto [found, isNew] = mmaKeys.try_emplace(key, uint8_t(mmaKeys.size() + 1));
+  if (piped.key) {
+    auto [found, isNew] =
+        mmaKeys.try_emplace(piped.key, uint8_t(mmaKeys.size() + 1));
     checked.stamp.key = found->second;
   }
   clocks.ctas[cta.rank].tensor.apply(groups, column, count, checked);

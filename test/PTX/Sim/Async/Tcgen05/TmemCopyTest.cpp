@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Kernel.h"
+#include "TensorKernel.h"
 
 using namespace ptxsim;
 using namespace ptxsim::test;
@@ -100,6 +100,84 @@ TEST(TmemCopy, AMissingFenceIsFound) {
   std::vector<uint32_t> got;
   LaunchResult result = runCopy(copyText("128x128b", ""), Policy::Eager, got);
   EXPECT_TRUE(idsOf(result).count("missing-proxy-fence")) << textOf(result);
+}
+
+struct Shape {
+  const char *name;
+  uint32_t rows, words;
+  /// The lanes of row i: lane(i), and `copies` times `step` more.
+  uint32_t (*lane)(uint32_t i);
+  uint32_t copies, step;
+};
+
+uint32_t same(uint32_t i) { return i; }
+
+const std::vector<Shape> shapes = {
+    {"128x256b", 128, 8, same, 1, 0},
+    {"128x128b", 128, 4, same, 1, 0},
+    {"4x256b", 4, 8, [](uint32_t i) { return 32 * i; }, 1, 0},
+    {"32x128b.warpx4", 32, 4, same, 4, 32},
+    {"64x128b.warpx2::02_13", 64, 4, same, 2, 64},
+    {"64x128b.warpx2::01_23", 64, 4,
+     [](uint32_t i) { return i % 32 + i / 32 * 64; }, 2, 32}};
+
+/// Element i of 16 bytes as a byte: the low bits of the stream.
+uint8_t expanded(const uint8_t *from, unsigned i, unsigned bits) {
+  uint8_t byte = 0;
+  for (unsigned bit = 0; bit < bits; ++bit)
+    byte |= uint8_t((from[(i * bits + bit) / 8] >> (i * bits + bit) % 8 & 1)
+                    << bit);
+  return byte;
+}
+
+/// Every shape in every format, in both CTAs of a pair from their own shared
+/// memory.
+TEST(TmemCopy, ShapesAndFormats) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const std::vector<std::pair<const char *, unsigned>> formats = {
+      {"", 8}, {".b8x16.b6x16_p32", 6}, {".b8x16.b4x16_p64", 4}};
+  for (const Shape &shape : shapes)
+    for (auto [format, bits] : formats)
+      for (unsigned group : {1u, 2u}) {
+        TensorKernel kernel = makeTensorKernel(group, 4096, 32);
+        for (TensorImage &image : kernel.ctas)
+          for (uint8_t &byte : image.shared)
+            byte = uint8_t(random());
+        SharedMatrix rows{0, shape.rows};
+        kernel.code = rows.descriptorIn(10) + "tcgen05.cp" +
+                      kernel.groupName() + "." + shape.name + format +
+                      " [%r4+8], %q10;\n";
+        TensorKernel expected = kernel;
+        for (unsigned cta = 0; cta < group; ++cta)
+          for (uint32_t i = 0; i < shape.rows; ++i)
+            for (uint32_t byte = 0; byte < 4 * shape.words; ++byte)
+              for (uint32_t copy = 0; copy < shape.copies; ++copy) {
+                const uint8_t *chunk =
+                    &kernel.ctas[cta].shared[rows.address(i, byte / 16 * 16)];
+                uint32_t lane = shape.lane(i) + copy * shape.step;
+                uint32_t &cell = expected.cell(cta, lane, 8 + byte / 4);
+                cell &= ~(0xffu << 8 * (byte % 4));
+                cell |= uint32_t(expanded(chunk, byte % 16, bits))
+                        << 8 * (byte % 4);
+              }
+        LaunchResult result = kernel.run();
+        ASSERT_EQ(result.status, Status::Ok) << textOf(result);
+        for (unsigned cta = 0; cta < group; ++cta)
+          ASSERT_EQ(kernel.ctas[cta].cells, expected.ctas[cta].cells)
+              << shape.name << format;
+      }
+}
+
+TEST(TmemCopy, IllegalFormsAreRefused) {
+  TensorKernel kernel = makeTensorKernel(1, 4096, 32);
+  for (const char *form : {"128x128b.b8x16", "128x128b.b4x16_p64", "64x128b",
+                           "32x128b.warpx2::02_13"}) {
+    kernel.code = SharedMatrix{0, 128}.descriptorIn(10) +
+                  "tcgen05.cp.cta_group::1." + form + " [%r4], %q10;\n";
+    EXPECT_THROW(kernel.run(), Error) << form;
+  }
 }
 
 } // namespace

@@ -228,6 +228,13 @@ private:
   RaceEdges &edges;
 };
 
+/// An operation of the tensor core, which executes some pairs in order. The key
+/// identifies the accumulator, the shape and the kind of an MMA.
+struct Piped {
+  race::Kind kind = race::Kind::Mma;
+  uint64_t key = 0;
+};
+
 /// Accesses to shared, global and tensor memory.
 class RaceMemory {
 public:
@@ -251,10 +258,10 @@ public:
                    uint32_t offset, uint32_t bytes, Access access);
   void asyncGlobal(const RaceStream &stream, const Site &site, uint64_t address,
                    uint64_t bytes, Access access);
-  /// Accesses tensor memory. `key` identifies an MMA; 0 on an MMA stream is
-  /// tcgen05.cp. Without a stream the warp itself performs the access.
+  /// Accesses tensor memory. Of an MMA stream, `piped` says what the tensor
+  /// core does. Without a stream the warp itself performs the access.
   void tensor(RaceStream *stream, const Site &site, Cta &cta, uint8_t groups,
-              uint32_t column, uint32_t count, Access access, uint64_t key = 0);
+              uint32_t column, uint32_t count, Access access, Piped piped = {});
   /// Frees tensor memory: accesses all cells of the columns, then clears them.
   void tensorFreed(const Site &site, Cta &cta, uint32_t column, uint32_t count);
   /// Records that the stream's operations so far will signal a barrier in the

@@ -1,0 +1,166 @@
+//===- WeightStationaryTest.cpp - tcgen05.mma.ws and collector buffers ----===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorKernel.h"
+
+using namespace ptxsim;
+using namespace ptxsim::test;
+
+namespace {
+
+constexpr uint32_t k = 16, n = 64, maxShift = 8;
+
+/// D of m rows takes all lanes: 128 / m parts hold parts of the columns, and
+/// each reads its own copy of A.
+class Problem {
+public:
+  Problem(uint32_t m, unsigned seed, bool aInTmem)
+      : kernel(makeTensorKernel(1, 16384, 128)), m(m), aInTmem(aInTmem) {
+    std::mt19937 random(seed);
+    a.resize(m * k);
+    b.resize((n + maxShift) * k);
+    for (float &x : a)
+      x = float(int(random() % 17) - 8);
+    for (float &x : b)
+      x = float(int(random() % 17) - 8);
+    for (uint32_t i = 0; i < b.size(); ++i)
+      putBits(kernel.ctas[0].shared, right.address(i / k, i % k * 2), 0, 16,
+              encodeBF16(b[i]));
+    for (uint32_t i = 0; i < a.size(); ++i)
+      placeA(i / k, i % k, encodeBF16(a[i]));
+  }
+
+  /// The text of one MMA; `rest` follows the predicate.
+  std::string mma(const std::string &qualifiers,
+                  const std::string &rest) const {
+    uint32_t word = 0x490 | n / 8 << 17 | m / 16 << 24 | 1u << 30;
+    return left.descriptorIn(10) + right.descriptorIn(11) +
+           "tcgen05.mma.ws.cta_group::1.kind::f16" + qualifiers + " [%r4], " +
+           (aInTmem ? "[%r4+96]" : "%q10") + ", %q11, " + std::to_string(word) +
+           ", 0" + rest + ";\n";
+  }
+
+  /// Compares D with A times the columns of B from `shift` on, of which `zero`
+  /// says which are zero.
+  template <typename Zero>
+  void check(Policy policy, uint32_t shift, Zero zero) {
+    TensorKernel run = kernel;
+    run.options = optionsOf(policy, 3);
+    LaunchResult result = run.run();
+    ASSERT_EQ(result.status, Status::Ok) << textOf(result);
+    uint32_t share = n * m / 128;
+    for (uint32_t i = 0; i < m; ++i)
+      for (uint32_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (uint32_t x = 0; x < k && !zero(j); ++x)
+          sum += double(a[i * k + x]) * double(b[(j + shift) * k + x]);
+        uint32_t bits = run.cell(0, i + m * (j / share), j % share);
+        ASSERT_EQ(std::bit_cast<float>(bits), sum)
+            << "m " << i << " of " << m << " n " << j;
+      }
+  }
+
+  TensorKernel kernel;
+  uint32_t m;
+
+private:
+  void placeA(uint32_t row, uint32_t x, uint32_t code) {
+    putBits(kernel.ctas[0].shared, left.address(row, x * 2), 0, 16, code);
+    for (uint32_t lane = row; lane < 128; lane += m) {
+      uint32_t &cell = kernel.cell(0, lane, 96 + x / 2);
+      cell = (cell & ~(0xffffu << 16 * (x % 2))) | code << 16 * (x % 2);
+    }
+  }
+  bool aInTmem;
+  std::vector<float> a, b;
+  SharedMatrix left{0, 128}, right{8192, n + maxShift};
+};
+
+const auto nothing = [](uint32_t) { return false; };
+
+TEST(WeightStationary, AInEitherMemory) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (uint32_t m : {32u, 64u, 128u})
+    for (bool aInTmem : {false, true})
+      for (Policy policy : {Policy::Eager, Policy::Random}) {
+        Problem problem(m, seed, aInTmem);
+        problem.kernel.code = problem.mma("", "");
+        problem.check(policy, 0, nothing);
+      }
+}
+
+/// Example 3 of the manual: runs of three zeros and four used columns, where
+/// each part of the columns starts on its own.
+TEST(WeightStationary, ZeroColumnsAndShifts) {
+  for (uint32_t m : {32u, 64u, 128u})
+    for (uint32_t shift : {0u, 5u}) {
+      Problem problem(m, 7 * m + shift, true);
+      uint64_t mask = uint64_t(1) << 32 | uint64_t(1) << 39 |
+                      uint64_t(2) << 40 | uint64_t(3) << 48 |
+                      uint64_t(shift) << 56;
+      problem.kernel.code = "mov.b64 %q12, " + std::to_string(mask) + ";\n" +
+                            problem.mma(".collector::b2::fill", ", %q12");
+      problem.check(Policy::Eager, shift, [&](uint32_t j) {
+        uint32_t part = n * m / 128, at = j % part;
+        return j < part ? at % 7 < 3 : at % 7 >= 4;
+      });
+    }
+}
+
+TEST(WeightStationary, IllegalMasksAndCopiesAreFound) {
+  Problem problem(64, 1, true);
+  problem.kernel.code = problem.mma("", ", " + std::to_string(9ull << 56));
+  EXPECT_TRUE(idsOf(problem.kernel.run()).count("mma-instruction-descriptor"));
+  problem.kernel.code = problem.mma("", "");
+  problem.kernel.cell(0, 70, 96) ^= 1;
+  EXPECT_TRUE(idsOf(problem.kernel.run()).count("mma-copies-differ"));
+}
+
+/// The ids found when B is used from the buffers as `uses` says.
+std::set<std::string> idsOfUses(const std::vector<std::string> &uses) {
+  Problem problem(128, 1, false);
+  for (const std::string &use : uses)
+    problem.kernel.code += problem.mma(".collector::" + use, "");
+  return idsOf(problem.kernel.run());
+}
+
+TEST(Collectors, AUseNeedsItsFill) {
+  EXPECT_EQ(idsOfUses({"b0::fill", "b1::fill", "b0::use", "b1::lastuse"}),
+            std::set<std::string>());
+  const std::set<std::string> found = {"mma-collector"};
+  EXPECT_EQ(idsOfUses({"b0::use"}), found);
+  EXPECT_EQ(idsOfUses({"b0::fill", "b1::use"}), found);
+  EXPECT_EQ(idsOfUses({"b0::fill", "b0::lastuse", "b0::use"}), found);
+  EXPECT_EQ(idsOfUses({"b3::fill", "b3::discard", "b3::lastuse"}), found);
+}
+
+/// Without a qualifier an MMA discards what the buffer of A holds.
+TEST(Collectors, AnotherMatrixIsFound) {
+  TensorKernel kernel = makeTensorKernel(1, 16384, 64);
+  std::fill(kernel.ctas[0].shared.begin(), kernel.ctas[0].shared.end(), 0);
+  SharedMatrix left{0, 128}, other{4096, 128}, right{8192, 16};
+  auto mma = [&](const SharedMatrix &a, const std::string &use) {
+    return a.descriptorIn(10) + right.descriptorIn(11) +
+           "tcgen05.mma.cta_group::1.kind::f16" + use +
+           " [%r4], %q10, %q11, 0x08040490, 0;\n";
+  };
+  auto ids = [&](const std::string &code) {
+    kernel.code = code;
+    TensorKernel run = kernel;
+    return idsOf(run.run());
+  };
+  std::string fill = mma(left, ".collector::a::fill");
+  EXPECT_TRUE(ids(fill + mma(left, ".collector::a::use")).empty());
+  EXPECT_TRUE(
+      ids(fill + mma(other, ".collector::a::use")).count("mma-collector"));
+  EXPECT_TRUE(ids(fill + mma(other, "") + mma(left, ".collector::a::use"))
+                  .count("mma-collector"));
+}
+
+} // namespace
