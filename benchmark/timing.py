@@ -2,14 +2,14 @@
 """Compares the timing model (`fmha-run --time`) with a Hopper GPU.
 
     benchmark/timing.py compile FOLDER           on the build host: PTX, manifests and kernels.json
-    benchmark/timing.py run FOLDER -o R.json     on the GPU host, with Python and PyTorch alone: clocks of each (kernel, length)
-    benchmark/timing.py model FOLDER R.json      on the build host: adds the modeled clocks to R.json
+    benchmark/timing.py run FOLDER -o R.json     on the GPU host, with Python, PyTorch and Triton alone: clocks of each (kernel, length)
+    benchmark/timing.py model FOLDER R.json      on the build host: adds the modeled clocks to R.json; FOLDER has the PTX of Triton from `run`
     benchmark/timing.py table R.json             errors, and how often the model names the faster of two kernels
 
 A launch has one tile for each CTA that the GPU runs at once, and all of them read the same keys, which are in L2: query heads that share one KV
-head. So each CTA does the same, and the model replays those of one SM. Clocks are those of an SM from
-a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what a launch costs besides its kernel is in both. Half of the kernels, chosen by their
-number, are held out: no figure of the model was chosen with a look at them.
+head. So each CTA does the same, and the model replays those of one SM. Clocks are those of an SM from a small kernel before the launch to one after
+it, less those of the same kernel with 256 keys: what a launch costs besides its kernel is in both. The kernels of HELD_OUT
+and Triton's were first run when the model was finished; those of SEEN were looked at while its rules were chosen.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -32,21 +33,33 @@ BASE = 256
 SMS = 132
 SMEM = 200 * 1024
 # Head dim, then (q_tiles, kv_block, CTAs per SM) of schedules.
-SCHEDULES = {
+SEEN = {
     64: ((3, 128, 1), (2, 128, 1), (2, 192, 1), (1, 96, 2), (1, 64, 3)),
     96: ((2, 128, 1), (3, 96, 1)),
     128: ((2, 176, 1), (2, 128, 1), (2, 80, 1), (3, 80, 1), (1, 64, 2)),
     192: ((2, 112, 1), (1, 80, 1)),
     256: ((2, 80, 1), (2, 64, 1), (1, 80, 1)),
 }
+HELD_OUT = {
+    32: ((3, 128, 1), (2, 192, 1)),
+    64: ((3, 96, 1), (2, 160, 1), (1, 128, 2)),
+    80: ((2, 128, 1), (3, 96, 1)),
+    112: ((2, 144, 1), (1, 96, 1)),
+    128: ((2, 144, 1), (2, 96, 1), (3, 64, 1), (1, 128, 1)),
+    160: ((2, 96, 1), (2, 128, 1)),
+    224: ((2, 80, 1), (1, 96, 1)),
+    256: ((2, 48, 1), (1, 64, 1)),
+}
 
 
 def kernels():
     """Name and what it was made of, of each kernel."""
-    for dim, schedules in SCHEDULES.items():
-        for (tiles, keys, ctas), causal in itertools.product(schedules, (False, True)):
-            name = f"hd{dim}_{tiles}x{keys}_{ctas}{'_causal' if causal else ''}"
-            yield name, {"head_dim": dim, "causal": causal, "q_tiles": tiles, "kv_block": keys, "ctas_per_sm": ctas}
+    for held_out, by_dim in ((False, SEEN), (True, HELD_OUT)):
+        for dim, schedules in by_dim.items():
+            for (tiles, keys, ctas), causal in itertools.product(schedules, (False, True)):
+                name = f"hd{dim}_{tiles}x{keys}_{ctas}{'_causal' if causal else ''}"
+                made = {"head_dim": dim, "causal": causal, "q_tiles": tiles, "kv_block": keys, "ctas_per_sm": ctas}
+                yield name, {**made, "held_out": held_out}
 
 
 def flags_of(kernel, heads, length):
@@ -71,7 +84,7 @@ def compile_half(flags):
         return name, {**kernel, "schedule": schedule_of(made[0])}
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        listed = dict(filter(None, pool.map(one, kernels())))
+        listed = dict(filter(None, pool.map(one, [k for k in kernels() if re.search(flags.only, k[0])])))
     (folder / "kernels.json").write_text(json.dumps(listed, indent=1) + "\n")
     print(f"{len(listed)} kernels in {folder}")
 
@@ -149,7 +162,7 @@ def run_half(flags):
     gpu = Gpu()
     stamp = Stamp(gpu)
     results = {"machine": gpu.describe(), "date": flags.date, "runs": flags.runs, "pairs": []}
-    for number, (name, kernel) in enumerate(listed.items()):
+    for name, kernel in listed.items():
         for length in (BASE, *LENGTHS):
             qkv = inputs(gpu, kernel, length)
             call, out = gpu.ours(folder, name, qkv)
@@ -158,21 +171,69 @@ def run_half(flags):
             if length == BASE:
                 least = clocks
                 continue
-            pair = {"kernel": name, "length": length, "held_out": number // 2 % 2 == 1, "clocks": clocks - least}
+            pair = {"kernel": name, "length": length, "held_out": kernel["held_out"], "clocks": clocks - least}
+            pair["rows"] = 64 * kernel["q_tiles"] * kernel["ctas_per_sm"]
             results["pairs"].append(pair)
         print(name, [round(p["clocks"]) for p in results["pairs"][-len(LENGTHS) :]], flush=True)
         pathlib.Path(flags.output).write_text(json.dumps(results, indent=1) + "\n")
+    results["pairs"] += run_triton(gpu, stamp, folder, flags.runs)
+    pathlib.Path(flags.output).write_text(json.dumps(results, indent=1) + "\n")
+
+
+# Rows, keys, warps and stages of Triton's kernels (triton_attention.py).
+TRITON = ((128, 128, 8, 2), (128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 3))
+
+
+def run_triton(gpu, stamp, folder, runs):
+    """Pairs of a simple Triton kernel, whose PTX goes to the folder. Each launch has 128 CTAs, as many as heads times blocks of rows."""
+    from triton_attention import forward
+
+    torch, pairs = gpu.torch, []
+    for dim, (rows, keys, warps, stages), length in itertools.product((64, 128), TRITON, LENGTHS):
+        name = f"triton_hd{dim}_{rows}x{keys}_{warps}w"
+        heads = 128 * rows // length
+        if not heads:
+            continue
+
+        def launched(tokens):
+            q, k, v = (torch.randn(1, tokens, heads, dim, device="cuda").to(torch.bfloat16) for _ in range(3))
+            o = torch.empty_like(q)
+            fixed = {"HEADS": heads, "CAUSAL": False, "DIM": dim, "ROWS": rows, "KEYS": keys, "num_warps": warps, "num_stages": stages}
+            call = lambda: forward.fn[(tokens // rows, heads)](q, k, v, o, dim**-0.5, tokens, **fixed)
+            return call(), timed(gpu, stamp, call, runs)
+
+        made, clocks = launched(length)
+        (folder / f"{name}_{heads}.ptx").write_text(made.asm["ptx"])
+        facts = {"smem": made.metadata.shared, "threads": 32 * warps, "rows": rows, "dim": dim}
+        pair = {"kernel": name, "length": length, "held_out": True, "clocks": clocks - launched(BASE)[1], "ptx": f"{name}_{heads}.ptx", **facts}
+        pairs.append(pair)
+        print(name, length, round(pair["clocks"]), flush=True)
+    return pairs
 
 
 # The build host ------------------------------------------------------------------------------------------------------
+
+
+def modeled_triton(folder, pair, length):
+    """The JSON of ptx-sim for the first CTA of a Triton kernel."""
+    size = length * 2 * pair["dim"] * 128 * pair["rows"] // pair["length"]
+    arguments = [f"zero:{size}"] * 4 + [f"f32:{pair['dim'] ** -0.5}", f"i32:{length}", "u64:0", "u64:0"]
+    tool = [str(ROOT / "build/bin/ptx-sim"), str(folder / pair["ptx"]), "--json", "--time", "--checks=none"]
+    tool += [f"--block={pair['threads']}", f"--smem={pair['smem']}", *itertools.chain(*(("--arg", a) for a in arguments))]
+    done = subprocess.run(tool, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(tool)}: {done.stdout[-500:]}{done.stderr}")
+    return json.loads(done.stdout)
 
 
 def model_half(flags):
     folder, path = pathlib.Path(flags.folder), pathlib.Path(flags.results)
     listed, results = json.loads((folder / "kernels.json").read_text()), json.loads(path.read_text())
 
-    def modeled(name, length):
-        kernel = listed[name]
+    def modeled(pair, length):
+        if "ptx" in pair:
+            return modeled_triton(folder, pair, length)
+        kernel = listed[pair["kernel"]]
         tool = [str(ROOT / "build/bin/fmha-run"), "--time", "--json", *flags_of(kernel, kernel["ctas_per_sm"], length)]
         done = subprocess.run(tool, capture_output=True, text=True, env=os.environ | {"PTXSIM_TIME_SMS": "1"})
         if done.returncode:
@@ -180,7 +241,7 @@ def model_half(flags):
         return json.loads(done.stdout)
 
     def one(pair):
-        made, base = modeled(pair["kernel"], pair["length"]), modeled(pair["kernel"], BASE)
+        made, base = modeled(pair, pair["length"]), modeled(pair, BASE)
         pair.update(modeled={level: clocks - base["clocks"][level] for level, clocks in made["clocks"].items()}, bound=made["bound"])
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -197,11 +258,11 @@ def naming(pairs):
     """Of two kernels for one shape that differ by more than 5 and 15 %: how many there are, and how many the model ranks as the GPU does."""
     counts = {5: [0, 0], 15: [0, 0]}
     for a, b in itertools.combinations(pairs, 2):
-        shape = lambda p: (p["kernel"].split("_")[0], p["kernel"].endswith("causal"), p["length"])
+        shape = lambda p: (re.search(r"hd\d+", p["kernel"])[0], p["kernel"].endswith("causal"), p["length"])
         if shape(a) != shape(b):
             continue
         # Clocks for each row: kernels differ in the rows of a tile.
-        rows = lambda p: int(p["kernel"].split("_")[1].split("x")[0]) * int(p["kernel"].split("_")[2])
+        rows = lambda p: p["rows"]
         real = (a["clocks"] / rows(a)) / (b["clocks"] / rows(b))
         model = (a["modeled"]["middle"] / rows(a)) / (b["modeled"]["middle"] / rows(b))
         for least, count in counts.items():
@@ -232,6 +293,7 @@ def main():
     parser.add_argument("folder", help="where the kernels are; of `table` the results")
     parser.add_argument("results", nargs="?", help="of `model`: what `run` wrote")
     parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--only", default="", help="of `compile`: kernels whose name has this expression")
     parser.add_argument("--lengths", type=int, nargs="*", help="of `model`: only these")
     parser.add_argument("-o", "--output", default="timing.json")
     parser.add_argument("--date", default=__import__("time").strftime("%Y-%m-%d"))

@@ -48,8 +48,7 @@ void RunFlags::add(FlagTable &table) {
   table.group("Report");
   table.addSwitch("time",
                   "model the clocks that the kernels take on a GPU and what "
-                  "bounds them, not validated; needs --device=sim, "
-                  "--policy=eager",
+                  "bounds them; needs --device=sim, --policy=eager",
                   [this](bool on) { options.time = on; });
   table.addSwitch("json", "one JSON object on standard output",
                   [this](bool on) { json = on; });

@@ -208,7 +208,7 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
       ->type_name("N");
   app.add_flag("--time", line.time,
                "Model the clocks that the launch takes on a GPU, and what "
-               "bounds it; not validated on silicon");
+               "bounds it; validated on sm_90a alone");
   app.add_option("--timeline", line.timeline,
                  "Write the modeled time of the first CTAs as a trace for "
                  "https://ui.perfetto.dev, where a nanosecond is a modeled "
