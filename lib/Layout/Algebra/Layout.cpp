@@ -31,17 +31,21 @@ Layout::Layout(IntTuple shape, IntTuple stride)
   if (!isCongruent(extents, steps))
     throw LayoutError("expected a stride for each extent of " + extents.str() +
                       ", got the strides " + steps.str());
-  for (int64_t extent : extents.leaves())
+  flatExtents = extents.leaves();
+  flatSteps = steps.leaves();
+  if (flatExtents.empty())
+    throw LayoutError("expected a shape with an extent, got " + extents.str());
+  for (int64_t extent : flatExtents)
     if (extent < 1)
       throw LayoutError("expected extents of at least 1, got " + extents.str());
   count = product(extents);
-  span = cosizeOf(extents.leaves(), steps.leaves());
+  span = cosizeOf(flatExtents, flatSteps);
 }
 
 Layout Layout::columnMajor(const IntTuple &shape) {
   int64_t next = 1;
   return {shape, mapLeaves(shape, [&](int64_t extent) {
-            int64_t stride = next;
+            int64_t stride = extent == 1 ? 0 : next;
             next = checkedMul(next, extent);
             return stride;
           })};
@@ -52,7 +56,7 @@ Layout Layout::rowMajor(const IntTuple &shape) {
   int64_t next = 1;
   for (size_t i = strides.size(); i-- > 0;) {
     int64_t extent = strides[i];
-    strides[i] = next;
+    strides[i] = extent == 1 ? 0 : next;
     next = checkedMul(next, extent);
   }
   size_t leaf = 0;
@@ -76,8 +80,24 @@ std::vector<Layout> Layout::modes() const {
   return result;
 }
 
+static void expectIndex(int64_t index) {
+  if (index < 0)
+    throw LayoutError("expected an index of at least 0, got " +
+                      std::to_string(index));
+}
+
 int64_t Layout::operator()(const IntTuple &coordinate) const {
-  return crd2idx(coordinate, extents, steps);
+  if (!coordinate.isLeaf())
+    return crd2idx(coordinate, extents, steps);
+  int64_t index = coordinate.value(), offset = 0;
+  expectIndex(index);
+  size_t last = flatExtents.size() - 1;
+  for (size_t i = 0; i < last; ++i) {
+    offset =
+        checkedAdd(offset, checkedMul(index % flatExtents[i], flatSteps[i]));
+    index /= flatExtents[i];
+  }
+  return checkedAdd(offset, checkedMul(index, flatSteps[last]));
 }
 
 std::string Layout::str() const { return extents.str() + ":" + steps.str(); }
@@ -93,12 +113,6 @@ static int64_t splitIndex(int64_t index, const IntTuple &shape, size_t i,
   int64_t extent = product(shape.mode(i));
   part = index % extent;
   return index / extent;
-}
-
-static void expectIndex(int64_t index) {
-  if (index < 0)
-    throw LayoutError("expected an index of at least 0, got " +
-                      std::to_string(index));
 }
 
 IntTuple idx2crd(int64_t index, const IntTuple &shape) {

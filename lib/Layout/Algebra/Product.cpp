@@ -59,7 +59,7 @@ static Layout padded(const Layout &layout, size_t rank) {
 static Layout zipModes(const Layout &inner, const Layout &outer) {
   std::vector<Layout> modes;
   for (size_t i = 0; i < inner.rank(); ++i)
-    modes.push_back(coalesce(Layout::tuple({inner.mode(i), outer.mode(i)})));
+    modes.push_back(Layout::tuple({inner.mode(i), outer.mode(i)}));
   return Layout::tuple(modes);
 }
 
@@ -76,7 +76,9 @@ Layout blockedProduct(const Layout &block, const Layout &tiler) {
 
 Layout rakedProduct(const Layout &block, const Layout &tiler) {
   Layout both = matrixProduct(block, tiler);
-  return zipModes(both.mode(1), both.mode(0));
+  Layout raked = zipModes(both.mode(1), both.mode(0));
+  std::vector<IntTuple> each(raked.rank(), 1);
+  return coalesce(raked, IntTuple::tuple(each));
 }
 
 } // namespace fmha::layout::algebra

@@ -30,7 +30,8 @@ public:
   /// Throws unless both have one form, extents are at least 1, and size and
   /// cosize fit 63 bits.
   Layout(IntTuple shape, IntTuple stride);
-  /// Returns the layout with strides 1, s0, s0*s1, ... from the left.
+  /// Returns the layout with strides 1, s0, s0*s1, ... from the left, and 0 for
+  /// extents of 1.
   static Layout columnMajor(const IntTuple &shape);
   /// Returns the layout whose last leaf has stride 1.
   static Layout rowMajor(const IntTuple &shape);
@@ -58,6 +59,8 @@ public:
 
 private:
   IntTuple extents, steps;
+  /// Their leaves.
+  std::vector<int64_t> flatExtents, flatSteps;
   int64_t count = 1, span = 1;
 };
 

@@ -28,7 +28,7 @@ Layout flatProduct(const Layout &block, const Tiler &tiler);
 /// Returns ((BlockM,TilerM),(BlockN,TilerN)): a block stays together.
 Layout blockedProduct(const Layout &block, const Layout &tiler);
 /// Returns ((TilerM,BlockM),(TilerN,BlockN)): the elements of a block lie the
-/// extents of `tiler` apart.
+/// extents of `tiler` apart. Each mode is coalesced.
 Layout rakedProduct(const Layout &block, const Layout &tiler);
 
 } // namespace fmha::layout::algebra
