@@ -56,9 +56,10 @@ int64_t ComposedLayout::cosize() const {
 }
 
 std::string ComposedLayout::str() const {
-  if (!swizzle.bits() && !offset)
-    return layout.str();
-  return swizzle.str() + " o " + std::to_string(offset) + " o " + layout.str();
+  std::string text = swizzle.bits() ? swizzle.str() + " o " : "";
+  if (swizzle.bits() || offset)
+    text += std::to_string(offset) + " o ";
+  return text + layout.str();
 }
 
 ComposedLayout composition(const ComposedLayout &a, const Layout &b) {

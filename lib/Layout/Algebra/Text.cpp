@@ -10,6 +10,7 @@
 
 #include "fmha/Layout/Algebra/Error.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 
@@ -60,7 +61,13 @@ void Reader::fail(const std::string &expected) {
 }
 
 void Reader::failAt(size_t position, const std::string &message) const {
-  throw LayoutError("column " + std::to_string(position + 1) + ": " + message);
+  std::string_view before = text.substr(0, position);
+  size_t lines = std::count(before.begin(), before.end(), '\n');
+  size_t start = lines ? before.rfind('\n') + 1 : 0;
+  bool one = text.find('\n') == text.npos;
+  throw LayoutError((one ? "" : "line " + std::to_string(lines + 1) + ", ") +
+                    "column " + std::to_string(position - start + 1) + ": " +
+                    message);
 }
 
 int64_t Reader::integer() {
@@ -100,8 +107,12 @@ Layout Reader::layoutOf(const IntTuple &shape) {
 }
 
 ComposedLayout Reader::composedLayout() {
-  if (!accept("Sw<") && !accept("S<"))
-    return {Swizzle(), 0, layout()};
+  if (!accept("Sw<") && !accept("S<")) {
+    IntTuple first = intTuple();
+    if (first.isLeaf() && accept("o"))
+      return {Swizzle(), first.value(), layout()};
+    return {Swizzle(), 0, layoutOf(first)};
+  }
   size_t begin = position();
   int64_t numbers[3];
   for (int64_t &number : numbers) {

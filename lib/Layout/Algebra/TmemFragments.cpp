@@ -27,8 +27,8 @@ struct Shape {
   const char *threads, *values, *strides;
 };
 constexpr Shape shapes[] = {
-    {"32x32b", 32, 1, 1, "32", "(", "(1,(32))"},
-    {"16x64b", 16, 2, 1, "(2,2,8)", "(", "((8,16,1),(32))"},
+    {"32x32b", 32, 1, 1, "32", "", "(1,32)"},
+    {"16x64b", 16, 2, 1, "(2,2,8)", "", "((8,16,1),32)"},
     {"16x128b", 16, 4, 2, "(4,8)", "(2,", "((16,1),(8,64))"},
     {"16x256b", 16, 8, 4, "(4,8)", "(2,2,", "((32,1),(16,8,128))"},
 };
@@ -38,7 +38,8 @@ std::string nameOf(const Shape &shape, int64_t num) {
 }
 
 ThreadValue fragmentOf(const Shape &shape, int64_t num) {
-  std::string values = shape.values + std::to_string(num) + ")";
+  std::string values = shape.values + std::to_string(num);
+  values += *shape.values ? ")" : "";
   return {parseLayout("(" + std::string(shape.threads) + "," + values +
                       "):" + shape.strides),
           IntTuple::tuple({shape.lanes, shape.columns * num})};

@@ -46,8 +46,7 @@ struct ComposedLayout {
   int64_t size() const { return layout.size(); }
   /// Returns one more than the greatest offset that the layout can reach.
   int64_t cosize() const;
-  /// Returns "Sw<3,4,3> o 0 o (8,64):(64,1)", or the layout alone if neither a
-  /// swizzle nor an offset changes it.
+  /// Returns "Sw<3,4,3> o 0 o (8,64):(64,1)", without what changes nothing.
   std::string str() const;
   bool operator==(const ComposedLayout &) const = default;
 };

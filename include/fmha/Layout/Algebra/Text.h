@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Text forms: 8, _8, (4,8), ((4,8),(2,2)):((32,1),(16,8)), and
-// Sw<3,4,3> o 0 o (8,64):(64,1). A shape without strides is column-major. The
-// functions throw a LayoutError with the column of the first character that
-// does not fit.
+// Sw<3,4,3> o 0 o (8,64):(64,1), or 152 o 8:1 without a swizzle. A shape
+// without strides is column-major. The functions throw a LayoutError with the
+// column, and the line if there are several, of the first character that does
+// not fit.
 //
 //===----------------------------------------------------------------------===//
 
