@@ -13,9 +13,11 @@
 
 namespace fmha::layouttool {
 
-/// Each returns a whole document that ends with a newline. SVG and LaTeX need a
+/// Each returns a whole document that ends with a newline; a line has the value
+/// alone. SVG and LaTeX need a
 /// picture with a grid and throw a LayoutError without one.
 std::string textOf(const Picture &picture);
+std::string lineOf(const Picture &picture);
 std::string svgOf(Picture picture);
 std::string latexOf(const Picture &picture);
 std::string jsonOf(const Picture &picture);

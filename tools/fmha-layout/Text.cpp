@@ -61,6 +61,8 @@ std::string textOf(const Picture &picture) {
   return text;
 }
 
+std::string lineOf(const Picture &picture) { return picture.title + "\n"; }
+
 std::string jsonOf(const Picture &picture) {
   using Json = nlohmann::ordered_json;
   Json facts = Json::object(), grids = Json::array();

@@ -130,11 +130,14 @@ void write(const std::string &path, const std::string &text) {
 
 void work(const CommandLine &line) {
   using Writer = std::function<std::string(const Picture &)>;
-  static const std::map<std::string, Writer> writers = {
-      {"text", textOf}, {"svg", svgOf}, {"latex", latexOf}, {"json", jsonOf}};
+  static const std::map<std::string, Writer> writers = {{"text", textOf},
+                                                        {"line", lineOf},
+                                                        {"svg", svgOf},
+                                                        {"latex", latexOf},
+                                                        {"json", jsonOf}};
   auto writer = writers.find(line.format);
   if (writer == writers.end())
-    throw LayoutError("--print: expected text, svg, latex or json, "
+    throw LayoutError("--print: expected text, line, svg, latex or json, "
                       "got '" +
                       line.format + "'");
   if (line.input.empty())
@@ -154,7 +157,7 @@ int main(int argc, char **argv) {
                  "An expression, a file of them, or - for standard input")
       ->type_name("EXPR|FILE");
   app.add_option("--print,--format", line.format,
-                 "text (default), svg, latex or json")
+                 "text (default), line (the value alone), svg, latex or json")
       ->type_name("FORMAT");
   app.add_option("-o,--output", line.output,
                  "File to write, - (default) for standard output")

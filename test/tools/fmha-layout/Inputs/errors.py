@@ -25,7 +25,7 @@ CASES = [
     (["owners((4,2):(1,4), 4)"], "expected a tile that holds the 8 elements of (4,2):(1,4), got 4"),
     (["(1024,1024):(1024,1)"], "expected at most 16384 cells, got 1048576"),
     (["size((8,8))", "--print=svg"], "--print=svg: expected a layout, a tiled copy or a tiled product, got 64"),
-    (["(4,8)", "--print=pdf"], "--print: expected text, svg, latex or json, got 'pdf'"),
+    (["(4,8)", "--print=pdf"], "--print: expected text, line, svg, latex or json, got 'pdf'"),
     (["(4,8)", "--output=/nowhere/a.svg"], "cannot write '/nowhere/a.svg': No such file"),
     (["a = (8,8)\nb = (4,\nx)"], "line 3, column 1: expected a layout, a function, an instruction or a name"),
     (["(" * 5000], "nested values"),
