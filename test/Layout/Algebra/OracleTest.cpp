@@ -8,8 +8,7 @@
 //
 // test/data/layout-algebra.json holds results of a layout algebra that shares
 // no code with this one; Inputs/oracle.py wrote it. Results are compared as
-// text, except that a mode of one element may have any stride, and that right
-// inverses may differ in how far they go.
+// text, except that a mode of one element may have any stride.
 //
 //===----------------------------------------------------------------------===//
 
