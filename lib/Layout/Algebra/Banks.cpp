@@ -11,6 +11,7 @@
 #include "fmha/Layout/Algebra/Error.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr int64_t phaseBits = banks * bankBytes * 8, warpThreads = 32;
 /// Larger layouts are an error, since every element is looked at.
-constexpr int64_t mostElements = 1 << 20;
+constexpr int64_t mostElements = 1 << 20, mostThreads = 1024;
 
 int64_t byteOf(const BankReport &report, int64_t element) {
   return checkedMul(report.layout(element), report.elementBits) / 8;
@@ -28,12 +29,13 @@ int64_t byteOf(const BankReport &report, int64_t element) {
 /// Checks sizes and returns a report without phases.
 BankReport begin(const ComposedLayout &layout, int64_t elementBits,
                  int64_t accessBits) {
-  bool access = accessBits == 32 || accessBits == 64 || accessBits == 128;
+  bool access = accessBits >= 8 && accessBits <= 128 &&
+                std::has_single_bit(uint64_t(accessBits));
   bool element = elementBits == 8 || elementBits == 16 || elementBits == 32 ||
                  elementBits == 64;
   if (!access || !element || accessBits % elementBits)
     throw LayoutError("banks: expected elements of 8, 16, 32 or 64 bits and "
-                      "accesses of 32, 64 or 128, got " +
+                      "accesses of 8 to 128 bits, a power of two, got " +
                       std::to_string(elementBits) + " and " +
                       std::to_string(accessBits));
   if (layout.size() > mostElements)
@@ -90,7 +92,8 @@ void addPhase(BankReport &report, Phase phase) {
 /// Divides the accesses of consecutive threads into phases.
 void addAccesses(BankReport &report,
                  const std::vector<std::vector<int64_t>> &accesses) {
-  size_t together = size_t(phaseBits / report.accessBits);
+  size_t together =
+      size_t(std::min(phaseBits / report.accessBits, warpThreads));
   for (size_t i = 0; i < accesses.size(); i += together) {
     size_t end = std::min(i + together, accesses.size());
     addPhase(report, {{accesses.begin() + i, accesses.begin() + end}, 1});
@@ -150,6 +153,9 @@ BankReport bankReport(const ComposedLayout &layout, const TiledCopy &copy,
       (side == Side::Source ? atom.source : atom.destination).size(1);
   BankReport report = begin(layout, copy.valueBits(), bits);
   int64_t vector = bits / copy.valueBits();
+  if (copy.threads() > mostThreads)
+    throw LayoutError("banks: expected at most " + std::to_string(mostThreads) +
+                      " threads, got " + std::to_string(copy.threads()));
   // The domain of the layout, so that a partition gives indices into it.
   Layout domain = Layout::columnMajor(layout.layout.shape());
   std::vector<Partition> parts;

@@ -12,11 +12,18 @@
 
 namespace fmha::layout::algebra {
 
+/// Larger layouts are an error, since every value is looked at.
+static constexpr int64_t mostOwners = 1 << 20;
+
 std::vector<std::vector<Owner>> ownersOf(const ThreadValue &map) {
   if (map.layout.isLeaf() || map.layout.rank() != 2)
     throw LayoutError("expected a layout of threads and values, such as "
                       "(32,2):(2,1), got " +
                       map.layout.str());
+  if (map.layout.size() > mostOwners)
+    throw LayoutError("expected at most " + std::to_string(mostOwners) +
+                      " values of all threads, got " +
+                      std::to_string(map.layout.size()) + "; use one tile");
   int64_t elements = product(map.tile);
   if (map.layout.cosize() > elements)
     throw LayoutError("expected a tile that holds the " +

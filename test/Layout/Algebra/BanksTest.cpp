@@ -27,6 +27,9 @@ TEST(LayoutBanks, OfRowsAndColumns) {
   EXPECT_EQ(worstOf("(32,32):(32,1)", 32, 32), 32);
   EXPECT_EQ(worstOf("(32,32):(33,1)", 32, 32), 1);
   EXPECT_EQ(worstOf("Sw<5,0,5> o 0 o (32,32):(32,1)", 32, 32), 1);
+  // 32 threads read 2 bytes each: two of a word are no conflict.
+  EXPECT_EQ(worstOf("(64,1):(1,64)", 16, 16), 1);
+  EXPECT_EQ(worstOf("(32,2):(2,1)", 16, 16), 1);
   // Threads that follow contiguous elements.
   EXPECT_EQ(worstOf("(4,256):(1,4)", 32, 128), 1);
   // 8 threads read 16 bytes each: rows of 32, 64 and 128 bytes.

@@ -30,8 +30,8 @@ using namespace fmha::layout::algebra;
 
 namespace {
 
-/// Layouts of each test. Together they are 160000.
-constexpr unsigned draws = 20000;
+/// Layouts of each test: few under the sanitizers, else 20000, together 160000.
+constexpr unsigned draws = FMHA_LAYOUT_DRAWS;
 
 uint32_t firstSeed() {
   const char *given = std::getenv("FMHA_TEST_SEED");

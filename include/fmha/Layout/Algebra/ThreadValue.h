@@ -34,7 +34,8 @@ struct Owner {
 };
 
 /// Returns the owners of each index of the tile, in the order of threads and
-/// values. Throws if the layout is no pair or leaves the tile.
+/// values. Throws if the layout is no pair, leaves the tile, or has more than
+/// 2^20 values.
 std::vector<std::vector<Owner>> ownersOf(const ThreadValue &map);
 
 /// What one thread has of a tensor: offset + layout(value mode, rests...).

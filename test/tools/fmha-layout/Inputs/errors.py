@@ -20,7 +20,7 @@ CASES = [
     (["tiled_copy(copy_128, (8,4), (1,4))"], "copy_128: expected a multiple of 8 values of 16 bits for each thread, got 4"),
     (["tiled_mma(mma_m16n8k16_f32_f16, 4)"], "expected a layout of atoms along M, N and K, such as (4,1,1), got 4:1"),
     (["swizzle(3,4,2, (8,8))"], "a shift of at least the bits"),
-    (["banks((8,64):(64,1), 16, 48)"], "accesses of 32, 64 or 128, got 16 and 48"),
+    (["banks((8,64):(64,1), 16, 48)"], "accesses of 8 to 128 bits, a power of two, got 16 and 48"),
     (["banks((8,64):(65,1))"], "contiguous and aligned bits"),
     (["owners((4,2):(1,4), 4)"], "expected a tile that holds the 8 elements of (4,2):(1,4), got 4"),
     (["(1024,1024):(1024,1)"], "expected at most 16384 cells, got 1048576"),
@@ -31,6 +31,8 @@ CASES = [
     (["(" * 5000], "nested values"),
     (["(4,8):(8,1)" + " " * 70000], "expected at most 65536 characters"),
     (["mode((4,8), -1)"], "expected a mode below 2"),
+    (["owners((1000000000,1):(0,0), 4)"], "expected at most 1048576 values of all threads, got 1000000000"),
+    (["banks(tiled_copy(copy_128, (32,64), (1,8)), (32,512):(512,1))"], "banks: expected at most 1024 threads, got 2048"),
     (["--frob"], ""),
 ]
 
