@@ -184,7 +184,8 @@ std::string colorOf(int64_t number) {
       {203, 189, 230}, {255, 237, 140}, {190, 225, 215}, {214, 196, 172}};
   int64_t step = ((number % 32) + 32) % 32;
   const int (&hue)[3] = hues[step % 8];
-  double shade = 1.0 - 0.08 * double(step / 8);
+  int64_t darker = step / 8;
+  double shade = 1.0 - 0.08 * double(darker);
   char text[7];
   std::snprintf(text, sizeof text, "%02x%02x%02x", int(hue[0] * shade),
                 int(hue[1] * shade), int(hue[2] * shade));

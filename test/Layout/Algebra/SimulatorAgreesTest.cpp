@@ -354,7 +354,7 @@ void compareGroup(const std::string &text, std::mt19937 &generator) {
 
 TEST(SimulatorAgrees, OnProductsOfWarpgroups) {
   std::mt19937 generator(20261128);
-  for (std::string text : mmaAtomNames()) {
+  for (const std::string &text : mmaAtomNames()) {
     size_t at = text.find("nN");
     if (at == text.npos)
       continue;
