@@ -193,8 +193,9 @@ TEST(LayoutOracle, GivesTheSameResults) {
   }
   // Each operation has rows, so that none is dropped from the table.
   for (const auto &[name, operation] : operations)
-    if (name.find("load_C") == name.npos)
+    if (name.find("load_C") == name.npos) {
       EXPECT_GE(counts[name], 16u) << name;
+    }
 }
 
 } // namespace

@@ -92,8 +92,6 @@ class Table:
 
 
 def text(value):
-    if isinstance(value, (tuple, list)) and value and all(isinstance(v, (tuple, list, int)) for v in value):
-        return "(" + ",".join(map(text, value)) + ")"
     if isinstance(value, (tuple, list)):
         return "(" + ",".join(map(text, value)) + ")"
     return str(value).replace(" ", "") if not str(value).startswith("S<") else str(value)
