@@ -22,7 +22,7 @@ _COMPLETION = r'''_fmha() {
   COMPREPLY=($(compgen -W "$words" -- "$2"))
   [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 }
-complete -o default -F _fmha fmha fmha-compile fmha-run ptx-sim ptx-mutate
+complete -o default -F _fmha fmha fmha-compile fmha-layout fmha-run ptx-sim ptx-mutate
 '''
 
 _MARKS = {"ok": "ok", "missing": "--", "failed": "FAILED"}
