@@ -14,9 +14,9 @@ namespace ptxsim::timing {
 namespace {
 
 /// Lets a unit work for the step, not before `earliest`. Returns the end, which
-/// the step has as its own.
+/// the step has as its own. A step of several copies does not wait for itself.
 double occupy(Doing &doing, Unit &unit, double earliest, double clocks) {
-  if (unit.freeAt > earliest && unit.last.valid())
+  if (unit.freeAt > earliest && unit.last.valid() && unit.last != doing.id)
     doing.timed.endCause = {unit.last, Why::Busy, false};
   unit.freeAt = std::max(unit.freeAt, earliest) + clocks;
   unit.last = doing.id;

@@ -128,7 +128,7 @@ struct TensorCore {
   /// Warps with a product that there was no room for, in order.
   std::vector<uint32_t> line;
   StepId last;
-  /// By how many clocks products are behind in reading registers, at a moment;
+  /// By how many clocks products are late in reading registers, at a moment;
   /// less than zero if they are ahead.
   double lag = 0, lagAt = 0;
   /// Index into Schedule::units.

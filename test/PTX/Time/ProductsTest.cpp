@@ -131,9 +131,9 @@ TEST(Products, TheQueueHoldsUpTheIssue) {
 TEST(Products, TheFenceWaitsForRegisters) {
   // Exponentials before the fence are no part of the time of the products.
   auto clocks = [](unsigned exponentials) {
-    std::string body = "mov.b64 %q1, 0x0000001000080040;\n" +
-                       repeat(exponentials, "ex2.approx.ftz.f32 %f200, %f201;") +
-                       chain(16);
+    std::string body =
+        "mov.b64 %q1, 0x0000001000080040;\n" +
+        repeat(exponentials, "ex2.approx.ftz.f32 %f200, %f201;") + chain(16);
     return clocksOf({body, 128, "sm_90a"});
   };
   double each = figure(Figure::MufuInterval, "sm_90a");

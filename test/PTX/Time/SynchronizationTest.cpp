@@ -8,6 +8,8 @@
 
 #include "Kernel.h"
 
+#include "fmha/PTX/Time/CriticalPath.h"
+
 using namespace ptxsim;
 using namespace ptxsim::timing;
 using namespace ptxsim::timing::test;
@@ -45,6 +47,27 @@ TEST(Synchronization, AWaitForACopyTakesLatencyAndBytes) {
   EXPECT_NEAR(clocksOfLoad(16384), expected, 3);
   EXPECT_NEAR(clocksOfLoad(32768) - clocksOfLoad(16384),
               16384 / figure(Figure::TmaBytes), 1);
+}
+
+TEST(Synchronization, ThePathOfCopiesOfAllLanesIsWhole) {
+  // One instruction stores 32 times; its copies wait for each other, not for
+  // it.
+  std::string body = "ld.param.u64 %q1, [in];\n" +
+                     repeat(4, "cp.async.bulk.global.shared::cta.bulk_group "
+                               "[%q1], [smem], 4096;\n"
+                               "cp.async.bulk.commit_group;") +
+                     "cp.async.bulk.wait_group 0;\n";
+  Kernel kernel{body, 32};
+  kernel.parameters = ".param .u64 in";
+  Device device;
+  kernel.values = {bytesOf(device.allocate(4096))};
+  Recording recording = record(kernel, device);
+  Schedule steps = schedule(recording, *figuresOf("sm_100a", Level::Middle));
+  double sum = 0;
+  for (const Segment &segment : criticalPath(recording, steps))
+    sum += segment.clocks;
+  EXPECT_GT(steps.clocks, 4 * 32 * 4096 / figure(Figure::TmaBytes));
+  EXPECT_NEAR(sum, steps.clocks, 50);
 }
 
 /// Half of warp 0 waits for each of two mbarriers: warp 1 arrives at `early`
