@@ -223,27 +223,15 @@ static TensorMemory::LaneSet lanesOf(uint8_t groups) {
   return lanes;
 }
 
-/// Reports an operand that was not written, or of which a row is not the same
-/// in all groups of lanes that read it.
-static void checkCells(const Site &site, TensorMemory &memory, const char *name,
-                       TmemLayout layout, const TmemRange &range) {
-  Report &report = site.warp->machine.report;
-  std::string text = std::string(name) + " in tensor memory, " +
-                     describeColumns(range.column, range.count);
-  if (memory.firstUnwritten(lanesOf(range.groups), range.column, range.count))
-    report.add(FindingId::TmemUninit, site, text);
-  uint32_t step = 0, copies = operandCopies(layout, step);
-  if (copies == 1)
-    return;
-  for (uint32_t lane = step; lane < tmemLanes; ++lane)
-    for (uint32_t c = range.column; c < range.column + range.count; ++c)
-      if (memory.cell(lane, c) != memory.cell(lane % step, c)) {
-        report.add(FindingId::MmaCopiesDiffer, site,
-                   text + ": lane " + std::to_string(lane) +
-                       " must hold what lane " + std::to_string(lane % step) +
-                       " holds");
-        return;
-      }
+/// Reports an operand that was not written. Returns true if it was.
+static bool checkWritten(const Site &site, TensorMemory &memory,
+                         const char *name, const TmemRange &range) {
+  if (!memory.firstUnwritten(lanesOf(range.groups), range.column, range.count))
+    return true;
+  site.warp->machine.report.add(FindingId::TmemUninit, site,
+                                std::string(name) + " in tensor memory, " +
+                                    describeColumns(range.column, range.count));
+  return false;
 }
 
 void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
@@ -264,7 +252,7 @@ void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
       }
     }
   }
-  checkCells(site, memory, "A", operand.layout, operand.range());
+  checkWritten(site, memory, "A", operand.range());
 }
 
 TmemRange MetadataOperand::range() const {
@@ -312,7 +300,7 @@ void gather(const Site &site, TensorMemory &memory,
         out.push_back(uint8_t(
             group * width + (i / pair ? p.second : p.first) * pair + i % pair));
     }
-  checkCells(site, memory, "metadata", operand.map.layout, operand.range());
+  checkWritten(site, memory, "metadata", operand.range());
 }
 
 void gather(const Site &site, TensorMemory &memory, const ScaleOperand &operand,
