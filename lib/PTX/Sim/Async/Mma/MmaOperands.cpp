@@ -277,30 +277,38 @@ static std::optional<Positions> positionsOf(uint32_t bits, uint32_t width) {
   return Positions{uint8_t(bits == 0xe), 0};
 }
 
+/// Returns the four bits of one group of a row.
+static uint32_t metadataBits(TensorMemory &memory,
+                             const MetadataOperand &operand, uint32_t row,
+                             uint32_t group) {
+  auto [cell, bit] = operand.map.cell(row, group);
+  uint32_t word = memory.cell(operand.base.lane + cell.lane,
+                              operand.base.column + cell.column);
+  return word >> bit & 0xf;
+}
+
 void gather(const Site &site, TensorMemory &memory,
             const MetadataOperand &operand, std::vector<uint8_t> &out) {
-  uint32_t width = operand.width, kept = width / 2;
+  uint32_t width = operand.width, pair = width == 8 ? 2 : 1, illegal = 0;
+  std::string first;
   out.clear();
   for (uint32_t row = 0; row < operand.rows; ++row)
     for (uint32_t group = 0; group < operand.map.groups(); ++group) {
-      auto [cell, bit] = operand.map.cell(row, group);
-      uint32_t bits = memory.cell(operand.base.lane + cell.lane,
-                                  operand.base.column + cell.column) >>
-                          bit &
-                      0xf;
+      uint32_t bits = metadataBits(memory, operand, row, group);
       auto positions = positionsOf(bits, width);
-      if (!positions)
-        site.warp->machine.report.add(FindingId::MmaMetadata, site,
-                                      "metadata " + std::to_string(bits) +
-                                          " of group " + std::to_string(group) +
-                                          " of row " + std::to_string(row));
+      if (!positions && !illegal++)
+        first = "metadata " + std::to_string(bits) + " of group " +
+                std::to_string(group) + " of row " + std::to_string(row);
       Positions p = positions.value_or(Positions{0, uint8_t(width > 2)});
-      uint32_t pair = width == 8 ? 2 : 1;
-      for (uint32_t i = 0; i < kept; ++i)
+      for (uint32_t i = 0; i < width / 2; ++i)
         out.push_back(uint8_t(
             group * width + (i / pair ? p.second : p.first) * pair + i % pair));
     }
-  checkWritten(site, memory, "metadata", operand.range());
+  bool written = checkWritten(site, memory, "metadata", operand.range());
+  if (written && illegal)
+    site.warp->machine.report.add(FindingId::MmaMetadata, site,
+                                  first + ", the first of " +
+                                      std::to_string(illegal));
 }
 
 void gather(const Site &site, TensorMemory &memory, const ScaleOperand &operand,

@@ -301,8 +301,13 @@ TEST(Sparse, WeightStationary) {
 
 TEST(Sparse, MetadataWithoutAMeaningIsFound) {
   Problem problem({kinds[0]}, 1);
-  problem.kernel.cell(0, 3, 64) &= ~0xfu;
-  EXPECT_TRUE(idsOf(problem.kernel.run()).count("mma-sparse-metadata"));
+  problem.kernel.cell(0, 3, 64) &= ~0xffu;
+  LaunchResult result = problem.kernel.run();
+  EXPECT_TRUE(idsOf(result).count("mma-sparse-metadata"));
+  EXPECT_NE(textOf(result).find("metadata 0 of group 0 of row 3, the first of "
+                                "2"),
+            std::string::npos)
+      << textOf(result);
 }
 
 std::set<std::string> idsWith(TensorKernel kernel, const std::string &from,
