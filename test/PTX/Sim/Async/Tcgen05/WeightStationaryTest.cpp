@@ -128,6 +128,39 @@ TEST(WeightStationary, IllegalMasksAreFound) {
   EXPECT_TRUE(idsOf(problem.kernel.run()).count("mma-instruction-descriptor"));
 }
 
+/// In a pair with M of 128, two parts of the lanes have halves of the columns.
+TEST(Parts, OfAPairMultiplyTheirOwnA) {
+  constexpr uint32_t columns = 32;
+  TensorKernel kernel = makeTensorKernel(2, 4096, 64);
+  std::mt19937 random(3);
+  std::vector<float> a(256 * k), b(columns * k);
+  for (std::vector<float> *matrix : {&a, &b})
+    for (float &x : *matrix)
+      x = float(int(random() % 17) - 8);
+  SharedMatrix right{0, columns / 2};
+  for (uint32_t i = 0; i < a.size(); i += 2)
+    kernel.cell(i / k / 128, i / k % 128, 32 + i % k / 2) =
+        encodeBF16(a[i]) | uint32_t(encodeBF16(a[i + 1])) << 16;
+  for (uint32_t i = 0; i < b.size(); ++i)
+    putBits(kernel.ctas[i / k / right.rows].shared,
+            right.address(i / k % right.rows, i % k * 2), 0, 16,
+            encodeBF16(b[i]));
+  kernel.code = right.descriptorIn(11) +
+                "tcgen05.mma.cta_group::2.kind::f16 [%r4], [%r4+32], %q11, " +
+                std::to_string(0x490 | columns / 8 << 17 | 8 << 24) + ", 0;\n";
+  LaunchResult result = kernel.run();
+  ASSERT_EQ(result.status, Status::Ok) << textOf(result);
+  for (uint32_t row = 0; row < 256; ++row)
+    for (uint32_t j = 0; j < columns / 2; ++j) {
+      uint32_t n = j + columns / 2 * (row % 128 / 64);
+      float sum = 0;
+      for (uint32_t x = 0; x < k; ++x)
+        sum += a[row * k + x] * b[n * k + x];
+      uint32_t bits = kernel.cell(row / 128, row % 128, j);
+      ASSERT_EQ(std::bit_cast<float>(bits), sum) << row << " " << n;
+    }
+}
+
 /// The ids found when B is used from the buffers as `uses` says.
 std::set<std::string> idsOfUses(const std::vector<std::string> &uses) {
   Problem problem(128, 1, Place::Shared);
