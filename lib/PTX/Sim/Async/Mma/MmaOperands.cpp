@@ -105,6 +105,29 @@ void decodeStream(const uint8_t *bytes, const SmemOperand &operand, float *out,
 using ChunkDecoder = void (*)(const uint8_t *, const SmemOperand &, float *,
                               size_t);
 
+/// Returns how many bytes of a chunk hold elements; the rest is padding.
+uint32_t codeBytes(ElementType type) {
+  switch (type) {
+  case ElementType::E2M1:
+    return chunkBytes * 4 / 8;
+  case ElementType::E2M3:
+  case ElementType::E3M2:
+    return chunkBytes * 6 / 8;
+  default:
+    return chunkBytes;
+  }
+}
+
+/// FNV-1a of 32-bit words.
+class Hash {
+public:
+  void add(uint32_t word) { state = (state ^ word) * 0x100000001b3; }
+  uint64_t value() const { return state; }
+
+private:
+  uint64_t state = 0xcbf29ce484222325;
+};
+
 ChunkDecoder chunkDecoder(ElementType type) {
   switch (type) {
   case ElementType::F16:
@@ -203,6 +226,21 @@ void gather(const Cta &cta, const SmemOperand &operand, float *out,
   });
 }
 
+uint64_t hashOf(const Cta &cta, const SmemOperand &operand) {
+  uint32_t bytes = codeBytes(operand.type);
+  Hash hash;
+  forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
+    bool inside =
+        address >= kSharedBase && address + chunkBytes <= cta.sharedEnd;
+    for (uint32_t i = 0; i < bytes && inside; i += sizeof(uint32_t)) {
+      uint32_t word;
+      std::memcpy(&word, &cta.shared[address + i], sizeof(word));
+      hash.add(word);
+    }
+  });
+  return hash.value();
+}
+
 uint8_t layoutGroups(TmemLayout layout, uint32_t baseLane) {
   bool half = layout == TmemLayout::F || layout == TmemLayout::C;
   if (half)
@@ -253,6 +291,18 @@ void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
     }
   }
   checkWritten(site, memory, "A", operand.range());
+}
+
+uint64_t hashOf(TensorMemory &memory, const TmemOperand &operand) {
+  unsigned bits = containerBits(operand.type);
+  Hash hash;
+  for (uint32_t row = 0; row < operand.rows; ++row) {
+    uint32_t lane =
+        operand.base.lane + operandCell(operand.layout, row, 0, bits).cell.lane;
+    for (uint32_t c = 0; c < operand.columns(); ++c)
+      hash.add(memory.cell(lane, operand.base.column + c));
+  }
+  return hash.value();
 }
 
 TmemRange MetadataOperand::range() const {

@@ -61,6 +61,9 @@ void noteRead(Races &races, const RaceStream &stream, const Site &site,
 void gather(const Cta &cta, const SmemOperand &operand, float *out,
             size_t strideMn, size_t strideK);
 
+/// Returns a hash of the elements' codes, of those inside shared memory.
+uint64_t hashOf(const Cta &cta, const SmemOperand &operand);
+
 /// A in tensor memory: `rows` by `k` in one CTA's part, which operandRows
 /// counts, at lane | column of the base.
 struct TmemOperand {
@@ -77,6 +80,8 @@ struct TmemOperand {
 /// Decodes to out[row * k + k'], and reports cells that were never written.
 void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
             float *out);
+
+uint64_t hashOf(TensorMemory &memory, const TmemOperand &operand);
 
 /// Sparsity metadata in tensor memory of `rows` rows of A, which operandRows
 /// counts. A group of `width`

@@ -39,10 +39,11 @@ public:
         placeA(lane, x);
   }
 
-  /// The text of one MMA; `rest` follows the predicate.
-  std::string mma(const std::string &qualifiers,
-                  const std::string &rest) const {
-    uint32_t word = 0x490 | n / 8 << 17 | m / 16 << 24 | 1u << 30;
+  /// The text of one MMA; `rest` follows the predicate, `flip` are bits to flip
+  /// in the instruction descriptor.
+  std::string mma(const std::string &qualifiers, const std::string &rest,
+                  uint32_t flip = 0) const {
+    uint32_t word = (0x490 | n / 8 << 17 | m / 16 << 24 | 1u << 30) ^ flip;
     return left.descriptorIn(10) + right.descriptorIn(11) +
            "tcgen05.mma.ws.cta_group::1.kind::f16" + qualifiers + " [%r4], " +
            (place == Place::Shared ? "%q10" : "[%r4+96]") + ", %q11, " +
@@ -177,6 +178,77 @@ TEST(Collectors, AUseNeedsItsFill) {
   EXPECT_EQ(idsOfUses({"b0::fill", "b1::use"}), found);
   EXPECT_EQ(idsOfUses({"b0::fill", "b0::lastuse", "b0::use"}), found);
   EXPECT_EQ(idsOfUses({"b3::fill", "b3::discard", "b3::lastuse"}), found);
+}
+
+/// A use may read the columns of the fill shifted, in part and negated, but the
+/// largest shift must be that of the fill.
+TEST(Collectors, AUseMayShiftAndMask) {
+  Problem problem(128, 1, Place::Shared);
+  auto ids = [&](const std::string &rest, uint32_t flip) {
+    problem.kernel.code = "mov.b64 %q12, " + std::to_string(5ull << 56 | 3) +
+                          ";\n" + problem.mma(".collector::b0::fill", "") +
+                          problem.mma(".collector::b0::use", rest, flip);
+    TensorKernel run = problem.kernel;
+    return idsOf(run.run());
+  };
+  EXPECT_EQ(ids(", %q12", 0), std::set<std::string>());
+  EXPECT_EQ(ids("", 1u << 14), std::set<std::string>());
+  EXPECT_EQ(ids("", 3u << 30), std::set<std::string>({"mma-collector"}));
+}
+
+/// Waits for the MMAs so far, then writes a byte in the shared memory of a CTA.
+std::string writeByte(const TensorKernel &kernel, unsigned cta, uint32_t offset,
+                      unsigned value) {
+  std::string barrier = std::to_string(kernel.sharedBytes() + 16);
+  return "mbarrier.init.shared::cta.b64 [%r2+" + barrier +
+         "], 1;\nfence.mbarrier_init.release.cluster;\nadd.u32 %r60, %r2, " +
+         barrier + ";\ntcgen05.commit" + kernel.groupName() +
+         ".mbarrier::arrive::one.shared::cluster.b64 [%r60];\n" +
+         waitFor(kernel.sharedBytes() + 16, "0", "BETWEEN") +
+         "tcgen05.fence::after_thread_sync;\nmapa.shared::cluster.u32 %r61, "
+         "%r2, " +
+         std::to_string(cta) + ";\nmov.b32 %r62, " + std::to_string(value) +
+         ";\nst.shared::cluster.b8 [%r61+" + std::to_string(offset) +
+         "], %r62;\nfence.proxy.async;\n";
+}
+
+TEST(Collectors, AChangedByteOfBIsFound) {
+  for (bool changes : {false, true}) {
+    Problem problem(64, 1, Place::Copies);
+    TensorKernel &kernel = problem.kernel;
+    // The last column that the largest shift reaches.
+    uint32_t offset = SharedMatrix{8192, n + maxShift}.address(n + 7, 31);
+    kernel.code =
+        problem.mma(".collector::b1::fill", "") +
+        writeByte(kernel, 0, offset, kernel.ctas[0].shared[offset] ^ changes) +
+        problem.mma(".collector::b1::use", "");
+    std::set<std::string> found;
+    if (changes)
+      found = {"mma-collector"};
+    EXPECT_EQ(idsOf(kernel.run()), found);
+  }
+}
+
+/// A of each CTA of a pair has a buffer of its own.
+TEST(Collectors, AChangedByteOfAIsFoundInEitherCta) {
+  SharedMatrix left{0, 128}, right{8192, 16};
+  for (unsigned cta : {0u, 1u})
+    for (unsigned value : {0u, 1u}) {
+      TensorKernel kernel = makeTensorKernel(2, 16384, 64);
+      for (TensorImage &image : kernel.ctas)
+        std::fill(image.shared.begin(), image.shared.end(), 0);
+      auto mma = [&](const std::string &use) {
+        return left.descriptorIn(10) + right.descriptorIn(11) +
+               "tcgen05.mma.cta_group::2.kind::f16.collector::a::" + use +
+               " [%r4], %q10, %q11, 0x10080490, 0;\n";
+      };
+      kernel.code =
+          mma("fill") + writeByte(kernel, cta, 130, value) + mma("lastuse");
+      std::set<std::string> found;
+      if (value)
+        found = {"mma-collector"};
+      EXPECT_EQ(idsOf(kernel.run()), found) << "CTA " << cta;
+    }
 }
 
 /// Without a qualifier an MMA discards what the buffer of A holds.
