@@ -310,6 +310,14 @@ TEST(Sparse, MetadataWithoutAMeaningIsFound) {
       << textOf(result);
 }
 
+/// The second half of the lanes has metadata of its own.
+TEST(Sparse, MetadataOfEachPartIsRead) {
+  Problem problem({kinds[0], 1, 64, 64, 0, true, true}, 1);
+  problem.kernel.cell(0, 64 + 3, 64) &= ~0xfu;
+  std::string text = textOf(problem.kernel.run());
+  EXPECT_NE(text.find("of row 67, the first of 1"), text.npos) << text;
+}
+
 std::set<std::string> idsWith(TensorKernel kernel, const std::string &from,
                               const std::string &to) {
   size_t at = kernel.code.find(from);
