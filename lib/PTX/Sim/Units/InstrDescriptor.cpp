@@ -79,7 +79,9 @@ MaybeError checkSelector(const KindInfo &kind, const MmaForm &form,
     return wrong(kind, "sparsity selector", d.selector,
                  "0 without the sparse bit");
   if (d.selector > (pairs ? 1u : 0u))
-    return wrong(kind, "sparsity selector", d.selector, pairs ? "0 or 1" : "0");
+    return wrong(kind, "sparsity selector", d.selector,
+                 std::string(pairs ? "0 or 1" : "0") +
+                     ": others are not executed");
   return std::nullopt;
 }
 

@@ -122,10 +122,9 @@ OperandCell operandCell(TmemLayout layout, uint32_t m, uint32_t k,
   return {{lane, k / perColumn}, k % perColumn * elementBits};
 }
 
-uint32_t operandCopies(TmemLayout layout, uint32_t &copyLanes) {
-  bool halves = layout == TmemLayout::B || layout == TmemLayout::E;
-  copyLanes = halves ? 64 : 32;
-  return halves ? 2 : layout == TmemLayout::G ? 4 : 1;
+uint32_t operandRows(TmemLayout layout) {
+  bool spread = layout == TmemLayout::F || layout == TmemLayout::C;
+  return spread ? 64 : tmemLanes;
 }
 
 OperandCell MetadataMap::cell(uint32_t m, uint32_t group) const {

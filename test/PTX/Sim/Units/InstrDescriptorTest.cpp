@@ -120,6 +120,18 @@ TEST(InstrDescriptor, DecodesFlags) {
   EXPECT_GE(found, 10u);
 }
 
+/// The manual has four sparsity selectors.
+TEST(InstrDescriptor, SaysWhichSelectorsAreExecuted) {
+  MmaForm form{MmaKind::F16};
+  form.sparse = true;
+  for (uint32_t selector = 0; selector < 4; ++selector) {
+    uint32_t word = 0x490 | 4 | 4 << 17 | 8 << 24 | selector;
+    std::string error = decodeInstrDescriptor(word, form).error.value_or("");
+    EXPECT_EQ(error.empty(), selector < 2) << error;
+    EXPECT_EQ(error.ends_with("not executed"), selector > 1) << error;
+  }
+}
+
 /// Every N that the library takes is legal without a warning, every other N is
 /// an error or a warning, for the dense forms with both operands K-major.
 TEST(InstrDescriptor, ShapesAreTheLibrarys) {

@@ -89,10 +89,11 @@ struct OperandCell {
 OperandCell operandCell(TmemLayout layout, uint32_t m, uint32_t k,
                         unsigned elementBits);
 
-/// Returns in how many places, `copyLanes` lanes apart, every row of A and of
-/// its metadata must be: where parts of the lanes hold parts of the columns of
-/// D, each part reads its own.
-uint32_t operandCopies(TmemLayout layout, uint32_t &copyLanes);
+/// Returns the rows of A, and of its metadata, in the tensor memory of one CTA.
+/// Where parts of the lanes hold parts of the columns of D, each part has its
+/// own rows: row m of part p is row m + p * rowsPerCta(layout). They are copies
+/// of one A, or different matrices.
+uint32_t operandRows(TmemLayout layout);
 
 /// Locations of sparsity metadata, four bits for each group of elements of a
 /// row. For 16- and 32-bit elements a row has eight groups, and rows m and m +
@@ -103,7 +104,7 @@ struct MetadataMap {
 
   uint32_t groups() const { return paired ? 8 : 16; }
   uint32_t columns() const { return paired ? 1 : 2; }
-  /// Returns the first copy of the bits of one group of row m.
+  /// Returns the bits of one group of row m.
   OperandCell cell(uint32_t m, uint32_t group) const;
 };
 

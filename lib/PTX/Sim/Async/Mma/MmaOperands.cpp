@@ -105,6 +105,29 @@ void decodeStream(const uint8_t *bytes, const SmemOperand &operand, float *out,
 using ChunkDecoder = void (*)(const uint8_t *, const SmemOperand &, float *,
                               size_t);
 
+/// Returns how many bytes of a chunk hold elements; the rest is padding.
+uint32_t codeBytes(ElementType type) {
+  switch (type) {
+  case ElementType::E2M1:
+    return chunkBytes * 4 / 8;
+  case ElementType::E2M3:
+  case ElementType::E3M2:
+    return chunkBytes * 6 / 8;
+  default:
+    return chunkBytes;
+  }
+}
+
+/// FNV-1a of 32-bit words.
+class Hash {
+public:
+  void add(uint32_t word) { state = (state ^ word) * 0x100000001b3; }
+  uint64_t value() const { return state; }
+
+private:
+  uint64_t state = 0xcbf29ce484222325;
+};
+
 ChunkDecoder chunkDecoder(ElementType type) {
   switch (type) {
   case ElementType::F16:
@@ -203,6 +226,21 @@ void gather(const Cta &cta, const SmemOperand &operand, float *out,
   });
 }
 
+uint64_t hashOf(const Cta &cta, const SmemOperand &operand) {
+  uint32_t bytes = codeBytes(operand.type);
+  Hash hash;
+  forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
+    bool inside =
+        address >= kSharedBase && address + chunkBytes <= cta.sharedEnd;
+    for (uint32_t i = 0; i < bytes && inside; i += sizeof(uint32_t)) {
+      uint32_t word;
+      std::memcpy(&word, &cta.shared[address + i], sizeof(word));
+      hash.add(word);
+    }
+  });
+  return hash.value();
+}
+
 uint8_t layoutGroups(TmemLayout layout, uint32_t baseLane) {
   bool half = layout == TmemLayout::F || layout == TmemLayout::C;
   if (half)
@@ -223,27 +261,15 @@ static TensorMemory::LaneSet lanesOf(uint8_t groups) {
   return lanes;
 }
 
-/// Reports an operand that was not written, or of which a row is not the same
-/// in all groups of lanes that read it.
-static void checkCells(const Site &site, TensorMemory &memory, const char *name,
-                       TmemLayout layout, const TmemRange &range) {
-  Report &report = site.warp->machine.report;
-  std::string text = std::string(name) + " in tensor memory, " +
-                     describeColumns(range.column, range.count);
-  if (memory.firstUnwritten(lanesOf(range.groups), range.column, range.count))
-    report.add(FindingId::TmemUninit, site, text);
-  uint32_t step = 0, copies = operandCopies(layout, step);
-  if (copies == 1)
-    return;
-  for (uint32_t lane = step; lane < tmemLanes; ++lane)
-    for (uint32_t c = range.column; c < range.column + range.count; ++c)
-      if (memory.cell(lane, c) != memory.cell(lane % step, c)) {
-        report.add(FindingId::MmaCopiesDiffer, site,
-                   text + ": lane " + std::to_string(lane) +
-                       " must hold what lane " + std::to_string(lane % step) +
-                       " holds");
-        return;
-      }
+/// Reports an operand that was not written. Returns true if it was.
+static bool checkWritten(const Site &site, TensorMemory &memory,
+                         const char *name, const TmemRange &range) {
+  if (!memory.firstUnwritten(lanesOf(range.groups), range.column, range.count))
+    return true;
+  site.warp->machine.report.add(FindingId::TmemUninit, site,
+                                std::string(name) + " in tensor memory, " +
+                                    describeColumns(range.column, range.count));
+  return false;
 }
 
 void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
@@ -264,7 +290,19 @@ void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
       }
     }
   }
-  checkCells(site, memory, "A", operand.layout, operand.range());
+  checkWritten(site, memory, "A", operand.range());
+}
+
+uint64_t hashOf(TensorMemory &memory, const TmemOperand &operand) {
+  unsigned bits = containerBits(operand.type);
+  Hash hash;
+  for (uint32_t row = 0; row < operand.rows; ++row) {
+    uint32_t lane =
+        operand.base.lane + operandCell(operand.layout, row, 0, bits).cell.lane;
+    for (uint32_t c = 0; c < operand.columns(); ++c)
+      hash.add(memory.cell(lane, operand.base.column + c));
+  }
+  return hash.value();
 }
 
 TmemRange MetadataOperand::range() const {
@@ -289,30 +327,38 @@ static std::optional<Positions> positionsOf(uint32_t bits, uint32_t width) {
   return Positions{uint8_t(bits == 0xe), 0};
 }
 
+/// Returns the four bits of one group of a row.
+static uint32_t metadataBits(TensorMemory &memory,
+                             const MetadataOperand &operand, uint32_t row,
+                             uint32_t group) {
+  auto [cell, bit] = operand.map.cell(row, group);
+  uint32_t word = memory.cell(operand.base.lane + cell.lane,
+                              operand.base.column + cell.column);
+  return word >> bit & 0xf;
+}
+
 void gather(const Site &site, TensorMemory &memory,
             const MetadataOperand &operand, std::vector<uint8_t> &out) {
-  uint32_t width = operand.width, kept = width / 2;
+  uint32_t width = operand.width, pair = width == 8 ? 2 : 1, illegal = 0;
+  std::string first;
   out.clear();
   for (uint32_t row = 0; row < operand.rows; ++row)
     for (uint32_t group = 0; group < operand.map.groups(); ++group) {
-      auto [cell, bit] = operand.map.cell(row, group);
-      uint32_t bits = memory.cell(operand.base.lane + cell.lane,
-                                  operand.base.column + cell.column) >>
-                          bit &
-                      0xf;
+      uint32_t bits = metadataBits(memory, operand, row, group);
       auto positions = positionsOf(bits, width);
-      if (!positions)
-        site.warp->machine.report.add(FindingId::MmaMetadata, site,
-                                      "metadata " + std::to_string(bits) +
-                                          " of group " + std::to_string(group) +
-                                          " of row " + std::to_string(row));
+      if (!positions && !illegal++)
+        first = "metadata " + std::to_string(bits) + " of group " +
+                std::to_string(group) + " of row " + std::to_string(row);
       Positions p = positions.value_or(Positions{0, uint8_t(width > 2)});
-      uint32_t pair = width == 8 ? 2 : 1;
-      for (uint32_t i = 0; i < kept; ++i)
+      for (uint32_t i = 0; i < width / 2; ++i)
         out.push_back(uint8_t(
             group * width + (i / pair ? p.second : p.first) * pair + i % pair));
     }
-  checkCells(site, memory, "metadata", operand.map.layout, operand.range());
+  bool written = checkWritten(site, memory, "metadata", operand.range());
+  if (written && illegal)
+    site.warp->machine.report.add(FindingId::MmaMetadata, site,
+                                  first + ", the first of " +
+                                      std::to_string(illegal));
 }
 
 void gather(const Site &site, TensorMemory &memory, const ScaleOperand &operand,

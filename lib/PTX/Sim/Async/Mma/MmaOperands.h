@@ -61,8 +61,11 @@ void noteRead(Races &races, const RaceStream &stream, const Site &site,
 void gather(const Cta &cta, const SmemOperand &operand, float *out,
             size_t strideMn, size_t strideK);
 
-/// A in tensor memory: `rows` by `k` in one CTA's part, at lane | column of the
-/// base.
+/// Returns a hash of the elements' codes, of those inside shared memory.
+uint64_t hashOf(const Cta &cta, const SmemOperand &operand);
+
+/// A in tensor memory: `rows` by `k` in one CTA's part, which operandRows
+/// counts, at lane | column of the base.
 struct TmemOperand {
   TmemLayout layout = TmemLayout::D;
   TmemCell base;
@@ -74,12 +77,14 @@ struct TmemOperand {
   TmemRange range() const;
 };
 
-/// Decodes to out[row * k + k'], and reports cells that were never written or
-/// whose copies differ.
+/// Decodes to out[row * k + k'], and reports cells that were never written.
 void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
             float *out);
 
-/// Sparsity metadata in tensor memory of `rows` rows of A. A group of `width`
+uint64_t hashOf(TensorMemory &memory, const TmemOperand &operand);
+
+/// Sparsity metadata in tensor memory of `rows` rows of A, which operandRows
+/// counts. A group of `width`
 /// elements has half of them in A.
 struct MetadataOperand {
   MetadataMap map;
@@ -91,8 +96,7 @@ struct MetadataOperand {
 };
 
 /// Decodes the positions in K of A's elements to out[row * perRow + i], and
-/// reports cells that were never written or whose copies differ, and indices
-/// without a meaning.
+/// reports cells that were never written, and indices without a meaning.
 void gather(const Site &site, TensorMemory &memory,
             const MetadataOperand &operand, std::vector<uint8_t> &out);
 

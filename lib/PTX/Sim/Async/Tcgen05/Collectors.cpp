@@ -10,8 +10,6 @@
 
 #include "SharedAccess.h"
 
-#include <bit>
-
 namespace ptxsim {
 namespace {
 
@@ -43,7 +41,7 @@ std::shared_ptr<CollectorFill> Collectors::issue(const Site &site,
                                                  const std::string &operand) {
   std::shared_ptr<CollectorFill> &held = buffers[text.buffer];
   if (text.use == CollectorUse::Fill) {
-    held = std::make_shared<CollectorFill>(operand, site, std::nullopt);
+    held = std::make_shared<CollectorFill>(CollectorFill{operand, site, {}});
     return held;
   }
   std::shared_ptr<CollectorFill> fill = needsFill(text.use) ? held : nullptr;
@@ -64,15 +62,13 @@ std::shared_ptr<CollectorFill> Collectors::issue(const Site &site,
 }
 
 void checkCollected(const Site &site, CollectorFill &fill, CollectorUse use,
-                    std::span<const float> elements) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (float element : elements)
-    hash = (hash ^ std::bit_cast<uint32_t>(element)) * 0x100000001b3;
+                    unsigned cta, uint64_t hash) {
+  std::optional<uint64_t> &filled = fill.hashes[cta];
   if (use == CollectorUse::Fill) {
-    fill.hash = hash;
+    filled = hash;
     return;
   }
-  if (fill.hash && *fill.hash != hash)
+  if (filled && *filled != hash)
     site.warp->machine.report.add(
         FindingId::MmaCollector, site,
         "the matrix has changed since the fill of the collector buffer",

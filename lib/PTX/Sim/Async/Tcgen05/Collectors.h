@@ -20,7 +20,6 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string_view>
 
 namespace ptxsim {
@@ -41,8 +40,8 @@ struct CollectorFill {
   /// Address or descriptor, type and shape of the matrix.
   std::string operand;
   Site site;
-  /// The hash of the elements, once they have been read.
-  std::optional<uint64_t> hash;
+  /// The hash of each CTA's elements, once they have been read.
+  std::array<std::optional<uint64_t>, 2> hashes;
 };
 
 /// The buffers of a CTA.
@@ -59,10 +58,10 @@ private:
   std::array<std::shared_ptr<CollectorFill>, 5> buffers;
 };
 
-/// Records the elements that a fill read, or reports those of a use that
-/// differ.
+/// Records the hash of the elements that a fill read in the CTA of a pair, or
+/// reports another hash of a use.
 void checkCollected(const Site &site, CollectorFill &fill, CollectorUse use,
-                    std::span<const float> elements);
+                    unsigned cta, uint64_t hash);
 
 } // namespace ptxsim
 

@@ -133,10 +133,29 @@ static void noteMma(Races &races, const Site &site, const MmaWork &work) {
   }
 }
 
+/// Returns the operand in shared memory that the collector buffer may keep: of
+/// B the columns that any permitted shift reads, so that a use may shift.
+static SmemOperand keptOf(const MmaWork &work) {
+  if (!work.form.weightStationary)
+    return work.a;
+  SmemOperand b = work.b;
+  b.mn = work.instr.n + work.instr.maxShift;
+  return b;
+}
+
+static bool keepsTmem(const MmaWork &work) {
+  return !work.form.weightStationary && work.form.aInTmem;
+}
+
+static uint64_t hashOfKept(Cta &cta, const MmaWork &work) {
+  return keepsTmem(work) ? hashOf(memoryOf(cta), work.aTmem)
+                         : hashOf(cta, keptOf(work));
+}
+
 /// Describes the matrix that the collector buffer may keep.
 static std::string collectedOf(const MmaWork &work) {
-  const SmemOperand &shared = work.form.weightStationary ? work.b : work.a;
-  if (!work.form.weightStationary && work.form.aInTmem)
+  const SmemOperand shared = keptOf(work);
+  if (keepsTmem(work))
     return std::string(nameOf(work.aTmem.type)) + " of " +
            std::to_string(work.aTmem.rows) + " rows in tensor memory, lane " +
            std::to_string(work.aTmem.base.lane) + " column " +
@@ -173,9 +192,9 @@ void MmaOp::run(Cta &cta, unsigned part, MmaInputs &inputs) {
   TensorMemory &memory = memoryOf(cta);
   MmaMode mode = site.warp->machine.options.mma;
   gatherOwn(site, cta, work, inputs);
-  if (fill && part == 0)
-    checkCollected(site, *fill, work.collector.use,
-                   work.form.weightStationary ? inputs.b : inputs.a);
+  if (fill)
+    checkCollected(site, *fill, work.collector.use, part,
+                   hashOfKept(cta, work));
   for (const Patch &patch : patchesOf(work.layout, work.instr.n)) {
     TmemCell first =
         accumulatorCell(work.layout, patch.m, patch.n, work.instr.n);

@@ -100,7 +100,7 @@ void resolveMetadata(Warp &warp, const MmaText &p, unsigned lane,
   metadata.map.layout = work.layout;
   metadata.map.paired =
       p.form.kind == MmaKind::F16 || p.form.kind == MmaKind::TF32;
-  metadata.rows = rowsPerCta(work.layout);
+  metadata.rows = operandRows(work.layout);
   metadata.base = cellOf(uint32_t(warp.addressOf(p.metadata, lane)));
   metadata.base.column += work.instr.selector;
 }
@@ -132,7 +132,8 @@ bool resolveFactors(Warp &warp, const Site &site, const MmaText &p,
   uint32_t rows = rowsPerCta(work.layout), k = work.storedK();
   if (p.form.aInTmem) {
     TmemCell base = cellOf(uint32_t(warp.addressOf(p.aTmem, lane)));
-    work.aTmem = {work.layout, base, d.a, rows, k, d.negateA};
+    work.aTmem = {work.layout, base,     d.a, operandRows(work.layout),
+                  k,           d.negateA};
     return true;
   }
   work.a = {{}, d.majorA, d.a, rows, k, d.negateA};

@@ -59,7 +59,7 @@ void gatherOwn(const Site &site, Cta &cta, const MmaWork &work,
                MmaInputs &inputs) {
   TensorMemory &memory = cta.states.get<TensorMemory>();
   uint32_t k = work.storedK();
-  inputs.a.resize(size_t(rowsPerCta(work.layout)) * k);
+  inputs.a.resize(size_t(operandRows(work.layout)) * k);
   if (work.form.aInTmem)
     gather(site, memory, work.aTmem, inputs.a.data());
   else
@@ -72,6 +72,19 @@ void gatherOwn(const Site &site, Cta &cta, const MmaWork &work,
   gather(site, memory, work.scaleB, "scale B of the MMA", inputs.scaleB);
 }
 
+/// Returns the row of an operand in tensor memory for row 0 of a patch: the
+/// part of the lanes that holds the patch has its own rows.
+static uint32_t operandRow(const MmaWork &work, const Patch &patch) {
+  return patch.m + patch.n / patch.columns * rowsPerCta(work.layout);
+}
+
+/// Returns A for the rows of a patch.
+static const float *rowsOfA(const MmaWork &work, const MmaInputs &inputs,
+                            const Patch &patch) {
+  uint32_t row = work.form.aInTmem ? operandRow(work, patch) : patch.m;
+  return inputs.a.data() + size_t(row) * work.storedK();
+}
+
 /// Multiplies each row of sparse A with the rows of B that its elements have.
 static void multiplySparse(const MmaWork &work, MmaMode mode,
                            const MmaInputs &inputs, const Patch &patch,
@@ -80,17 +93,18 @@ static void multiplySparse(const MmaWork &work, MmaMode mode,
   uint32_t k = work.storedK(), vector = work.form.scaleVector;
   b.resize(size_t(k) * patch.columns);
   MmaBlock block{1, patch.columns, k, patch.columns, strideD, work.accumulate};
-  for (uint32_t i = 0; i < patch.rows; ++i) {
-    size_t row = patch.m + i;
+  const float *a = rowsOfA(work, inputs, patch);
+  const uint8_t *kept =
+      inputs.kept.data() + size_t(operandRow(work, patch)) * k;
+  for (uint32_t i = 0; i < patch.rows; ++i, a += k, kept += k) {
     for (uint32_t x = 0; x < k; ++x)
-      std::copy_n(&inputs.b[inputs.kept[row * k + x] * inputs.strideB +
-                            work.zeroColumns.shift + patch.n],
+      std::copy_n(&inputs.b[kept[x] * inputs.strideB + work.zeroColumns.shift +
+                            patch.n],
                   patch.columns, &b[size_t(x) * patch.columns]);
-    ScaleFactors scales{inputs.scaleA.data() + row * vector,
+    ScaleFactors scales{inputs.scaleA.data() + size_t(patch.m + i) * vector,
                         inputs.scaleB.data() + size_t(patch.n) * vector, vector,
                         minExponent(work.instr.scale)};
-    multiplyBlock(work, mode, &inputs.a[row * k], b.data(), d + i * strideD,
-                  block, scales);
+    multiplyBlock(work, mode, a, b.data(), d + i * strideD, block, scales);
   }
 }
 
@@ -104,7 +118,7 @@ void multiply(const MmaWork &work, MmaMode mode, const MmaInputs &inputs,
   ScaleFactors scales{inputs.scaleA.data() + size_t(patch.m) * vector,
                       inputs.scaleB.data() + size_t(patch.n) * vector, vector,
                       minExponent(work.instr.scale)};
-  multiplyBlock(work, mode, inputs.a.data() + size_t(patch.m) * k,
+  multiplyBlock(work, mode, rowsOfA(work, inputs, patch),
                 inputs.b.data() + work.zeroColumns.shift + patch.n, d, block,
                 scales);
 }

@@ -17,7 +17,8 @@ namespace ptxsim {
 
 /// The operands of one CTA's part, decoded to f32: A in rows of the K that it
 /// stores, B in rows of `strideB` columns, scale factors as ScaleFactors has
-/// them, and of sparse A the position of each element in K.
+/// them, and of sparse A the position of each element in K. What tensor memory
+/// has of A has the rows of all parts of the lanes.
 struct MmaInputs {
   std::vector<float> a, b, scaleA, scaleB;
   std::vector<uint8_t> kept;

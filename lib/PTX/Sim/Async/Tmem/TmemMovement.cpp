@@ -13,6 +13,7 @@
 #include "Families.h"
 #include "TensorMemory.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace ptxsim {
@@ -143,11 +144,12 @@ uint32_t reduced(const Reduction &reduction, uint32_t x, uint32_t y) {
 void performReduction(Warp &warp, const Pending &pending,
                       const Reduction &reduction) {
   std::span<const Operand> dst = pending.inst->dst;
+  uint32_t registers = formOf(pending).access.registers();
   Row &result = absoluteRow(warp, pending.rowBase + dst.back().index());
   Row values = absoluteRow(warp, pending.rowBase + dst[0].index());
   for (uint32_t t = 0; t < 32; ++t)
     result[t] = prepared(reduction, uint32_t(values[t]));
-  for (size_t r = 1; r + 1 < dst.size(); ++r) {
+  for (uint32_t r = 1; r < registers; ++r) {
     const Row &row = absoluteRow(warp, pending.rowBase + dst[r].index());
     for (uint32_t t = 0; t < 32; ++t)
       result[t] = reduced(reduction, uint32_t(result[t]),
@@ -480,14 +482,34 @@ Reduction reductionOf(const Decoder &decoder) {
   reduction.max = decoder.has("max");
   reduction.absolute = decoder.has("abs");
   reduction.keepsNan = decoder.has("NaN");
-  if (reduction.max == decoder.has("min"))
-    decoder.unsupported("expected .min or .max");
-  bool floats = decoder.has("f32");
-  if (!floats && reduction.type == Type::F32)
-    decoder.unsupported("expected .f32, .u32 or .s32");
-  if (!floats && (reduction.absolute || reduction.keepsNan))
+  if (reduction.type != Type::F32 && (reduction.absolute || reduction.keepsNan))
     decoder.unsupported(".abs and .NaN are for .f32");
   return reduction;
+}
+
+/// Checks that the opcode has each part that it needs once, and no unknown one;
+/// ptxas does without .aligned.
+void checkReducingText(const Decoder &decoder) {
+  decoder.expectModifiers({"ld",       "red", "sync", "aligned", "32x32b",
+                           "16x32bx2", "x2",  "x4",   "x8",      "x16",
+                           "x32",      "x64", "x128", "min",     "max",
+                           "abs",      "NaN", "f32",  "u32",     "s32"});
+  static const std::vector<std::vector<std::string_view>> needed = {
+      {"sync"},
+      {"32x32b", "16x32bx2"},
+      {"x2", "x4", "x8", "x16", "x32", "x64", "x128"},
+      {"min", "max"},
+      {"f32", "u32", "s32"}};
+  for (const auto &names : needed) {
+    size_t count = 0;
+    std::string text;
+    for (std::string_view name : names) {
+      count += std::ranges::count(decoder.text().parts, name);
+      text += " ." + std::string(name);
+    }
+    if (count != 1)
+      decoder.unsupported("expected one of" + text);
+  }
 }
 
 void decodeReducingLoad(Decoder &decoder, Instruction &inst) {
@@ -498,11 +520,14 @@ void decodeReducingLoad(Decoder &decoder, Instruction &inst) {
   if (!shape || form.access.num < 2 || form.access.packed)
     decoder.unsupported("tcgen05.ld.red has .32x32b and .16x32bx2, at least "
                         ".x2, and no .pack");
+  checkReducingText(decoder);
   form.reduction = reductionOf(decoder);
   auto loaded = decoder.destinations(0, Type::B32);
   checkRegisters(decoder, form, loaded.size());
   std::vector<Operand> all(loaded.begin(), loaded.end());
   auto result = decoder.destinations(1, Type::B32);
+  if (result.size() != 1)
+    decoder.unsupported("expected one register for the reduction");
   all.insert(all.end(), result.begin(), result.end());
   inst.dst = decoder.keep(all);
   decoder.expectTmemAddress(2);

@@ -154,6 +154,11 @@ TEST(LoadReduce, IllegalFormsAreRefused) {
   refuses("16x64b.x2.max.f32", two);
   refuses("32x32b.x2.max.abs.s32", two);
   refuses("32x32b.x2.f32", two);
+  refuses("32x32b.x2.x2.max.f32", two);
+  refuses("32x32b.x2.min.max.f32", two);
+  refuses("32x32b.x2.max.u32.s32", two);
+  refuses("32x32b.x2.max.bogus.u32", two);
+  refuses("32x32b.x2.max.f32", "{%r200, %r201}, {%r240, %r241}, [%r4]");
 }
 
 } // namespace

@@ -301,8 +301,21 @@ TEST(Sparse, WeightStationary) {
 
 TEST(Sparse, MetadataWithoutAMeaningIsFound) {
   Problem problem({kinds[0]}, 1);
-  problem.kernel.cell(0, 3, 64) &= ~0xfu;
-  EXPECT_TRUE(idsOf(problem.kernel.run()).count("mma-sparse-metadata"));
+  problem.kernel.cell(0, 3, 64) &= ~0xffu;
+  LaunchResult result = problem.kernel.run();
+  EXPECT_TRUE(idsOf(result).count("mma-sparse-metadata"));
+  EXPECT_NE(textOf(result).find("metadata 0 of group 0 of row 3, the first of "
+                                "2"),
+            std::string::npos)
+      << textOf(result);
+}
+
+/// The second half of the lanes has metadata of its own.
+TEST(Sparse, MetadataOfEachPartIsRead) {
+  Problem problem({kinds[0], 1, 64, 64, 0, true, true}, 1);
+  problem.kernel.cell(0, 64 + 3, 64) &= ~0xfu;
+  std::string text = textOf(problem.kernel.run());
+  EXPECT_NE(text.find("of row 67, the first of 1"), text.npos) << text;
 }
 
 std::set<std::string> idsWith(TensorKernel kernel, const std::string &from,
