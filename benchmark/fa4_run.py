@@ -24,7 +24,7 @@ L2_FOR_KV = 50 << 20  # SingleTileLPTScheduler's size_l2
 
 
 def bf16(array):
-    """The bits of the nearest bf16 values."""
+    """Returns the bits of the nearest bf16 values."""
     bits = array.astype(np.float32).view(np.uint32)
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
@@ -45,7 +45,7 @@ def divmod_(divisor):
 
 
 def scheduler(options, blocks, cluster, sizes):
-    """The Params of the tile scheduler, as tile_scheduler.py's dataclasses order them, and the grid."""
+    """Returns the Params of the tile scheduler, as tile_scheduler.py's dataclasses order them, and the grid."""
     if options.causal:  # SingleTileLPTScheduler
         head_bytes = options.kv_len * 2 * options.head_dim * 2
         swizzle = 1 if L2_FOR_KV < head_bytes else 1 << (L2_FOR_KV // head_bytes).bit_length() - 1
@@ -89,7 +89,7 @@ def arguments(options, sizes, folder, q, k, v):
 
 
 def elected(ptx):
-    """The text with an elected thread for each TMA store.
+    """Returns the text with an elected thread for each TMA store.
 
     All 32 threads of FA4's epilogue warp execute its stores. ptxas makes one UTMASTG of them, as the operands are uniform; ptx-sim issues 32.
     """
@@ -97,7 +97,7 @@ def elected(ptx):
 
 
 def warmed(ptx):
-    """The text with every load of a tile from the first 128 rows of its tensor: the clocks as if K and V were in L2, and wrong values.
+    """Returns the text with every load of a tile from the first 128 rows of its tensor: the clocks as if K and V were in L2, and wrong values.
 
     The model lets the first access to a line wait for DRAM, which for a CTA alone is every load, but for most CTAs of a real launch none.
     """
@@ -106,7 +106,7 @@ def warmed(ptx):
 
 
 def parsed():
-    """The options, and those of ptx-sim."""
+    """Returns the options, and those of ptx-sim."""
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ptx", type=pathlib.Path)
@@ -123,7 +123,7 @@ def parsed():
 
 
 def checked(options, q, k, v, got):
-    """The largest error and the largest value of the output."""
+    """Returns the largest error and the largest value of the output."""
     scores = widened(q) @ widened(k).T / math.sqrt(options.head_dim)
     if options.causal:
         row, key = np.indices(scores.shape)

@@ -6,10 +6,11 @@
     benchmark/timing.py model FOLDER R.json      on the build host: adds the modeled clocks to R.json; FOLDER has the PTX of Triton from `run`
     benchmark/timing.py table R.json             errors, and how often the model names the faster of two kernels
 
-A launch has one tile for each CTA that the GPU runs at once, and all of them read the same keys, which are in L2: query heads that share one KV
-head. So each CTA does the same, and the model replays those of one SM. Clocks are those of an SM from a small kernel before the launch to one after
-it, less those of the same kernel with 256 keys: what a launch costs besides its kernel is in both. The kernels of HELD_OUT
-and Triton's were first run when the model was finished; those of SEEN were looked at while its rules were chosen.
+A launch has one tile for each CTA that the GPU runs at once. All CTAs of our kernels read the same keys: query heads that share one KV head;
+Triton's have keys for each head, fewer CTAs with 256 keys, and outputs that are not compared. So each CTA does the same, and the model replays
+those of one SM. Clocks are those of an SM from a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what
+a launch costs besides its kernel is in both. The kernels of HELD_OUT and Triton's were first run when the model was finished; those of SEEN were
+looked at while its rules were chosen.
 """
 
 import argparse
@@ -282,8 +283,11 @@ def table(results):
     for title, chosen in (("all", pairs), ("held out (*)", [p for p in pairs if p["held_out"]])):
         errors = [abs(error(p)) for p in chosen]
         lines.append(f"\n{title}: {len(errors)} pairs, mean error {100 * sum(errors) / len(errors):.1f} %, worst {100 * max(errors):.1f} %.")
-    for least, (count, right) in naming(pairs).items():
-        lines.append(f"Of {count} pairs of kernels that differ by more than {least} %, the model names the faster one in {right}.")
+    inside = sum(p["modeled"]["low"] <= p["clocks"] <= p["modeled"]["high"] for p in pairs)
+    lines.append(f"\nThe measured clocks are within the modeled range in {inside} of {len(pairs)} pairs.")
+    for title, chosen in (("all", pairs), ("held out", [p for p in pairs if p["held_out"]])):
+        for least, (count, right) in naming(chosen).items():
+            lines.append(f"{title}: of {count} pairs of kernels that differ by more than {least} %, the model names the faster one in {right}.")
     return "\n".join(lines)
 
 

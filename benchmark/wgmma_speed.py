@@ -5,8 +5,8 @@
     nvcc -arch=sm_90a -O3 -cudart static wgmma-speed.cu -o wgmma-speed
     ./wgmma-speed > results.csv
 
-Each row is one program: warpgroups of 64 rows that repeat chains of products, some with other work: a chain is what one commit ends. The last
-column is the part of the rate of the tensor cores that the products reach: one of 64 x N x 16 takes N / 2 clocks at the full rate.
+Each row is one program: warpgroups of 64 rows that repeat chains of products, some with other work: a chain is what one commit ends. The column
+part_of_the_rate is what products reach of the rate of the tensor cores: one of 64 x N x 16 takes N / 2 clocks at the full rate.
 Figures of include/fmha/PTX/Time/Costs.def name the rows they come from.
 """
 
@@ -153,7 +153,7 @@ WORK = {
 TIMES = 4
 
 
-def products_beside_work():
+def products_with_work():
     """Warpgroups of products while another one works on registers; the row counts clocks for 64 values of each thread."""
     parts = []
     for groups, source, columns, values in ((0, "smem", 128, 64), (1, "smem", 128, 64), (2, "smem", 128, 64), (1, "registers", 128, 64), (2, "registers", 128, 64), (2, "smem", 80, 64), (2, "smem", 256, 32)):
@@ -171,7 +171,7 @@ def products_beside_work():
     return parts
 
 
-def products_beside_bursts():
+def products_with_bursts():
     """The same with bursts of FMAs and pauses: how far products have read registers ahead. The row counts clocks of a burst with its pause."""
     parts = []
     for groups in (0, 2):
@@ -219,7 +219,7 @@ def attentions():
 
 
 def main():
-    kernels = products_alone() + products_beside_work() + products_beside_bursts() + attentions()
+    kernels = products_alone() + products_with_work() + products_with_bursts() + attentions()
     used = "\n".join(product(n, s, t) for n in (64, 80, 128, 176, 256) for s in ("smem", "registers") for t in (False, True))
     print(HEAD, used, *kernels, sep="\n")
     rows = ",\n  ".join(f'{{"{title}", {name}, {groups}, {groups + others}, {clocks}}}' for name, title, groups, others, clocks in PROGRAMS)

@@ -136,7 +136,7 @@ void Replay::stuck() const {
   throw Error(Error::Kind::Launch, text);
 }
 
-/// Issues from the warp that issued last, or from the next one that can.
+/// Issues from the next warp that can, in turns.
 bool Replay::turn(SubPartition &part) {
   for (size_t i = 0; i < part.warps.size(); ++i) {
     size_t at = (part.turn + 1 + i) % part.warps.size();

@@ -128,7 +128,7 @@ TEST(Products, TheQueueHoldsUpTheIssue) {
   EXPECT_NEAR(issues[19] - issues[18], 64, 2);
 }
 
-TEST(Products, TheFenceWaitsForRegisters) {
+TEST(Products, TheFenceKeepsTheOrder) {
   // Exponentials before the fence are no part of the time of the products.
   auto clocks = [](unsigned exponentials) {
     std::string body =
