@@ -99,12 +99,15 @@ void fence(Doing &doing) {
 
 // --- copies ---
 
-/// Returns how much later than the nearest one a part of L2 answers.
-double distanceToL2(Doing &doing) {
+/// Returns the latency of a copy from L2, whose parts are at different
+/// distances.
+double latencyFromL2(Doing &doing) {
+  double nearest = doing.figure(Figure::TmaL2Latency);
   if (!doing.state.dice)
-    return 0;
-  std::minstd_rand &dice = *doing.state.dice;
-  return doing.figure(Figure::TmaL2Spread) * dice() / double(dice.max());
+    return nearest;
+  std::mt19937 &dice = *doing.state.dice;
+  return nearest +
+         doing.figure(Figure::TmaL2Spread) * dice() / double(dice.max());
 }
 
 /// Returns the end of one copy.
@@ -121,9 +124,8 @@ double copyOne(Doing &doing, const Fact &fact) {
   if (between)
     return moved + doing.figure(Figure::ExchangeLatency);
   if (fact.direction == CopyDirection::FromGlobal)
-    return moved + distanceToL2(doing) +
-           doing.figure(fact.isFirstTouch ? Figure::TmaDramLatency
-                                          : Figure::TmaL2Latency);
+    return moved + (fact.isFirstTouch ? doing.figure(Figure::TmaDramLatency)
+                                      : latencyFromL2(doing));
   doing.warp.copyReads.add(
       {moved + doing.figure(Figure::StoreReadLatency), doing.id});
   doing.warp.copies.add({moved + doing.figure(Figure::StoreLatency), doing.id});

@@ -69,27 +69,23 @@ void sort(Range &range) {
 }
 
 /// The mean clocks of launches whose copies come from different parts of L2,
-/// and the launch that is nearest to it.
+/// and the seed of the launch that is nearest to it.
 struct Typical {
   double clocks = 0;
-  Schedule launch;
+  uint32_t seed = 0;
 };
 
 /// CTAs and warpgroups that compete can settle into turns or into lockstep, and
 /// small differences decide which: one launch alone is not typical.
-Typical typicalOf(const Recording &recording, const Figures &figures,
-                  bool keepsWork) {
+Typical typicalOf(const Recording &recording, const Figures &figures) {
   std::array<double, 5> clocks;
   for (uint32_t seed = 0; double &of : clocks)
     of = schedule(recording, figures, false, ++seed).clocks;
-  Typical typical;
-  typical.clocks =
+  double mean =
       std::accumulate(clocks.begin(), clocks.end(), 0.0) / clocks.size();
   auto nearest = std::ranges::min_element(
-      clocks, {}, [&](double of) { return std::abs(of - typical.clocks); });
-  uint32_t seed = uint32_t(nearest - clocks.begin()) + 1;
-  typical.launch = schedule(recording, figures, keepsWork, seed);
-  return typical;
+      clocks, {}, [&](double of) { return std::abs(of - mean); });
+  return {mean, uint32_t(nearest - clocks.begin()) + 1};
 }
 
 std::string number(double clocks) {
@@ -137,14 +133,16 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
   for (const WarpRecord &warp : recording.warps)
     share = std::max<uint64_t>(share, warp.rank + 1);
   double bytes = bytesOf(recording, config.grid.count() / share);
-  Typical typical = typicalOf(recording, figuresAt(target, Level::Middle),
-                              timeline != nullptr);
-  if (timeline)
-    *timeline = timelineOf(recording, typical.launch);
-  auto clocksAt = [&](Level level) {
-    return schedule(recording, figuresAt(target, level)).clocks;
+  auto typicalAt = [&](Level level) {
+    return typicalOf(recording, figuresAt(target, level));
   };
-  result.wave = {clocksAt(Level::Low), typical.clocks, clocksAt(Level::High)};
+  Typical typical = typicalAt(Level::Middle);
+  Schedule launch = schedule(recording, figuresAt(target, Level::Middle),
+                             timeline != nullptr, typical.seed);
+  if (timeline)
+    *timeline = timelineOf(recording, launch);
+  result.wave = {typicalAt(Level::Low).clocks, typical.clocks,
+                 typicalAt(Level::High).clocks};
   auto launchAt = [&](Level level, double wave) {
     double memory = bytes / figuresAt(target, level)[Figure::DramBytes];
     return std::max(wave * double(occupancy.waves), memory);
@@ -155,9 +153,8 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
   double all = result.wave.middle * double(occupancy.waves);
   if (result.clocks.middle > 0)
     result.mmaUtilisation =
-        typical.launch.mmaBusy * double(occupancy.waves) / result.clocks.middle;
-  result.bound =
-      describePath(recording, criticalPath(recording, typical.launch));
+        launch.mmaBusy * double(occupancy.waves) / result.clocks.middle;
+  result.bound = describePath(recording, criticalPath(recording, launch));
   if (result.clocks.middle > all)
     result.bound = "device memory; without it " + result.bound;
   sort(result.wave);

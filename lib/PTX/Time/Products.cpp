@@ -51,9 +51,15 @@ void delayProducts(State &state, TensorCore &tensor, double portClocks) {
       std::max(tensor.lag - (state.now - tensor.lagAt), ahead) + 2 * portClocks;
   tensor.lagAt = state.now;
   tensor.lag = std::min(lag, 0.0);
-  if (lag > 0)
-    for (Product &product : tensor.products)
-      product.end += lag;
+  if (lag <= 0)
+    return;
+  tensor.products.front().end += lag;
+  for (size_t i = 1; i < tensor.products.size(); ++i) {
+    Product &product = tensor.products[i];
+    double late = tensor.products[i - 1].end - product.begin;
+    product.begin += std::max(late, 0.0);
+    product.end += std::max(late, 0.0);
+  }
 }
 
 } // namespace
@@ -61,14 +67,16 @@ void delayProducts(State &state, TensorCore &tensor, double portClocks) {
 void startProduct(Doing &doing, double clocks) {
   TensorCore &tensor = doing.part().tensor;
   std::erase(tensor.line, doing.warp.index);
-  double earliest = doing.now() + doing.figure(Figure::WgmmaStart);
-  double begin = earliest;
-  if (!tensor.products.empty() && tensor.products.back().end > earliest) {
+  double begin = doing.now() + doing.figure(Figure::WgmmaStart);
+  if (tensor.products.empty()) {
+    // Nothing has kept an idle core from reading ahead.
+    tensor.lag = -doing.figure(Figure::WgmmaPortLead);
+    tensor.lagAt = begin;
+  } else if (tensor.products.back().end > begin) {
     begin = tensor.products.back().end;
-    doing.timed.endCause = {tensor.last, Why::Busy, false};
+    doing.timed.endCause = {tensor.products.back().id, Why::Busy, false};
   }
-  tensor.products.push_back({doing.id, doing.facts, clocks, begin + clocks});
-  tensor.last = doing.id;
+  tensor.products.push_back({doing.id, doing.facts, begin, begin + clocks});
   doing.timed.end = begin + clocks;
   doing.state.result.mmaBusy += clocks / 4;
 }
@@ -81,25 +89,28 @@ void endProducts(State &state, SubPartition &part) {
     Schedule &result = state.result;
     result.steps[product.id.warp][product.id.step].end = product.end;
     if (state.keepsWork)
-      result.work.push_back({part.tensor.number, product.end - product.clocks,
-                             product.end, product.id});
+      result.work.push_back(
+          {part.tensor.number, product.begin, product.end, product.id});
     for (const Fact &fact : product.facts)
       if (fact.kind == Fact::Kind::Signal)
         signal(state, fact, {product.end, product.id}, true);
   }
 }
 
-double roomForProduct(State &state, const WarpState &warp) {
+Moment roomForProduct(State &state, const WarpState &warp) {
   TensorCore &tensor = state.partOf(warp).tensor;
   const std::deque<Product> &products = tensor.products;
   size_t depth = size_t(state.figures[Figure::WgmmaQueue]);
   bool isFull = products.size() >= depth;
   if (isFull && !std::ranges::count(tensor.line, warp.index))
     tensor.line.push_back(warp.index);
-  if (isFull)
-    return products[products.size() - depth].end;
+  if (isFull) {
+    const Product &last = products[products.size() - depth];
+    return {last.end, last.id};
+  }
   bool isTurn = tensor.line.empty() || tensor.line.front() == warp.index;
-  return isTurn ? state.now : state.now + 1;
+  return {isTurn ? state.now : state.now + 1,
+          products.empty() ? StepId() : products.back().id};
 }
 
 void takePipe(const Doing &doing, Unit &pipe) {
@@ -108,13 +119,15 @@ void takePipe(const Doing &doing, Unit &pipe) {
   double shared = clocks, own = clocks;
   TensorCore &tensor = doing.part().tensor;
   const Contention *contention = contentionOf(of.pipe);
-  if (contention && !tensor.products.empty()) {
+  bool multiplies =
+      !tensor.products.empty() && tensor.products.front().begin <= doing.now();
+  if (contention && multiplies) {
     shared *= doing.figure(contention->shared);
     own *= doing.figure(contention->own);
     delayProducts(doing.state, tensor,
                   doing.figure(contention->port) * of.slots);
   }
-  double begin = std::max(pipe.freeAt, doing.now() - 1);
+  double begin = std::max(freeAt(pipe, doing.warp.index), doing.now() - 1);
   pipe.freeAt = begin + shared;
   pipe.ownFreeAt = begin + own;
   pipe.last = doing.id;

@@ -26,6 +26,7 @@ private:
   void place(uint32_t index);
   void nameUnits();
   double step();
+  void drain();
   [[noreturn]] void stuck() const;
   bool turn(SubPartition &part);
   bool issueFrom(WarpState &warp);
@@ -99,8 +100,23 @@ Schedule Replay::run() {
     now = next;
     next = step();
   }
+  drain();
   result.mmaBusy /= double(state.sms.size());
   return std::move(result);
+}
+
+/// Ends products that nothing waited for.
+void Replay::drain() {
+  for (SubPartition &part : state.parts)
+    if (const auto &products = part.tensor.products; !products.empty()) {
+      now = products.back().end;
+      const StepId last = products.back().id;
+      endProducts(state, part);
+      if (now > result.clocks) {
+        result.clocks = now;
+        result.last = last;
+      }
+    }
 }
 
 /// Lets each sub-partition issue once. Returns the next clock at which one can,
@@ -257,15 +273,15 @@ Cause Replay::latestOf(WarpState &warp, Entry &entry, double &time) {
     latest.atLeast(warp.floor);
   Cause cause{latest.by, latest.by.valid() ? Why::Result : Why::Start, true};
   const Unit &pipe = part.pipes[size_t(of.pipe)];
-  double free = pipe.last.warp == warp.index ? pipe.ownFreeAt : pipe.freeAt;
+  double free = freeAt(pipe, warp.index);
   if (of.pipe != Pipe::None && free > latest.time) {
     latest.time = free;
     cause = {pipe.last, Why::Busy, false};
   }
   if (of.action == Action::Wgmma && latest.time <= now)
-    if (double room = roomForProduct(state, warp); room > now) {
-      latest.time = room;
-      cause = {part.tensor.last, Why::Busy, false};
+    if (Moment room = roomForProduct(state, warp); room.time > now) {
+      latest.time = room.time;
+      cause = {room.by, Why::Busy, true};
     }
   time = latest.time;
   if (time > now - 1)

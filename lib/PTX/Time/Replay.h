@@ -69,6 +69,11 @@ struct Unit {
   uint32_t number = 0;
 };
 
+/// Returns when a warp can have the unit.
+inline double freeAt(const Unit &unit, uint32_t warp) {
+  return unit.last.warp == warp ? unit.ownFreeAt : unit.freeAt;
+}
+
 /// A step that has not issued, and the steps whose results it needs.
 struct Entry {
   uint32_t step = 0;
@@ -117,7 +122,7 @@ struct WarpState {
 struct Product {
   StepId id;
   std::span<const Fact> facts;
-  double clocks = 0, end = 0;
+  double begin = 0, end = 0;
 };
 
 /// The tensor core of a sub-partition with the products that it has not ended.
@@ -127,7 +132,6 @@ struct TensorCore {
   std::deque<Product> products;
   /// Warps with a product that there was no room for, in order.
   std::vector<uint32_t> line;
-  StepId last;
   /// By how many clocks products are late in reading registers, at a moment;
   /// less than zero if they are ahead.
   double lag = 0, lagAt = 0;
@@ -164,7 +168,7 @@ struct State {
   Figures figures;
   bool keepsWork = false;
   /// Draws latencies of copies, if there is one.
-  std::optional<std::minstd_rand> dice;
+  std::optional<std::mt19937> dice;
   double now = 0;
   std::vector<WarpState> warps;
   std::vector<SubPartition> parts;
@@ -200,8 +204,9 @@ void startProduct(Doing &doing, double clocks);
 /// Gives the signals of the products that have ended by now.
 void endProducts(State &state, SubPartition &part);
 /// Returns the moment, now or later, at which the tensor core can take the next
-/// product of a warp: warps that wait for room take turns.
-double roomForProduct(State &state, const WarpState &warp);
+/// product of a warp, and the product that has to end before: warps that wait
+/// for room take turns.
+Moment roomForProduct(State &state, const WarpState &warp);
 /// Lets the step have the pipe, and holds products up that need the registers
 /// at the same time.
 void takePipe(const Doing &doing, Unit &pipe);

@@ -36,6 +36,17 @@ TEST(Estimate, CtasAreSpreadBeforeTheyShareAnSm) {
   EXPECT_EQ(occupancy(149, 128, 0).waves, 1u);
 }
 
+TEST(Estimate, AnotherGpuMayHaveFewerSms) {
+  Module::Entry entry;
+  LaunchConfig config;
+  config.grid = {6, 1, 1};
+  config.block = {128, 1, 1};
+  Occupancy two = occupancyOf(entry, config, "sm_90a", 2);
+  EXPECT_EQ(two.perSm, 3u);
+  EXPECT_EQ(two.waves, 1u);
+  EXPECT_EQ(occupancyOf(entry, config, "sm_90a").perSm, 1u);
+}
+
 TEST(Estimate, ResourcesBoundTheCtasOfAnSm) {
   EXPECT_EQ(occupancy(10000, 128, 230000).perSm, 1u);
   EXPECT_EQ(occupancy(10000, 128, 100 * 1024).perSm, 2u);

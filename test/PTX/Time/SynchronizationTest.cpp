@@ -10,6 +10,8 @@
 
 #include "fmha/PTX/Time/CriticalPath.h"
 
+#include <algorithm>
+
 using namespace ptxsim;
 using namespace ptxsim::timing;
 using namespace ptxsim::timing::test;
@@ -68,6 +70,35 @@ TEST(Synchronization, ThePathOfCopiesOfAllLanesIsWhole) {
     sum += segment.clocks;
   EXPECT_GT(steps.clocks, 4 * 32 * 4096 / figure(Figure::TmaBytes));
   EXPECT_NEAR(sum, steps.clocks, 50);
+}
+
+TEST(Synchronization, SeedsChooseThePartsOfL2) {
+  // Two copies of the same bytes: the first is from device memory.
+  Device device;
+  Kernel kernel = bulkLoad(device, 4096);
+  kernel.body +=
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [smem], 4096;\n"
+      "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes "
+      "[smem+1024], [%q1], 4096, [smem];\n" +
+      waitFor(0, "1", "AGAIN");
+  Recording recording = record(kernel, device);
+  const Figures figures = *figuresOf("sm_100a", Level::Middle);
+  auto clocks = [&](uint32_t seed) {
+    return schedule(recording, figures, false, seed).clocks;
+  };
+  double nearest = clocks(0), most = figures[Figure::TmaL2Spread];
+  std::vector<double> later;
+  for (uint32_t seed = 1; seed <= 8; ++seed)
+    later.push_back(clocks(seed) - nearest);
+  EXPECT_EQ(clocks(3) - nearest, later[2]);
+  auto [least, greatest] = std::ranges::minmax(later);
+  EXPECT_GE(least, 0);
+  EXPECT_LE(greatest, most + 1);
+  EXPECT_GT(greatest - least, most / 4);
+  Device another;
+  Recording first = record(bulkLoad(another, 4096), another);
+  EXPECT_EQ(schedule(first, figures, false, 1).clocks,
+            schedule(first, figures, false, 2).clocks);
 }
 
 /// Half of warp 0 waits for each of two mbarriers: warp 1 arrives at `early`
