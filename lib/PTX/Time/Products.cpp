@@ -66,7 +66,6 @@ void delayProducts(State &state, TensorCore &tensor, double portClocks) {
 
 void startProduct(Doing &doing, double clocks) {
   TensorCore &tensor = doing.part().tensor;
-  std::erase(tensor.line, doing.warp.index);
   double begin = doing.now() + doing.figure(Figure::WgmmaStart);
   if (tensor.products.empty()) {
     // Nothing has kept an idle core from reading ahead.
@@ -97,20 +96,13 @@ void endProducts(State &state, SubPartition &part) {
   }
 }
 
-Moment roomForProduct(State &state, const WarpState &warp) {
-  TensorCore &tensor = state.partOf(warp).tensor;
-  const std::deque<Product> &products = tensor.products;
+Moment roomForProduct(const State &state, const SubPartition &part) {
+  const std::deque<Product> &products = part.tensor.products;
   size_t depth = size_t(state.figures[Figure::WgmmaQueue]);
-  bool isFull = products.size() >= depth;
-  if (isFull && !std::ranges::count(tensor.line, warp.index))
-    tensor.line.push_back(warp.index);
-  if (isFull) {
-    const Product &last = products[products.size() - depth];
-    return {last.end, last.id};
-  }
-  bool isTurn = tensor.line.empty() || tensor.line.front() == warp.index;
-  return {isTurn ? state.now : state.now + 1,
-          products.empty() ? StepId() : products.back().id};
+  if (products.size() < depth)
+    return {};
+  const Product &last = products[products.size() - depth];
+  return {last.end, last.id};
 }
 
 void takePipe(const Doing &doing, Unit &pipe) {

@@ -278,11 +278,13 @@ Cause Replay::latestOf(WarpState &warp, Entry &entry, double &time) {
     latest.time = free;
     cause = {pipe.last, Why::Busy, false};
   }
-  if (of.action == Action::Wgmma && latest.time <= now)
-    if (Moment room = roomForProduct(state, warp); room.time > now) {
-      latest.time = room.time;
-      cause = {room.by, Why::Busy, true};
-    }
+  Moment room;
+  if (of.action == Action::Wgmma)
+    room = roomForProduct(state, part);
+  if (room.time > latest.time) {
+    latest.time = room.time;
+    cause = {room.by, Why::Busy, true};
+  }
   time = latest.time;
   if (time > now - 1)
     return cause;

@@ -130,8 +130,6 @@ struct Product {
 /// registers hold them up.
 struct TensorCore {
   std::deque<Product> products;
-  /// Warps with a product that there was no room for, in order.
-  std::vector<uint32_t> line;
   /// By how many clocks products are late in reading registers, at a moment;
   /// less than zero if they are ahead.
   double lag = 0, lagAt = 0;
@@ -203,10 +201,9 @@ void act(Doing &doing);
 void startProduct(Doing &doing, double clocks);
 /// Gives the signals of the products that have ended by now.
 void endProducts(State &state, SubPartition &part);
-/// Returns the moment, now or later, at which the tensor core can take the next
-/// product of a warp, and the product that has to end before: warps that wait
-/// for room take turns.
-Moment roomForProduct(State &state, const WarpState &warp);
+/// Returns when the tensor core can take another product, and the one that has
+/// to end before.
+Moment roomForProduct(const State &state, const SubPartition &part);
 /// Lets the step have the pipe, and holds products up that need the registers
 /// at the same time.
 void takePipe(const Doing &doing, Unit &pipe);
