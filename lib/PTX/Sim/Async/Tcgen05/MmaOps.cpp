@@ -18,10 +18,6 @@
 namespace ptxsim {
 namespace {
 
-uint32_t threadOf(const Warp &warp, unsigned lane) {
-  return warp.index * 32 + lane;
-}
-
 /// Checks that K fits in the rows of the swizzle: sparse A makes K of B wider.
 std::optional<std::string> checkRow(const SmemOperand &operand) {
   const SmemDescriptor &d = operand.descriptor;
@@ -179,19 +175,14 @@ void issueMma(Warp &warp, const Instruction &inst, unsigned lane) {
   checkCtaGroup(memory, site, inst.data<MmaText>().form.ctaGroup);
   if (!resolve(warp, inst, lane, work) || !checkIssue(site, work))
     return;
-  memory.forgetDone(warp.cluster);
   if (warp.observer)
     warp.observer->multiplies(warp, shapeOf(work));
   uint64_t key = work.key();
   auto op = std::make_unique<MmaOp>(site, std::move(work));
-  // The manual orders two MMAs only if they share accumulator, shape and kind;
-  // kernels in practice rely on issue order.
-  bool inOrder = warp.machine.options.conformance == Conformance::Practice;
-  for (const PipeEntry &entry : memory.pipe)
-    if (inOrder || entry.key == key || entry.key >= PipeEntry::shiftKey)
-      op->after.push_back(entry.id);
-  AsyncOpId id = warp.cluster.issue(std::move(op));
-  memory.pipe.push_back({id, threadOf(warp, lane), key});
+  // Two MMAs are in order if they share accumulator, shape and kind.
+  issueInPipe(warp, lane, std::move(op), key, [key](uint64_t earlier) {
+    return earlier == key || earlier >= PipeEntry::shiftKey;
+  });
 }
 
 Outcome executeMma(Warp &warp, const Instruction &inst, LaneMask active) {

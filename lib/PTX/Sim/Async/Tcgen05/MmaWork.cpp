@@ -27,12 +27,6 @@ bool checkLane(const Site &site, TmemLayout layout, uint32_t lane,
   return false;
 }
 
-/// Returns true if one MMA is no hazard for another. The manual orders few
-/// pairs of MMAs; kernels in practice rely on issue order.
-bool inIssueOrder(const Site &site) {
-  return site.warp->machine.options.conformance == Conformance::Practice;
-}
-
 /// Checks the columns of a source, and that nothing in flight writes them.
 /// What tcgen05.cp copies is in order.
 bool checkSource(const Site &site, const MmaWork &work,
@@ -44,7 +38,7 @@ bool checkSource(const Site &site, const MmaWork &work,
     if (!checkColumns(memory, site, range.column, range.count, name.c_str()))
       return false;
     const TmemUser *writer = memory.user(range, {TensorMemory::StoreWrites});
-    if (!writer && !inIssueOrder(site))
+    if (!writer && !inIssueOrder(*site.warp))
       writer = memory.user(range, {TensorMemory::MmaWrites});
     if (writer)
       site.warp->machine.report.add(
@@ -104,7 +98,7 @@ bool checkAccumulator(const Site &site, const MmaWork &work) {
     if (auto *writer = memory.user(range, {TensorMemory::StoreWrites}))
       report.add(FindingId::TmemInFlight, site, text, inFlightUse(*writer));
     const TmemUser *reader = memory.user(range, {TensorMemory::LoadReads});
-    if (!reader && !inIssueOrder(site))
+    if (!reader && !inIssueOrder(*site.warp))
       reader = memory.user(range, {TensorMemory::MmaReads});
     if (reader)
       report.add(FindingId::TmemWriteUnderRead, site, text,

@@ -130,7 +130,7 @@ void checkHazards(const Site &site, TensorMemory &memory,
   Machine &machine = site.warp->machine;
   std::string text =
       "tcgen05.cp writes " + describeColumns(range.column, range.count);
-  bool practice = machine.options.conformance == Conformance::Practice;
+  bool practice = inIssueOrder(*site.warp);
   const TmemUser *writer = memory.user(range, {TensorMemory::CopyWrites});
   if (writer && !practice && !refreshes)
     machine.report.add(FindingId::TmemInFlight, site, text,
@@ -183,15 +183,12 @@ void issueCopy(Warp &warp, const Instruction &inst, unsigned lane) {
   TmemCell target = cellOf(uint32_t(warp.addressOf(inst.address, lane)));
   if (!checkCopy(site, ctas, source, target, *p.shape))
     return;
-  memory.forgetDone(warp.cluster);
   auto op =
       std::make_unique<TmemCopyOp>(site, std::move(ctas), p, source, target);
-  bool inOrder = warp.machine.options.conformance == Conformance::Practice;
-  for (const PipeEntry &entry : memory.pipe)
-    if (inOrder || (isRefresh(*p.shape) && entry.key == PipeEntry::shiftKey))
-      op->after.push_back(entry.id);
-  AsyncOpId id = warp.cluster.issue(std::move(op));
-  memory.pipe.push_back({id, warp.index * 32 + lane, PipeEntry::copyKey});
+  issueInPipe(warp, lane, std::move(op), PipeEntry::copyKey,
+              [refreshes = isRefresh(*p.shape)](uint64_t earlier) {
+                return refreshes && earlier == PipeEntry::shiftKey;
+              });
 }
 
 Outcome executeCopy(Warp &warp, const Instruction &inst, LaneMask active) {

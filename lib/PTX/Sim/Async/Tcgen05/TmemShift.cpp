@@ -68,7 +68,7 @@ bool checkShift(const Site &site, const std::vector<Cta *> &ctas, TmemCell at) {
                       ", expected lane 0, 32, 64 or 96");
     return false;
   }
-  bool practice = machine.options.conformance == Conformance::Practice;
+  bool practice = inIssueOrder(*site.warp);
   TmemRange range{uint8_t(3u << at.lane / TensorMemory::groupLanes), at.column,
                   TensorMemory::shiftColumns};
   std::string text =
@@ -99,14 +99,10 @@ void issueShift(Warp &warp, const Instruction &inst, unsigned lane) {
   TmemCell at = cellOf(uint32_t(warp.addressOf(inst.address, lane)));
   if (ctas.empty() || !checkShift(site, ctas, at))
     return;
-  memory.forgetDone(warp.cluster);
-  auto op = std::make_unique<TmemShiftOp>(site, std::move(ctas), at);
-  bool inOrder = warp.machine.options.conformance == Conformance::Practice;
-  for (const PipeEntry &entry : memory.pipe)
-    if (inOrder || entry.key < PipeEntry::shiftKey)
-      op->after.push_back(entry.id);
-  AsyncOpId id = warp.cluster.issue(std::move(op));
-  memory.pipe.push_back({id, warp.index * 32 + lane, PipeEntry::shiftKey});
+  issueInPipe(warp, lane,
+              std::make_unique<TmemShiftOp>(site, std::move(ctas), at),
+              PipeEntry::shiftKey,
+              [](uint64_t earlier) { return earlier < PipeEntry::shiftKey; });
 }
 
 Outcome executeShift(Warp &warp, const Instruction &inst, LaneMask active) {

@@ -151,6 +151,21 @@ std::vector<Cta *> participants(Warp &warp, const Site &site, unsigned group) {
   return {};
 }
 
+bool inIssueOrder(const Warp &warp) {
+  return warp.machine.options.conformance == Conformance::Practice;
+}
+
+void issueInPipe(Warp &warp, unsigned lane, std::unique_ptr<AsyncOp> op,
+                 uint64_t key, const std::function<bool(uint64_t)> &follows) {
+  TensorMemory &memory = warp.cta.states.get<TensorMemory>();
+  memory.forgetDone(warp.cluster);
+  for (const PipeEntry &entry : memory.pipe)
+    if (inIssueOrder(warp) || follows(entry.key))
+      op->after.push_back(entry.id);
+  AsyncOpId id = warp.cluster.issue(std::move(op));
+  memory.pipe.push_back({id, warp.index * 32 + lane, key});
+}
+
 void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group) {
   if (memory.ctaGroup == 0) {
     memory.ctaGroup = group;

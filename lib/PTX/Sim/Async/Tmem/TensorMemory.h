@@ -13,7 +13,9 @@
 
 #include "fmha/PTX/Sim/Units/TmemMap.h"
 
+#include <functional>
 #include <map>
+#include <memory>
 
 namespace ptxsim {
 
@@ -134,6 +136,15 @@ private:
 /// Returns the CTAs of an instruction, the even CTA of a pair first; empty
 /// after a fault.
 std::vector<Cta *> participants(Warp &warp, const Site &site, unsigned group);
+
+/// Returns true if the operations of the tensor core are taken to execute in
+/// issue order. The manual orders few of them; kernels in practice rely on it.
+bool inIssueOrder(const Warp &warp);
+
+/// Issues an operation of the tensor core after those in flight whose key
+/// `follows` names, or after all of them if they execute in issue order.
+void issueInPipe(Warp &warp, unsigned lane, std::unique_ptr<AsyncOp> op,
+                 uint64_t key, const std::function<bool(uint64_t)> &follows);
 
 /// Reports a `.cta_group` that differs from earlier ones of the CTA.
 void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group);
