@@ -132,70 +132,73 @@ TEST(InstrDescriptor, SaysWhichSelectorsAreExecuted) {
   }
 }
 
+/// Forms by the name of their operation in the library.
+const std::map<std::string, MmaForm> ops = {
+    {"SM100_MMA_TF32_SS", {MmaKind::TF32, 1, false, false}},
+    {"SM100_MMA_F16BF16_SS", {MmaKind::F16, 1, false, false}},
+    {"SM100_MMA_TF32_TS", {MmaKind::TF32, 1, true, false}},
+    {"SM100_MMA_F16BF16_TS", {MmaKind::F16, 1, true, false}},
+    {"SM100_MMA_F16BF16_2x1SM_SS", {MmaKind::F16, 2, false, false}},
+    {"SM100_MMA_F16BF16_2x1SM_TS", {MmaKind::F16, 2, true, false}},
+    {"SM100_MMA_S8_SS", {MmaKind::I8, 1, false, false}},
+    {"SM100_MMA_S8_2x1SM_SS", {MmaKind::I8, 2, false, false}},
+    {"SM100_MMA_F8F6F4_TS", {MmaKind::F8F6F4, 1, true, false}},
+    {"SM100_MMA_F16BF16_SS_SPARSE", {MmaKind::F16, 1, false, false, true}},
+    {"SM100_MMA_TF32_2x1SM_SS_SPARSE", {MmaKind::TF32, 2, false, false, true}},
+    {"SM100_MMA_F8F6F4_SS_SPARSE", {MmaKind::F8F6F4, 1, false, false, true}},
+    {"SM100_MMA_F8F6F4_2x1SM_SS_SPARSE",
+     {MmaKind::F8F6F4, 2, false, false, true}},
+    {"SM100_MMA_S8_SS_SPARSE", {MmaKind::I8, 1, false, false, true}},
+    {"SM100_MMA_MXF8F6F4_SS", {MmaKind::MXF8F6F4, 1, false, false, false, 1}},
+    {"SM100_MMA_MXF8F6F4_2x1SM_SS",
+     {MmaKind::MXF8F6F4, 2, false, false, false, 1}},
+    {"SM100_MMA_MXF8F6F4_SS_SPARSE",
+     {MmaKind::MXF8F6F4, 1, false, false, true, 1}},
+    {"SM100_MMA_MXF8F6F4_2x1SM_SS_SPARSE",
+     {MmaKind::MXF8F6F4, 2, false, false, true, 1}},
+    {"SM100_MMA_MXF4_SS", {MmaKind::MXF4, 1, false, false, false, 2}},
+    {"SM100_MMA_MXF4_2x1SM_SS", {MmaKind::MXF4, 2, false, false, false, 2}},
+    {"SM100_MMA_MXF4NVF4_SS_SPARSE",
+     {MmaKind::MXF4NVF4, 1, false, false, true, 4}},
+    {"SM100_MMA_MXF4NVF4_2x1SM_SS_SPARSE",
+     {MmaKind::MXF4NVF4, 2, false, false, true, 4}}};
+
+/// The bits of the types of each kind.
+const std::map<MmaKind, uint32_t> types = {
+    {MmaKind::F16, 0x490},         {MmaKind::TF32, 0x910},
+    {MmaKind::F8F6F4, 0x10},       {MmaKind::I8, 0x4a0},
+    {MmaKind::MXF8F6F4, 1u << 23}, {MmaKind::MXF4, 0x800480},
+    {MmaKind::MXF4NVF4, 0x480}};
+
+/// Returns whether the library's wrapper takes a shape.
+bool takes(const nlohmann::json &wrapper, uint32_t m, uint32_t n) {
+  std::string key = "M" + std::to_string(m);
+  if (!wrapper.contains(key))
+    return false;
+  const nlohmann::json &range = wrapper[key];
+  uint32_t least = range["n_min"], step = range["steps"].back();
+  return n >= least && (n % step == 0 || n == least);
+}
+
 /// Every N that the library takes is legal without a warning, every other N is
-/// an error or a warning, for the dense forms with both operands K-major.
+/// an error or a warning, for forms with K-major operands.
 TEST(InstrDescriptor, ShapesAreTheLibrarys) {
   nlohmann::json data = readJson("mma_shapes.json");
-  const std::map<std::string, MmaForm> ops = {
-      {"SM100_MMA_TF32_SS", {MmaKind::TF32, 1, false, false}},
-      {"SM100_MMA_F16BF16_SS", {MmaKind::F16, 1, false, false}},
-      {"SM100_MMA_TF32_TS", {MmaKind::TF32, 1, true, false}},
-      {"SM100_MMA_F16BF16_TS", {MmaKind::F16, 1, true, false}},
-      {"SM100_MMA_F16BF16_2x1SM_SS", {MmaKind::F16, 2, false, false}},
-      {"SM100_MMA_F16BF16_2x1SM_TS", {MmaKind::F16, 2, true, false}},
-      {"SM100_MMA_S8_SS", {MmaKind::I8, 1, false, false}},
-      {"SM100_MMA_S8_2x1SM_SS", {MmaKind::I8, 2, false, false}},
-      {"SM100_MMA_F8F6F4_TS", {MmaKind::F8F6F4, 1, true, false}},
-      {"SM100_MMA_F16BF16_SS_SPARSE", {MmaKind::F16, 1, false, false, true}},
-      {"SM100_MMA_TF32_2x1SM_SS_SPARSE",
-       {MmaKind::TF32, 2, false, false, true}},
-      {"SM100_MMA_F8F6F4_SS_SPARSE", {MmaKind::F8F6F4, 1, false, false, true}},
-      {"SM100_MMA_F8F6F4_2x1SM_SS_SPARSE",
-       {MmaKind::F8F6F4, 2, false, false, true}},
-      {"SM100_MMA_S8_SS_SPARSE", {MmaKind::I8, 1, false, false, true}},
-      {"SM100_MMA_MXF8F6F4_SS", {MmaKind::MXF8F6F4, 1, false, false, false, 1}},
-      {"SM100_MMA_MXF8F6F4_2x1SM_SS",
-       {MmaKind::MXF8F6F4, 2, false, false, false, 1}},
-      {"SM100_MMA_MXF8F6F4_SS_SPARSE",
-       {MmaKind::MXF8F6F4, 1, false, false, true, 1}},
-      {"SM100_MMA_MXF8F6F4_2x1SM_SS_SPARSE",
-       {MmaKind::MXF8F6F4, 2, false, false, true, 1}},
-      {"SM100_MMA_MXF4_SS", {MmaKind::MXF4, 1, false, false, false, 2}},
-      {"SM100_MMA_MXF4_2x1SM_SS", {MmaKind::MXF4, 2, false, false, false, 2}},
-      {"SM100_MMA_MXF4NVF4_SS_SPARSE",
-       {MmaKind::MXF4NVF4, 1, false, false, true, 4}},
-      {"SM100_MMA_MXF4NVF4_2x1SM_SS_SPARSE",
-       {MmaKind::MXF4NVF4, 2, false, false, true, 4}}};
-  const std::map<MmaKind, uint32_t> types = {
-      {MmaKind::F16, 0x490},         {MmaKind::TF32, 0x910},
-      {MmaKind::F8F6F4, 0x10},       {MmaKind::I8, 0x4a0},
-      {MmaKind::MXF8F6F4, 1u << 23}, {MmaKind::MXF4, 0x800480},
-      {MmaKind::MXF4NVF4, 0x480}};
   unsigned checked = 0;
   for (const nlohmann::json &wrapper : data["wrappers"]) {
     auto op = ops.find(wrapper["op"]);
     if (op == ops.end())
       continue;
-    for (uint32_t m : {64u, 128u, 256u}) {
-      std::string key = "M" + std::to_string(m);
-      bool takesM = wrapper.contains(key);
+    for (uint32_t m : {64u, 128u, 256u})
       for (uint32_t n = 8; n <= 256; n += 8, ++checked) {
-        bool taken = false;
-        if (takesM) {
-          const nlohmann::json &r = wrapper[key];
-          uint32_t step = r["steps"].back();
-          taken = n >= r["n_min"].get<uint32_t>() &&
-                  (n % step == 0 || n == r["n_min"].get<uint32_t>());
-        }
         uint32_t word = types.at(op->second.kind) |
                         uint32_t(op->second.sparse) << 2 | (n >> 3) << 17 |
                         (m >> 4) << 24;
         DecodedInstr decoded = decodeInstrDescriptor(word, op->second);
-        EXPECT_EQ(!decoded.error && !decoded.warning, taken)
+        EXPECT_EQ(!decoded.error && !decoded.warning, takes(wrapper, m, n))
             << op->first << " M " << m << " N " << n << ": "
             << decoded.error.value_or(decoded.warning.value_or("accepted"));
       }
-    }
   }
   EXPECT_EQ(checked, ops.size() * 3 * 32);
 }
