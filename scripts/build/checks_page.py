@@ -37,8 +37,8 @@ MARK = re.compile(r"\s*// <-$")
 
 # Ids that no PTX raises, and why.
 UNRAISED = {
-    "sp_used_in_unsupported_env": "The simulator rejects `tcgen05.mma.sp` as an unsupported "
-    "instruction before the launch, where the target or the kind has none. The id is kept for the "
+    "sp_used_in_unsupported_env": "The simulator rejects `tcgen05.mma.sp` before the launch for "
+    "targets and kinds without it. The id is kept for the "
     "guardrail of ptxas that it stands for.",
 }
 
