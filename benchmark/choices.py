@@ -6,14 +6,16 @@
     benchmark/choices.py table R.json                       the choice, the fastest, and how far apart they are
 
 Groups: `windows`, sliding windows and lists of lengths with all other tiles; `exponentials`, with a share of the exponentials on
-FMA units. bf16, 16384 tokens, heads times head dim 2048, as many queries as keys. Timed by events after a flush of L2, all
+FMA units; `tuned`, the schedules that `fmha-compile --tune=model` steps, of which it chooses by their modeled clocks. bf16, 16384 tokens, heads times head dim 2048, as many queries as keys. Timed by events after a flush of L2, all
 schedules of a launch in turn in one run; medians.
 """
 
 import json
 import math
+import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import hopper
@@ -49,12 +51,31 @@ def exponentials():
     return launches, [[f"--exp2-emulated={percent}"] for percent in (12, 25, 37, 50)]
 
 
-GROUPS = {"windows": windows, "exponentials": exponentials}
+def tuned():
+    shapes = [(dim, 4096) for dim in (32, 64, 96, 128, 160, 192, 256)] + [(dim, 1024) for dim in (64, 128, 256)]
+    return [launch(f"{length}{mask}", dim, length, *flags) for dim, length in shapes for mask, flags in (("", ()), (" causal", ("--causal",)))], None
+
+
+GROUPS = {"windows": windows, "exponentials": exponentials, "tuned": tuned}
+
+
+def stepped(compiler, flags):
+    """Flags of each schedule that --tune steps, the chosen one first."""
+    text = subprocess.run([compiler, *flags, "--tune=model", "--explain", "-o", os.devnull], capture_output=True, text=True, check=True).stdout
+    rows = re.findall(r"^ +\d+ +[\d.]+ +[\d.]+-[\d.]+ +[\d.]+  (.*)$", text, re.M)
+    usual = {"q_tiles": "2", "kv_block": "128", "kv_stages": "3", "ctas_per_sm": "1", "scheduler": "single", "exp2_emulated": "0"}
+    schedules = [usual | dict(field.split(" = ") for field in row.split(", ")) for row in rows]
+    return [[f"--{name.replace('_', '-')}={value}" for name, value in schedule.items()] for schedule in schedules]
 
 
 def compile_half(flags):
     launches, variants = GROUPS[flags.group]()
-    known = [(one["name"], {"launch": one["name"]}, [[*splits.problem(one["shape"]), *one["flags"], *more] for more in ([], *variants)]) for one in launches]
+    known = []
+    for one in launches:
+        problem = [*splits.problem(one["shape"]), *one["flags"]]
+        more = variants or stepped(flags.compiler, problem)
+        known.append((one["name"], {"launch": one["name"]}, [[*problem, *fixed] for fixed in ([], *more)]))
+        print(one["name"], flush=True)
     cases = splits.compile_all(flags, known)
     (pathlib.Path(flags.folder) / "kernels.json").write_text(json.dumps({"launches": launches, "cases": cases}, indent=1) + "\n")
 

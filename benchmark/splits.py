@@ -82,7 +82,7 @@ def compile_all(flags, launches):
                 kernel = f"s{len(cases)}"
                 (folder / f"{kernel}.ptx").write_text(ptx)
                 (folder / f"{kernel}.json").write_text(json.dumps(manifest))
-                cases.append(known | case | {"chosen": place == 0, "kernel": kernel})
+                cases.append(known | case | {"chosen": place == 0, "place": place, "kernel": kernel})
             print(name, len(mine), "schedules", flush=True)
     return cases
 

@@ -111,8 +111,8 @@ Expected<Options> fmha::capi::parseOptions(const char *json, bool isQuery) {
     if (Error error = setOption(table, name, value))
       return error;
   }
-  for (const std::string &spelling : table.given("Problem"))
-    if (StringRef name = StringRef(spelling).drop_front(2); !isHint(name))
+  for (const FlagTable::Given &flag : table.given("Problem"))
+    if (StringRef name = StringRef(flag.name).drop_front(2); !isHint(name))
       options.problemKeys.push_back(name.str());
   return options;
 }

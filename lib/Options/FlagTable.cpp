@@ -165,10 +165,13 @@ std::string FlagTable::nearest(llvm::StringRef name) const {
   return nearest ? nearest->name : "";
 }
 
+llvm::Error FlagTable::Flag::assign(llvm::StringRef value) {
+  text = value.str();
+  return set(value);
+}
+
 llvm::Error FlagTable::set(llvm::StringRef name, llvm::StringRef text) {
-  Flag *flag = find(("--" + name).str());
-  flag->isGiven = true;
-  return flag->set(text);
+  return find(("--" + name).str())->assign(text);
 }
 
 llvm::Error FlagTable::set(llvm::StringRef name, bool on) {
@@ -199,7 +202,6 @@ llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
     Flag *flag = find(name);
     if (!flag)
       return unknown(argument, name);
-    flag->isGiven = true;
     if (!flag->isSwitch && !hasValue) {
       if (i + 1 == arguments.size())
         return failure(name + ": expected a value (" + flag->placeholder +
@@ -211,18 +213,20 @@ llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
           name + ": expected " +
           (flag->placeholder.empty() ? "true or false" : flag->placeholder) +
           ", got ''");
-    if (llvm::Error error = flag->set(value))
+    if (llvm::Error error = flag->assign(value))
       return error;
   }
   return llvm::Error::success();
 }
 
-std::vector<std::string> FlagTable::given(llvm::StringRef group) const {
-  std::vector<std::string> names;
+std::vector<FlagTable::Given> FlagTable::given(llvm::StringRef group) const {
+  std::vector<Given> set;
   for (const Flag &flag : flags)
-    if (flag.isGiven && flag.group == group)
-      names.push_back(flag.spelling());
-  return names;
+    if (flag.text && flag.group == group)
+      set.push_back({flag.spelling(),
+                     flag.text->empty() ? flag.spelling()
+                                        : flag.spelling() + "=" + *flag.text});
+  return set;
 }
 
 void FlagTable::printHelp(llvm::raw_ostream &stream) const {

@@ -11,7 +11,6 @@
 #include "fmha/Schedule/Model/Overrides.h"
 
 using namespace fmha;
-using schedule::ScheduleField;
 
 /// Returns what ptxas does wrong with the kernel, "" if nothing.
 static std::string objectionTo(const AssembleResult &assembled) {
@@ -28,30 +27,6 @@ static std::string objectionTo(const AssembleResult &assembled) {
   if (says("ignored"))
     return "ignores setmaxnreg";
   return says("(C75") ? "serializes wgmma" : "";
-}
-
-/// Returns overrides that fix every field of `schedule`.
-static schedule::Overrides fixAll(const schedule::Schedule &schedule) {
-  schedule::Overrides overrides;
-  for (const ScheduleField &field : schedule::scheduleFields())
-    overrides.fix(field.choice, field.get(schedule));
-  overrides.pPlacement = schedule.pPlacement;
-  return overrides;
-}
-
-/// Returns the fields of `schedule` that differ in `other`: "q_tiles = 2".
-static std::string differences(const schedule::Schedule &schedule,
-                               const schedule::Schedule &other) {
-  std::string text;
-  auto add = [&](std::string_view name, const std::string &value) {
-    text += (text.empty() ? "" : ", ") + std::string(name) + " = " + value;
-  };
-  for (const ScheduleField &field : schedule::scheduleFields())
-    if (field.get(schedule) != field.get(other))
-      add(field.name, field.print(field.get(schedule)));
-  if (schedule.pPlacement != other.pPlacement)
-    add("p_placement", std::string(stringify(schedule.pPlacement)));
-  return text;
 }
 
 static CompileResult fail(CompileResult result, const std::string &message) {

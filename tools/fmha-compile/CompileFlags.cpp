@@ -37,6 +37,22 @@ static void addLevel(FlagTable &table, llvm::StringRef name,
             });
 }
 
+void CompileFlags::addRegisterDemand(FlagTable &table) {
+  table.group("Register demand (scripts/check/spills.py)");
+  table.addSwitch("list-demand",
+                  "print the rows that say what ptxas spills, and stop",
+                  [this](bool on) { listDemand = on; });
+  table.add("without-demand", "ROW",
+            "plan and compile as if that row were not there",
+            [](llvm::StringRef name) -> llvm::Error {
+              if (schedule::demand::ignoreRow(name.str()))
+                return llvm::Error::success();
+              return failure("--without-demand: expected a row that "
+                             "--list-demand prints, got '" +
+                             name + "'");
+            });
+}
+
 void CompileFlags::add(FlagTable &table) {
   problem.add(table);
   table.group("Output");
@@ -65,6 +81,11 @@ void CompileFlags::add(FlagTable &table) {
                   "have ptxas assemble the kernel, and take the best runner-up "
                   "of the plan that it does not spill",
                   [this](bool on) { verifyRegisters = on; });
+  table.add("tune", "model[:N]",
+            "model the clocks of the N (default 8) schedules that the planner "
+            "ranks highest with fmha-run --time, and take the fastest; gets "
+            "better with hints",
+            [this](llvm::StringRef text) { return readTune(text); });
   table.addSwitch("cache",
                   "keep the kernel in FMHA_CACHE_DIR (default: fmha in the "
                   "user's cache folder), and take it from there",
@@ -76,24 +97,24 @@ void CompileFlags::add(FlagTable &table) {
                 "with --explain: draw tensor memory over time, shared memory "
                 "and the swizzle into DIR/*.svg",
                 drawTo);
-  table.group("Register demand (scripts/check/spills.py)");
-  table.addSwitch("list-demand",
-                  "print the rows that say what ptxas spills, and stop",
-                  [this](bool on) { listDemand = on; });
-  table.add("without-demand", "ROW",
-            "plan and compile as if that row were not there",
-            [](llvm::StringRef name) -> llvm::Error {
-              if (schedule::demand::ignoreRow(name.str()))
-                return llvm::Error::success();
-              return failure("--without-demand: expected a row that "
-                             "--list-demand prints, got '" +
-                             name + "'");
-            });
+  addRegisterDemand(table);
   table.group("Help");
   table.addSwitch("help", "print this and stop",
                   [this](bool on) { help = on; });
   table.addSwitch("version", "print the version and stop",
                   [this](bool on) { version = on; });
+}
+
+llvm::Error CompileFlags::readTune(llvm::StringRef text) {
+  constexpr unsigned usual = 8, most = 64;
+  auto [what, count] = text.split(':');
+  tune = usual;
+  bool counts = text.contains(':');
+  if (what == "model" &&
+      (!counts || (!count.getAsInteger(10, tune) && tune && tune <= most)))
+    return llvm::Error::success();
+  return failure("--tune: expected model, or model:N with N from 1 to " +
+                 llvm::Twine(most) + ", got '" + text + "'");
 }
 
 void fmha::tools::printHelp(const FlagTable &table) {
@@ -145,6 +166,23 @@ static llvm::Error checkLevels(const CompileFlags &flags) {
   return checkScheduleFlag(flags.problem);
 }
 
+/// Checks what --tune needs: a plan to choose from, for one target.
+static llvm::Error checkTune(const CompileFlags &flags) {
+  if (!flags.tune)
+    return llvm::Error::success();
+  if (flags.from.value_or(Level::Attention) != Level::Attention)
+    return failure("--tune chooses a schedule; expected input at the attention "
+                   "level, got --compile-from=" +
+                   llvm::Twine(stringify(*flags.from)));
+  if (!flags.problem.schedule.empty())
+    return failure("--tune chooses a schedule; expected no --schedule with it");
+  if (flags.targets.size() > 1)
+    return failure("--tune chooses a schedule for one GPU; expected one "
+                   "--target, got " +
+                   llvm::Twine(flags.targets.size()));
+  return llvm::Error::success();
+}
+
 /// Rejects flags of the problem and the schedule below the attention level,
 /// where the input has both.
 static llvm::Error checkFlagsBelow(const CompileFlags &flags,
@@ -153,9 +191,9 @@ static llvm::Error checkFlagsBelow(const CompileFlags &flags,
     return llvm::Error::success();
   std::string names;
   for (llvm::StringRef group : {"Problem", "Kernel"})
-    for (const std::string &name : table.given(group))
-      if (name != "--target")
-        names += (names.empty() ? "" : ", ") + name;
+    for (const FlagTable::Given &flag : table.given(group))
+      if (flag.name != "--target")
+        names += (names.empty() ? "" : ", ") + flag.name;
   if (names.empty())
     return llvm::Error::success();
   return failure("--compile-from=" + llvm::Twine(stringify(*flags.from)) +
@@ -223,6 +261,9 @@ llvm::Error fmha::tools::checkFlags(CompileFlags &flags,
     return error;
   if (llvm::Error error = readTargets(flags))
     return error;
+  if (llvm::Error error = checkTune(flags))
+    return error;
+  flags.problemFlags = table.given("Problem");
   return checkAhead(flags);
 }
 

@@ -22,8 +22,16 @@ struct CompileFlags {
   std::optional<Level> from, to;
   bool explain = false, help = false, version = false, verifyKernels = true;
   bool cache = false, verifyRegisters = false, listDemand = false;
+  /// The most schedules that --tune compares, 0 without it.
+  unsigned tune = 0;
+  /// The flags of the problem, as they were given.
+  std::vector<FlagTable::Given> problemFlags;
 
   void add(FlagTable &table);
+  /// Reads the value of --tune.
+  llvm::Error readTune(llvm::StringRef text);
+  /// Adds the flags for measurements of registers.
+  void addRegisterDemand(FlagTable &table);
   /// Returns whether the output of --emit has kernels for several targets.
   bool isAheadOfTime() const;
 };

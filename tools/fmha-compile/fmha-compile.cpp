@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AheadOfTime.h"
+#include "Tune.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Report/Explain.h"
 #include "fmha/Schedule/Report/Pictures.h"
@@ -175,6 +176,9 @@ llvm::Error run(llvm::ArrayRef<const char *> arguments) {
   if (llvm::Error error = checkFlags(flags, table))
     return error;
   warnAboutScales(flags.problem);
+  if (flags.tune)
+    if (llvm::Error error = tune(flags))
+      return error;
   if (flags.isAheadOfTime())
     return emitAheadOfTime(flags);
   return flags.cache ? emitKept(flags) : emit(flags);

@@ -82,9 +82,14 @@ public:
   /// Returns the most similar name, without dashes; "" if none is similar.
   std::string nearest(llvm::StringRef name) const;
 
-  /// Returns the flags of `group` that parse() found, as "--name", in the
+  /// A flag that is set: "--name", and "--name=text" or, without a text,
+  /// "--name".
+  struct Given {
+    std::string name, argument;
+  };
+  /// Returns the flags of `group` that are set, each as it was set last, in the
   /// order of the table.
-  std::vector<std::string> given(llvm::StringRef group) const;
+  std::vector<Given> given(llvm::StringRef group) const;
 
   void printHelp(llvm::raw_ostream &stream) const;
 
@@ -93,8 +98,12 @@ private:
     std::string name, placeholder, help, group;
     bool isSwitch, oneDash;
     Set set;
-    bool showBare = true, isGiven = false;
+    bool showBare = true;
+    /// What `set` was called with last.
+    std::optional<std::string> text = {};
     std::string alias = {};
+    /// Calls `set` with `value`, which becomes `text`.
+    llvm::Error assign(llvm::StringRef value);
     std::string spelling() const { return (oneDash ? "-" : "--") + name; }
     /// Returns whether `text`, without dashes, names the flag.
     bool isNamed(llvm::StringRef text) const {

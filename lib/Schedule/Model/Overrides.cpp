@@ -175,6 +175,25 @@ std::string fmha::schedule::print(const Overrides &overrides) {
   return text;
 }
 
+Overrides fmha::schedule::fixAll(const Schedule &schedule) {
+  Overrides overrides;
+  for (const ScheduleField &field : scheduleFields())
+    overrides.fix(field.choice, field.get(schedule));
+  overrides.pPlacement = schedule.pPlacement;
+  return overrides;
+}
+
+std::string fmha::schedule::differences(const Schedule &schedule,
+                                        const Schedule &other) {
+  Overrides differing;
+  for (const ScheduleField &field : scheduleFields())
+    if (field.get(schedule) != field.get(other))
+      differing.fix(field.choice, field.get(schedule));
+  if (schedule.pPlacement != other.pPlacement)
+    differing.pPlacement = schedule.pPlacement;
+  return print(differing);
+}
+
 std::optional<Contradiction>
 fmha::schedule::contradiction(const Schedule &schedule,
                               const Overrides &overrides) {

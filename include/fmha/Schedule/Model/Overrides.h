@@ -59,6 +59,13 @@ std::span<const ScheduleField> scheduleFields();
 /// Returns all fixed fields, "q_tiles = 2, kv_block = 128"; "" for none.
 std::string print(const Overrides &overrides);
 
+/// Returns the overrides that permit only `schedule`.
+Overrides fixAll(const Schedule &schedule);
+
+/// Returns the fields of `schedule` that `other` has other values of:
+/// "kv_block = 64, kv_stages = 4"; "" for none.
+std::string differences(const Schedule &schedule, const Schedule &other);
+
 /// "name = value" of the first field that `overrides` and `schedule` disagree
 /// about, with the value of each.
 struct Contradiction {

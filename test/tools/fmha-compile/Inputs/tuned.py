@@ -1,0 +1,23 @@
+"""Checks a report of --tune and the kernel that follows it: tuned.py REPORT KERNEL COUNT [--launch].
+
+The first of COUNT schedules has the fewest clocks, and the kernel has its fields."""
+
+import re
+import sys
+
+report, ptx = (open(name).read() for name in sys.argv[1:3])
+ROW = r"^ +(\d+|-) +([\d.]+) +([\d.]+)-([\d.]+) +([\d.]+)  (.+)$"
+rows = [(launch, *map(float, numbers), fields) for launch, *numbers, fields in re.findall(ROW, report, re.M)]
+assert "not stepped" not in report, report
+assert len(rows) == int(sys.argv[3]), report
+assert len({row[-1] for row in rows}) == len(rows), report
+for _, middle, low, high, planned, _ in rows:
+    assert 0 < low <= middle <= high and planned > 0, report
+launches = [row[0] for row in rows]
+if "--launch" in sys.argv:
+    assert sorted(launches, key=int) == launches and int(launches[0]) > 0, report
+else:
+    assert set(launches) == {"-"} and min(row[1] for row in rows) == rows[0][1], report
+heading = re.search(r"^// schedule: (.*)$", ptx, re.M)[1].split()
+for field in rows[0][-1].split(", "):
+    assert field.replace(" = ", "=") in heading, (field, heading)
