@@ -50,6 +50,15 @@ void RunFlags::add(FlagTable &table) {
                   "model the clocks that the kernels take on a GPU and what "
                   "bounds them; needs --device=sim, --policy=eager",
                   [this](bool on) { options.time = on; });
+  table.add("timeline", "FILE",
+            "with --time, which it implies: write what each warp and unit of "
+            "the first CTAs does at which clock, for ui.perfetto.dev; a second "
+            "kernel of the launch goes to FILE.2",
+            [this](llvm::StringRef file) {
+              options.timeline = file.str();
+              options.time = true;
+              return llvm::Error::success();
+            });
   table.addSwitch("json", "one JSON object on standard output",
                   [this](bool on) { json = on; });
   table.addSwitch("help", "print this and stop",

@@ -233,6 +233,7 @@ std::vector<runtime::RunOptions> laterRuns(const RunFlags &flags,
   std::vector<runtime::RunOptions> runs;
   runtime::RunOptions next = first;
   next.time = false;
+  next.timeline.clear();
   for (const char *policy : {"eager", "late"}) {
     next.policy = policy;
     if (flags.everyPolicy && policy != first.policy)

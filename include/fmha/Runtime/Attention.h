@@ -152,6 +152,9 @@ struct RunOptions {
   std::string approx = "correct";
   /// Models the time of each kernel; needs policy eager.
   bool time = false;
+  /// With `time`, the file that gets the modeled timeline of the first kernel;
+  /// further kernels have ".2" and so on after it. Empty: none.
+  std::string timeline;
   Padding padding;
   /// The maximum number of CTAs of a kernel with a static scheduler; 0 for as
   /// many as fit on the device.

@@ -20,15 +20,17 @@ llvm::Error applyOptions(Device &device, const RunOptions &options) {
   if (device.api().reset)
     device.api().reset();
   // The report is read back as JSON and printed by the caller.
-  return device.setOptions({{"on-finding", "report"},
-                            {"messages", "off"},
-                            {"policy", options.policy},
-                            {"seed", std::to_string(options.scheduleSeed)},
-                            {"checks", options.checks},
-                            {"conformance", options.conformance},
-                            {"mma", options.mma},
-                            {"time", options.time ? "on" : "off"},
-                            {"approx", options.approx}});
+  return device.setOptions(
+      {{"on-finding", "report"},
+       {"messages", "off"},
+       {"policy", options.policy},
+       {"seed", std::to_string(options.scheduleSeed)},
+       {"checks", options.checks},
+       {"conformance", options.conformance},
+       {"mma", options.mma},
+       {"time", options.time ? "on" : "off"},
+       {"timeline", options.timeline.empty() ? "none" : options.timeline},
+       {"approx", options.approx}});
 }
 
 /// Launches the kernel and reads the outcome. A simulator has it before the

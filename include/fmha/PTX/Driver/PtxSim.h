@@ -36,6 +36,9 @@
  *                                  launch; needs policy eager
  * time-sms     PTXSIM_TIME_SMS     0: as many SMs as the target has, or how many the
  *                                  GPU has that the time is modeled for
+ * timeline     PTXSIM_TIMELINE     none | file that gets the modeled timeline of the first
+ *                                  launch for Perfetto, that of the second one with ".2"
+ *                                  after its name, and so on; needs time
  * messages     PTXSIM_MESSAGES     on | off: findings on stderr
  */
 /* clang-format on */

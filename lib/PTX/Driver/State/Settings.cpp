@@ -31,6 +31,11 @@ Outcome setReport(Settings &settings, const std::string &value) {
   return std::nullopt;
 }
 
+Outcome setTimeline(Settings &settings, const std::string &value) {
+  settings.timelineFile = value == "none" ? "" : value;
+  return std::nullopt;
+}
+
 Outcome setChoice(bool &field, const std::string &name,
                   const std::string &value, const char *yes, const char *no) {
   if (value != yes && value != no)
@@ -67,12 +72,13 @@ struct Setter {
 constexpr Setter setters[] = {
     {"target", setTarget},        {"report", setReport},
     {"on-finding", setOnFinding}, {"time", setTime},
-    {"time-sms", setTimeSms},     {"messages", setMessages}};
+    {"time-sms", setTimeSms},     {"timeline", setTimeline},
+    {"messages", setMessages}};
 
 constexpr const char *names[] = {
     "target",     "policy", "seed",     "checks",    "conformance",
     "mma",        "approx", "threads",  "max-steps", "report",
-    "on-finding", "time",   "time-sms", "messages"};
+    "on-finding", "time",   "time-sms", "timeline",  "messages"};
 
 std::string variableOf(const char *name) {
   std::string variable = std::string("PTXSIM_") + name;

@@ -117,6 +117,9 @@ struct Settings {
   bool time = false;
   /// SMs of the GPU that the time is modeled for; 0: as many as the target has.
   unsigned timeSms = 0;
+  /// The file that gets the timeline of the first launch, if its time is
+  /// modeled; empty: none.
+  std::string timelineFile;
   bool messages = true;
 };
 

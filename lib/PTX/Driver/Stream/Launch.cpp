@@ -152,19 +152,31 @@ void print(const State &state, const CUmod_st &module,
                  static_cast<unsigned long long>(result.warpInstructions));
 }
 
+/// Returns the file for the timeline of the next launch.
+std::string timelineFileOf(const State &state) {
+  uint64_t number = state.history.launches + 1;
+  return state.settings.timelineFile +
+         (number == 1 ? "" : "." + std::to_string(number));
+}
+
 /// Launches, and if the option is on adds the modeled time to `json`.
 LaunchResult launchFor(State &state, const CUmod_st &module,
                        const LaunchConfig &config, Json &json) {
   const ptxsim::Options &options = state.settings.options;
   if (!state.settings.time)
     return ptxsim::launch(*state.device, module.module, config, options);
+  bool draws = !state.settings.timelineFile.empty();
+  std::string timeline;
   std::optional<ptxsim::timing::Estimate> time;
-  LaunchResult result =
-      ptxsim::timing::launchTimed(*state.device, module.module, config, options,
-                                  state.target().text(), time,
-                                  /*timeline=*/nullptr, state.settings.timeSms);
-  if (time)
-    json.update(ptxsim::timing::toJson(&*time));
+  LaunchResult result = ptxsim::timing::launchTimed(
+      *state.device, module.module, config, options, state.target().text(),
+      time, draws ? &timeline : nullptr, state.settings.timeSms);
+  if (!time)
+    return result;
+  json.update(ptxsim::timing::toJson(&*time));
+  if (draws)
+    if (auto wrong = ptxsim::writeWhole(timelineFileOf(state), timeline))
+      std::fprintf(stderr, "ptxsim: %s\n", wrong->c_str());
   return result;
 }
 
