@@ -14,6 +14,8 @@
 
 #include "fmha/Schedule/Model/Overrides.h"
 
+#include <span>
+
 namespace fmha::schedule {
 
 using Values = std::vector<unsigned>;
@@ -83,6 +85,9 @@ struct FamilyCandidates {
   /// `schedule` are not set yet. Null if kernels of the family have no rings.
   uint64_t (*ringBytes)(const Problem &problem, const Schedule &schedule,
                         const target::Target &gpu);
+  /// Shares of emulated exponentials, in per cent, to compare by their steps
+  /// (Tuning.h). Empty if they were measured and are not faster.
+  std::span<const unsigned> emulatedShares = {};
 };
 
 } // namespace fmha::schedule

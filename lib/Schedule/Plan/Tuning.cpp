@@ -8,6 +8,8 @@
 
 #include "fmha/Schedule/Plan/Tuning.h"
 
+#include "Axes.h"
+
 #include "fmha/Schedule/Cost/Estimate.h"
 #include "fmha/Schedule/Model/Overrides.h"
 
@@ -16,8 +18,6 @@
 
 using namespace fmha::schedule;
 
-/// Shares of emulated exponentials to compare, in per cent.
-static constexpr unsigned emulatedShares[] = {12, 25};
 /// Keys of the shorter launch, and the keys that the longer one has more. Below
 /// that, the first loads are a large part of the clocks.
 static constexpr unsigned fewestKeys = 1024;
@@ -51,7 +51,7 @@ fmha::schedule::withEmulation(const Problem &problem, const Schedule &schedule,
   std::vector<Schedule> emulating;
   if (overrides[Choice::Exp2Emulated])
     return emulating;
-  for (unsigned share : emulatedShares) {
+  for (unsigned share : familyOf(schedule).candidates.emulatedShares) {
     Schedule one = schedule;
     one.exp2EmulatedPercent = share;
     one.roles.clear();

@@ -89,6 +89,9 @@ TEST(Tuning, TriesLargerSharesUnlessTheShareIsFixed) {
   Overrides overrides;
   overrides.fix(Choice::Exp2Emulated, 0);
   EXPECT_THAT(withEmulation(problem, plan.schedule, overrides), IsEmpty());
+  // With wgmma an emulated exponential took as long as two, on an H200.
+  EXPECT_THAT(withEmulation(problem, mustPlan(problem, "sm_90a").schedule, {}),
+              IsEmpty());
 }
 
 TEST(Tuning, SteppedLaunchesHaveWholeTilesAndBlocks) {

@@ -25,8 +25,9 @@ namespace fmha::schedule {
 /// SM, place and slices of P, and number of S.
 std::vector<Schedule> schedulesToStep(const Plan &plan, size_t most);
 
-/// Returns `schedule` with each larger share of emulated exponentials that the
-/// rules permit, or nothing if `overrides` fixes the share.
+/// Returns `schedule` with each larger share of emulated exponentials that its
+/// family compares and the rules permit, or nothing if `overrides` fixes the
+/// share.
 std::vector<Schedule> withEmulation(const Problem &problem,
                                     const Schedule &schedule,
                                     const Overrides &overrides);

@@ -62,6 +62,8 @@ static void addAxes(Axes &axes) {
   axes.addSlices({1, 2, 4});
 }
 
+static constexpr unsigned emulatedShares[] = {12, 25};
+
 constinit const FamilyCandidates fmha::schedule::tcgen05Candidates = {
     .qTileRows = 128,
     .pPlacement = PPlacement::Tmem,
@@ -70,4 +72,5 @@ constinit const FamilyCandidates fmha::schedule::tcgen05Candidates = {
     .delaysRescales = true,
     .roundsScaledP = true,
     .ringBytes = [](const Problem &, const Schedule &,
-                    const fmha::target::Target &) { return uint64_t(0); }};
+                    const fmha::target::Target &) { return uint64_t(0); },
+    .emulatedShares = emulatedShares};
