@@ -10,8 +10,10 @@
 #include "KernelPipelineOptions.h"
 #include "fmha/Conversion/HostProgram.h"
 #include "fmha/Conversion/Passes.h"
+#include "fmha/Conversion/Tcgen05/Passes.h"
 #include "fmha/Dialect/FMHA/Transforms/ModulePipeline.h"
 #include "fmha/Dialect/FMHA/Transforms/Registration.h"
+#include "fmha/Dialect/Tcgen05/IR/Tcgen05.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Kernel/KernelInfo.h"
@@ -38,7 +40,7 @@ using namespace fmha;
 
 void fmha::registerAllFmha(DialectRegistry &registry) {
   registerFMHADialect(registry);
-  registry.insert<tile::TileDialect>();
+  registry.insert<tcgen05::Tcgen05Dialect, tile::TileDialect>();
   registerConvertFMHAHostToLLVMInterface(registry);
   // gpu-module-to-binary queries the target attribute for a serializer, which
   // translates these dialects.
@@ -137,6 +139,8 @@ void registerWarpSpecialize() {
 void fmha::registerAllFmhaPasses() {
   registerFMHATransforms();
   registerFmhaConversionPasses();
+  registerFmhaTcgen05Passes();
+  registerTcgen05Pipelines();
   tile::registerFmhaTilePasses();
   registerFmhaPipelinePasses();
   registerWarpSpecialize();

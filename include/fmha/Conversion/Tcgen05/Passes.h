@@ -1,0 +1,27 @@
+//===- Passes.h - From tcgen05 and conv to NVVM -----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_CONVERSION_TCGEN05_PASSES_H
+#define FMHA_CONVERSION_TCGEN05_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace fmha {
+
+#define GEN_PASS_DECL
+#include "fmha/Conversion/Tcgen05/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fmha/Conversion/Tcgen05/Passes.h.inc"
+
+/// Registers the pipeline tcgen05-to-ptx.
+void registerTcgen05Pipelines();
+
+} // namespace fmha
+
+#endif // FMHA_CONVERSION_TCGEN05_PASSES_H

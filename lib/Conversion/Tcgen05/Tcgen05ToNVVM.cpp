@@ -1,0 +1,348 @@
+//===- Tcgen05ToNVVM.cpp - One tcgen05 op, one NVVM op --------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Conversion/Tcgen05/Passes.h"
+#include "fmha/Dialect/Tcgen05/IR/Tcgen05.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace fmha {
+#define GEN_PASS_DEF_CONVERTTCGEN05TONVVM
+#include "fmha/Conversion/Tcgen05/Passes.h.inc"
+} // namespace fmha
+
+using namespace mlir;
+using namespace fmha::tcgen05;
+
+static Value i32(ImplicitLocOpBuilder &b, int32_t value) {
+  return LLVM::ConstantOp::create(b, b.getI32Type(),
+                                  b.getI32IntegerAttr(value));
+}
+
+static Value i64(ImplicitLocOpBuilder &b, int64_t value) {
+  return LLVM::ConstantOp::create(b, b.getI64Type(),
+                                  b.getI64IntegerAttr(value));
+}
+
+template <typename OpTy> static NVVM::CTAGroupKind groupOf(OpTy op) {
+  return op.getCtaGroup() == 2 ? NVVM::CTAGroupKind::CTA_2
+                               : NVVM::CTAGroupKind::CTA_1;
+}
+
+/// The enumerations of the dialect and of NVVM have the same values.
+static NVVM::Tcgen05LdStShape shapeOf(MoveShape shape) {
+  return NVVM::Tcgen05LdStShape(unsigned(shape));
+}
+
+static Value offsetOf(ImplicitLocOpBuilder &b, std::optional<uint32_t> offset) {
+  return offset ? i64(b, *offset) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+/// Returns the registers of a value, which is one or a vector of them.
+static SmallVector<Value> unpack(ImplicitLocOpBuilder &b, Value value) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  if (!type)
+    return {value};
+  SmallVector<Value> registers;
+  for (int64_t n = 0; n < type.getNumElements(); ++n)
+    registers.push_back(LLVM::ExtractElementOp::create(b, value, i32(b, n)));
+  return registers;
+}
+
+/// Returns the registers as one value of `type`.
+static Value pack(ImplicitLocOpBuilder &b, Type type,
+                  ArrayRef<Value> registers) {
+  if (!isa<VectorType>(type))
+    return registers.front();
+  Value value = LLVM::PoisonOp::create(b, type);
+  for (auto [n, one] : llvm::enumerate(registers))
+    value = LLVM::InsertElementOp::create(b, value, one, i32(b, n));
+  return value;
+}
+
+/// Returns the results of inline PTX with `count` registers as results.
+static SmallVector<Value> assembly(ImplicitLocOpBuilder &b, StringRef text,
+                                   StringRef constraints, unsigned count,
+                                   ValueRange operands) {
+  auto all = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), SmallVector<Type>(count, b.getI32Type()));
+  Value result = LLVM::InlineAsmOp::create(b, all, operands, text, constraints,
+                                           /*has_side_effects=*/true,
+                                           /*is_align_stack=*/false,
+                                           LLVM::TailCallKind::None,
+                                           LLVM::AsmDialectAttr(), ArrayAttr())
+                     .getRes();
+  SmallVector<Value> registers;
+  for (unsigned n = 0; n < count; ++n)
+    registers.push_back(LLVM::ExtractValueOp::create(b, result, n));
+  return registers;
+}
+
+//===----------------------------------------------------------------------===//
+// Allocation, synchronization and movement
+//===----------------------------------------------------------------------===//
+
+static ValueRange lower(AllocOp op, ImplicitLocOpBuilder &b) {
+  NVVM::Tcgen05AllocOp::create(b, op.getSlot(), i32(b, op.getColumns()),
+                               groupOf(op));
+  return {};
+}
+
+static ValueRange lower(RelinquishOp op, ImplicitLocOpBuilder &b) {
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(b, groupOf(op));
+  return {};
+}
+
+static ValueRange lower(DeallocOp op, ImplicitLocOpBuilder &b) {
+  NVVM::Tcgen05DeallocOp::create(b, op.getAddress(), i32(b, op.getColumns()),
+                                 groupOf(op));
+  return {};
+}
+
+static ValueRange lower(FenceOp op, ImplicitLocOpBuilder &b) {
+  NVVM::Tcgen05FenceOp::create(b,
+                               op.getMoment() == Moment::Before
+                                   ? NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC
+                                   : NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+  return {};
+}
+
+static ValueRange lower(CommitOp op, ImplicitLocOpBuilder &b) {
+  NVVM::Tcgen05CommitOp::create(b, op.getBarrier(), op.getMask(), groupOf(op));
+  return {};
+}
+
+static ValueRange lower(LdOp op, ImplicitLocOpBuilder &b) {
+  return NVVM::Tcgen05LdOp::create(b, op.getRegisters().getType(), op.getPack(),
+                                   shapeOf(op.getShape()), op.getAddress(),
+                                   offsetOf(b, op.getOffset()))
+      ->getResults();
+}
+
+/// tcgen05.ld.red.sync.aligned.32x32b.x2.max.abs.f32 {$0, $1}, $2, [$3];
+static std::string textOf(LdRedOp op, unsigned registers) {
+  StringRef shape = stringifyMoveShape(op.getShape());
+  shape.consume_front("shape_");
+  Type element = op.getElement();
+  std::string text =
+      ("tcgen05.ld.red.sync.aligned." + shape + ".x" + Twine(registers) + "." +
+       stringifyExtremum(op.getExtremum()))
+          .str();
+  text += op.getAbs() ? ".abs" : "";
+  text += op.getNan() ? ".NaN" : "";
+  text += element.isF32()                 ? ".f32"
+          : element.isUnsignedInteger(32) ? ".u32"
+                                          : ".s32";
+  for (unsigned n = 0; n < registers; ++n)
+    text += (n ? ", $" : " {$") + std::to_string(n);
+  text += "}, $" + std::to_string(registers) + ", [$" +
+          std::to_string(registers + 1) + "]";
+  if (op.getOffset())
+    text += ", " + std::to_string(*op.getOffset());
+  return text + ";";
+}
+
+static SmallVector<Value> lower(LdRedOp op, ImplicitLocOpBuilder &b) {
+  Type type = op.getRegisters().getType();
+  unsigned registers = cast<VectorType>(type).getNumElements();
+  std::string constraints;
+  for (unsigned n = 0; n <= registers; ++n)
+    constraints += "=r,";
+  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), op.getAddress());
+  SmallVector<Value> all = assembly(b, textOf(op, registers), constraints + "r",
+                                    registers + 1, address);
+  return {pack(b, type, ArrayRef(all).drop_back()), all.back()};
+}
+
+static ValueRange lower(StOp op, ImplicitLocOpBuilder &b) {
+  NVVM::Tcgen05StOp::create(b, op.getUnpack(), shapeOf(op.getShape()),
+                            op.getAddress(), op.getRegisters(),
+                            offsetOf(b, op.getOffset()));
+  return {};
+}
+
+/// The registers pass through a statement without text: LLVM orders the wait
+/// against other memory accesses, but not against arithmetic on registers.
+static SmallVector<Value> lower(WaitOp op, ImplicitLocOpBuilder &b) {
+  bool load = op.getAccess() == Access::Load;
+  NVVM::Tcgen05WaitOp::create(b, load ? NVVM::Tcgen05WaitKind::LOAD
+                                      : NVVM::Tcgen05WaitKind::STORE);
+  SmallVector<Value> registers, results;
+  for (Value value : op.getValues())
+    llvm::append_range(registers, unpack(b, value));
+  if (registers.empty())
+    return {};
+  std::string constraints;
+  for (size_t n = 0; n < registers.size(); ++n)
+    constraints += "=r,";
+  for (size_t n = 0; n < registers.size(); ++n)
+    constraints += (n ? "," : "") + std::to_string(n);
+  // A structure of one register would be no structure in LLVM.
+  if (registers.size() == 1)
+    return {LLVM::InlineAsmOp::create(
+                b, b.getI32Type(), registers, "", constraints,
+                /*has_side_effects=*/true, /*is_align_stack=*/false,
+                LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+                .getRes()};
+  SmallVector<Value> ready =
+      assembly(b, "", constraints, registers.size(), registers);
+  ArrayRef<Value> rest = ready;
+  for (Type type : op.getReady().getTypes()) {
+    auto vector = dyn_cast<VectorType>(type);
+    size_t count = vector ? vector.getNumElements() : 1;
+    results.push_back(pack(b, type, rest.take_front(count)));
+    rest = rest.drop_front(count);
+  }
+  return results;
+}
+
+static ValueRange lower(CpOp op, ImplicitLocOpBuilder &b) {
+  NVVM::Tcgen05CpSrcFormatAttr packing;
+  if (op.getPacking())
+    packing = NVVM::Tcgen05CpSrcFormatAttr::get(
+        b.getContext(), NVVM::Tcgen05CpSrcFormat(unsigned(*op.getPacking())));
+  NVVM::Tcgen05CpOp::create(
+      b, NVVM::Tcgen05CpShape(unsigned(op.getShape())), groupOf(op),
+      NVVM::Tcgen05CpMulticast(unsigned(op.getMulticast())), packing,
+      op.getAddress(), op.getSource());
+  return {};
+}
+
+static ValueRange lower(ShiftOp op, ImplicitLocOpBuilder &b) {
+  NVVM::Tcgen05ShiftOp::create(b, op.getAddress(), groupOf(op));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What all products have.
+struct Product {
+  Product(MmaOp op, ImplicitLocOpBuilder &b)
+      : op(op), b(b), kind(NVVM::Tcgen05MMAKind(unsigned(op.getKind()))),
+        collector(NVVM::Tcgen05MMACollectorOp(unsigned(op.getCollector()))),
+        word(i32(b, int32_t(op.getForm().word()))) {}
+
+  void plain() {
+    if (Value metadata = op.getMetadata())
+      NVVM::Tcgen05MMASparseOp::create(
+          b, kind, groupOf(op), collector, op.getAshift(), op.getD(), op.getA(),
+          op.getB(), word, op.getAccumulate(), metadata, scaleD(), lanes());
+    else
+      NVVM::Tcgen05MMAOp::create(
+          b, kind, groupOf(op), collector, op.getAshift(), op.getD(), op.getA(),
+          op.getB(), word, op.getAccumulate(), scaleD(), lanes());
+  }
+
+  void weightStationary() {
+    auto buffer = NVVM::Tcgen05MMACollectorBBuffer(op.getBuffer());
+    if (Value metadata = op.getMetadata())
+      NVVM::Tcgen05MMAWsSparseOp::create(
+          b, kind, buffer, collector, op.getD(), op.getA(), op.getB(), word,
+          op.getAccumulate(), metadata, op.getZeroColumns());
+    else
+      NVVM::Tcgen05MMAWsOp::create(b, kind, buffer, collector, op.getD(),
+                                   op.getA(), op.getB(), word,
+                                   op.getAccumulate(), op.getZeroColumns());
+  }
+
+  void scaled() {
+    auto block = *op.getBlock() == 16 ? NVVM::Tcgen05MMABlockScale::BLOCK16
+                                      : NVVM::Tcgen05MMABlockScale::BLOCK32;
+    if (Value metadata = op.getMetadata())
+      NVVM::Tcgen05MMASparseBlockScaleOp::create(
+          b, scaledKind(), groupOf(op), block, collector, op.getD(), op.getA(),
+          op.getB(), word, op.getAccumulate(), metadata, op.getScaleA(),
+          op.getScaleB());
+    else
+      NVVM::Tcgen05MMABlockScaleOp::create(
+          b, scaledKind(), groupOf(op), block, collector, op.getD(), op.getA(),
+          op.getB(), word, op.getAccumulate(), op.getScaleA(), op.getScaleB());
+  }
+
+private:
+  NVVM::MMABlockScaleKind scaledKind() {
+    if (op.getKind() == MmaKind::MXF8F6F4)
+      return NVVM::MMABlockScaleKind::MXF8F6F4;
+    return op.getKind() == MmaKind::MXF4 ? NVVM::MMABlockScaleKind::MXF4
+                                         : NVVM::MMABlockScaleKind::MXF4NVF4;
+  }
+  Value scaleD() { return op.getScaleD() ? i64(b, op.getScaleD()) : Value(); }
+  Value lanes() {
+    if (op.getDisabled().empty())
+      return {};
+    SmallVector<Value> words(op.getDisabled());
+    return pack(b, VectorType::get(int64_t(words.size()), b.getI32Type()),
+                words);
+  }
+
+  MmaOp op;
+  ImplicitLocOpBuilder &b;
+  NVVM::Tcgen05MMAKind kind;
+  NVVM::Tcgen05MMACollectorOp collector;
+  Value word;
+};
+
+} // namespace
+
+static ValueRange lower(MmaOp op, ImplicitLocOpBuilder &b) {
+  Product product(op, b);
+  if (op.getWs())
+    product.weightStationary();
+  else if (op.getBlock())
+    product.scaled();
+  else
+    product.plain();
+  return {};
+}
+
+namespace {
+
+/// Replaces an op by what lower() builds for it.
+template <typename OpTy> struct Lower : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> results = llvm::to_vector(lower(op, b));
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+template <typename... OpTys> void addPatterns(RewritePatternSet &patterns) {
+  patterns.add<Lower<OpTys>...>(patterns.getContext());
+}
+
+struct ConvertTcgen05ToNVVMPass
+    : public fmha::impl::ConvertTcgen05ToNVVMBase<ConvertTcgen05ToNVVMPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    addPatterns<AllocOp, RelinquishOp, DeallocOp, FenceOp, CommitOp, LdOp,
+                LdRedOp, StOp, WaitOp, CpOp, ShiftOp, MmaOp>(patterns);
+    ConversionTarget target(getContext());
+    target.addIllegalDialect<Tcgen05Dialect>();
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
