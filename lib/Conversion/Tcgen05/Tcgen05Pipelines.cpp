@@ -8,8 +8,7 @@
 
 #include "fmha/Conversion/Tcgen05/Passes.h"
 
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -25,8 +24,7 @@ static void buildToPtx(OpPassManager &pm) {
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(fmha::createConvertTcgen05ToNVVM());
   module.addPass(createSCFToControlFlowPass());
-  module.addPass(createConvertControlFlowToLLVMPass());
-  module.addPass(createArithToLLVMConversionPass());
+  module.addPass(createConvertToLLVMPass());
   module.addPass(createReconcileUnrealizedCastsPass());
   module.addPass(createCanonicalizerPass());
   module.addPass(createCSEPass());

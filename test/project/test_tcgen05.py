@@ -1,0 +1,37 @@
+"""The page of tcgen05 says what the table of forms and the executed cases say, and each row of the table is executed."""
+
+import numpy as np
+import tcgen05_page
+from forms import FORMATS, KINDS, rows, shapes
+from products import cases
+
+
+def test_page_is_up_to_date():
+    tcgen05_page.main(["--check"])
+
+
+def test_each_row_has_a_case():
+    random = np.random.default_rng(0)
+    executed = {kind: [case for family in tcgen05_page.products.FAMILIES for case in cases(kind, family, random)] for kind in KINDS}
+    for kind, form, group, m, columns, tmem in shapes():
+        found = [
+            case
+            for case in executed[kind]
+            if (case.sparse, case.ws, case.group, case.m, case.tmem) == (form.startswith("Sparse"), form.endswith("Ws"), group, m, tmem)
+            and case.n in columns
+        ]
+        assert found, f"{kind} {form} in a group of {group}, M = {m}, N in {columns}"
+    for kind, operand, type, _ in rows("TYPE"):
+        of = (lambda case: (case.a_type, case.b_type)) if operand == "AB" else (lambda case: (case.d,))
+        assert any(type in of(case) for case in executed[kind]), f"{kind} {operand} {type}"
+        assert type in FORMATS or type == "si32"
+    for kind, *scale in rows("SCALE"):
+        assert any(list(case.scale or ()) == scale for case in executed[kind]), f"{kind} {scale}"
+
+
+def test_names_of_kernels_differ():
+    random = np.random.default_rng(0)
+    for kind in KINDS:
+        for family in tcgen05_page.products.FAMILIES:
+            names = [case.name for case in cases(kind, family, random)]
+            assert len(names) == len(set(names)) and all(name.isidentifier() for name in names)
