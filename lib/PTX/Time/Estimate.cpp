@@ -129,6 +129,7 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
   Estimate result;
   result.waves = occupancy.waves;
   result.ctasPerSm = occupancy.perSm;
+  result.copiedBytes = recording.readBytes;
   uint64_t share = 1;
   for (const WarpRecord &warp : recording.warps)
     share = std::max<uint64_t>(share, warp.rank + 1);

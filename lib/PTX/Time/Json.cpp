@@ -14,7 +14,8 @@ using Json = nlohmann::ordered_json;
 
 Json ptxsim::timing::toJson(const Estimate *time) {
   Json json;
-  for (const char *absent : {"clocks", "bound", "mma_utilisation"})
+  for (const char *absent :
+       {"clocks", "bound", "mma_utilisation", "copied_bytes"})
     json[absent] = nullptr;
   if (!time)
     return json;
@@ -23,5 +24,6 @@ Json ptxsim::timing::toJson(const Estimate *time) {
                     {"high", std::llround(time->clocks.high)}};
   json["bound"] = time->bound;
   json["mma_utilisation"] = time->mmaUtilisation;
+  json["copied_bytes"] = time->copiedBytes;
   return json;
 }

@@ -304,6 +304,7 @@ void Recorder::copies(const Warp &warp, CopyDirection direction,
 }
 
 void Recorder::reads(uint64_t address, uint64_t bytes) {
+  result.readBytes += bytes;
   if (touch(address, bytes, result.copiedBytes) && copying)
     copying->isFirstTouch = true;
 }

@@ -46,6 +46,8 @@ struct Estimate {
   uint64_t waves = 1, ctasPerSm = 1;
   /// Share of the clocks for which the tensor cores work, with likely figures.
   double mmaUtilisation = 0;
+  /// Bytes that copies read from global memory, counted and not modeled.
+  uint64_t copiedBytes = 0;
   /// What bounds it, with likely figures.
   std::string bound;
 };

@@ -76,6 +76,9 @@ struct Recording {
   /// launch read, and that loads, stores and atomics of what is recorded
   /// access.
   uint64_t copiedBytes = 0, loadedBytes = 0;
+  /// Bytes of global memory that copies of the whole launch read, counted each
+  /// time, without those outside of a tensor.
+  uint64_t readBytes = 0;
 };
 
 } // namespace ptxsim::timing
