@@ -11,6 +11,7 @@
 #include "fmha/Conversion/HostProgram.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Conversion/Tcgen05/Passes.h"
+#include "fmha/Dialect/Conv/IR/Conv.h"
 #include "fmha/Dialect/FMHA/Transforms/ModulePipeline.h"
 #include "fmha/Dialect/FMHA/Transforms/Registration.h"
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05.h"
@@ -40,7 +41,8 @@ using namespace fmha;
 
 void fmha::registerAllFmha(DialectRegistry &registry) {
   registerFMHADialect(registry);
-  registry.insert<tcgen05::Tcgen05Dialect, tile::TileDialect>();
+  registry
+      .insert<conv::ConvDialect, tcgen05::Tcgen05Dialect, tile::TileDialect>();
   registerConvertFMHAHostToLLVMInterface(registry);
   // gpu-module-to-binary queries the target attribute for a serializer, which
   // translates these dialects.

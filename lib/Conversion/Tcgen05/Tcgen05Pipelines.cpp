@@ -39,4 +39,12 @@ void fmha::registerTcgen05Pipelines() {
       "From modules of llvm.func with tcgen05 ops, which have an nvvm.target, "
       "to a gpu.binary with PTX",
       buildToPtx);
+  PassPipelineRegistration<>(
+      "conv-to-ptx",
+      "From convolutions to a gpu.binary with PTX for each; the ops have their "
+      "launches",
+      [](OpPassManager &pm) {
+        pm.addPass(createConvertConvToTcgen05());
+        buildToPtx(pm);
+      });
 }

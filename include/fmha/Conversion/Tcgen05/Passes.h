@@ -11,6 +11,10 @@
 
 #include "mlir/Pass/Pass.h"
 
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
 namespace fmha {
 
 #define GEN_PASS_DECL
@@ -19,7 +23,7 @@ namespace fmha {
 #define GEN_PASS_REGISTRATION
 #include "fmha/Conversion/Tcgen05/Passes.h.inc"
 
-/// Registers the pipeline tcgen05-to-ptx.
+/// Registers the pipelines tcgen05-to-ptx and conv-to-ptx.
 void registerTcgen05Pipelines();
 
 } // namespace fmha

@@ -31,4 +31,32 @@ def ConvertTcgen05ToNVVM : Pass<"convert-tcgen05-to-nvvm"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertConvToTcgen05 : Pass<"convert-conv-to-tcgen05", "::mlir::ModuleOp"> {
+  let summary = "Write a kernel for each convolution that has none";
+  let description = [{
+    Adds a `gpu.module` for sm_100a with one `llvm.func` of tcgen05 and NVVM ops for each `conv.shift_reuse`. The op stays in
+    place, and gets the name of its kernel and its launch as JSON.
+
+    A CTA computes 128 rows of D, four segments of 32 outputs each, for all K. For each row r of the filter, run of channels and group of
+    taps, one thread loads by TMA the elements that the lanes read, copies them to tensor memory, and multiplies them with the filter
+    of the first tap. For each further tap it shifts A by a lane, copies one new row to the last lane of each segment, and multiplies
+    again. Lanes whose element is padding are disabled in the product.
+
+    Before:
+    ```mlir
+    conv.shift_reuse ins(%in, %filter : ...) outs(%out : ...) strides [1, 1] dilations [1, 1] pads [1, 1]
+    ```
+    After:
+    ```mlir
+    conv.shift_reuse ins(%in, %filter : ...) outs(%out : ...) strides [1, 1] dilations [1, 1] pads [1, 1]
+        {kernel = @conv_kernel::@conv_kernel, manifest = "{...}"}
+    gpu.module @conv_kernel [#nvvm.target<chip = "sm_100a">] { llvm.func @conv_kernel(...) {...} }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",
+    "::fmha::conv::ConvDialect", "::fmha::tcgen05::Tcgen05Dialect"
+  ];
+}
+
 #endif // FMHA_CONVERSION_TCGEN05_PASSES_TD

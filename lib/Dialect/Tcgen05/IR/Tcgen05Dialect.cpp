@@ -139,6 +139,18 @@ LogicalResult CpOp::verify() {
                        << shape << ", got " << multicast;
 }
 
+void MmaOp::build(OpBuilder &builder, OperationState &state, MmaKind kind,
+                  Value d, Value a, Value b, Value accumulate,
+                  ValueRange disabled, unsigned m, unsigned n, Type type,
+                  Type result) {
+  build(builder, state, kind, d, a, b, accumulate, Value(), Value(), Value(),
+        disabled, Value(), m, n, type, type, result, /*cta_group=*/1,
+        /*ws=*/false, /*ashift=*/false, /*transpose_a=*/false,
+        /*transpose_b=*/false, /*negate_a=*/false, /*negate_b=*/false,
+        /*saturate=*/false, Collector::Discard, /*buffer=*/0, /*scale_d=*/0,
+        /*selector=*/0, /*max_shift=*/0, IntegerAttr(), TypeAttr());
+}
+
 MmaForm MmaOp::getForm() {
   MmaForm form;
   form.kind = getKind();

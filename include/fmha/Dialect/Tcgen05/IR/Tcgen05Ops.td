@@ -270,6 +270,11 @@ def Tcgen05_MmaOp : Tcgen05_Op<"mma", [AttrSizedOperandSegments]> {
     (`disable` `[` $disabled^ `]`)? (`zero_columns` $zero_columns^)? `shape` $m `x` $n `of` $a_type `,` $b_type `to` $d_type
     attr-dict `:` type($a)
   }];
+  let builders = [
+    // A dense product of operands of one type, in one CTA.
+    OpBuilder<(ins "MmaKind":$kind, "::mlir::Value":$d, "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$accumulate,
+                   "::mlir::ValueRange":$disabled, "unsigned":$m, "unsigned":$n, "::mlir::Type":$type, "::mlir::Type":$result)>
+  ];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Returns the form, whose check() the verifier reports.
