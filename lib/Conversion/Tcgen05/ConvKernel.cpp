@@ -336,7 +336,7 @@ Value Kernel::disabledLanes(const Segment &segment, int64_t s, Value h) {
   int64_t step = plan.step();
   Value x0 = plus(segment.x, s * plan.dilationW);
   // The least i with x0 + i step >= a is (a - x0 + step - 1) / step, rounded
-  // down; a negative dividend gives no more than 0 either way.
+  // down; a negative dividend gives at most 0 with any rounding.
   auto lanesBelow = [&](int64_t a) {
     Value dividend = plus(LLVM::SubOp::create(b, number(0), x0), a + step - 1);
     return firstLanes(LLVM::SDivOp::create(b, dividend, number(step)));
@@ -349,8 +349,7 @@ Value Kernel::disabledLanes(const Segment &segment, int64_t s, Value h) {
   return inverted(some);
 }
 
-/// D += A x the filter of tap `tap` of the group, for the rows r of which the
-/// segments read `r`.
+/// D += A x the filter of tap `tap` of the group, in row `r` of the filter.
 void Kernel::multiply(int64_t group, int64_t tap, Value r) {
   SmallVector<Value> disabled;
   for (const Segment &segment : segments) {

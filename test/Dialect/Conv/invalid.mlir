@@ -79,3 +79,20 @@ func.func @output(%in: memref<2x9x9x64xf16>, %f: memref<32x3x3x64xf16>, %out: me
   conv.shift_reuse ins(%in, %f : memref<2x9x9x64xf16>, memref<32x3x3x64xf16>) outs(%out : memref<2x9x9x32xf32>) strides [1, 1] dilations [1, 1] pads [0, 0]
   return
 }
+
+// -----
+
+func.func @large(%in: memref<2x9x9x64xf16>, %f: memref<32x3x3x64xf16>, %out: memref<2x9x9x32xf32>) {
+  // expected-error@+1 {{expected extents, strides, dilations and pads below 2^20}}
+  conv.shift_reuse ins(%in, %f : memref<2x9x9x64xf16>, memref<32x3x3x64xf16>) outs(%out : memref<2x9x9x32xf32>) strides [1, 1] dilations [1, 1] pads [1048576, 0]
+  return
+}
+
+// -----
+
+func.func @segments(%in: memref<1000000x100x9x64xf16>, %f: memref<32x3x3x64xf16>, %out: memref<1000000x98x7x32xf32>) {
+  // expected-error@+1 {{expected at most 2^26 segments of 32 outputs, got 98000000; cut the batch}}
+  conv.shift_reuse ins(%in, %f : memref<1000000x100x9x64xf16>, memref<32x3x3x64xf16>) outs(%out : memref<1000000x98x7x32xf32>)
+      strides [1, 1] dilations [1, 1] pads [0, 0]
+  return
+}

@@ -24,6 +24,9 @@ static constexpr int64_t sharedLimit = 232448;
 /// The largest step of TMA through a dimension.
 static constexpr int64_t mostStep = 8;
 
+/// No product of two extents overflows, nor does the number of a lane.
+static constexpr int64_t mostExtent = 1 << 20, mostSegments = 1 << 26;
+
 /// Returns the outputs along one dimension.
 static int64_t outputs(int64_t in, int64_t pad, int64_t taps, int64_t dilation,
                        int64_t stride) {
@@ -60,6 +63,9 @@ std::optional<std::string> ConvPlan::check() const {
   if (strideH < 1 || strideW < 1 || dilationH < 1 || dilationW < 1 ||
       padH < 0 || padW < 0)
     return "expected positive strides and dilations, and pads of 0 or more";
+  if (std::max({n, h, w, c, k, r, s, strideH, strideW, dilationH, dilationW,
+                padH, padW}) >= mostExtent)
+    return "expected extents, strides, dilations and pads below 2^20";
   int64_t bytes = c * elementBytes;
   if (bytes % stepBytes || (bytes > rowBytes && bytes % rowBytes))
     return "expected channels of 32, 64, 96 or a multiple of 128 bytes, got " +
@@ -71,6 +77,10 @@ std::optional<std::string> ConvPlan::check() const {
     return "expected the least common multiple of stride and dilation along "
            "the width to be at most 8, got " +
            std::to_string(step());
+  // Kernels count outputs in 32 bits.
+  if (allSegments() > mostSegments)
+    return "expected at most 2^26 segments of 32 outputs, got " +
+           std::to_string(allSegments()) + "; cut the batch";
   if (sharedBytes() > sharedLimit)
     return "expected tiles of at most " + std::to_string(sharedLimit) +
            " bytes of shared memory, got " + std::to_string(sharedBytes()) +
