@@ -38,7 +38,7 @@ def test_help(script):
     assert f"scripts/{script}" in done.stdout and "#" not in done.stdout
 
 
-@pytest.mark.parametrize("script", ["check/gates.py", "build/checks_page.py", "build/fields_page.py"])
+@pytest.mark.parametrize("script", ["check/gates.py", "build/checks_page.py", "build/fields_page.py", "build/tcgen05_page.py"])
 def test_help_is_the_description(script):
     done = run(sys.executable, SCRIPTS / script, "--help")
     assert done.returncode == 0
