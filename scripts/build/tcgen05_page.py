@@ -55,8 +55,7 @@ Numbers of executed forms with A in shared memory and in tensor memory, by the q
 | --- | --- | --- | {rules} | --- | ---: |
 {kinds}
 
-Not executed: a transposed tf32 operand, which needs the 128-byte swizzle with atoms of 32 bytes; K = 96, which sm_100a does not have;
-sparsity selectors above 1, which the simulator does not know.
+Not executed: K = 96, which sm_100a does not have; sparsity selectors above 1, which the simulator does not know.
 
 ## Shapes
 

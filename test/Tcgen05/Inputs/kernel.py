@@ -59,7 +59,7 @@ class Code:
 
 class Matrix:
     """A matrix in shared memory without a swizzle: 8 rows of 16 bytes are 128 bytes, and the next 16 bytes of these rows follow all
-    rows. Transposed, a row of these is a k with 16 bytes of consecutive rows of the matrix."""
+    rows. Transposed, a row of these is a k with 16 bytes of consecutive rows of the matrix; elements of 4 bytes need a swizzle."""
 
     def __init__(self, offset, rows, k=None, element_bytes=None, transposed=False):
         self.offset, self.rows, self.k, self.element_bytes, self.transposed = offset, rows, k, element_bytes, transposed
@@ -71,12 +71,22 @@ class Matrix:
         """The bit of shared memory at which bit `bit` of a row lies."""
         if self.transposed:
             k, rest = divmod(bit, 8 * self.element_bytes)
+            if self.element_bytes == 4:
+                return 8 * self.atom(row, k) + rest
             chunk, within = divmod(row * self.element_bytes, 16)
             return 8 * (self.offset + chunk * (self.k // 8 * 128) + k // 8 * 128 + k % 8 * 16 + within) + rest
         byte = bit // 8
         return 8 * (self.offset + row // 8 * 128 + row % 8 * 16 + byte // 16 * self.step() + byte % 16) + bit % 8
 
+    def atom(self, row, k):
+        """The byte of a transposed element of 4 bytes: 32 rows of the matrix are 128 bytes, whose parts of 32 bytes are swizzled."""
+        chunk, within = divmod(4 * row, 128)
+        at = self.offset + chunk * 128 * self.k + within + k % 4 * 128 + k // 4 * 512
+        return at ^ (at >> 7 & 3) << 5
+
     def fields(self):
+        if self.transposed and self.element_bytes == 4:
+            return 1 << 61 | 1 << 46 | 512 // 16 << 32 | 128 * self.k // 16 << 16
         leading, stride = (128, self.k // 8 * 128) if self.transposed else (self.step(), 128)
         return 1 << 46 | (stride // 16) << 32 | (leading // 16) << 16
 

@@ -336,7 +336,7 @@ def flag_cases(kind, random):
     if "Negate" in properties:
         for flags in (["negate_a"], ["negate_b"], ["negate_a", "negate_b"]):
             yield Product(case_name(kind, *flags), random, kind, n=16, flags=flags)
-    if "Transpose" in properties and kind != "TF32":
+    if "Transpose" in properties:
         for flags in (["transpose_a"], ["transpose_b"], ["transpose_a", "transpose_b"]):
             yield Product(case_name(kind, *flags), random, kind, n=32, flags=flags)
     if "Saturate" in properties:
