@@ -16,6 +16,7 @@ using namespace fmha;
 namespace json = llvm::json;
 
 static json::Object appendLaunch(const AppendProblem &problem,
+                                 const std::string &target,
                                  const std::string &kernel) {
   json::Array heads{json::Object{
       {"ceil_div", json::Array{"append_heads", appendHeadsPerCta(problem)}}}};
@@ -25,7 +26,7 @@ static json::Object appendLaunch(const AppendProblem &problem,
                             {"y", std::move(heads)},
                             {"z", json::Array{}}}},
       {"block", json::Array{appendThreads, 1, 1}},
-      {"programmatic", true},
+      {"programmatic", hasGridDependencies(target)},
       {"parameters", parametersOf(appendParameters(problem))}};
 }
 
@@ -33,7 +34,7 @@ std::string fmha::appendManifest(const AppendProblem &problem,
                                  const std::string &target,
                                  const std::string &kernel,
                                  const std::string &id) {
-  json::Object manifest = appendLaunch(problem, kernel);
+  json::Object manifest = appendLaunch(problem, target, kernel);
   manifest["schema_version"] = 1;
   manifest["append"] = true;
   manifest["target"] = target;

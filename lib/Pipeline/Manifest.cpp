@@ -227,7 +227,8 @@ static void addSplit(const schedule::Problem &problem,
       tensor("o_parts", json::Array{"q_len", "q_heads", "head_dim_v"}));
   workspace.push_back(tensor("max_parts", json::Array{"q_heads", "q_len"}));
   workspace.push_back(tensor("sum_parts", json::Array{"q_heads", "q_len"}));
-  manifest["combine"] = mergeLaunch(mergeOf(problem, schedule), "fmha_combine");
+  manifest["combine"] =
+      mergeLaunch(mergeOf(problem, schedule), schedule.target, "fmha_combine");
 }
 
 /// Adds the buffers that a host allocates, and the merge kernel if there is
@@ -329,7 +330,7 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"p_placement", std::string(stringify(schedule.pPlacement))},
       {"grid", std::move(grid)},
       {"block", json::Array{threads(schedule), 1, 1}},
-      {"programmatic", true},
+      {"programmatic", hasGridDependencies(schedule.target)},
       {"cluster", json::Array{1, 1, 1}},
       {"smem_bytes", map.smemBytes},
       {"tmem_columns", map.tmemColumns},

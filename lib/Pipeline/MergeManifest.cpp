@@ -8,6 +8,7 @@
 
 #include "MergeManifest.h"
 #include "fmha/Pipeline/Manifest.h"
+#include "fmha/Target/Target.h"
 #include "fmha/Version.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -33,7 +34,13 @@ json::Array fmha::parametersOf(const std::vector<KernelParameter> &parameters) {
   return all;
 }
 
+bool fmha::hasGridDependencies(const std::string &target) {
+  const target::Target *gpu = target::findTarget(target);
+  return !gpu || gpu->hasGridDependencies;
+}
+
 json::Object fmha::mergeLaunch(const MergeProblem &problem,
+                               const std::string &target,
                                const std::string &kernel) {
   json::Array factors{
       json::Object{
@@ -47,7 +54,7 @@ json::Object fmha::mergeLaunch(const MergeProblem &problem,
                                             {"y", json::Array{}},
                                             {"z", json::Array{}}}},
                       {"block", json::Array{mergeThreads, 1, 1}},
-                      {"programmatic", true},
+                      {"programmatic", hasGridDependencies(target)},
                       {"parameters", parametersOf(mergeParameters(problem))}};
 }
 
@@ -55,7 +62,7 @@ std::string fmha::mergeManifest(const MergeProblem &problem,
                                 const std::string &target,
                                 const std::string &kernel,
                                 const std::string &id) {
-  json::Object manifest = mergeLaunch(problem, kernel);
+  json::Object manifest = mergeLaunch(problem, target, kernel);
   manifest["schema_version"] = 1;
   manifest["target"] = target;
   manifest["id"] = id;

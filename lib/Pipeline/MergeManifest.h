@@ -15,12 +15,16 @@
 
 namespace fmha {
 
+/// Returns whether launches on the target may be programmatic.
+bool hasGridDependencies(const std::string &target);
+
 /// Returns the parameters of a kernel of plain threads.
 llvm::json::Array parametersOf(const std::vector<KernelParameter> &parameters);
 
 /// Returns kernel, grid, block and parameters of a merge kernel: the part of
 /// its manifest that describes the launch.
 llvm::json::Object mergeLaunch(const MergeProblem &problem,
+                               const std::string &target,
                                const std::string &kernel);
 
 } // namespace fmha

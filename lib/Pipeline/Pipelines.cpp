@@ -57,6 +57,7 @@ void fmha::buildWarpSpecializePipeline(OpPassManager &kernel) {
   kernel.addPass(tile::createTileRotateLoops());
   kernel.addPass(tile::createTileWgmmaAwaitProducts());
   kernel.addPass(tile::createTileWgmmaLoopTiles());
+  kernel.addPass(tile::createTileMmaSyncStageCopies());
 }
 
 static void addSpecialized(OpPassManager &pm, const PipelineOptions &options) {

@@ -12,6 +12,7 @@
 #include "fmha/Conversion/MergeProblem.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Kernel/Programmatic.h"
 #include "fmha/Pipeline/Manifest.h"
 #include "fmha/Pipeline/Passes.h"
 #include "fmha/Target/Target.h"
@@ -222,6 +223,20 @@ template <typename OpTy> LogicalResult SerializeKernelsPass::check(OpTy op) {
 
 /// gpu.module @m { ... } -> gpu.binary @m with the text and the manifest, which
 /// `manifestOf` returns for the id of the kernel.
+/// Erases what a target without griddepcontrol lacks: the waits for earlier
+/// grids, and the marks of kernels that may start before those have ended.
+void dropGridDependencies(gpu::GPUModuleOp module) {
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    auto global = dyn_cast<LLVM::GlobalOp>(op);
+    if (isa<NVVM::GriddepcontrolOp>(op) ||
+        (global && global.getSymName().starts_with(programmaticPrefix)))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops)
+    op->erase();
+}
+
 LogicalResult
 makeBinary(Operation *op, gpu::GPUModuleOp module, StringRef target,
            const std::string &heading,
@@ -229,6 +244,8 @@ makeBinary(Operation *op, gpu::GPUModuleOp module, StringRef target,
   NVVM::NVVMTargetAttr attr = targetAttr(op->getContext(), target);
   auto interface = cast<gpu::TargetAttrInterface>(attr);
   gpu::TargetOptions options({}, {}, {}, {}, gpu::CompilationTarget::Assembly);
+  if (!target::findTarget(target)->hasGridDependencies)
+    dropGridDependencies(module);
   auto text = serializeToPtx(module, attr);
   if (!text)
     return op->emitError() << "could not be serialized for " << target;

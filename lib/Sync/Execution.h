@@ -92,6 +92,7 @@ private:
   bool step(uint32_t agent);
   void fence(uint32_t agent, Action action);
   void arrive(uint32_t agent, const Event &event);
+  void awaitCopies(uint32_t agent, int64_t pending);
   bool passSync(uint32_t agent);
   bool standsWith(uint32_t agent, uint32_t other) const;
   uint64_t warpsTogether(uint32_t agent) const;

@@ -56,6 +56,8 @@ struct AgentState {
   /// Number of wgmma accesses so far, and at the end of each committed group.
   Tick wgmmas = 0;
   std::vector<Tick> groups = {};
+  /// The ticks at which groups of copies were committed.
+  std::vector<Tick> copyGroups = {};
   uint32_t lastWgmma = 0;
   /// Up to this tick, its warps know of each other's writes and of their fences
   /// for the asynchronous proxy.

@@ -64,6 +64,14 @@ void Execution::arrive(uint32_t agent, const Event &event) {
   mbarriers.arrive(agent, event, program.agents[agent].threads, clock);
 }
 
+/// Waits until all groups of copies but the newest `pending` are complete.
+void Execution::awaitCopies(uint32_t agent, int64_t pending) {
+  AgentState &self = agents[agent];
+  int64_t complete = int64_t(self.copyGroups.size()) - pending;
+  if (complete > 0)
+    self.now.raise(laneOf(agent, Copied), self.copyGroups[complete - 1]);
+}
+
 /// Executes the agent's next event. Returns whether it is complete.
 bool Execution::step(uint32_t agent) {
   uint32_t index = program.agents[agent].order[agents[agent].next];
@@ -98,6 +106,12 @@ bool Execution::step(uint32_t agent) {
     return warpgroups.syncNamed(agent, event);
   case Action::ArriveNamed:
     warpgroups.arriveNamed(agent, event);
+    return true;
+  case Action::CommitCopies:
+    agents[agent].copyGroups.push_back(agents[agent].tick);
+    return true;
+  case Action::AwaitCopies:
+    awaitCopies(agent, event.amount);
     return true;
   case Action::ChannelEnd:
     return true;

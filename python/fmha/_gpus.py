@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# Kernels of tensor cores, by compute capability; those of sm_80, of plain threads, run on any later GPU.
-_TARGETS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a"}
+# By compute capability. Kernels of sm_80 run on any later GPU that has its shared memory.
+_TARGETS = {(8, 6): "sm_86", (8, 9): "sm_89", (9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120", (12, 1): "sm_120"}
 
 
 def target_of(capability: tuple[int, int]) -> str | None:

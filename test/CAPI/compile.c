@@ -90,8 +90,8 @@ static void testMerge(void) {
   result = compiled(merge, "{\"target\": \"sm_90a\", \"explain\": true}");
   CHECK(strcmp(fmhaResultReport(result), "") == 0);
   fmhaResultDestroy(result);
-  fails(merge, "{\"target\": \"sm_80\"}",
-        "<module>:", "target sm_80 is not supported");
+  fails(merge, "{\"target\": \"sm_75\"}",
+        "<module>:", "target sm_75 is not supported");
   fails(merge, "{\"kv-stages\": 2}", "<module>:3:3",
         "expected no field of a schedule, got one");
   fails("func.func @f(%o: memref<?x1x?x4x64xf32>, %m: memref<?x1x4x?xf32>,\n"
@@ -139,7 +139,7 @@ static void testWrongText(void) {
   fails("func.func @f() {\n  oops\n}\n", "{\"name\": \"my.mlir\"}",
         "my.mlir:2:3", "oops");
   fails("", NULL, "", "expected exactly one public function");
-  fails(text, "{\"target\": \"sm_80\"}", "<module>:", "sm_80 is not supported");
+  fails(text, "{\"target\": \"sm_75\"}", "<module>:", "sm_75 is not supported");
   fails(text, "{\"kv-stages\": 100}", "<module>:3:3", "C6");
 }
 
@@ -258,8 +258,8 @@ static void testQuery(void) {
   answers("{\"head-dim\": 60}", 0, "\"family\":\"none\"");
   answers("{\"head-dim\": 60}", 0, "C2");
   answers("{\"head-dim\": 4096}", 0, "no schedule can serve this problem");
-  answers("{\"target\": \"sm_80\"}", 0, "\"family\":\"none\"");
-  answers("{\"target\": \"sm_80\"}", 0, "target sm_80 is not supported");
+  answers("{\"target\": \"sm_75\"}", 0, "\"family\":\"none\"");
+  answers("{\"target\": \"sm_75\"}", 0, "target sm_75 is not supported");
   answers("{\"target\": \"sm_100\"}", 0, "did you mean sm_100a?");
   answers("{\"hed-dim\": 64}", 1, "did you mean 'head-dim'?");
   answers("{\"module\": \"oops\"}", 1, "\"ok\":false");

@@ -41,8 +41,8 @@ TEST(QueryKernel, SaysWhyNoKernelServes) {
   EXPECT_FALSE(none.plan);
   EXPECT_THAT(none.reason,
               HasSubstr("no schedule can serve this problem: plan.C"));
-  EXPECT_THAT(query(128, optionsFor("sm_80")).reason,
-              HasSubstr("target sm_80 is not supported: "));
+  EXPECT_THAT(query(128, optionsFor("sm_75")).reason,
+              HasSubstr("target sm_75 is not supported: "));
   EXPECT_THAT(query(128, optionsFor("sm_90")).reason,
               HasSubstr("unknown target sm_90; expected one of sm_100a, "
                         "sm_103a, sm_90a; did you mean sm_90a?"));

@@ -85,7 +85,7 @@ def test_targets_of_gpus():
     from fmha._gpus import target_of
 
     found = [target_of(capability) for capability in ((7, 5), (8, 0), (8, 9), (9, 0), (10, 0), (10, 3), (12, 0))]
-    assert found == [None, "sm_80", "sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_80"]
+    assert found == [None, "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120"]
 
 
 def test_a_reader_that_stops_early_is_no_error():

@@ -96,7 +96,11 @@ enum class Action : uint8_t {
   /// Synchronizes `amount` threads at the named barrier `barrier`; those that
   /// only arrive do not wait.
   SyncNamed,
-  ArriveNamed
+  ArriveNamed,
+  /// Makes the agent's Copies since the last commit a group; waits until all of
+  /// its groups but the newest `amount` are complete.
+  CommitCopies,
+  AwaitCopies
 };
 
 enum class End : uint8_t { Acquire, Publish, Receive, Release };

@@ -34,7 +34,7 @@ struct Target {
   bool supported;
   /// Why not, empty where it is.
   const char *reason;
-  bool hasTcgen05, hasWgmma, hasTma;
+  bool hasTcgen05, hasWgmma, hasTma, hasGridDependencies;
   unsigned backEndLevel;
   bool hasOwnBases;
   unsigned tmemColumns, tmemAllocationUnit;

@@ -32,6 +32,9 @@ class Gpu<string name> {
   bit HasTcgen05 = 0;
   bit HasWgmma = 0;
   bit HasTma = 0;
+  // A grid can wait for earlier ones by griddepcontrol (PTX ISA 9.7.13.13: sm_90
+  // and later), so that its launch may be programmatic.
+  bit HasGridDependencies = 1;
 
   // Optimization level of LLVM's back end (KernelSerializer.h says what was
   // measured), and whether the loop of each role that is one thread has its own
@@ -166,30 +169,95 @@ def SM90a : Gpu<"sm_90a"> {
   let MemoryGigabytes = 3000;
 }
 
-// 2048 FLOP/clk of bf16 mma.sync, 16 rows an instruction, 25 clocks of latency
-// (A100: 312 TFLOP/s over 108 SMs at 1.41 GHz; 2.0 TB/s; L2 5120 B/clk over all
-// SMs, NVIDIA A100 whitepaper).
-def SM80 : Gpu<"sm_80"> {
+// Targets of mma.sync m16n8k16 and cp.async. A fragment is in registers when the
+// instruction ends, 16 rows at a time.
+class Ampere<string name> : Gpu<name> {
+  let Supported = 1;
+  let HasGridDependencies = 0;
+  let BackEndLevel = 1;
+  let MmaRows = 16;
+  let MmaLatency = 25;
+}
+
+// 2048 FLOP/clk of bf16 mma.sync, 25 clocks of latency (A100: 312 TFLOP/s over
+// 108 SMs at 1.41 GHz; 2.0 TB/s; L2 5120 B/clk over all SMs, NVIDIA A100
+// whitepaper).
+def SM80 : Ampere<"sm_80"> {
   let Product = "A100";
-  let Reason = "it has neither TMA nor tensor memory, and the mma.sync "
-               "lowering is not written";
   let SmemBytesPerCta = 166912;
   let Sms = 108;
   let MmaFlopsPerClock = 2048;
+  let FmaPerClock = 64;
+  let ConvertPerClock = 16;
+  let L2BytesPerClock = 47;
+  let ClockMhz = 1410;
+  let MemoryGigabytes = 2000;
+}
+
+// The GeForce rate with sums in f32 is half of that with sums in f16: 71 TFLOP/s
+// over 82 SMs at 1.695 GHz, 512 FLOP/clk (GA102 whitepaper, appendix A; 936 GB/s).
+// 99 of 100 KiB of shared memory (CUDA C++ programming guide, compute capability
+// 8.6, as 8.9 and 12.0). L2: as sm_80 per SM, not measured.
+def SM86 : Ampere<"sm_86"> {
+  let Product = "RTX 3090";
+  let SmemBytesPerCta = 101376;
+  let Sms = 82;
+  let MmaFlopsPerClock = 512;
+  let L2BytesPerClock = 47;
+  let ClockMhz = 1695;
+  let MemoryGigabytes = 936;
+}
+
+// 165 TFLOP/s with sums in f32 over 128 SMs at 2.52 GHz, 512 FLOP/clk; 1008 GB/s
+// (Ada whitepaper, appendix A). L2: as sm_80 per SM, not measured.
+def SM89 : Ampere<"sm_89"> {
+  let Product = "RTX 4090";
+  let SmemBytesPerCta = 101376;
+  let Sms = 128;
+  let MmaFlopsPerClock = 512;
+  let L2BytesPerClock = 47;
+  let ClockMhz = 2520;
+  let MemoryGigabytes = 1008;
+}
+
+// 209.5 TFLOP/s with sums in f32 over 170 SMs at 2.407 GHz, 512 FLOP/clk; 1792
+// GB/s (RTX Blackwell whitepaper, appendix A). It has TMA, which these kernels do
+// not use. L2: as sm_80 per SM, not measured.
+def SM120 : Ampere<"sm_120"> {
+  let Product = "RTX 5090";
+  let HasTma = 1;
+  let HasGridDependencies = 1;
+  let SmemBytesPerCta = 101376;
+  let Sms = 170;
+  let MmaFlopsPerClock = 512;
+  let L2BytesPerClock = 47;
+  let ClockMhz = 2407;
+  let MemoryGigabytes = 1792;
+}
+
+// 64 KiB of shared memory, 40 SMs (T4; CUDA C++ programming guide, compute
+// capability 7.5; Turing whitepaper).
+def SM75 : Gpu<"sm_75"> {
+  let Product = "T4";
+  let Reason = "it has neither cp.async nor an mma.sync of bf16";
+  let HasGridDependencies = 0;
+  let SmemBytesPerCta = 65536;
+  let Sms = 40;
+  let MmaFlopsPerClock = 1024;
   let MmaRows = 16;
   let FmaPerClock = 64;
   let ConvertPerClock = 16;
   let L2BytesPerClock = 47;
-  let MmaLatency = 25;
-  let ClockMhz = 1410;
-  let MemoryGigabytes = 2000;
+  let ClockMhz = 1590;
+  let MemoryGigabytes = 320;
 }
 
 def Targets : GenericTable {
   let FilterClass = "Gpu";
   let CppTypeName = "Target";
   let Fields = ["Name", "Product", "Features", "Supported", "Reason",
-                "HasTcgen05", "HasWgmma", "HasTma", "BackEndLevel",
+                "HasTcgen05", "HasWgmma", "HasTma",
+                "HasGridDependencies", "BackEndLevel",
                 "HasOwnBases", "TmemColumns",
                 "TmemAllocationUnit", "SmemBytesPerCta",
                 "MaxRegistersPerThread", "Sms",

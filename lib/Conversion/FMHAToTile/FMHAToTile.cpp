@@ -92,7 +92,7 @@ SymbolRefAttr buildKernel(AttentionOp op, SymbolTable &symbols) {
   constexpr StringLiteral name = "fmha_fwd";
   const schedule::Schedule &plan = op.getScheduleAttr().getValue();
   gpu::GPUModuleOp module = makeModule(op, symbols);
-  if (schedule::usesAddresses(plan))
+  if (plan.family == schedule::FamilyKind::Fma)
     buildFmaKernel(op, module, name);
   else
     buildKernel(op, makeKernel(op, module, name));

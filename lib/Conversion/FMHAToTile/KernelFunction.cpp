@@ -87,9 +87,10 @@ static FunctionType kernelType(AttentionOp op) {
         problem.pageSize && (operand.name == "k" || operand.name == "v");
     bool isValue = operand.name == "v" || operand.name == "o" ||
                    operand.name == "v2" || operand.name == "value_new";
-    bool isCopiedByThreads =
-        (operand.name == "k" || operand.name == "v") &&
-        schedule::copiesKeysByThreads(op.getScheduleAttr().getValue());
+    const schedule::Schedule &plan = op.getScheduleAttr().getValue();
+    bool isCopiedByThreads = schedule::usesAddresses(plan) ||
+                             ((operand.name == "k" || operand.name == "v") &&
+                              schedule::copiesKeysByThreads(plan));
     bool isRotated = operand.name == "q" && problem.rotates();
     Type element = op.getElementType();
     if (operand.name == "k" || operand.name == "v" || isNew)

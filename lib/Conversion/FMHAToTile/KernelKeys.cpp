@@ -129,7 +129,7 @@ Value KeyBlocks::loadTile(StringRef ring, Value view, int64_t rows,
   TileType type = TileType::get(k.b.getContext(), {rows, columns},
                                 k.op.getElementType(), Attribute());
   auto made = tile::LoadOp::create(k.b, type, row, view, Value());
-  if (schedule::copiesKeysByThreads(k.plan))
+  if (schedule::copiesKeysByThreads(k.plan) && !schedule::usesAddresses(k.plan))
     k.inRole(made, k.problem.kvE4M3 ? "convert" : "gather");
   return k.inRegion(made, ring).getResult();
 }

@@ -14,11 +14,16 @@ using namespace mlir;
 using namespace fmha;
 
 /// Loads a query tile; with a rotary embedding it is rotated. Query row 0 sits
-/// at position kv_len - q_len.
+/// at position kv_len - q_len. If threads address the tensors, they copy it.
 static Value loadTile(KernelContext &k, const Coordinates &at, unsigned tile,
                       Value view) {
   auto type = k.tileType(k.keyColumns(), k.op.getElementType());
   std::string region = "Q" + std::to_string(tile);
+  if (!k.problem.rotates() && schedule::usesAddresses(k.plan))
+    return k.inRegion(
+        tile::LoadRotatedOp::create(k.b, type, at.rows[tile], view, Value(),
+                                    Value(), Value(), /*interleaved=*/false),
+        region);
   if (!k.problem.rotates())
     return k.inRegion(
         tile::LoadOp::create(k.b, type, at.rows[tile], view, Value()), region);

@@ -50,6 +50,8 @@ void populateFactorPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 void populateGatherPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
+void populateMmaSyncPatterns(mlir::RewritePatternSet &patterns,
+                             const mlir::TypeConverter &converter);
 void populateRotaryPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 void populateScorePatterns(mlir::RewritePatternSet &patterns,

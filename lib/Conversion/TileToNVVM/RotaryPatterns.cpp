@@ -47,6 +47,8 @@ namespace {
 ///     x = query < length and member < members and c < chunks of the tensor
 ///             ? rotated chunk c of the row of `query` and `member` : 0
 ///     dest[c / 8][r][(c mod 8) ^ (r mod 8)] = x
+///
+/// Without tables cp.async copies the chunk, or writes zeros.
 class RotateCode : NumberCode {
 public:
   RotateCode(ImplicitLocOpBuilder &b, tile::RotateRowsOp op,
@@ -64,6 +66,7 @@ private:
   Value rowAt(Value query, Value member);
   Value loadRotated(Value query, Value member, Value column);
   Value load(Value inTile, Value chunk);
+  void copy(Value inTile, Value chunk, Value dest);
   Value destOf(Value inTile, Value chunk);
 
   using Panel = layout::PanelTile;
@@ -79,6 +82,8 @@ private:
 
 /// Returns the address of the row of a query and a member of the heads.
 Value RotateCode::rowAt(Value query, Value member) {
+  if (op.getStart())
+    query = make<arith::AddIOp>(query, narrow(op.getStart()));
   Value row[] = {narrow(op.getBatch()), query,
                  make<arith::AddIOp>(narrow(op.getHead()), member)};
   return addressOfRow(b, op, adaptor.getSrc(), adaptor.getSrc(),
@@ -123,6 +128,35 @@ Value RotateCode::load(Value inTile, Value chunk) {
   return branch.getResult(0);
 }
 
+/// Copies a chunk of a row of the tile. A row that the tensor does not have has
+/// the address of one that exists, of which no byte is read.
+void RotateCode::copy(Value inTile, Value chunk, Value dest) {
+  Value heads = i32(op.getHeads());
+  Value query = make<arith::AddIOp>(narrow(op.getRow()),
+                                    make<arith::DivUIOp>(inTile, heads));
+  Value member = make<arith::RemUIOp>(inTile, heads);
+  Value column = make<arith::MulIOp>(chunk, i32(elements));
+  Value length = narrow(op.getLength()), members = narrow(op.getMembers());
+  Value exists =
+      make<arith::AndIOp>(isLess(query, length), isLess(member, members));
+  if (source.getDimSize(3) < op.getColumns()) {
+    Value last = i32(source.getDimSize(3) - elements);
+    exists =
+        make<arith::AndIOp>(exists, isLess(column, i32(source.getDimSize(3))));
+    column = make<arith::MinSIOp>(column, last);
+  }
+  query = make<arith::MinSIOp>(
+      query, make<arith::MaxSIOp>(make<arith::SubIOp>(length, i32(1)), i32(0)));
+  member = make<arith::MinSIOp>(member, make<arith::SubIOp>(members, i32(1)));
+  Value row = rowAt(query, member);
+  Value from = LLVM::GEPOp::create(b, row.getType(), source.getElementType(),
+                                   row, ArrayRef<LLVM::GEPArg>{wide(column)});
+  Value bytes =
+      arith::SelectOp::create(b, exists, i32(Panel::chunkBytes), i32(0));
+  NVVM::CpAsyncOp::create(b, dest, from, Panel::chunkBytes,
+                          NVVM::LoadCacheModifierKind::CG, bytes);
+}
+
 /// Returns the address of a chunk of a row in shared memory.
 Value RotateCode::destOf(Value inTile, Value chunk) {
   constexpr int64_t chunks = Panel::rowBytes / Panel::chunkBytes;
@@ -152,6 +186,8 @@ void RotateCode::build() {
   Value unit = loop.getInductionVar();
   Value inTile = make<arith::DivUIOp>(unit, chunks);
   Value chunk = make<arith::RemUIOp>(unit, chunks);
+  if (!op.getCos())
+    return copy(inTile, chunk, destOf(inTile, chunk));
   LLVM::StoreOp::create(b, load(inTile, chunk), destOf(inTile, chunk),
                         Panel::chunkBytes);
 }
@@ -163,7 +199,7 @@ struct LowerRotateRows : public OpConversionPattern<tile::RotateRowsOp> {
   matchAndRewrite(tile::RotateRowsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto source = dyn_cast<BlockArgument>(adaptor.getSrc());
-    if (!source || !rotates(op) ||
+    if (!source || (op.getCos() && !rotates(op)) ||
         parametersOf(op)[source.getArgNumber()].name != "q")
       return op.emitError()
              << "expected src to be the argument q of a kernel of "

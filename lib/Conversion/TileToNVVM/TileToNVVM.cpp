@@ -181,6 +181,17 @@ struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
   }
 
 private:
+  /// Returns the registers of a thread. Where none gives some to another one,
+  /// code generation has the last ones of its share as well.
+  static int32_t mostRegisters(const schedule::Schedule &schedule,
+                               int32_t threads) {
+    unsigned atLaunch =
+        schedule::registersAtLaunch(threads, schedule.ctasPerSm);
+    unsigned share = target::Target::registersPerSm /
+                     (unsigned(threads) * std::max(schedule.ctasPerSm, 1u));
+    constexpr unsigned most = 255;
+    return schedule::usesAddresses(schedule) && share > most ? most : atLaunch;
+  }
   void setAttributes(LLVM::LLVMFuncOp func, gpu::GPUFuncOp op,
                      ArrayRef<KernelParameter> parameters) const {
     OpBuilder b(getContext());
@@ -195,9 +206,9 @@ private:
       // setmaxnreg needs the registers that a thread starts with; ptxas ignores
       // it without this attribute.
       int32_t threads = size[0] * size[1] * size[2];
-      func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                    b.getI32IntegerAttr(schedule::registersAtLaunch(
-                        threads, tile::scheduleOf(op).ctasPerSm)));
+      func->setAttr(
+          NVVM::NVVMDialect::getMaxnregAttrName(),
+          b.getI32IntegerAttr(mostRegisters(tile::scheduleOf(op), threads)));
     }
     // Subnormals do not matter here, and preserving them costs instructions
     // around every ex2.
@@ -504,6 +515,7 @@ struct ConvertTileToNVVMPass
     populateCopyPatterns(patterns, converter);
     populateFactorPatterns(patterns, converter);
     populateGatherPatterns(patterns, converter);
+    populateMmaSyncPatterns(patterns, converter);
     patterns.add<LowerKernel, LowerReturn, LowerDim, LowerRowStore,
                  LowerOutputStore, LowerLengthLoad, LowerThreadId, LowerBlockId,
                  LowerGridDim, LowerTileCount, LowerDrawTile, LowerShuffle>(

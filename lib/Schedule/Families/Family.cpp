@@ -14,7 +14,7 @@ using namespace fmha;
 using namespace fmha::schedule;
 
 static constexpr const Family *families[] = {&tcgen05Family, &wgmmaFamily,
-                                             &fmaFamily};
+                                             &mmaSyncFamily, &fmaFamily};
 
 const Family &fmha::schedule::familyServing(const target::Target *target,
                                             FamilyKind kind) {

@@ -91,10 +91,11 @@ const Family &familyOf(const Schedule &schedule);
 /// problem's q, k and v, that of the first one if none does.
 FamilyKind usualFamily(const target::Target *target, const Problem &problem);
 
-extern const Family tcgen05Family, wgmmaFamily, fmaFamily;
-extern const FamilyRules tcgen05Rules, wgmmaRules, fmaRules;
-extern const FamilyCost tcgen05Cost, wgmmaCost, fmaCost;
-extern const FamilyCandidates tcgen05Candidates, wgmmaCandidates, fmaCandidates;
+extern const Family tcgen05Family, wgmmaFamily, mmaSyncFamily, fmaFamily;
+extern const FamilyRules tcgen05Rules, wgmmaRules, mmaSyncRules, fmaRules;
+extern const FamilyCost tcgen05Cost, wgmmaCost, mmaSyncCost, fmaCost;
+extern const FamilyCandidates tcgen05Candidates, wgmmaCandidates,
+    mmaSyncCandidates, fmaCandidates;
 
 } // namespace fmha::schedule
 

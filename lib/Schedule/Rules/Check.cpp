@@ -52,6 +52,7 @@ struct RareFeature {
 };
 
 constexpr RareFeature rareFeatures[] = {
+    {&Problem::kvE4M3, "k and v of 16 bits", "e4m3; take family = fma"},
     {&Problem::keyVectors, "keys with a whole head dim",
      "keys in vectors of 16 bytes; take family = fma"}};
 

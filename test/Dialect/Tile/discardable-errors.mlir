@@ -57,8 +57,8 @@ func.func @kernel_place() {
 
 // -----
 
-// expected-error@+1 {{expected a target that kernels can be compiled for, one of sm_100a, sm_103a, sm_90a, got "sm_80"}}
-func.func @kernel_target() attributes {tile.kernel = #tile.kernel<target = "sm_80">} {
+// expected-error@+1 {{expected a target that kernels can be compiled for, one of sm_100a, sm_103a, sm_90a, got "sm_75"}}
+func.func @kernel_target() attributes {tile.kernel = #tile.kernel<target = "sm_75">} {
   return
 }
 

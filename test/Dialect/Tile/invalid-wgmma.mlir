@@ -2,12 +2,12 @@
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{expected #tile.fragment in a tile of 64 rows and a multiple of 8 columns, as wgmma has its accumulator, got 128 rows of 64 columns}}
-func.func private @rows(!tile.tile<128x64xf32, #tile.fragment>)
+// expected-error@+1 {{expected #tile.fragment in a tile of 64 rows, as wgmma has its accumulator, or 128, and a multiple of 8 columns, got 96 rows of 64 columns}}
+func.func private @rows(!tile.tile<96x64xf32, #tile.fragment>)
 
 // -----
 
-// expected-error@+1 {{expected #tile.fragment in a tile of 64 rows and a multiple of 8 columns, as wgmma has its accumulator, got 64 rows of 60 columns}}
+// expected-error@+1 {{expected #tile.fragment in a tile of 64 rows, as wgmma has its accumulator, or 128, and a multiple of 8 columns, got 64 rows of 60 columns}}
 func.func private @columns(!tile.tile<64x60xf32, #tile.fragment>)
 
 // -----

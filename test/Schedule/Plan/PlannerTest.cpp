@@ -193,7 +193,7 @@ TEST(Planner, RunnersUpWouldDoAndComeInOrder) {
 
 TEST(Planner, SaysWhyItFails) {
   EXPECT_THAT(mustFail(problemOf(128), "sm_42"), HasSubstr("plan.C1: "));
-  EXPECT_THAT(mustFail(problemOf(128), "sm_80"), HasSubstr("mma.sync"));
+  EXPECT_THAT(mustFail(problemOf(128), "sm_75"), HasSubstr("cp.async"));
   Overrides wide;
   wide.fix(Choice::QTiles, 2);
   wide.fix(Choice::OColumns, 256);

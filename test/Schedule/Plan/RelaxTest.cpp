@@ -276,7 +276,7 @@ TEST(Relax, PadsHeadsBeforeItNarrowsThem) {
   both.problem.headDimV = 60;
   EXPECT_EQ(changesFor(both), Strings{"head_dim = 104 and head_dim_v = 64, "
                                       "padded with zeros, the scale kept"});
-  EXPECT_EQ(changesOf(128, {}, "sm_80"), Strings{"target = sm_100a"});
+  EXPECT_EQ(changesOf(128, {}, "sm_75"), Strings{"target = sm_100a"});
   EXPECT_EQ(changesOf(128, {}, "sm_42"), Strings{"target = sm_100a"});
 }
 

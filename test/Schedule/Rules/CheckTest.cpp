@@ -29,8 +29,8 @@ TEST(Check, C1Target) {
   EXPECT_EQ(violation([](auto &, Schedule &s) { s.target = "sm_13"; }),
             "plan.C1: expected a known target (sm_100a, sm_103a, sm_90a), got "
             "\"sm_13\"");
-  EXPECT_THAT(violation([](auto &, Schedule &s) { s.target = "sm_80"; }),
-              AllOf(StartsWith("plan.C1: "), HasSubstr("sm_80"),
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.target = "sm_75"; }),
+              AllOf(StartsWith("plan.C1: "), HasSubstr("sm_75"),
                     HasSubstr("take one of sm_100a, sm_103a, sm_90a")));
 }
 

@@ -375,6 +375,18 @@ void StoreMatrixOp::getSyncEffects(Effects &effects) {
       access(Unit::Threads, Memory::Shared, true, getAddress(), 0, bytes));
 }
 
+void CommitCopiesOp::getSyncEffects(Effects &effects) {
+  effects.push_back({Action::CommitCopies});
+}
+
+void AwaitCopiesOp::getSyncEffects(Effects &effects) {
+  effects.push_back(withAmount(Action::AwaitCopies, getPending()));
+}
+
+/// Each thread reads parts of rows that others wrote before a barrier of the
+/// CTA.
+void CopyRowsOutOp::getSyncEffects(Effects &) {}
+
 static SyncEffect atNamed(Action action, int64_t barrier, int64_t threads) {
   SyncEffect effect = withAmount(action, threads);
   effect.offset = barrier;

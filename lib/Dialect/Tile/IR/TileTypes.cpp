@@ -155,15 +155,16 @@ static LogicalResult verifyRegisters(EmitError emitError,
 static LogicalResult verifyFragment(EmitError emitError,
                                     ArrayRef<int64_t> shape) {
   constexpr int64_t rows = 64, step = 8;
-  if (shape[0] == rows && (shape.size() == 1 || shape[1] % step == 0))
+  bool isWhole = shape[0] == rows || shape[0] == 2 * rows;
+  if (isWhole && (shape.size() == 1 || shape[1] % step == 0))
     return success();
-  return emitError() << "expected #tile.fragment in a tile of 64 rows and a "
-                        "multiple of 8 columns, as wgmma has its accumulator, "
-                        "got "
-                     << shape[0] << " rows"
-                     << (shape.size() == 2
-                             ? " of " + std::to_string(shape[1]) + " columns"
-                             : "");
+  return emitError()
+         << "expected #tile.fragment in a tile of 64 rows, as wgmma "
+            "has its accumulator, or 128, and a multiple of 8 "
+            "columns, got "
+         << shape[0] << " rows"
+         << (shape.size() == 2 ? " of " + std::to_string(shape[1]) + " columns"
+                               : "");
 }
 
 static LogicalResult verifyTmem(EmitError emitError, ArrayRef<int64_t> shape,

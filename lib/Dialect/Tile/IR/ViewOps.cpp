@@ -127,6 +127,19 @@ static LogicalResult verifyAngles(Operation *op, MemRefType cos, MemRefType sin,
   return success();
 }
 
+/// Checks that an op has a position and both tables, or none of them.
+template <typename OpTy>
+static LogicalResult verifyTables(OpTy op, int64_t columns) {
+  if (bool(op.getPosition()) != bool(op.getCos()) ||
+      bool(op.getCos()) != bool(op.getSin()))
+    return op.emitOpError() << "expected a position, cosines and sines, or "
+                               "none of them, got some";
+  if (!op.getCos())
+    return success();
+  return verifyAngles(op, op.getCos().getType(), op.getSin().getType(),
+                      columns);
+}
+
 LogicalResult AppendRowsOp::verify() {
   auto type = [](Value value) { return cast<MemRefType>(value.getType()); };
   bool hasPages = bool(getPages());
@@ -417,7 +430,7 @@ LogicalResult LoadRotatedOp::verify() {
   if (failed(verifyNoneOf(view, "rotated rows",
                           {{"pages", view.getPages()},
                            {"list", view.getList()},
-                           {"first row", view.getStart()},
+                           {"first row", getCos() ? view.getStart() : Value()},
                            {"first column", view.getColumn()},
                            {"other tensor", view.getOther()}})) ||
       failed(verifyRowsInVectors(*this,
@@ -425,8 +438,7 @@ LogicalResult LoadRotatedOp::verify() {
     return failure();
   if (failed(verifyInBody(*this, "load the rows")))
     return failure();
-  return verifyAngles(*this, getCos().getType(), getSin().getType(),
-                      view.getType().getShape().back());
+  return verifyTables(*this, view.getType().getShape().back());
 }
 
 LogicalResult StoreOp::verify() {
@@ -500,21 +512,33 @@ LogicalResult WriteFactorsOp::verify() {
   return verifyFactorRows(*this, getCount());
 }
 
-LogicalResult RotateRowsOp::verify() {
-  auto source = cast<MemRefType>(getSrc().getType());
-  if (failed(verifyRowsInVectors(*this, source)) ||
-      failed(verifyAngles(*this, getCos().getType(), getSin().getType(),
-                          source.getDimSize(3))))
-    return failure();
+/// Checks the extents of a tile that the threads of a CTA copy in chunks.
+template <typename OpTy> static LogicalResult verifyChunks(OpTy op) {
   constexpr int64_t group = 8;
-  int64_t rows = getCount(), columns = getColumns(), heads = getHeads();
+  int64_t rows = op.getCount(), columns = op.getColumns(),
+          heads = op.getHeads();
   if (heads > 0 && rows > 0 && columns > 0 && rows % heads == 0 &&
       rows % group == 0 && columns % group == 0)
     return success();
-  return emitOpError() << "expected rows of a positive number of heads, and "
-                          "rows and columns that are multiples of "
-                       << group << ", got " << rows << " x " << columns
-                       << " of " << heads << " heads";
+  return op.emitOpError() << "expected rows of a positive number of heads, and "
+                             "rows and columns that are multiples of "
+                          << group << ", got " << rows << " x " << columns
+                          << " of " << heads << " heads";
+}
+
+LogicalResult RotateRowsOp::verify() {
+  auto source = cast<MemRefType>(getSrc().getType());
+  if (failed(verifyRowsInVectors(*this, source)) ||
+      failed(verifyTables(*this, source.getDimSize(3))))
+    return failure();
+  return verifyChunks(*this);
+}
+
+LogicalResult CopyRowsOutOp::verify() {
+  auto tensor = cast<MemRefType>(getDest().getType());
+  if (failed(verifyRowsInVectors(*this, tensor)))
+    return failure();
+  return verifyChunks(*this);
 }
 
 LogicalResult ReadFactorsOp::verify() {

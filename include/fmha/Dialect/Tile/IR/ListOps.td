@@ -112,32 +112,35 @@ def Tile_AppendRowsOp : Tile_Op<"append_rows", [AttrSizedOperandSegments, Memory
   }];
 }
 
-def Tile_LoadRotatedOp : Tile_RowsOp<"load_rotated", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Loads a tile of rows of a view with a rotary embedding";
+def Tile_LoadRotatedOp : Tile_RowsOp<"load_rotated", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Loads a tile of rows of a view by threads, with a rotary embedding if there is one";
   let description = [{
     The tile is that of `tile.load`, with the first 2c columns of each row rotated, as `fmha.append` rotates them, by the
     angles in row `position` + r of `cos` and `sin`, which have c columns, where r is the number of the row in the view.
     Rows at a position below 0, or after the last one of the tables, are as they are. Pairs are columns 2j and 2j + 1 if
-    `interleaved`, or j and j + c.
+    `interleaved`, or j and j + c. Without tables the rows are copied with `cp.async`.
 
-    All threads of the CTA run the op together, above the roles, and write the tile to shared memory. A fence makes it
-    visible to TMA and MMA, and the CTA's barrier before the roles orders it before all uses; there is no channel.
+    All threads of the CTA run the op together, above the roles, and write the tile to shared memory. Rows that were rotated
+    are visible to TMA and MMA after a fence, and the CTA's barrier before the roles orders them before all uses; rows that
+    were copied are there when the first group of copies is complete. There is no channel.
 
     ```mlir
     %q = tile.load_rotated %view[%row] at %position by %cos, %sin : !tile.view<?x128xbf16, heads = 16>,
         memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>>,
         memref<?x64xf32, strided<[?, 1]>, #gpu.address_space<global>> -> !tile.tile<128x128xbf16>
+    %q = tile.load_rotated %view[%row] : !tile.view<?x128xbf16> -> !tile.tile<128x128xbf16>
     ```
 
     Constraints: those of `tile.load`; the view is one of a batch, of a tensor in global memory with a static head dim,
-    without a first row and a first column; `cos` and `sin` have a static number of columns, at most half of that dim.
+    without a first column and, with tables, without a first row; there are a position, `cos` and `sin` or none of them;
+    `cos` and `sin` have a static number of columns, at most half of that dim.
   }];
-  let arguments = (ins Index:$row, Tile_ViewType:$view, Index:$position, MemRefRankOf<[F32], [2]>:$cos,
-                       MemRefRankOf<[F32], [2]>:$sin, UnitAttr:$interleaved);
+  let arguments = (ins Index:$row, Tile_ViewType:$view, Optional<Index>:$position, Optional<MemRefRankOf<[F32], [2]>>:$cos,
+                       Optional<MemRefRankOf<[F32], [2]>>:$sin, UnitAttr:$interleaved);
   let results = (outs Tile_HalfMatrix:$result);
   let assemblyFormat = [{
-    $view `[` $row `]` `at` $position `by` $cos `,` $sin (`interleaved` $interleaved^)? attr-dict
-    `:` type($view) `,` type($cos) `,` type($sin) `->` type($result)
+    $view `[` $row `]` (`at` $position^ `by` $cos `,` $sin (`interleaved` $interleaved^)?)? attr-dict
+    `:` type($view) (`,` type($cos)^ `,` type($sin))? `->` type($result)
   }];
 }
 

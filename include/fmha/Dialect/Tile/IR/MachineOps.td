@@ -263,13 +263,13 @@ def Tile_ConvertRowsOp : Tile_MachineOp<"convert_rows", [AttrSizedOperandSegment
   let hasVerifier = 1;
 }
 
-def Tile_RotateRowsOp : Tile_MachineOp<"rotate_rows"> {
-  let summary = "Loads rows, rotates them and stores them to shared memory";
+def Tile_RotateRowsOp : Tile_MachineOp<"rotate_rows", [AttrSizedOperandSegments]> {
+  let summary = "Loads rows, rotates them and stores them to shared memory, or copies them";
   let description = [{
     Stores `count` rows in panels of 64 columns at `dest`, with the 128-byte swizzle. With p = `heads`, row r is query row
     `row` + r / p of head `head` + r mod p. It is zeros if `row` + r / p is not below `length`, or r mod p not below `members`.
-    Columns that the tensor does not have are zeros. The other operands have the meaning that they have in
-    `tile.load_rotated`. All threads of the CTA execute the op; each handles 16 bytes at a time. No fence follows.
+    Columns that the tensor does not have are zeros. Rows lie from row `start` on if there is one. The other operands are those of
+    `tile.load_rotated`. All threads of the CTA execute the op; each handles 16 bytes at a time. No fence follows, and no wait for `cp.async`.
 
     ```mlir
     tile.rotate_rows 128 x 128 of %Q batch %b head %h members %n from %row before %length heads 16 at %position by %cos, %sin
@@ -279,14 +279,14 @@ def Tile_RotateRowsOp : Tile_MachineOp<"rotate_rows"> {
     Constraints: those of `tile.load_rotated` on `src`, `cos` and `sin`; `count` is a multiple of `heads` and of 8, `columns` of 8.
   }];
   let hasVerifier = 1;
-  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$head, Index:$members, Index:$row, Index:$length,
-                       Index:$position, MemRefRankOf<[F32], [2]>:$cos, MemRefRankOf<[F32], [2]>:$sin,
+  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$head, Index:$members, Index:$row, Index:$length, Optional<Index>:$start,
+                       Optional<Index>:$position, Optional<MemRefRankOf<[F32], [2]>>:$cos, Optional<MemRefRankOf<[F32], [2]>>:$sin,
                        LLVM_PointerInAddressSpace<3>:$dest, Tile_CountAttr:$count, Tile_CountAttr:$columns, Tile_CountAttr:$heads,
                        UnitAttr:$interleaved);
   let assemblyFormat = [{
-    $count `x` $columns `of` $src `batch` $batch `head` $head `members` $members `from` $row `before` $length `heads` $heads
-    `at` $position `by` $cos `,` $sin (`interleaved` $interleaved^)? `to` $dest attr-dict
-    `:` type($src) `,` type($cos) `,` type($sin) `,` type($dest)
+    $count `x` $columns `of` $src `batch` $batch `head` $head `members` $members `from` $row `before` $length (`start` $start^)?
+    `heads` $heads (`at` $position^ `by` $cos `,` $sin (`interleaved` $interleaved^)?)? `to` $dest attr-dict
+    `:` type($src) (`,` type($cos)^ `,` type($sin))? `,` type($dest)
   }];
 }
 

@@ -335,6 +335,35 @@ def TileWgmmaAwaitProducts : Tile_Pass<"tile-wgmma-await-products"> {
   }];
 }
 
+def TileMmaSyncStageCopies : Tile_Pass<"tile-mma-sync-stage-copies"> {
+  let summary = "Copy keys and values ahead of their products, by the threads that multiply";
+  let description = [{
+    In kernels of mma.sync one role loads and multiplies. The loads of its loop become copies by cp.async into a ring of
+    S stages, which all of its threads share. Before load n is used, its group of copies is awaited, a barrier makes the
+    copies of all threads visible and shows that all have read stage n - 1, and load n + S - 1 begins to fill it, perhaps
+    one of a later iteration. Rows of the output go through shared memory to the tensor.
+
+    Before:
+    ```mlir
+    scf.for %i = %lb to %ub step %c1 ... {
+      %k = tile.load %keys[%row] : ...
+      %s = tile.dot %q, %k transpose_b : ...
+    ```
+    After, shortened, with a ring of 2 stages:
+    ```mlir
+    tile.copy_rows ... %lb ...
+    tile.commit_copies
+    scf.for %i = %lb to %ub step %c1 ... {
+      tile.await_copies 0
+      tile.sync_cta
+      scf.if %isNext { tile.copy_rows ... %i + 1 ... }
+      tile.commit_copies
+      %k = tile.slot_address[%stage] : ...
+      %s = tile.dot %q, %k transpose_b : ...
+    ```
+  }];
+}
+
 def TileWgmmaLoopTiles : Tile_Pass<"tile-wgmma-loop-tiles"> {
   let summary = "Make the roles of a CTA loop over several output tiles";
   let description = [{

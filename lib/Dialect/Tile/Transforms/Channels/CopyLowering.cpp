@@ -347,12 +347,14 @@ void CopyLowering::lower(LoadRotatedOp op) {
   TileType tile = op.getType();
   ViewOp view = op.getViewOp();
   Value members = view.getCount() ? view.getCount() : index(b, 1);
-  RotateRowsOp::create(
-      b, view.getSource(), view.getBatch(), view.getHead(), members,
-      op.getRow(), view.getLength(), op.getPosition(), op.getCos(), op.getSin(),
-      panelAddress(tile, index(b, 0), /*panel=*/0), tile.getRows(),
-      tile.getColumns(), view.getType().getHeads(), op.getInterleaved());
-  FenceOp::create(b, FenceKind::ProxyAsync);
+  RotateRowsOp::create(b, view.getSource(), view.getBatch(), view.getHead(),
+                       members, op.getRow(), view.getLength(), view.getStart(),
+                       op.getPosition(), op.getCos(), op.getSin(),
+                       panelAddress(tile, index(b, 0), /*panel=*/0),
+                       tile.getRows(), tile.getColumns(),
+                       view.getType().getHeads(), op.getInterleaved());
+  if (fences)
+    FenceOp::create(b, FenceKind::ProxyAsync);
   op.erase();
 }
 

@@ -39,8 +39,10 @@ struct PagePlace {
 class CopyLowering {
 public:
   /// With `gathers`, TMA copies listed rows and rows in pages four at a time.
-  CopyLowering(mlir::ImplicitLocOpBuilder &b, bool gathers)
-      : b(b), gathers(gathers) {}
+  /// With `fences`, tiles that threads store are read by the asynchronous
+  /// proxy.
+  CopyLowering(mlir::ImplicitLocOpBuilder &b, bool gathers, bool fences)
+      : b(b), gathers(gathers), fences(fences) {}
 
   /// Emits the copies of a tile to its slot and erases `op`. `own` are the
   /// barriers of the channel, which guard the slot.
@@ -72,7 +74,7 @@ private:
   void copyRowsAt(LoadOp op, Barriers own, mlir::Value first, int64_t count);
 
   mlir::ImplicitLocOpBuilder &b;
-  bool gathers;
+  bool gathers, fences;
 };
 
 /// Emits the loads and stores of factors and erases `op`. The loads of the

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Common/PartitionFamily.h"
 #include "CopyLowering.h"
 #include "DrawnTiles.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
@@ -443,7 +444,8 @@ LogicalResult lowerChannels(gpu::GPUFuncOp func, const KernelInfo &info) {
   BarrierTable barriers(b, *info.map.findSmem("barriers"));
   if (failed(barriers.make(func)))
     return failure();
-  CopyLowering copies(b, schedule::gathersRows(info.schedule));
+  CopyLowering copies(b, schedule::gathersRows(info.schedule),
+                      !partitionFamilyOf(info.schedule).hasOneRole);
   EndLowering ends(b, barriers, uses->ends);
   auto barriersOf = [&](Value slot) {
     return barriers.of(slot.getDefiningOp<AcquireOp>().getChannel());
@@ -477,9 +479,13 @@ struct TileLowerChannelsPass
     if (!isTiledKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
-    if (failed(info) ||
-        failed(expectStage(getOperation(), KernelStage::Specialized,
-                           getArgument())) ||
+    if (failed(info))
+      return signalPassFailure();
+    // Without channels only ops on rows are left to lower.
+    KernelStage expected = partitionFamilyOf(info->schedule).hasOneRole
+                               ? KernelStage::Synchronized
+                               : KernelStage::Specialized;
+    if (failed(expectStage(getOperation(), expected, getArgument())) ||
         failed(lowerChannels(getOperation(), *info)))
       signalPassFailure();
   }

@@ -12,8 +12,8 @@ using namespace fmha;
 using namespace fmha::tile;
 
 const KernelFamily &tile::familyOf(const schedule::Schedule &schedule) {
-  static const KernelFamily *const families[] = {&tcgen05Family(),
-                                                 &wgmmaFamily()};
+  static const KernelFamily *const families[] = {
+      &tcgen05Family(), &wgmmaFamily(), &mmaSyncFamily()};
   const target::Target *target = target::findTarget(schedule.target);
   for (const KernelFamily *family : families)
     if (target && family->serves(*target))

@@ -52,6 +52,7 @@ const KernelFamily &familyOf(const schedule::Schedule &schedule);
 
 const KernelFamily &tcgen05Family();
 const KernelFamily &wgmmaFamily();
+const KernelFamily &mmaSyncFamily();
 
 } // namespace fmha::tile
 

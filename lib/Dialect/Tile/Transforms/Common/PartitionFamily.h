@@ -66,6 +66,9 @@ struct PartitionFamily {
   bool keepsBarriers = false;
   /// Instances of a role differ in numbers only, and become one body.
   bool mergesInstances = false;
+  /// One role has all ops, in program order: there are no channels, and loops
+  /// are not rotated.
+  bool hasOneRole = false;
 
   /// Whether messages of a channel follow those of an earlier output tile.
   bool repeats(const schedule::Schedule &schedule) const {
@@ -87,6 +90,7 @@ std::vector<schedule::Role> layOutRoles(const PartitionFamily &family,
 const PartitionFamily &partitionFamilyOf(const schedule::Schedule &schedule);
 const PartitionFamily &tcgen05Partition();
 const PartitionFamily &wgmmaPartition();
+const PartitionFamily &mmaSyncPartition();
 
 } // namespace fmha::tile
 

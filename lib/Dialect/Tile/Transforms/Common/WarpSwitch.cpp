@@ -152,12 +152,15 @@ void WarpSwitch::buildPrologue() {
   if (hasTmem())
     ifThen(isWarp(mma.getFirstWarp()),
            [&] { TmemAllocOp::create(b, info.map.tmemColumns, tmemOffset()); });
+  SmallVector<BarrierOp> barriers;
+  func.walk([&](BarrierOp barrier) { barriers.push_back(barrier); });
+  if (barriers.empty() && !hasTmem())
+    return syncAround(b, info);
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread,
                                       constantI32(b, 0));
   ifThen(first, [&] {
-    func.walk([&](BarrierOp barrier) {
+    for (BarrierOp barrier : barriers)
       InitBarrierOp::create(b, barrier, barrier.getArrivals());
-    });
     FenceOp::create(b, FenceKind::MbarrierInit);
   });
   syncAround(b, info);

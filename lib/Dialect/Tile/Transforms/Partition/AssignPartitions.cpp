@@ -497,7 +497,8 @@ LogicalResult Assigner::run() {
   if (failed(findRules()))
     return failure();
   findInstances();
-  orderProducts();
+  if (!family.hasOneRole)
+    orderProducts();
   write();
   assignSlices();
   return success();

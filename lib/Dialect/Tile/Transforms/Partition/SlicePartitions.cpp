@@ -367,11 +367,14 @@ struct TileSlicePartitionsPass
     if (!isTiledKernel(func))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(func);
-    if (failed(info) ||
-        failed(expectStage(func, KernelStage::Specialized, getArgument())) ||
-        failed(checkRoles(func, info->schedule)))
+    if (failed(info))
       return signalPassFailure();
     const PartitionFamily &family = partitionFamilyOf(info->schedule);
+    KernelStage expected =
+        family.hasOneRole ? KernelStage::Placed : KernelStage::Specialized;
+    if (failed(expectStage(func, expected, getArgument())) ||
+        failed(checkRoles(func, info->schedule)))
+      return signalPassFailure();
     ImplicitLocOpBuilder b(func.getLoc(), func.getContext());
     b.setInsertionPoint(func.getBody().front().getTerminator());
     auto all = WarpSpecializeOp::create(b);

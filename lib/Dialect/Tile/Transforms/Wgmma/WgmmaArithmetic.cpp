@@ -62,21 +62,22 @@ static Value overRow(ImplicitLocOpBuilder &b, Value elements) {
 }
 
 /// Reduces the elements that a thread has of each of its rows.
-template <typename OpTy>
+template <typename OpTy, int64_t rows>
 static Value overOwn(ImplicitLocOpBuilder &b, Value fragment) {
-  Value rows[fragmentRows];
-  for (int64_t row = 0; row < fragmentRows; ++row)
-    rows[row] = overRow<OpTy>(b, elementsOfRow(b, fragment, row));
-  return bothRows(b, rows[0], rows[1]);
+  SmallVector<Value> made;
+  for (int64_t row = 0; row < rows; ++row)
+    made.push_back(overRow<OpTy>(b, elementsOfRow(b, fragment, row, rows)));
+  return joinRows(b, made);
 }
 
 /// Reduces the numbers of rows over the quad that shares them.
 template <typename OpTy>
 static Value overQuads(ImplicitLocOpBuilder &b, Value numbers) {
-  Value rows[fragmentRows];
-  for (int64_t row = 0; row < fragmentRows; ++row)
-    rows[row] = overQuad<OpTy>(b, vector::ExtractOp::create(b, numbers, row));
-  return bothRows(b, rows[0], rows[1]);
+  SmallVector<Value> rows;
+  for (int64_t row = 0; row < sizeOf(numbers); ++row)
+    rows.push_back(
+        overQuad<OpTy>(b, vector::ExtractOp::create(b, numbers, row)));
+  return joinRows(b, rows);
 }
 
 namespace {
@@ -145,9 +146,9 @@ private:
   /// Returns the bounds of the keys [first, end) that a thread's two rows see,
   /// relative to its first column.
   static Value ends(ImplicitLocOpBuilder &b, MaskOp op) {
-    Value all = keys(b, op), own[fragmentRows];
-    for (int64_t row = 0; row < fragmentRows; ++row) {
-      own[row] = all;
+    Value all = keys(b, op);
+    SmallVector<Value> own(threadRows(op.getType()), all);
+    for (int64_t row = 0; row < int64_t(own.size()); ++row) {
       if (op.getUpper()) {
         Value visibleEnd = arith::AddIOp::create(
             b, add(b, place(b, op, op.getUpper()), 1), query(b, op, row));
@@ -155,23 +156,24 @@ private:
       }
       own[row] = arith::SubIOp::create(b, own[row], fragmentColumn(b));
     }
-    return bothRows(b, own[0], own[1]);
+    return joinRows(b, own);
   }
   static Value firsts(ImplicitLocOpBuilder &b, MaskOp op) {
-    Value own[fragmentRows];
-    for (int64_t row = 0; row < fragmentRows; ++row) {
+    SmallVector<Value> own(threadRows(op.getType()));
+    for (int64_t row = 0; row < int64_t(own.size()); ++row) {
       Value first = arith::AddIOp::create(b, place(b, op, op.getLower()),
                                           query(b, op, row));
       own[row] = arith::SubIOp::create(b, first, fragmentColumn(b));
     }
-    return bothRows(b, own[0], own[1]);
+    return joinRows(b, own);
   }
 
   static Value masked(ImplicitLocOpBuilder &b, MaskOp op, Value x) {
     int64_t count = sizeOf(x);
+    int64_t size = count / (threadRows(op.getType()) / fragmentRows);
     SmallVector<int32_t> places;
     for (int64_t n = 0; n < count; ++n)
-      places.push_back(n / fragmentStep * 8 + n % 2);
+      places.push_back(n % size / fragmentStep * 8 + n % 2);
     Value columns = arith::ConstantOp::create(
         b, DenseElementsAttr::get(VectorType::get({count}, b.getI32Type()),
                                   ArrayRef<int32_t>(places)));
@@ -213,8 +215,9 @@ static Value factorsOfQuad(ImplicitLocOpBuilder &b, TileType tile,
       arith::MulIOp::create(b, fragmentColumn(b), constantI32(b, bytes)));
   SmallVector<Value> pairs;
   SmallVector<int64_t> places;
+  int64_t size = fragmentSize(tile) / (threadRows(tile) / fragmentRows);
   for (int64_t n = 0; n < fragmentSize(tile); ++n)
-    places.push_back(n / fragmentStep * 2 + n % 2);
+    places.push_back(n % size / fragmentStep * 2 + n % 2);
   for (int64_t column = 0; column < tile.getColumns(); column += columns)
     pairs.push_back(LLVM::LoadOp::create(
         b, pair, advance(b, own, constantI32(b, column * bytes)), 2 * bytes));
@@ -222,22 +225,23 @@ static Value factorsOfQuad(ImplicitLocOpBuilder &b, TileType tile,
   return vector::ShuffleOp::create(b, all, all, places);
 }
 
-const RowLayout &fmha::tile::rowsOfQuad() {
+template <int64_t rows> static const RowLayout &layoutOf() {
   static const RowLayout layout = {
       [](TileType tile) { return tile.inFragments(); },
-      fragmentRows,
-      [](ImplicitLocOpBuilder &b, ArrayRef<Value> rows) {
-        return bothRows(b, rows[0], rows[1]);
+      rows,
+      [](ImplicitLocOpBuilder &b, ArrayRef<Value> all) {
+        return joinRows(b, all);
       },
       factorsOfQuad,
-      [](ImplicitLocOpBuilder &b, Value rows, Type elements) {
-        return spreadRows(b, rows, cast<VectorType>(elements).getDimSize(0));
+      [](ImplicitLocOpBuilder &b, Value all, Type elements) {
+        return spreadRows(b, all, cast<VectorType>(elements).getDimSize(0));
       },
       [](ImplicitLocOpBuilder &b, TileType, Value x) {
-        return overQuads<arith::MaxNumFOp>(b, overOwn<arith::MaxNumFOp>(b, x));
+        return overQuads<arith::MaxNumFOp>(
+            b, overOwn<arith::MaxNumFOp, rows>(b, x));
       },
       [](ImplicitLocOpBuilder &b, Value x) {
-        return overOwn<arith::AddFOp>(b, x);
+        return overOwn<arith::AddFOp, rows>(b, x);
       },
       [](ImplicitLocOpBuilder &b, TileType, Value partial) {
         return overQuads<arith::AddFOp>(b, partial);
@@ -254,11 +258,21 @@ const RowLayout &fmha::tile::rowsOfQuad() {
   return layout;
 }
 
+const RowLayout &fmha::tile::rowsOfQuad(int64_t tileRows) {
+  return tileRows == rowsOfFragment ? layoutOf<fragmentRows>()
+                                    : layoutOf<2 * fragmentRows>();
+}
+
+void fmha::tile::populateFragmentMasks(RewritePatternSet &patterns,
+                                       const TypeConverter &converter,
+                                       const KernelInfo &info) {
+  patterns.add<MaskFragment>(converter, info, patterns.getContext());
+}
+
 void fmha::tile::populateWgmmaArithmetic(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          const KernelInfo &info) {
   populateRowPatterns(patterns, converter, info, rowsOfQuad());
-  patterns.add<MaskFragment>(converter, info, patterns.getContext());
   // Has priority over the pattern that multiplies.
   patterns.add<RescaledByWait>(converter, info, patterns.getContext(),
                                /*benefit=*/2);

@@ -24,10 +24,15 @@ using namespace fmha::tile;
 // Small builders
 //===----------------------------------------------------------------------===//
 
+int64_t tile::threadRows(TileType tile) {
+  return tile.getRows() / rowsOfFragment * fragmentRows;
+}
+
 int64_t tile::fragmentSize(TileType tile) {
   if (tile.getShape().size() == 1)
-    return fragmentRows;
-  int64_t elements = tile.getColumns() / 8 * fragmentStep;
+    return threadRows(tile);
+  int64_t elements =
+      tile.getRows() / rowsOfFragment * tile.getColumns() / 8 * fragmentStep;
   return tile.getElementType().isF32() ? elements : elements / 2;
 }
 
@@ -42,8 +47,10 @@ Value tile::fragmentRow(ImplicitLocOpBuilder &b, int64_t row) {
   };
   Value place = arith::OrIOp::create(b, bits(1, 0x30), bits(2, 7));
   constexpr int32_t apart = 8;
-  return row ? Value(arith::OrIOp::create(b, place, constantI32(b, apart)))
-             : place;
+  int32_t more =
+      int32_t(row / fragmentRows * rowsOfFragment + row % fragmentRows * apart);
+  return more ? Value(arith::OrIOp::create(b, place, constantI32(b, more)))
+              : place;
 }
 
 Value tile::fragmentQuery(ImplicitLocOpBuilder &b, int64_t row,
@@ -66,25 +73,28 @@ Value tile::fragmentColumn(ImplicitLocOpBuilder &b) {
 
 Value tile::spreadRows(ImplicitLocOpBuilder &b, Value rows, int64_t count) {
   SmallVector<int64_t> places;
+  int64_t fragments =
+      cast<VectorType>(rows.getType()).getDimSize(0) / fragmentRows;
+  int64_t size = count / fragments;
   for (int64_t n = 0; n < count; ++n)
-    places.push_back(n / 2 % fragmentRows);
+    places.push_back(n / size * fragmentRows + n / 2 % fragmentRows);
   return vector::ShuffleOp::create(b, rows, rows, places);
 }
 
-Value tile::elementsOfRow(ImplicitLocOpBuilder &b, Value fragment,
-                          int64_t row) {
+Value tile::elementsOfRow(ImplicitLocOpBuilder &b, Value fragment, int64_t row,
+                          int64_t rows) {
   SmallVector<int64_t> places;
-  int64_t size = cast<VectorType>(fragment.getType()).getDimSize(0);
-  for (int64_t n = 0; n < size; ++n)
-    if (n / 2 % fragmentRows == row)
+  int64_t all = cast<VectorType>(fragment.getType()).getDimSize(0);
+  int64_t size = all / (rows / fragmentRows);
+  for (int64_t n = 0; n < all; ++n)
+    if (n / size * fragmentRows + n / 2 % fragmentRows == row)
       places.push_back(n);
   return vector::ShuffleOp::create(b, fragment, fragment, places);
 }
 
-Value tile::bothRows(ImplicitLocOpBuilder &b, Value first, Value second) {
-  return vector::FromElementsOp::create(
-      b, VectorType::get({fragmentRows}, first.getType()),
-      ValueRange{first, second});
+Value tile::joinRows(ImplicitLocOpBuilder &b, ArrayRef<Value> rows) {
+  auto type = VectorType::get({int64_t(rows.size())}, rows.front().getType());
+  return vector::FromElementsOp::create(b, type, rows);
 }
 
 /// One conversion rounds and packs a pair of elements.
@@ -107,9 +117,7 @@ Value tile::roundToWords(ImplicitLocOpBuilder &b, Value fragment,
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Returns the type of a tile: a vector for a fragment, an address for a tile
-/// in shared memory.
-static Type convertTile(TileType type) {
+Type tile::convertFragment(TileType type) {
   MLIRContext *ctx = type.getContext();
   if (type.getSmem())
     return LLVM::LLVMPointerType::get(ctx, 3);
@@ -121,14 +129,22 @@ static Type convertTile(TileType type) {
   return VectorType::get({fragmentSize(type)}, element);
 }
 
+void fmha::tile::populateFragmentPatterns(RewritePatternSet &patterns,
+                                          const TypeConverter &converter,
+                                          const KernelInfo &info) {
+  populateFragmentMasks(patterns, converter, info);
+  populateFragmentMemory(patterns, converter, info);
+  populateWgmmaModify(patterns, converter, info);
+  populateWgmmaOutput(patterns, converter, info);
+}
+
 LogicalResult fmha::tile::distributeWgmma(WarpSpecializeOp op,
                                           const KernelInfo &info) {
   return distributeTiles(
-      op, convertTile,
+      op, convertFragment,
       [&](RewritePatternSet &patterns, const TypeConverter &converter) {
         populateWgmmaArithmetic(patterns, converter, info);
         populateWgmmaMemory(patterns, converter, info);
-        populateWgmmaModify(patterns, converter, info);
-        populateWgmmaOutput(patterns, converter, info);
+        populateFragmentPatterns(patterns, converter, info);
       });
 }

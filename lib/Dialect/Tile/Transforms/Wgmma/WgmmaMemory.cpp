@@ -47,7 +47,7 @@ static SmallVector<Value> addressesOfRows(ImplicitLocOpBuilder &b,
   constexpr int32_t log2Bytes = 2;
   Value base = smemAddress(b, tile.getSmem().getOffset());
   SmallVector<Value> addresses;
-  for (int64_t row = 0; row < fragmentRows; ++row)
+  for (int64_t row = 0; row < threadRows(tile); ++row)
     addresses.push_back(
         advance(b, base,
                 arith::ShLIOp::create(b, fragmentRow(b, row),
@@ -86,7 +86,7 @@ private:
     SmallVector<Value> rows;
     for (Value address : addressesOfRows(b, from))
       rows.push_back(LLVM::LoadOp::create(b, b.getF32Type(), address));
-    return bothRows(b, rows[0], rows[1]);
+    return joinRows(b, rows);
   }
 };
 
@@ -131,9 +131,14 @@ struct SliceFragment : public FragmentPattern<SliceOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType from = op.getInput().getType(), to = op.getType();
     if (from.inFragments() && to.inFragments()) {
-      int64_t first = fragmentSize(from) * op.getColumn() / from.getColumns();
-      rewriter.replaceOp(
-          op, tile::slice(b, adaptor.getInput(), first, fragmentSize(to)));
+      int64_t fragments = from.getRows() / rowsOfFragment;
+      int64_t size = fragmentSize(from) / fragments;
+      int64_t first = size * op.getColumn() / from.getColumns();
+      SmallVector<Value> parts;
+      for (int64_t n = 0; n < fragments; ++n)
+        parts.push_back(tile::slice(b, adaptor.getInput(), n * size + first,
+                                    fragmentSize(to) / fragments));
+      rewriter.replaceOp(op, concatenate(b, parts));
       return success();
     }
     if (!from.getSmem() || !to.getSmem())
@@ -324,6 +329,13 @@ RowSumOp fmha::tile::sumAheadOf(RescaleOp op) {
 void fmha::tile::populateWgmmaMemory(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      const KernelInfo &info) {
-  patterns.add<MoveRows, MoveFragment, SlotFragment, SliceFragment, DotFragment,
-               WaitFragment>(converter, info, patterns.getContext());
+  patterns.add<MoveFragment, DotFragment, WaitFragment>(converter, info,
+                                                        patterns.getContext());
+}
+
+void fmha::tile::populateFragmentMemory(RewritePatternSet &patterns,
+                                        const TypeConverter &converter,
+                                        const KernelInfo &info) {
+  patterns.add<MoveRows, SlotFragment, SliceFragment>(converter, info,
+                                                      patterns.getContext());
 }

@@ -37,12 +37,29 @@ private:
   Value modified(ImplicitLocOpBuilder &b, ModifyOp op, Value x) const {
     Value first = arith::AddIOp::create(b, columnOf(b, op),
                                         toIndex(b, fragmentColumn(b)));
-    RowCode codes[fragmentRows] = {{b, op, info, place(b, op, 0)},
-                                   {b, op, info, place(b, op, 1)}};
+    int64_t rows = threadRows(op.getType()), fragments = rows / fragmentRows;
+    SmallVector<RowCode> codes;
+    for (int64_t row = 0; row < rows; ++row)
+      codes.emplace_back(b, op, info, place(b, op, row));
+    if (fragments == 1)
+      return ofFragment(b, op, codes, x, first);
+    int64_t size = fragmentSize(op.getType()) / fragments;
+    SmallVector<Value> parts;
+    for (int64_t n = 0; n < fragments; ++n)
+      parts.push_back(ofFragment(
+          b, op, MutableArrayRef(codes).slice(n * fragmentRows, fragmentRows),
+          slice(b, x, n * size, size), first));
+    return concatenate(b, parts);
+  }
+
+  /// Returns the scores of the two rows of a fragment.
+  static Value ofFragment(ImplicitLocOpBuilder &b, ModifyOp op,
+                          MutableArrayRef<RowCode> codes, Value x,
+                          Value first) {
     if (!op.getCondition())
       return ofKeys(b, codes, x, first);
     Value made = x;
-    int64_t size = fragmentSize(op.getType()),
+    int64_t size = cast<VectorType>(x.getType()).getDimSize(0),
             most = stepsOfBlock(op) * fragmentStep;
     for (int64_t n = 0; n < size; n += most) {
       Value key = keyOf(b, first, n);

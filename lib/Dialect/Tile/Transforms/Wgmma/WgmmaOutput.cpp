@@ -29,12 +29,13 @@ struct WriteFragment : public FragmentPattern<WriteOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     if (!op.getValue())
       return rewriter.notifyMatchFailure(op, "expected a value");
-    Value x =
-        divided(b, rowsOfQuad(), op, adaptor.getValue(), adaptor.getSum());
-    for (int64_t row = 0; row < fragmentRows; ++row) {
-      OwnRow own =
-          ownRow(b, rowsOfQuad(), op, cast<TileType>(op.getTile()), row);
-      Value elements = elementsOfRow(b, x, row);
+    auto tile = cast<TileType>(op.getTile());
+    int64_t rows = threadRows(tile);
+    const RowLayout &layout = rowsOfQuad(tile.getRows());
+    Value x = divided(b, layout, op, adaptor.getValue(), adaptor.getSum());
+    for (int64_t row = 0; row < rows; ++row) {
+      OwnRow own = ownRow(b, layout, op, tile, row);
+      Value elements = elementsOfRow(b, x, row, rows);
       inIf(b, own.inside, [&] { storeRow(b, op, own, elements); });
     }
     rewriter.eraseOp(op);
@@ -83,8 +84,9 @@ struct StoreRowsFragment : public FragmentPattern<StoreRowsOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                           fragmentColumn(b), constantI32(b, 0));
-    for (int64_t row = 0; row < fragmentRows; ++row) {
-      OwnRow own = ownRow(b, rowsOfQuad(), op, op.getValue().getType(), row);
+    TileType tile = op.getValue().getType();
+    for (int64_t row = 0; row < threadRows(tile); ++row) {
+      OwnRow own = ownRow(b, rowsOfQuad(tile.getRows()), op, tile, row);
       Value condition = arith::AndIOp::create(b, own.inside, isFirst);
       storeNumber(b, op, own, condition,
                   vector::ExtractOp::create(b, adaptor.getValue(), row));

@@ -1,0 +1,141 @@
+//===- RulesTest.cpp - Schedules for targets with mma.sync ------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planning.h"
+
+#include "fmha/Schedule/Model/Resources.h"
+#include "fmha/Target/Target.h"
+
+#include "gmock/gmock.h"
+
+#include <functional>
+
+using namespace fmha;
+using namespace fmha::schedule;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+static constexpr const char *targets[] = {"sm_80", "sm_86", "sm_89", "sm_120"};
+
+namespace {
+using Change = std::function<void(Problem &, Schedule &)>;
+} // namespace
+
+/// Returns what check() says of a sound schedule after `change`, "" if it
+/// accepts it.
+static std::string violation(const Change &change) {
+  Problem problem = problemOf(128);
+  Schedule s;
+  s.target = "sm_80";
+  s.qTiles = 1;
+  s.qTileRows = 128;
+  s.kvBlock = 64;
+  s.kvStages = 2;
+  s.ctasPerSm = 2;
+  s.kvCopy = KvCopy::CpAsync;
+  s.pPlacement = PPlacement::Registers;
+  change(problem, s);
+  return check(problem, withRoles(s)).value_or("");
+}
+
+TEST(MmaSync, AcceptsTilesOf64And128Rows) {
+  EXPECT_EQ(violation([](auto &, auto &) {}), "");
+  EXPECT_EQ(violation([](auto &, Schedule &s) { s.qTileRows = 64; }), "");
+  for (const char *target : targets)
+    EXPECT_EQ(violation([&](Problem &p, Schedule &s) {
+                p = problemOf(64);
+                s.target = target;
+              }),
+              "");
+}
+
+TEST(MmaSync, C1Types) {
+  EXPECT_THAT(violation([](Problem &p, auto &) { p.kvE4M3 = true; }),
+              AllOf(StartsWith("plan.C1: expected k and v of 16 bits"),
+                    HasSubstr("take family = fma")));
+  EXPECT_THAT(violation([](Problem &p, auto &) { p.outF16 = true; }),
+              StartsWith("plan.C1: "));
+  EXPECT_THAT(violation([](Problem &p, auto &) { p.keyVectors = true; }),
+              StartsWith("plan.C1: "));
+}
+
+TEST(MmaSync, C2RegistersOfAThread) {
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.kvBlock = 128; }),
+              AllOf(StartsWith("plan.C2: a thread needs "),
+                    HasSubstr("(S 128, O 128 and "),
+                    HasSubstr("take q_tile_rows = 64, a smaller kv_block")));
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.ctasPerSm = 3; }),
+              AllOf(StartsWith("plan.C2: "), HasSubstr("fewer ctas_per_sm")));
+}
+
+TEST(MmaSync, C3Tiles) {
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.qTiles = 2; }),
+              StartsWith("plan.C3: expected q_tiles to be 1"));
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.qTileRows = 96; }),
+              StartsWith("plan.C3: expected q_tile_rows to be 64 or 128"));
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.ctasPerSm = 5; }),
+              StartsWith("plan.C3: expected ctas_per_sm to be from 1 to 4"));
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.packHeads = 3; }),
+              StartsWith("plan.C3: expected pack_heads to be a power of two"));
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.kvBlock = 24; }),
+              StartsWith("plan.C3: expected kv_block to be a multiple of 16"));
+}
+
+TEST(MmaSync, C5AndC8WhatHasOneValue) {
+  EXPECT_THAT(
+      violation([](auto &, Schedule &s) { s.pPlacement = PPlacement::Smem; }),
+      StartsWith("plan.C5: expected p_placement to be registers"));
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.kvCopy = KvCopy::Tma; }),
+              StartsWith("plan.C8: expected kv_copy to be cp_async"));
+  EXPECT_THAT(violation([](Problem &p, auto &) { p.source2 = true; }),
+              AllOf(StartsWith("plan.C8: expected one KV segment"),
+                    HasSubstr("fmha.merge")));
+  EXPECT_THAT(
+      violation([](auto &, Schedule &s) { s.scheduler = Scheduler::Static; }),
+      AllOf(StartsWith("plan.C8: expected scheduler to be single"),
+            HasSubstr("leave scheduler out")));
+  EXPECT_THAT(violation([](auto &, Schedule &s) { s.keyChunk = 64; }),
+              StartsWith("plan.C8: expected key_chunk to be 0"));
+  EXPECT_THAT(
+      violation([](auto &, Schedule &s) { s.exp2EmulatedPercent = 60; }),
+      StartsWith("plan.C8: expected exp2_emulated of at most 50"));
+}
+
+TEST(MmaSync, C6SharedMemoryOfEachTarget) {
+  auto on = [](const char *target) {
+    return violation([=](Problem &p, Schedule &s) {
+      p = problemOf(256);
+      s.target = target;
+      s.qTileRows = 64;
+      s.ctasPerSm = 1;
+      s.kvStages = 2;
+    });
+  };
+  // 32 KiB of queries and two blocks of 32 KiB: one too many for 99 KiB with
+  // the small regions.
+  EXPECT_EQ(on("sm_80"), "");
+  for (unsigned dim : {64u, 128u})
+    for (const char *target : targets) {
+      Plan plan = mustPlan(problemOf(dim), target);
+      EXPECT_LE(plan.map.smemBytes, target::findTarget(target)->smemBytesPerCta)
+          << target;
+    }
+}
+
+TEST(MmaSync, PlansEveryHeadDim) {
+  for (unsigned dim = 8; dim <= 512; dim += 8) {
+    Problem problem = problemOf(dim);
+    for (const char *target : targets) {
+      Plan plan = mustPlan(problem, target);
+      EXPECT_EQ(check(problem, plan.schedule), std::nullopt)
+          << target << " " << dim;
+      EXPECT_EQ(plan.schedule.kvCopy, KvCopy::CpAsync);
+    }
+  }
+}
