@@ -45,7 +45,8 @@ TEST(QueryKernel, SaysWhyNoKernelServes) {
               HasSubstr("target sm_75 is not supported: "));
   EXPECT_THAT(query(128, optionsFor("sm_90")).reason,
               HasSubstr("unknown target sm_90; expected one of sm_100a, "
-                        "sm_103a, sm_90a; did you mean sm_90a?"));
+                        "sm_103a, sm_120, sm_80, sm_86, sm_89, sm_90a; did "
+                        "you mean sm_90a?"));
 }
 
 /// The plan equals that of the compiled kernel, with hints and fixed fields.

@@ -28,7 +28,8 @@ TEST(Target, NamesAreUniqueAndSupportedOnesLead) {
   EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
   ASSERT_LE(supported.size(), all.size());
   EXPECT_TRUE(std::equal(supported.begin(), supported.end(), all.begin()));
-  EXPECT_EQ(supportedNames(), "sm_100a, sm_103a, sm_90a");
+  EXPECT_EQ(supportedNames(),
+            "sm_100a, sm_103a, sm_120, sm_80, sm_86, sm_89, sm_90a");
 }
 
 TEST(Target, SupportedOnesHaveWhatTheLoweringUses) {

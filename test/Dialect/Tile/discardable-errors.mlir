@@ -57,7 +57,7 @@ func.func @kernel_place() {
 
 // -----
 
-// expected-error@+1 {{expected a target that kernels can be compiled for, one of sm_100a, sm_103a, sm_90a, got "sm_75"}}
+// expected-error@+1 {{expected a target that kernels can be compiled for, one of sm_100a, sm_103a, sm_120, sm_80, sm_86, sm_89, sm_90a, got "sm_75"}}
 func.func @kernel_target() attributes {tile.kernel = #tile.kernel<target = "sm_75">} {
   return
 }

@@ -381,3 +381,11 @@ OpFoldResult RescaleOp::fold(FoldAdaptor) {
   return fill && fill.getValue().isZero() ? OpFoldResult(getInput())
                                           : OpFoldResult();
 }
+
+LogicalResult ScaleColumnsOp::verify() {
+  int64_t end = int64_t(getFirst()) + getType().getColumns();
+  if (end <= getFactors().getType().getRows())
+    return success();
+  return emitOpError() << "expected a factor for each column, at least " << end
+                       << ", got " << getFactors().getType().getRows();
+}

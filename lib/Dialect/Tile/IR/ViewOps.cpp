@@ -127,17 +127,17 @@ static LogicalResult verifyAngles(Operation *op, MemRefType cos, MemRefType sin,
   return success();
 }
 
-/// Checks that an op has a position and both tables, or none of them.
+/// Checks the position and both tables of an op, which come together or not.
 template <typename OpTy>
 static LogicalResult verifyTables(OpTy op, int64_t columns) {
-  if (bool(op.getPosition()) != bool(op.getCos()) ||
-      bool(op.getCos()) != bool(op.getSin()))
-    return op.emitOpError() << "expected a position, cosines and sines, or "
-                               "none of them, got some";
-  if (!op.getCos())
+  int given = bool(op.getPosition()) + bool(op.getCos()) + bool(op.getSin());
+  if (given == 3)
+    return verifyAngles(op, op.getCos().getType(), op.getSin().getType(),
+                        columns);
+  if (!given)
     return success();
-  return verifyAngles(op, op.getCos().getType(), op.getSin().getType(),
-                      columns);
+  return op.emitOpError() << "expected a position, cosines and sines, or none "
+                             "of them, got some";
 }
 
 LogicalResult AppendRowsOp::verify() {
@@ -512,33 +512,30 @@ LogicalResult WriteFactorsOp::verify() {
   return verifyFactorRows(*this, getCount());
 }
 
-/// Checks the extents of a tile that the threads of a CTA copy in chunks.
-template <typename OpTy> static LogicalResult verifyChunks(OpTy op) {
+/// Checks a tensor and a tile that the threads of a CTA copy in chunks.
+template <typename OpTy>
+static LogicalResult verifyChunks(OpTy op, MemRefType tensor) {
   constexpr int64_t group = 8;
-  int64_t rows = op.getCount(), columns = op.getColumns(),
-          heads = op.getHeads();
-  if (heads > 0 && rows > 0 && columns > 0 && rows % heads == 0 &&
-      rows % group == 0 && columns % group == 0)
+  int64_t n = op.getCount(), columns = op.getColumns(), heads = op.getHeads();
+  if (failed(verifyRowsInVectors(op, tensor)))
+    return failure();
+  if (heads > 0 && n > 0 && columns > 0 && n % heads == 0 && n % group == 0 &&
+      columns % group == 0)
     return success();
   return op.emitOpError() << "expected rows of a positive number of heads, and "
                              "rows and columns that are multiples of "
-                          << group << ", got " << rows << " x " << columns
+                          << group << ", got " << n << " x " << columns
                           << " of " << heads << " heads";
 }
 
 LogicalResult RotateRowsOp::verify() {
   auto source = cast<MemRefType>(getSrc().getType());
-  if (failed(verifyRowsInVectors(*this, source)) ||
-      failed(verifyTables(*this, source.getDimSize(3))))
-    return failure();
-  return verifyChunks(*this);
+  return success(succeeded(verifyChunks(*this, source)) &&
+                 succeeded(verifyTables(*this, source.getDimSize(3))));
 }
 
 LogicalResult CopyRowsOutOp::verify() {
-  auto tensor = cast<MemRefType>(getDest().getType());
-  if (failed(verifyRowsInVectors(*this, tensor)))
-    return failure();
-  return verifyChunks(*this);
+  return verifyChunks(*this, cast<MemRefType>(getDest().getType()));
 }
 
 LogicalResult ReadFactorsOp::verify() {
@@ -552,14 +549,6 @@ LogicalResult ReadFactorsOp::verify() {
                             "none of them, got "
                          << (getList() ? "a list" : "no list");
   return verifyFactorRows(*this, getCount());
-}
-
-LogicalResult ScaleColumnsOp::verify() {
-  int64_t end = int64_t(getFirst()) + getType().getColumns();
-  if (end <= getFactors().getType().getRows())
-    return success();
-  return emitOpError() << "expected a factor for each column, at least " << end
-                       << ", got " << getFactors().getType().getRows();
 }
 
 //===----------------------------------------------------------------------===//

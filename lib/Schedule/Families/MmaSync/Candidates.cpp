@@ -42,7 +42,7 @@ static void addAxes(Axes &axes) {
 }
 
 /// Returns the bytes of a ring with one block: while its V is multiplied, the
-/// next K arrives. More stages gained at most 3 % in small blocks, on an H100,
+/// next K arrives. More stages gained at most 3 % in small blocks, on an H200,
 /// and larger blocks gain more.
 static uint64_t ringBytes(const Problem &problem, const Schedule &schedule,
                           const fmha::target::Target &) {

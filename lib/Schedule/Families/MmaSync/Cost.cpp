@@ -27,7 +27,7 @@ namespace {
 /// Per block and row of the tile: two shuffles of each of the maximum's steps,
 /// and the arithmetic of statistics, an estimate. Per block: two barriers,
 /// waits and addresses, and products that begin and end: fitted to blocks of
-/// 32, 48 and 64 keys of head dim 128, run as sm_80 code on an H100, where they
+/// 32, 48 and 64 keys of head dim 128, run as sm_80 code on an H200, where they
 /// take as long as 13 keys.
 constexpr double clocksPerRow = 1, clocksPerBlock = 600;
 /// Operations per score: scale, subtract and sum; maxima.
@@ -44,7 +44,7 @@ double readBytes(const KernelModel &kernel) {
 
 /// Returns how many blocks an SM with that many CTAs computes in the time of
 /// one: two overlap, and further ones add a little (head dim 64 with three and
-/// four CTAs on an H100: 2.0 to 2.4).
+/// four CTAs on an H200: 2.0 to 2.4).
 double overlapOf(unsigned ctas) {
   constexpr unsigned whole = 2;
   constexpr double ofMore = 0.15;

@@ -8,6 +8,7 @@
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
 // PASSES: tile-wgmma-loop-tiles
+// PASSES-NEXT: tile-mma-sync-stage-copies
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
 // PASSES: cse
