@@ -58,7 +58,7 @@ gpu.module @rotate {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     // expected-error@+2 {{expected src to be the argument q of a kernel of fmha.attention with rotary, got another value; pass the kernel's argument}}
     // expected-error@+1 {{failed to legalize operation 'tile.rotate_rows'}}
-    tile.rotate_rows 64 x 64 of %q batch %c0 head %c0 members %c0 from %c0 before %c0 heads 1 at %c0 by %cos, %cos to %p : !k, !a, !a, !llvm.ptr<3>
+    tile.rotate_rows 64 x 64 of %q batch %c0 head %c0 members %c0 from %c0 before %c0 heads 1 at %c0 by %cos, %cos to %p : !k, !llvm.ptr<3>, !a, !a
     gpu.return
   }
 }

@@ -32,7 +32,7 @@ gpu.module @kernels {
     // CHECK: %[[LINE:.*]] = arith.remui %[[ROW]], %{{.*}} : i32
     // CHECK: arith.xori %{{.*}}, %[[LINE]]
     // CHECK: llvm.store %[[DATA]], %{{.*}} {alignment = 16 : i64} : vector<8xbf16>, !llvm.ptr<3>
-    tile.rotate_rows 64 x 80 of %q batch %i head %i members %i from %i before %i heads 4 at %i by %cos, %sin to %p : !r, !a, !a, !llvm.ptr<3>
+    tile.rotate_rows 64 x 80 of %q batch %i head %i members %i from %i before %i heads 4 at %i by %cos, %sin to %p : !r, !llvm.ptr<3>, !a, !a
     // CHECK: llvm.call_intrinsic "llvm.nvvm.fma.rn.f"
     // CHECK: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
     tile.append_rows %kn, %vn[%i] to %k, %v rotary %cos, %sin : !a, !a head %i from %i to %i before %i : !r, !r, !t, !t

@@ -137,7 +137,7 @@ func.func @rotated_in_branch(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i:
 
 func.func @rotated_heads(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i: index, %dest: !llvm.ptr<3>) {
   // expected-error@+1 {{expected rows of a positive number of heads, and rows and columns that are multiples of 8, got 64 x 60 of 1 heads}}
-  tile.rotate_rows 64 x 60 of %q batch %i head %i members %i from %i before %i heads 1 at %i by %c, %c to %dest : memref<?x?x?x64xbf16>, memref<?x8xf32>, memref<?x8xf32>, !llvm.ptr<3>
+  tile.rotate_rows 64 x 60 of %q batch %i head %i members %i from %i before %i heads 1 at %i by %c, %c to %dest : memref<?x?x?x64xbf16>, !llvm.ptr<3>, memref<?x8xf32>, memref<?x8xf32>
   return
 }
 
@@ -187,6 +187,6 @@ func.func @negative_splits(%l: memref<?xi32>, %i: index) {
 
 func.func @negative_rows(%q: memref<?x?x?x64xbf16>, %c: memref<?x8xf32>, %i: index, %dest: !llvm.ptr<3>) {
   // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1}}
-  tile.rotate_rows -64 x 64 of %q batch %i head %i members %i from %i before %i heads 1 at %i by %c, %c to %dest : memref<?x?x?x64xbf16>, memref<?x8xf32>, memref<?x8xf32>, !llvm.ptr<3>
+  tile.rotate_rows -64 x 64 of %q batch %i head %i members %i from %i before %i heads 1 at %i by %c, %c to %dest : memref<?x?x?x64xbf16>, !llvm.ptr<3>, memref<?x8xf32>, memref<?x8xf32>
   return
 }

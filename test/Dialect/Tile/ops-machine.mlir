@@ -51,12 +51,12 @@ func.func @copies_of_threads(%paged: memref<?x16x?x64xbf16, strided<[?, ?, ?, 1]
 
 // CHECK-LABEL: func.func @rotations
 func.func @rotations(%q: memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, %t: memref<?x8xf32>, %p: !llvm.ptr<3>, %i: index) {
-  // CHECK: tile.rotate_rows 64 x 64 of %{{.*}} batch %{{.*}} head %{{.*}} members %{{.*}} from %{{.*}} before %{{.*}} heads 16 at %{{.*}} by %{{.*}}, %{{.*}} to %{{.*}} : memref<?x?x?x64xbf16, {{.*}}>, memref<?x8xf32>, memref<?x8xf32>, <3>
+  // CHECK: tile.rotate_rows 64 x 64 of %{{.*}} batch %{{.*}} head %{{.*}} members %{{.*}} from %{{.*}} before %{{.*}} heads 16 at %{{.*}} by %{{.*}}, %{{.*}} to %{{.*}} : memref<?x?x?x64xbf16, {{.*}}>, <3>, memref<?x8xf32>, memref<?x8xf32>
   tile.rotate_rows 64 x 64 of %q batch %i head %i members %i from %i before %i heads 16 at %i by %t, %t to %p
-      : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, memref<?x8xf32>, memref<?x8xf32>, !llvm.ptr<3>
+      : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>, memref<?x8xf32>, memref<?x8xf32>
   // CHECK: tile.rotate_rows {{.*}} by %{{.*}}, %{{.*}} interleaved to
   tile.rotate_rows 64 x 64 of %q batch %i head %i members %i from %i before %i heads 1 at %i by %t, %t interleaved to %p
-      : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, memref<?x8xf32>, memref<?x8xf32>, !llvm.ptr<3>
+      : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>, !llvm.ptr<3>, memref<?x8xf32>, memref<?x8xf32>
   return
 }
 

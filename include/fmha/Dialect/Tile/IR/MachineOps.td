@@ -273,7 +273,7 @@ def Tile_RotateRowsOp : Tile_MachineOp<"rotate_rows", [AttrSizedOperandSegments]
 
     ```mlir
     tile.rotate_rows 128 x 128 of %Q batch %b head %h members %n from %row before %length heads 16 at %position by %cos, %sin
-        to %dest : memref<?x?x?x128xbf16>, memref<?x64xf32>, memref<?x64xf32>, !llvm.ptr<3>
+        to %dest : memref<?x?x?x128xbf16>, !llvm.ptr<3>, memref<?x64xf32>, memref<?x64xf32>
     ```
 
     Constraints: those of `tile.load_rotated` on `src`, `cos` and `sin`; `count` is a multiple of `heads` and of 8, `columns` of 8.
@@ -286,7 +286,7 @@ def Tile_RotateRowsOp : Tile_MachineOp<"rotate_rows", [AttrSizedOperandSegments]
   let assemblyFormat = [{
     $count `x` $columns `of` $src `batch` $batch `head` $head `members` $members `from` $row `before` $length (`start` $start^)?
     `heads` $heads (`at` $position^ `by` $cos `,` $sin (`interleaved` $interleaved^)?)? `to` $dest attr-dict
-    `:` type($src) (`,` type($cos)^ `,` type($sin))? `,` type($dest)
+    `:` type($src) `,` type($dest) (`,` type($cos)^ `,` type($sin))?
   }];
 }
 
