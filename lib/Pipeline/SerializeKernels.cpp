@@ -221,8 +221,6 @@ template <typename OpTy> LogicalResult SerializeKernelsPass::check(OpTy op) {
   return checkAgreement(op, kernel, module);
 }
 
-/// gpu.module @m { ... } -> gpu.binary @m with the text and the manifest, which
-/// `manifestOf` returns for the id of the kernel.
 /// Erases what a target without griddepcontrol lacks: the waits for earlier
 /// grids, and the marks of kernels that may start before those have ended.
 void dropGridDependencies(gpu::GPUModuleOp module) {
@@ -237,6 +235,8 @@ void dropGridDependencies(gpu::GPUModuleOp module) {
     op->erase();
 }
 
+/// gpu.module @m { ... } -> gpu.binary @m with the text and the manifest, which
+/// `manifestOf` returns for the id of the kernel.
 LogicalResult
 makeBinary(Operation *op, gpu::GPUModuleOp module, StringRef target,
            const std::string &heading,

@@ -34,7 +34,7 @@ struct Target {
   bool supported;
   /// Why not, empty where it is.
   const char *reason;
-  bool hasTcgen05, hasWgmma, hasTma, hasGridDependencies;
+  bool hasTcgen05, hasWgmma, hasTma, hasGridDependencies, hasE4M3Conversions;
   unsigned backEndLevel;
   bool hasOwnBases;
   unsigned tmemColumns, tmemAllocationUnit;

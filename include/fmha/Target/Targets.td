@@ -35,6 +35,8 @@ class Gpu<string name> {
   // A grid can wait for earlier ones by griddepcontrol (PTX ISA 9.7.13.13: sm_90
   // and later), so that its launch may be programmatic.
   bit HasGridDependencies = 1;
+  // cvt.f16x2.e4m3x2 (PTX ISA 9.7.9.21: sm_89 and later).
+  bit HasE4M3Conversions = 1;
 
   // Optimization level of LLVM's back end (KernelSerializer.h says what was
   // measured), and whether the loop of each role that is one thread has its own
@@ -184,6 +186,7 @@ class Ampere<string name> : Gpu<name> {
 // whitepaper).
 def SM80 : Ampere<"sm_80"> {
   let Product = "A100";
+  let HasE4M3Conversions = 0;
   let SmemBytesPerCta = 166912;
   let Sms = 108;
   let MmaFlopsPerClock = 2048;
@@ -200,6 +203,7 @@ def SM80 : Ampere<"sm_80"> {
 // 8.6, as 8.9 and 12.0). L2: as sm_80 per SM, not measured.
 def SM86 : Ampere<"sm_86"> {
   let Product = "RTX 3090";
+  let HasE4M3Conversions = 0;
   let SmemBytesPerCta = 101376;
   let Sms = 82;
   let MmaFlopsPerClock = 512;
@@ -241,6 +245,7 @@ def SM75 : Gpu<"sm_75"> {
   let Product = "T4";
   let Reason = "it has neither cp.async nor an mma.sync of bf16";
   let HasGridDependencies = 0;
+  let HasE4M3Conversions = 0;
   let SmemBytesPerCta = 65536;
   let Sms = 40;
   let MmaFlopsPerClock = 1024;
@@ -257,7 +262,7 @@ def Targets : GenericTable {
   let CppTypeName = "Target";
   let Fields = ["Name", "Product", "Features", "Supported", "Reason",
                 "HasTcgen05", "HasWgmma", "HasTma",
-                "HasGridDependencies", "BackEndLevel",
+                "HasGridDependencies", "HasE4M3Conversions", "BackEndLevel",
                 "HasOwnBases", "TmemColumns",
                 "TmemAllocationUnit", "SmemBytesPerCta",
                 "MaxRegistersPerThread", "Sms",

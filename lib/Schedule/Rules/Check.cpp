@@ -56,7 +56,20 @@ constexpr RareFeature rareFeatures[] = {
     {&Problem::keyVectors, "keys with a whole head dim",
      "keys in vectors of 16 bytes; take family = fma"}};
 
+/// Checks that the target can convert e4m3, which every family does.
+static Violation checkConversions(const Case &c) {
+  bool has = c.problem.kvDtype() == DataType::E4M3 ||
+             c.problem.dtype == DataType::E4M3;
+  if (!has || !c.gpu || c.gpu->hasE4M3Conversions)
+    return std::nullopt;
+  return "expected q, k and v of f32 or 16 bits on " + c.schedule.target +
+         ", which has no conversions of e4m3, got e4m3; take sm_89 or later, "
+         "or convert the tensors to 16 bits";
+}
+
 Violation fmha::schedule::checkDtype(const Case &c) {
+  if (Violation found = checkConversions(c))
+    return found;
   if (c.family.takes(c.problem))
     return std::nullopt;
   auto message = [&](std::string_view expected, std::string_view got) {

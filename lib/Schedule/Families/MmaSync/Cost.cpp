@@ -65,7 +65,8 @@ static Cost block(const KernelModel &kernel, const target::Target &gpu) {
   cost.traffic.l2Read = stored;
   cost.qkClocks = 2 * scores * kernel.headDim / gpu.mmaFlopsPerClock;
   cost.pvClocks = 2 * scores * kernel.headDimV / gpu.mmaFlopsPerClock;
-  at(Unit::Mma) = cost.qkClocks + cost.pvClocks;
+  // Each product begins with an empty pipe.
+  at(Unit::Mma) = cost.qkClocks + cost.pvClocks + 2.0 * gpu.mmaLatency;
   at(Unit::Mufu) = scores * (1 - kernel.emulated) / gpu.mufuPerClock;
   at(Unit::Fma) = fmaPerScore * scores / gpu.fmaPerClock;
   at(Unit::Alu) = maximaPerScore * scores / gpu.aluPerClock +

@@ -8,6 +8,7 @@
 
 #include "Planning.h"
 
+#include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Schedule/Model/Resources.h"
 #include "fmha/Target/Target.h"
 
@@ -57,6 +58,13 @@ TEST(MmaSync, AcceptsTilesOf64And128Rows) {
 
 TEST(MmaSync, C1Types) {
   EXPECT_THAT(violation([](Problem &p, auto &) { p.kvE4M3 = true; }),
+              AllOf(StartsWith("plan.C1: expected q, k and v of f32 or 16 bits "
+                               "on sm_80"),
+                    HasSubstr("convert the tensors to 16 bits")));
+  EXPECT_THAT(violation([](Problem &p, Schedule &s) {
+                p.kvE4M3 = true;
+                s.target = "sm_89";
+              }),
               AllOf(StartsWith("plan.C1: expected k and v of 16 bits"),
                     HasSubstr("take family = fma")));
   EXPECT_THAT(violation([](Problem &p, auto &) { p.outF16 = true; }),
@@ -108,24 +116,50 @@ TEST(MmaSync, C5AndC8WhatHasOneValue) {
 }
 
 TEST(MmaSync, C6SharedMemoryOfEachTarget) {
-  auto on = [](const char *target) {
+  auto on = [](const char *target, unsigned keys) {
     return violation([=](Problem &p, Schedule &s) {
       p = problemOf(256);
       s.target = target;
       s.qTileRows = 64;
+      s.kvBlock = keys;
       s.ctasPerSm = 1;
       s.kvStages = 2;
     });
   };
-  // 32 KiB of queries and two blocks of 32 KiB: one too many for 99 KiB with
-  // the small regions.
-  EXPECT_EQ(on("sm_80"), "");
+  // 32 KiB of queries and two messages of 64 keys, of 32 KiB each, fit 99 KiB.
+  EXPECT_EQ(on("sm_80", 64), "");
+  EXPECT_EQ(on("sm_86", 64), "");
+  EXPECT_EQ(on("sm_80", 80), "");
+  EXPECT_THAT(on("sm_86", 80), StartsWith("plan.C6"));
   for (unsigned dim : {64u, 128u})
     for (const char *target : targets) {
       Plan plan = mustPlan(problemOf(dim), target);
       EXPECT_LE(plan.map.smemBytes, target::findTarget(target)->smemBytesPerCta)
           << target;
     }
+}
+
+TEST(MmaSync, PlansBlocksThatPayForTheirBarriers) {
+  for (unsigned dim : {64u, 128u})
+    for (const char *target : targets)
+      EXPECT_GE(mustPlan(problemOf(dim), target).schedule.kvBlock, 32u)
+          << target << " " << dim;
+}
+
+TEST(MmaSync, C1OnlyTargetsThatConvertE4M3TakeIt) {
+  Problem problem = problemOf(128);
+  problem.kvE4M3 = true;
+  for (const char *target : {"sm_80", "sm_86"})
+    for (FamilyKind family : {FamilyKind::Mma, FamilyKind::Fma}) {
+      Overrides overrides;
+      overrides.fix(Choice::Family, unsigned(family));
+      EXPECT_THAT(mustFail(problem, target, overrides),
+                  HasSubstr("plan.C1: expected q, k and v of f32 or 16 bits "
+                            "on " +
+                            std::string(target)));
+    }
+  for (const char *target : {"sm_89", "sm_120"})
+    EXPECT_EQ(mustPlan(problem, target).schedule.family, FamilyKind::Fma);
 }
 
 TEST(MmaSync, PlansNarrowAndWideHeads) {

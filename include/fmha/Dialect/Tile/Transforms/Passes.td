@@ -271,7 +271,7 @@ def TileExpandMath : Tile_Pass<"tile-expand-math"> {
   }];
 }
 
-def TileDistribute : Tile_Pass<"tile-distribute"> {
+def TileDistribute : Tile_Pass<"tile-distribute", ["::mlir::NVVM::NVVMDialect"]> {
   let summary = "Distribute tiles to threads, and roles to warps";
   let description = [{
     The kernel family of the target rewrites the ops on tiles; a tile in memory becomes an address. With tcgen05, a tile in

@@ -230,7 +230,7 @@ void ShapeChecks::newKeys(AttentionOp attention) {
           "queries with key_new, whose CTAs append; append by fmha.append, or "
           "write the caches by other ops");
   ScheduleAttr plan = attention.getScheduleAttr();
-  if (!plan || schedule::usesAddresses(plan.getValue()))
+  if (!plan || plan.getValue().family == schedule::FamilyKind::Fma)
     return;
   // A CTA of tensor cores has all rows that see a new key.
   int64_t rows = int64_t(plan.getValue().qTiles) *
