@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "test/Tcgen05/Inputs"))
 import moves  # noqa: E402
 import numpy as np  # noqa: E402
 import products  # noqa: E402
-from forms import KINDS, rows  # noqa: E402
+from forms import KINDS, SELECTORS, rows  # noqa: E402
 
 PAGE = """# tcgen05
 
@@ -55,7 +55,8 @@ Numbers of executed forms with A in shared memory and in tensor memory, by the q
 | --- | --- | --- | {rules} | --- | ---: |
 {kinds}
 
-Not executed: K = 96, which sm_100a does not have; sparsity selectors above 1, which the simulator does not know.
+Not executed: K = 96, which sm_100a does not have; sparsity selectors above {selectors}, of which
+neither the simulator nor the table knows the layout, so that the verifier rejects them.
 
 ## Shapes
 
@@ -133,6 +134,7 @@ def page():
         rules=" | ".join("---:" for _ in QUALIFIERS),
         kinds="\n".join(kind_rows(of_products)),
         shapes="\n".join(shape_rows()),
+        selectors=" and ".join(f"{most} for {', '.join(KINDS[kind][0] for kind in KINDS if SELECTORS[kind] == most)}" for most in (1, 0)),
     )
 
 

@@ -58,6 +58,10 @@ llvm.func @products(%d: !llvm.ptr<6>, %a: i64, %b: i64, %p: i1, %m: i32) {
   // CHECK: llvm.mlir.constant(136316068 : i32)
   // CHECK: nvvm.tcgen05.mma.sp {{.*}} {collectorOp = #nvvm.tcgen05_mma_collectorop<fill>, ctaGroup = {{.*}}, kind = #nvvm.tcgen05_mma_kind<i8>}
   tcgen05.mma i8 %d, %a, %b accumulate %p metadata %d shape 128 x 128 of si8, si8 to si32 {collector = #tcgen05<collector fill>} : i64
+  // 0x08200490, the sparse bit and selector 1.
+  // CHECK: llvm.mlir.constant(136316053 : i32)
+  // CHECK: nvvm.tcgen05.mma.sp {{.*}} {ctaGroup = {{.*}}, kind = #nvvm.tcgen05_mma_kind<f16>}
+  tcgen05.mma f16 %d, %a, %b accumulate %p metadata %d shape 128 x 128 of bf16, bf16 to f32 {selector = 1 : i32} : i64
   // 0x08A00000.
   // CHECK: llvm.mlir.constant(144703488 : i32)
   // CHECK: nvvm.tcgen05.mma.block_scale {{.*}} {blockScale = #nvvm.tcgen05_mma_block_scale<block32>, ctaGroup = {{.*}}, kind = #nvvm.block_scale_kind<mxf8f6f4>}

@@ -196,6 +196,23 @@ func.func @selector(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
 
 // -----
 
+func.func @large_selector(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
+  // expected-error@+1 {{expected a sparsity selector of at most 1 for kind::f16, got 2; move the metadata to the columns of selector 1}}
+  tcgen05.mma f16 %d, %b, %b accumulate %p metadata %d shape 128 x 64 of f16, f16 to f32 {selector = 2 : i32} : i64
+  return
+}
+
+// -----
+
+func.func @scaled_selector(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
+  // expected-error@+1 {{expected a sparsity selector of at most 0 for kind::mxf8f6f4, got 1; move the metadata to the columns of selector 0}}
+  tcgen05.mma mxf8f6f4 %d, %b, %b accumulate %p metadata %d scales %d, %d shape 128 x 64 of f8E4M3FN, f8E4M3FN to f32
+      {block = 32 : i32, scale_type = f8E8M0FNU, selector = 1 : i32} : i64
+  return
+}
+
+// -----
+
 func.func @buffer(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
   // expected-error@+1 {{expected buffer 0 without 'ws', whose collector keeps A, got 1}}
   tcgen05.mma f16 %d, %b, %b accumulate %p shape 128 x 64 of f16, f16 to f32 {buffer = 1 : i32} : i64

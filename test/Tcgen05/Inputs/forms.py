@@ -18,7 +18,8 @@ def rows(macro):
     return [arguments for name, arguments in generated.entries(TABLE) if name == f"TCGEN05_{macro}"]
 
 
-KINDS = {kind: (name, int(k), properties) for kind, name, k, properties in rows("KIND")}
+KINDS = {kind: (name, int(k), properties) for kind, name, k, _, properties in rows("KIND")}
+SELECTORS = {kind: int(selector) for kind, _, _, selector, _ in rows("KIND")}
 
 
 @dataclass

@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 
-from forms import FORMATS, KINDS, ROOT, rows, shapes, small_codes
+from forms import FORMATS, KINDS, ROOT, SELECTORS, rows, shapes, small_codes
 from kernel import Case, Matrix
 
 SHARED_A, SHARED_B, SHARED_BYTES = 0, 16384, 49152
@@ -343,9 +343,9 @@ def flag_cases(kind, random):
         yield Product(case_name(kind, "saturate"), random, kind, n=32, flags=["saturate"])
     if "ScaleD" in properties:
         yield Product(case_name(kind, "scale_d"), random, kind, n=32, scale_d=int(random.integers(1, 16)))
-    if kind in ("F16", "TF32"):
+    for selector in range(1, SELECTORS[kind] + 1):
         for tmem in (False, True):
-            yield Product(case_name(kind, "selector", tmem), random, kind, "Sparse", n=32, selector=1, tmem=tmem)
+            yield Product(case_name(kind, "selector", selector, tmem), random, kind, "Sparse", n=32, selector=selector, tmem=tmem)
     yield Product(case_name(kind, "collector"), random, kind, n=32, steps=(("fill", 0), ("use", 0), ("lastuse", 0)))
     if "WeightStationary" in properties:
         for buffer in range(4):

@@ -31,7 +31,7 @@ enum Form : unsigned { Dense = 1, Sparse = 2, DenseWs = 4, SparseWs = 8 };
 
 struct KindRow {
   const char *name;
-  unsigned k, properties;
+  unsigned k, selector, properties;
 };
 struct TypeRow {
   MmaKind kind;
@@ -50,7 +50,8 @@ struct ShapeRow {
 };
 
 constexpr KindRow kinds[] = {
-#define FMHA_TCGEN05_KIND(kind, name, k, properties) {name, k, properties},
+#define FMHA_TCGEN05_KIND(kind, name, k, selector, properties)                 \
+  {name, k, selector, properties},
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05Forms.def"
 };
 
@@ -67,7 +68,7 @@ constexpr ScaleRow scales[] = {
 };
 
 namespace bits {
-#define FMHA_TCGEN05_KIND(kind, name, k, properties)                           \
+#define FMHA_TCGEN05_KIND(kind, name, k, selector, properties)                 \
   constexpr unsigned kind = 1u << unsigned(MmaKind::kind);
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05Forms.def"
 
@@ -204,8 +205,18 @@ static Error checkQualifiers(const MmaForm &form) {
            " words of disabled lanes in a group of " +
            std::to_string(form.ctaGroup) + ", got " +
            std::to_string(form.laneWords);
+  return std::nullopt;
+}
+
+static Error checkSelector(const MmaForm &form) {
   if (form.selector && !form.sparse)
     return "a sparsity selector is for sparse A; add 'metadata'";
+  unsigned most = rowOf(form).selector;
+  if (form.selector > most)
+    return "expected a sparsity selector of at most " + std::to_string(most) +
+           " for " + kindName(form) + ", got " + std::to_string(form.selector) +
+           "; move the metadata to the columns of selector " +
+           std::to_string(most);
   return std::nullopt;
 }
 
@@ -261,8 +272,8 @@ static Error checkShape(const MmaForm &form) {
 }
 
 std::optional<std::string> MmaForm::check() const {
-  for (auto rule : {checkTypes, checkProperties, checkQualifiers, checkScales,
-                    checkTransposes, checkShape})
+  for (auto rule : {checkTypes, checkProperties, checkQualifiers, checkSelector,
+                    checkScales, checkTransposes, checkShape})
     if (Error error = rule(*this))
       return error;
   return std::nullopt;
@@ -272,7 +283,8 @@ unsigned MmaForm::k() const { return rowOf(*this).k << unsigned(sparse); }
 
 uint32_t MmaForm::word() const {
   auto bit = [](unsigned value, unsigned at) { return uint32_t(value) << at; };
-  uint32_t word = bit(sparse, 2) | bit(findType(kind, AB, a)->code, 7) |
+  uint32_t word = bit(selector, 0) | bit(sparse, 2) |
+                  bit(findType(kind, AB, a)->code, 7) |
                   bit(findType(kind, AB, b)->code, 10) | bit(negateA, 13) |
                   bit(negateB, 14) | bit(transposeA, 15) | bit(transposeB, 16) |
                   bit(n >> 3, 17);
@@ -282,6 +294,6 @@ uint32_t MmaForm::word() const {
   unsigned shift = 0;
   for (unsigned rows = maxShift; rows >= 8; rows /= 2)
     ++shift;
-  return word | bit(selector, 0) | bit(saturate, 3) |
-         bit(findType(kind, D, d)->code, 4) | bit(m >> 4, 24) | bit(shift, 30);
+  return word | bit(saturate, 3) | bit(findType(kind, D, d)->code, 4) |
+         bit(m >> 4, 24) | bit(shift, 30);
 }
