@@ -140,6 +140,14 @@ func.func @scale_id(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
 
 // -----
 
+func.func @unscaled_id(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
+  // expected-error@+1 {{'scale_a_id' and 'scale_b_id' are for kinds with scale factors, got kind::f16; remove them}}
+  tcgen05.mma f16 %d, %b, %b accumulate %p shape 128 x 64 of f16, f16 to f32 {scale_b_id = 1 : i32} : i64
+  return
+}
+
+// -----
+
 func.func @ws_pair(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
   // expected-error@+1 {{expected a CTA group of 1 with 'ws', got 2}}
   tcgen05.mma f16 %d, %b, %b accumulate %p shape 128 x 64 of f16, f16 to f32 {ws, cta_group = 2 : i32} : i64

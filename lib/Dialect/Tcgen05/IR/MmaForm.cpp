@@ -165,6 +165,10 @@ static const ScaleRow *findScale(const MmaForm &form) {
 }
 
 static Error checkScales(const MmaForm &form) {
+  if (!form.block && (form.scaleIdA || form.scaleIdB))
+    return "'scale_a_id' and 'scale_b_id' are for kinds with scale factors, "
+           "got " +
+           kindName(form) + "; remove them";
   if (!form.block)
     return std::nullopt;
   const ScaleRow *row = findScale(form);
