@@ -72,10 +72,10 @@ llvm.func @products(%d: !llvm.ptr<6>, %a: i64, %b: i64, %p: i1, %m: i32) {
   // CHECK: nvvm.tcgen05.mma.sp.block_scale {{.*}} {blockScale = #nvvm.tcgen05_mma_block_scale<block16>, ctaGroup = {{.*}}, kind = #nvvm.block_scale_kind<mxf4nvf4>}
   tcgen05.mma mxf4nvf4 %d, %a, %b accumulate %p metadata %d scales %d, %d shape 128 x 128 of f4E2M1FN, f4E2M1FN to f32
       {block = 16 : i32, scale_type = f8E4M3FN} : i64
-  // The maximum shift of 16 is 2 in the top bits, M = 32 and N = 64: 0x82100490.
-  // CHECK: llvm.mlir.constant(-2112879472 : i32)
+  // The maximum shift of 16 is 2 in the top bits, M = 64 and N = 64: 0x84100490.
+  // CHECK: llvm.mlir.constant(-2079325040 : i32)
   // CHECK: nvvm.tcgen05.mma.ws {{.*}}, %{{.*}} {collectorBBuffer = #nvvm.tcgen05_mma_collectorb<b1>, collectorOp = #nvvm.tcgen05_mma_collectorop<use>, kind = #nvvm.tcgen05_mma_kind<f16>}
-  tcgen05.mma f16 %d, %a, %b accumulate %p zero_columns %b shape 32 x 64 of bf16, bf16 to f32
+  tcgen05.mma f16 %d, %a, %b accumulate %p zero_columns %b shape 64 x 64 of bf16, bf16 to f32
       {ws, max_shift = 16 : i32, buffer = 1 : i32, collector = #tcgen05<collector use>} : i64
   // CHECK: nvvm.tcgen05.mma.ws.sp
   tcgen05.mma f8f6f4 %d, %a, %b accumulate %p metadata %d shape 64 x 64 of f8E5M2, f4E2M1FN to f16 {ws} : i64

@@ -172,6 +172,22 @@ func.func @zero_columns(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
 
 // -----
 
+func.func @max_shift_alone(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
+  // expected-error@+1 {{'max_shift' bounds the shift that 'zero_columns' names; add it, or remove 'max_shift'}}
+  tcgen05.mma f16 %d, %b, %b accumulate %p shape 64 x 64 of f16, f16 to f32 {ws, max_shift = 8 : i32} : i64
+  return
+}
+
+// -----
+
+func.func @max_shift_rows(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
+  // expected-error@+1 {{expected M of 64 or 128 with 'max_shift', got 32}}
+  tcgen05.mma f16 %d, %b, %b accumulate %p zero_columns %b shape 32 x 64 of f16, f16 to f32 {ws, max_shift = 8 : i32} : i64
+  return
+}
+
+// -----
+
 func.func @shift(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
   // expected-error@+1 {{expected A in tensor memory and M of 128 or 256 with 'ashift'}}
   tcgen05.mma f16 %d, %b, %b accumulate %p shape 128 x 64 of f16, f16 to f32 {ashift} : i64

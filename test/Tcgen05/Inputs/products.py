@@ -356,7 +356,9 @@ def flag_cases(kind, random):
             part = 64 * m // 128
             zero = lambda n, part=part: n % part % 7 < 3 if n < part else n % part % 7 >= 4  # noqa: E731
             yield Product(case_name(kind, "zero", m), random, kind, "DenseWs", m=m, zero=(RUNS, zero))
-            yield Product(case_name(kind, "shift", m), random, kind, "DenseWs", m=m, zero=(RUNS, zero), shift=5)
+            # A product of M = 32 with a maximum shift traps (read, not measured).
+            if m > 32:
+                yield Product(case_name(kind, "shift", m), random, kind, "DenseWs", m=m, zero=(RUNS, zero), shift=5)
 
 
 class Oracle(Product):

@@ -212,6 +212,16 @@ static Error checkQualifiers(const MmaForm &form) {
   return std::nullopt;
 }
 
+static Error checkMaxShift(const MmaForm &form) {
+  if (form.maxShift && !form.hasZeroColumns)
+    return "'max_shift' bounds the shift that 'zero_columns' names; add it, or "
+           "remove 'max_shift'";
+  if (form.maxShift && form.m < 64)
+    return "expected M of 64 or 128 with 'max_shift', got " +
+           std::to_string(form.m);
+  return std::nullopt;
+}
+
 static Error checkSelector(const MmaForm &form) {
   if (form.selector && !form.sparse)
     return "a sparsity selector is for sparse A; add 'metadata'";
@@ -276,7 +286,7 @@ static Error checkShape(const MmaForm &form) {
 }
 
 std::optional<std::string> MmaForm::check() const {
-  for (auto rule : {checkTypes, checkProperties, checkQualifiers, checkSelector,
+  for (auto rule : {checkTypes, checkProperties, checkQualifiers, checkMaxShift, checkSelector,
                     checkScales, checkTransposes, checkShape})
     if (Error error = rule(*this))
       return error;

@@ -248,7 +248,8 @@ def Tcgen05_MmaOp : Tcgen05_Op<"mma", [AttrSizedOperandSegments]> {
 
     Constraints: the tables of `Tcgen05Forms.def` have the kind, its types, its scale factors and M x N; a flag is for the
     kinds that have its property; `ws` excludes `ashift`, disabled lanes and `scale_d`, and alone has zero columns,
-    `max_shift` and buffers 1 to 3.
+    `max_shift` and buffers 1 to 3; `max_shift` is for M of 64 and 128 with zero columns, since the product traps with M of 32 (read, not
+    measured).
   }];
   let arguments = (ins Tcgen05_MmaKindAttr:$kind, LLVM_PointerInAddressSpace<6>:$d,
                        AnyTypeOf<[I64, LLVM_PointerInAddressSpace<6>]>:$a, I64:$b, I1:$accumulate,
