@@ -42,6 +42,55 @@ func.func @offset(%t: !llvm.ptr<6>) {
 
 // -----
 
+func.func @scalable(%t: !llvm.ptr<6>) {
+  // expected-error@+1 {{result #0 must be 32-bit signless integer or fixed vector of rank 1 with 2, 4, 8, 16, 32, 64 or 128 elements of i32, but got 'vector<[4]xi32>'}}
+  %v = tcgen05.ld shape_32x32b %t : !llvm.ptr<6> -> vector<[4]xi32>
+  return
+}
+
+// -----
+
+func.func @matrix(%t: !llvm.ptr<6>, %v: vector<2x2xi32>) {
+  // expected-error@+1 {{operand #0 must be 32-bit signless integer or fixed vector of rank 1 with 2, 4, 8, 16, 32, 64 or 128 elements of i32, but got 'vector<2x2xi32>'}}
+  tcgen05.st shape_32x32b %v to %t : vector<2x2xi32>, !llvm.ptr<6>
+  return
+}
+
+// -----
+
+func.func @large_offset(%t: !llvm.ptr<6>) {
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 511}}
+  %v = tcgen05.ld shape_16x32bx2 %t offset 512 : !llvm.ptr<6> -> vector<2xi32>
+  return
+}
+
+// -----
+
+func.func @negative_rows(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
+  // expected-error@+1 {{attribute 'm' failed to satisfy constraint: 32-bit signless integer attribute whose value is positive}}
+  tcgen05.mma f16 %d, %b, %b accumulate %p shape -128 x 64 of f16, f16 to f32 : i64
+  return
+}
+
+// -----
+
+func.func @negative_block(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
+  // expected-error@+2 {{attribute 'block' failed to satisfy constraint: 32-bit signless integer attribute whose value is positive}}
+  tcgen05.mma mxf4 %d, %b, %b accumulate %p scales %d, %d shape 128 x 64 of f4E2M1FN, f4E2M1FN to f32
+      {block = 0 : i32, scale_type = f8E8M0FNU} : i64
+  return
+}
+
+// -----
+
+func.func @wait_store(%v: vector<2xi32>) {
+  // expected-error@+1 {{expected no registers of a store, which returns none, got 1; remove 'of', or wait for a load}}
+  %w = tcgen05.wait store of %v : vector<2xi32>
+  return
+}
+
+// -----
+
 func.func @reduced_shape(%t: !llvm.ptr<6>) {
   // expected-error@+1 {{expected shape 32x32b or 16x32bx2, got 16x64b}}
   %v, %m = tcgen05.ld_red max shape_16x64b %t of f32 : !llvm.ptr<6> -> vector<2xi32>
@@ -272,6 +321,14 @@ func.func @byte_transpose(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
 func.func @rows(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
   // expected-error@+1 {{expected M x N of kind::f16 in a group of 1 to be 64 x 8..256 in steps of 8; 128 x 8..256 in steps of 8, got 96 x 64}}
   tcgen05.mma f16 %d, %b, %b accumulate %p shape 96 x 64 of f16, f16 to f32 : i64
+  return
+}
+
+// -----
+
+func.func @columns_above(%d: !llvm.ptr<6>, %b: i64, %p: i1) {
+  // expected-error@+1 {{expected M x N of kind::f16 in a group of 1 to be 64 x 8..256 in steps of 8; 128 x 8..256 in steps of 8, got 128 x 264}}
+  tcgen05.mma f16 %d, %b, %b accumulate %p shape 128 x 264 of f16, f16 to f32 : i64
   return
 }
 

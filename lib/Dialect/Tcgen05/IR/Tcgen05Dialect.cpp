@@ -123,6 +123,15 @@ LogicalResult WaitOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
   return success();
 }
 
+LogicalResult WaitOp::verify() {
+  if (getAccess() == Access::Store && !getValues().empty())
+    return emitOpError() << "expected no registers of a store, which returns "
+                            "none, got "
+                         << getValues().size()
+                         << "; remove 'of', or wait for a load";
+  return success();
+}
+
 LogicalResult CpOp::verify() {
   StringRef shape = stringifyCopyShape(getShape());
   shape.consume_front("shape_");

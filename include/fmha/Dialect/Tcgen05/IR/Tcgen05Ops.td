@@ -86,7 +86,13 @@ def Tcgen05_MomentAttr : EnumAttr<Tcgen05_Dialect, Tcgen05_Moment, "moment">;
 def Tcgen05_Group : DefaultValuedAttr<ConfinedAttr<I32Attr, [IntIsOneOf<[1, 2]>]>, "1">;
 def Tcgen05_Columns : ConfinedAttr<I32Attr, [IntIsOneOf<[32, 64, 128, 256, 512]>]>;
 /// The registers of a thread: their number is a power of two.
-def Tcgen05_Registers : AnyTypeOf<[I32, VectorOfLengthAndType<[2, 4, 8, 16, 32, 64, 128], [I32]>]>;
+def Tcgen05_RegisterVector : Type<
+    And<[FixedVectorOfRankAndType<[1], [I32]>.predicate, FixedVectorOfLengthAndType<[2, 4, 8, 16, 32, 64, 128], [I32]>.predicate]>,
+    "fixed vector of rank 1 with 2, 4, 8, 16, 32, 64 or 128 elements of i32", "::mlir::VectorType">;
+def Tcgen05_Registers : AnyTypeOf<[I32, Tcgen05_RegisterVector]>;
+/// Columns between the two accesses of shape 16x32bx2, inside tensor memory.
+def Tcgen05_Offset : OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<511>]>>;
+def Tcgen05_Extent : ConfinedAttr<I32Attr, [IntPositive]>;
 
 class Tcgen05_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tcgen05_Dialect, mnemonic, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
@@ -144,7 +150,7 @@ def Tcgen05_LdOp : Tcgen05_Op<"ld"> {
     Constraints: the registers are a whole number of repetitions, at most the table's; `offset` is given for
     `shape_16x32bx2` alone.
   }];
-  let arguments = (ins Tcgen05_MoveShapeAttr:$shape, LLVM_PointerInAddressSpace<6>:$address, OptionalAttr<I32Attr>:$offset,
+  let arguments = (ins Tcgen05_MoveShapeAttr:$shape, LLVM_PointerInAddressSpace<6>:$address, Tcgen05_Offset:$offset,
                        UnitAttr:$pack);
   let results = (outs Tcgen05_Registers:$registers);
   let assemblyFormat = "`` $shape $address (`offset` $offset^)? attr-dict `:` type($address) `->` type($registers)";
@@ -165,7 +171,7 @@ def Tcgen05_LdRedOp : Tcgen05_Op<"ld_red"> {
     si32; `abs` and `nan` are for f32; `offset` is given for `shape_16x32bx2` alone.
   }];
   let arguments = (ins Tcgen05_ExtremumAttr:$extremum, Tcgen05_MoveShapeAttr:$shape, LLVM_PointerInAddressSpace<6>:$address,
-                       OptionalAttr<I32Attr>:$offset, TypeAttr:$element, UnitAttr:$abs, UnitAttr:$nan);
+                       Tcgen05_Offset:$offset, TypeAttr:$element, UnitAttr:$abs, UnitAttr:$nan);
   let results = (outs Tcgen05_Registers:$registers, I32:$result);
   let assemblyFormat = [{
     `` $extremum $shape $address (`offset` $offset^)? `of` $element attr-dict `:` type($address) `->` type($registers)
@@ -180,7 +186,7 @@ def Tcgen05_StOp : Tcgen05_Op<"st"> {
     `tcgen05.st shape_16x64b %v to %t {unpack} : vector<8xi32>, !llvm.ptr<6>`
   }];
   let arguments = (ins Tcgen05_MoveShapeAttr:$shape, Tcgen05_Registers:$registers, LLVM_PointerInAddressSpace<6>:$address,
-                       OptionalAttr<I32Attr>:$offset, UnitAttr:$unpack);
+                       Tcgen05_Offset:$offset, UnitAttr:$unpack);
   let assemblyFormat = [{
     `` $shape $registers `to` $address (`offset` $offset^)? attr-dict `:` type($registers) `,` type($address)
   }];
@@ -192,10 +198,13 @@ def Tcgen05_WaitOp : Tcgen05_Op<"wait", [DeclareOpInterfaceMethods<InferTypeOpIn
   let description = [{
     After loads, the results are the registers of the operands; no use of them can move before the wait.
     `%w = tcgen05.wait load of %v : vector<32xi32>`, `tcgen05.wait store`
+
+    Constraints: registers are given for loads alone.
   }];
   let arguments = (ins Tcgen05_AccessAttr:$access, Variadic<Tcgen05_Registers>:$values);
   let results = (outs Variadic<Tcgen05_Registers>:$ready);
   let assemblyFormat = "`` $access (`of` $values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tcgen05_CpOp : Tcgen05_Op<"cp"> {
@@ -248,14 +257,14 @@ def Tcgen05_MmaOp : Tcgen05_Op<"mma", [AttrSizedOperandSegments]> {
 
     Constraints: the tables of `Tcgen05Forms.def` have the kind, its types, its scale factors and M x N; a flag is for the
     kinds that have its property; `ws` excludes `ashift`, disabled lanes and `scale_d`, and alone has zero columns,
-    `max_shift` and buffers 1 to 3; `max_shift` is for M of 64 and 128 with zero columns, since the product traps with M of 32 (read, not
-    measured).
+    `max_shift` and buffers 1 to 3; `max_shift` is for M of 64 and 128 with zero columns, since the product traps with M of
+    32 (read, not measured).
   }];
   let arguments = (ins Tcgen05_MmaKindAttr:$kind, LLVM_PointerInAddressSpace<6>:$d,
                        AnyTypeOf<[I64, LLVM_PointerInAddressSpace<6>]>:$a, I64:$b, I1:$accumulate,
                        Optional<LLVM_PointerInAddressSpace<6>>:$metadata, Optional<LLVM_PointerInAddressSpace<6>>:$scale_a,
                        Optional<LLVM_PointerInAddressSpace<6>>:$scale_b, Variadic<I32>:$disabled, Optional<I64>:$zero_columns,
-                       I32Attr:$m, I32Attr:$n, TypeAttr:$a_type, TypeAttr:$b_type, TypeAttr:$d_type,
+                       Tcgen05_Extent:$m, Tcgen05_Extent:$n, TypeAttr:$a_type, TypeAttr:$b_type, TypeAttr:$d_type,
                        Tcgen05_Group:$cta_group, UnitAttr:$ws, UnitAttr:$ashift, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                        UnitAttr:$negate_a, UnitAttr:$negate_b, UnitAttr:$saturate,
                        DefaultValuedAttr<Tcgen05_CollectorAttr, "::fmha::tcgen05::Collector::Discard">:$collector,
@@ -263,7 +272,7 @@ def Tcgen05_MmaOp : Tcgen05_Op<"mma", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<15>]>, "0">:$scale_d,
                        DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<3>]>, "0">:$selector,
                        DefaultValuedAttr<ConfinedAttr<I32Attr, [IntIsOneOf<[0, 8, 16, 32]>]>, "0">:$max_shift,
-                       OptionalAttr<I32Attr>:$block, OptionalAttr<TypeAttr>:$scale_type,
+                       OptionalAttr<Tcgen05_Extent>:$block, OptionalAttr<TypeAttr>:$scale_type,
                        DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<3>]>, "0">:$scale_a_id,
                        DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<3>]>, "0">:$scale_b_id);
   let assemblyFormat = [{
