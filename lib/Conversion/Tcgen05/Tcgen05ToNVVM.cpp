@@ -12,7 +12,9 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace fmha {
 #define GEN_PASS_DEF_CONVERTTCGEN05TONVVM
@@ -21,6 +23,37 @@ namespace fmha {
 
 using namespace mlir;
 using namespace fmha::tcgen05;
+
+/// Returns the CTA group of an op that has one.
+static std::optional<unsigned> findGroup(Operation *op) {
+  return TypeSwitch<Operation *, std::optional<unsigned>>(op)
+      .Case<AllocOp, RelinquishOp, DeallocOp, CommitOp, CpOp, ShiftOp, MmaOp>(
+          [](auto one) { return one.getCtaGroup(); })
+      .Default(std::nullopt);
+}
+
+/// Reports the first op of a function whose CTA group is not that of the ops
+/// before it: a kernel has one.
+static LogicalResult checkGroups(Operation *root) {
+  llvm::DenseMap<Operation *, std::pair<Operation *, unsigned>> firsts;
+  WalkResult result = root->walk([&](Operation *op) {
+    std::optional<unsigned> group = findGroup(op);
+    if (!group)
+      return WalkResult::advance();
+    Operation *function = op->getParentOfType<FunctionOpInterface>();
+    auto [first, expected] =
+        firsts.try_emplace(function, op, *group).first->second;
+    if (expected == *group)
+      return WalkResult::advance();
+    InFlightDiagnostic error =
+        op->emitError() << "expected 'cta_group' of " << expected
+                        << ", that of the other ops of this function, got "
+                        << *group << "; a kernel has one CTA group";
+    error.attachNote(first->getLoc()) << "the first op is here";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
 
 static Value i32(ImplicitLocOpBuilder &b, int32_t value) {
   return LLVM::ConstantOp::create(b, b.getI32Type(),
@@ -333,6 +366,8 @@ template <typename... OpTys> void addPatterns(RewritePatternSet &patterns) {
 struct ConvertTcgen05ToNVVMPass
     : public fmha::impl::ConvertTcgen05ToNVVMBase<ConvertTcgen05ToNVVMPass> {
   void runOnOperation() override {
+    if (failed(checkGroups(getOperation())))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     addPatterns<AllocOp, RelinquishOp, DeallocOp, FenceOp, CommitOp, LdOp,
                 LdRedOp, StOp, WaitOp, CpOp, ShiftOp, MmaOp>(patterns);

@@ -3,17 +3,13 @@
 // RUN: fmha-opt %s --convert-tcgen05-to-nvvm | FileCheck %s
 
 // CHECK-LABEL: llvm.func @movement
-llvm.func @movement(%slot: !llvm.ptr<3>, %t: !llvm.ptr<6>, %desc: i64, %mask: i16) {
+llvm.func @movement(%slot: !llvm.ptr<3>, %t: !llvm.ptr<6>, %desc: i64) {
   // CHECK: nvvm.tcgen05.alloc %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32
   tcgen05.alloc 128 to %slot : !llvm.ptr<3>
-  // CHECK: nvvm.tcgen05.relinquish_alloc_permit {group = #nvvm.cta_group<cta_2>}
-  tcgen05.relinquish {cta_group = 2 : i32}
   // CHECK: nvvm.tcgen05.fence <before>
   tcgen05.fence before
   // CHECK: nvvm.tcgen05.fence <after>
   tcgen05.fence after
-  // CHECK: nvvm.tcgen05.commit %{{.*}}, multicast_mask = %{{.*}} {group = #nvvm.cta_group<cta_2>} : !llvm.ptr<3>, i16
-  tcgen05.commit %slot multicast %mask {cta_group = 2 : i32} : !llvm.ptr<3>
   // CHECK: %[[V:.*]] = nvvm.tcgen05.ld %{{.*}} pack {shape = #nvvm.tcgen05_ldst_shape<shape_16x64b>} : vector<2xi32>
   %v = tcgen05.ld shape_16x64b %t {pack} : !llvm.ptr<6> -> vector<2xi32>
   // CHECK: %[[AT:.*]] = llvm.ptrtoint
@@ -31,10 +27,23 @@ llvm.func @movement(%slot: !llvm.ptr<3>, %t: !llvm.ptr<6>, %desc: i64, %mask: i1
   tcgen05.wait store
   // CHECK: nvvm.tcgen05.cp %{{.*}}, %{{.*}} {multicast = #nvvm.tcgen05_cp_multicast<warpx4>, shape = #nvvm.tcgen05_cp_shape<shape_32x128b>, srcFormat = #nvvm.tcgen05_cp_src_fmt<b4x16_p64>}
   tcgen05.cp shape_32x128b %desc to %t multicast warpx4 unpacking b4x16_p64 : !llvm.ptr<6>
-  // CHECK: nvvm.tcgen05.shift %{{.*}} {group = #nvvm.cta_group<cta_2>}
-  tcgen05.shift %t {cta_group = 2 : i32} : !llvm.ptr<6>
   // CHECK: nvvm.tcgen05.dealloc
   tcgen05.dealloc 128 at %t : !llvm.ptr<6>
+  llvm.return
+}
+
+// CHECK-LABEL: llvm.func @pair
+llvm.func @pair(%slot: !llvm.ptr<3>, %d: !llvm.ptr<6>, %a: i64, %mask: i16, %p: i1) {
+  // CHECK: nvvm.tcgen05.relinquish_alloc_permit {group = #nvvm.cta_group<cta_2>}
+  tcgen05.relinquish {cta_group = 2 : i32}
+  // CHECK: nvvm.tcgen05.commit %{{.*}}, multicast_mask = %{{.*}} {group = #nvvm.cta_group<cta_2>} : !llvm.ptr<3>, i16
+  tcgen05.commit %slot multicast %mask {cta_group = 2 : i32} : !llvm.ptr<3>
+  // CHECK: nvvm.tcgen05.shift %{{.*}} {group = #nvvm.cta_group<cta_2>}
+  tcgen05.shift %d {cta_group = 2 : i32} : !llvm.ptr<6>
+  // 0x10400490.
+  // CHECK: llvm.mlir.constant(272630928 : i32)
+  // CHECK: nvvm.tcgen05.mma {{.*}} {ctaGroup = #nvvm.cta_group<cta_2>
+  tcgen05.mma f16 %d, %a, %a accumulate %p shape 256 x 256 of bf16, bf16 to f32 {cta_group = 2 : i32} : i64
   llvm.return
 }
 
@@ -44,10 +53,6 @@ llvm.func @products(%d: !llvm.ptr<6>, %a: i64, %b: i64, %p: i1, %m: i32) {
   // CHECK: %[[BF16:.*]] = llvm.mlir.constant(136316048 : i32)
   // CHECK: nvvm.tcgen05.mma %{{.*}}, %{{.*}}, %{{.*}}, %[[BF16]], %{{.*}} {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>}
   tcgen05.mma f16 %d, %a, %b accumulate %p shape 128 x 128 of bf16, bf16 to f32 : i64
-  // 0x10400490, of a pair.
-  // CHECK: llvm.mlir.constant(272630928 : i32)
-  // CHECK: nvvm.tcgen05.mma {{.*}} {ctaGroup = #nvvm.cta_group<cta_2>
-  tcgen05.mma f16 %d, %a, %b accumulate %p shape 256 x 256 of bf16, bf16 to f32 {cta_group = 2 : i32} : i64
   // 0x08200910, with A in tensor memory.
   // CHECK: llvm.mlir.constant(136317200 : i32)
   // CHECK: %[[SCALE:.*]] = llvm.mlir.constant(5 : i64)

@@ -286,8 +286,8 @@ static Error checkShape(const MmaForm &form) {
 }
 
 std::optional<std::string> MmaForm::check() const {
-  for (auto rule : {checkTypes, checkProperties, checkQualifiers, checkMaxShift, checkSelector,
-                    checkScales, checkTransposes, checkShape})
+  for (auto rule : {checkTypes, checkProperties, checkQualifiers, checkMaxShift,
+                    checkSelector, checkScales, checkTransposes, checkShape})
     if (Error error = rule(*this))
       return error;
   return std::nullopt;
