@@ -271,10 +271,18 @@ def compile_cases(cases, folder):
     source.write_text(MODULE.format(target=cases[0].target, functions="\n".join(case.text() for case in cases)))
     path = folder / "cases.ptx"
     path.write_text(ptx_of(source))
-    # ptxas 13 has other names for the targets that have tcgen05.ld.red.
-    if shutil.which("ptxas") and cases[0].target == "sm_100a":
-        run_tool(["ptxas", "-arch=sm_100a", str(path), "-o", str(folder / "cases.cubin")])
+    if shutil.which("ptxas"):
+        assemble(path, cases[0].target)
     return path
+
+
+def assemble(path, target):
+    """Assembles a file; ptxas 13 knows sm_101a by the name of sm_110a, from PTX 9.0 on."""
+    if target == "sm_101a":
+        text = re.sub(r"^\.version .*$", ".version 9.0", path.read_text(), flags=re.M)
+        target, path = "sm_110a", path.with_suffix(".sm_110a.ptx")
+        path.write_text(re.sub(r"^\.target .*$", ".target sm_110a", text, flags=re.M))
+    run_tool(["ptxas", f"-arch={target}", str(path), "-o", str(path.with_suffix(".cubin"))])
 
 
 def run_case(case, ptx, folder, policy, seed):
