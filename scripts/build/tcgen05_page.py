@@ -44,8 +44,9 @@ inputs and compared bit for bit with its results ([data](../test/data/mma-oracle
 {instructions}
 
 Each case also executes `tcgen05.alloc`, `relinquish_alloc_permit`, `dealloc`, `commit` (with `.multicast::cluster` in pairs), `fence` and
-`wait`, of which a mistake would leave a finding or wrong cells. `tcgen05.ld.red` is inline PTX, since LLVM 22.1 has no intrinsic for it, and
-runs as sm_101a, which is sm_110a by its new name; sm_100a does not have the instruction.
+`wait`, of which a mistake would leave a finding or wrong cells. `tcgen05.ld.red` is inline PTX, since LLVM 22.1 has no intrinsic for it. The
+targets {chips} have it and sm_100a does not. Its cases are compiled for sm_101a, which is sm_110a by its new
+name, since LLVM 22.1 refuses `tcgen05.alloc` for the others; where ptxas is installed, it assembles their text as sm_110a.
 
 ## Products
 
@@ -134,6 +135,7 @@ def page():
         rules=" | ".join("---:" for _ in QUALIFIERS),
         kinds="\n".join(kind_rows(of_products)),
         shapes="\n".join(shape_rows()),
+        chips=", ".join(chip for (chip,) in rows("REDUCTION")),
         selectors=" and ".join(f"{most} for {', '.join(KINDS[kind][0] for kind in KINDS if SELECTORS[kind] == most)}" for most in (1, 0)),
     )
 

@@ -9,11 +9,13 @@
 #include "fmha/Conversion/Tcgen05/Passes.h"
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace fmha {
@@ -52,6 +54,33 @@ static LogicalResult checkGroups(Operation *root) {
     error.attachNote(first->getLoc()) << "the first op is here";
     return WalkResult::interrupt();
   });
+  return failure(result.wasInterrupted());
+}
+
+constexpr StringLiteral reductionChips[] = {
+#define FMHA_TCGEN05_REDUCTION(chip) chip,
+#include "fmha/Dialect/Tcgen05/IR/Tcgen05Forms.def"
+};
+
+/// Reports an op whose module has a target without its instruction. Without a
+/// target, ptxas decides.
+static LogicalResult checkTarget(LdRedOp op) {
+  auto module = op->getParentOfType<gpu::GPUModuleOp>();
+  if (!module || !module.getTargetsAttr())
+    return success();
+  for (auto target : module.getTargetsAttr().getAsRange<NVVM::NVVMTargetAttr>())
+    if (!llvm::is_contained(reductionChips, target.getChip()))
+      return op.emitError()
+             << "expected a target that has tcgen05.ld.red, one of "
+             << llvm::join(ArrayRef(reductionChips), ", ") << ", got "
+             << target.getChip()
+             << "; use 'tcgen05.ld' and reduce the registers";
+  return success();
+}
+
+static LogicalResult checkTargets(Operation *root) {
+  WalkResult result =
+      root->walk([](LdRedOp op) -> WalkResult { return checkTarget(op); });
   return failure(result.wasInterrupted());
 }
 
@@ -366,7 +395,8 @@ template <typename... OpTys> void addPatterns(RewritePatternSet &patterns) {
 struct ConvertTcgen05ToNVVMPass
     : public fmha::impl::ConvertTcgen05ToNVVMBase<ConvertTcgen05ToNVVMPass> {
   void runOnOperation() override {
-    if (failed(checkGroups(getOperation())))
+    if (failed(checkGroups(getOperation())) ||
+        failed(checkTargets(getOperation())))
       return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     addPatterns<AllocOp, RelinquishOp, DeallocOp, FenceOp, CommitOp, LdOp,

@@ -24,3 +24,22 @@ llvm.func @two(%t: !llvm.ptr<6>) {
   tcgen05.shift %t {cta_group = 2 : i32} : !llvm.ptr<6>
   llvm.return
 }
+
+// -----
+
+gpu.module @without [#nvvm.target<chip = "sm_100a">] {
+  llvm.func @reduce(%t: !llvm.ptr<6>) {
+    // expected-error@+1 {{expected a target that has tcgen05.ld.red, one of sm_101a, sm_103a, sm_103f, sm_110a, got sm_100a; use 'tcgen05.ld' and reduce the registers}}
+    %v, %m = tcgen05.ld_red max shape_32x32b %t of f32 : !llvm.ptr<6> -> vector<2xi32>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @with [#nvvm.target<chip = "sm_110a">] {
+  llvm.func @reduce(%t: !llvm.ptr<6>) {
+    %v, %m = tcgen05.ld_red max shape_32x32b %t of f32 : !llvm.ptr<6> -> vector<2xi32>
+    llvm.return
+  }
+}

@@ -21,7 +21,7 @@ def Tcgen05_Dialect : Dialect {
   let cppNamespace = "::fmha::tcgen05";
   let summary = "The fifth-generation tensor core: one op, one instruction";
   let description = [{
-    The dialect has every tcgen05 instruction of PTX ISA 9.2 that sm_100a has, and `tcgen05.ld.red` of sm_103a. Its
+    The dialect has every tcgen05 instruction of PTX ISA 9.2 that sm_100a has, and `tcgen05.ld.red` of other targets. Its
     verifiers state the manual's tables of legal forms, which are in `Tcgen05Forms.def`; an op that verifies is one that
     exists. `convert-tcgen05-to-nvvm` makes each the op of NVVM for its instruction. Attention uses the machine ops of the
     tile dialect instead, which have the few forms that it needs and whose synchronization `tile-verify-sync` knows.
@@ -160,8 +160,13 @@ def Tcgen05_LdOp : Tcgen05_Op<"ld"> {
 def Tcgen05_LdRedOp : Tcgen05_Op<"ld_red"> {
   let summary = "Loads lanes of tensor memory, and the extremum of each lane";
   let description = [{
-    `element` is the type by which registers are compared. `abs` takes absolute values, `nan` keeps a NaN. Only sm_103a,
-    sm_110a and their families have the instruction; LLVM 22.1 has no intrinsic of it, so that it becomes inline PTX.
+    `element` is the type by which registers are compared. `abs` takes absolute values, `nan` keeps a NaN. ptxas 13.0
+    takes the instruction for the targets of `Tcgen05Forms.def` alone, not for sm_100a; `convert-tcgen05-to-nvvm` reports
+    other targets. Of these, LLVM 22.1 compiles `alloc` and most others of the dialect for sm_101a alone.
+
+    LLVM 22.1 has no intrinsic of it, so that it becomes inline PTX, and `llvm.inline_asm` cannot be marked convergent:
+    LLVM does not know that the whole warp executes it, and may copy it to several paths of a branch. Keep it out of
+    control flow in which threads of a warp differ, and of code before such a branch that LLVM could merge with it.
 
     ```mlir
     %v, %m = tcgen05.ld_red max shape_32x32b %t of f32 {abs} : !llvm.ptr<6> -> vector<16xi32>
