@@ -204,17 +204,18 @@ nvvm.fence.proxy {{kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_s
 
     def move(self, c, fill):
         """Moves this thread's lane between tensor and global memory."""
-        vector = "vector<32xi32>"
-        for column in range(0, self.columns, 32):
-            at = c.tmem(column=column, base="%own")
-            memory = c.op(f"llvm.getelementptr {'%myin' if fill else '%myout'}[{column}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32")
-            if fill:
-                value = c.op(f"llvm.load {memory} {{alignment = 16 : i64}} : !llvm.ptr<1> -> {vector}")
-                c.do(f"tcgen05.st shape_32x32b {value} to {at} : {vector}, !llvm.ptr<6>")
-            else:
-                value = c.op(f"tcgen05.ld shape_32x32b {at} : !llvm.ptr<6> -> {vector}")
-                value = c.op(f"tcgen05.wait load of {value} : {vector}")
-                c.do(f"llvm.store {value}, {memory} {{alignment = 16 : i64}} : {vector}, !llvm.ptr<1>")
+        vector, column = "vector<32xi32>", c.name()
+        c.do(f"scf.for {column} = %zero to %width step {c.i32(32)} : i32 {{")
+        at = c.op(f"llvm.add %own, {column} : i32")
+        at = c.op(f"llvm.inttoptr {at} : i32 to !llvm.ptr<6>")
+        memory = c.gep("%myin" if fill else "%myout", column, 1, "i32")
+        if fill:
+            value = c.op(f"llvm.load {memory} {{alignment = 16 : i64}} : !llvm.ptr<1> -> {vector}")
+            c.do(f"tcgen05.st shape_32x32b {value} to {at} : {vector}, !llvm.ptr<6>\n}}")
+        else:
+            value = c.op(f"tcgen05.ld shape_32x32b {at} : !llvm.ptr<6> -> {vector}")
+            value = c.op(f"tcgen05.wait load of {value} : {vector}")
+            c.do(f"llvm.store {value}, {memory} {{alignment = 16 : i64}} : {vector}, !llvm.ptr<1>\n}}")
 
     def single(self, c):
         """The ops of one thread, and the wait of all for their completion."""
