@@ -59,10 +59,11 @@ class Product(Case):
         """The lanes that hold a row of A."""
         return [self.lane(row) + 128 // self.parts() * part for part in range(self.parts())]
 
-    def place(self, m, n):
-        """CTA, lane and column of an element of D."""
+    def places(self):
+        """CTAs, lanes and columns of the elements of D."""
+        m, n = np.ogrid[: self.m, : self.n]
         share = self.n // self.parts()
-        return m // self.rows(), self.lane(m % self.rows()) + 128 // self.parts() * (n // share), n % share
+        return np.broadcast_arrays(m // self.rows(), self.lane(m % self.rows()) + 128 // self.parts() * (n // share), n % share)
 
     # Operands.
 
@@ -89,10 +90,7 @@ class Product(Case):
                 self.fill_scales(cta)
         if self.sparse:
             self.fill_metadata()
-        for m in range(self.m):
-            for n in range(self.n):
-                cta, lane, column = self.place(m, n)
-                self.cells[cta, lane, column] = self.word(self.c[m, n])
+        self.cells[tuple(self.places())] = self.words(self.c)
 
     def draw_c(self):
         c = self.random.integers(-99, 100, (self.m, self.n)).astype(float)
@@ -100,12 +98,13 @@ class Product(Case):
             c = np.where(c < 0, c - 2**31 + 100, 2**31 - 1 - c)
         return c * (self.accumulate and 1)
 
-    def word(self, value):
+    def words(self, values):
+        """The cells of elements of D."""
         if self.d == "si32":
-            return int(value) & 0xFFFFFFFF
+            return values.astype(np.int64) & 0xFFFFFFFF
         if self.d == "f16":
-            return int(np.float16(value).view(np.uint16)) | 0xABCD0000
-        return int(np.float32(value).view(np.uint32))
+            return values.astype(np.float16).view(np.uint16) | np.uint32(0xABCD0000)
+        return values.astype(np.float32).view(np.uint32)
 
     def matrix_a(self):
         return Matrix(SHARED_A, self.rows(), self.k, FORMATS[self.a_type].bits // 8, "transpose_a" in self.flags)
@@ -226,17 +225,11 @@ class Product(Case):
         return (d.astype(np.int64) & 0xFFFFFFFF).astype(np.uint32).view(np.int32).astype(float) if self.d == "si32" else d
 
     def expect(self, cells, _):
-        want = self.expected()
-        got, keep = np.empty_like(want), np.zeros_like(want, bool)
-        for m in range(self.m):
-            for n in range(self.n):
-                cta, lane, column = self.place(m, n)
-                word = np.uint32(cells[cta, lane, column])
-                got[m, n] = self.number(word)
-                lanes = 128 * cta + lane
-                if self.disabled is not None and self.disabled[lanes // 32] >> lanes % 32 & 1:
-                    keep[m, n] = True
-        want = np.where(keep, self.c, want)
+        places = self.places()
+        got, want = self.numbers(cells[tuple(places)]), self.expected()
+        if self.disabled is not None:
+            lanes = 128 * places[0] + places[1]
+            want = np.where(self.disabled[lanes // 32] >> lanes % 32 & 1, self.c, want)
         if self.exact_bits is not None:
             want = self.exact_bits
         wrong = ~((got == want) | (np.isnan(got) & np.isnan(want)))
@@ -246,12 +239,11 @@ class Product(Case):
 
     exact_bits = None
 
-    def number(self, word):
-        if self.d == "si32":
-            return float(word.view(np.int32))
+    def numbers(self, words):
+        """The elements of D in cells."""
         if self.d == "f16":
-            return float(np.uint16(word & 0xFFFF).view(np.float16))
-        return float(word.view(np.float32))
+            return (words & 0xFFFF).astype(np.uint16).view(np.float16).astype(float)
+        return words.view(np.int32 if self.d == "si32" else np.float32).astype(float)
 
     # The ops.
 
@@ -400,8 +392,8 @@ class Oracle(Product):
         self.exact_bits = want.astype(f"<u{bits // 8}").view(f"<f{bits // 8}").astype(float)
         return words
 
-    def word(self, value):
-        return int(value)
+    def words(self, values):
+        return values
 
 
 def oracle_cases(kind, random):
