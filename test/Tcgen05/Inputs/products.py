@@ -240,6 +240,19 @@ class Product(Case):
         if wrong.any():
             m, n = np.argwhere(wrong)[0]
             raise AssertionError(f"{wrong.sum()} of {wrong.size} elements are wrong, the first m {m}, n {n}: expected {want[m, n]}, got {got[m, n]}")
+        self.expect_others(cells, places)
+
+    def expect_others(self, cells, places):
+        """All cells outside D stay as they were, except A that the product shifts."""
+        outside = np.ones(self.cells.shape, bool)
+        outside[tuple(places)] = False
+        if "ashift" in self.flags:
+            outside[:, :, self.after : self.after + 16] = False
+        wrong = outside & (cells != self.cells)
+        if wrong.any():
+            cta, lane, column = np.argwhere(wrong)[0]
+            raise AssertionError(f"{wrong.sum()} cells outside D are wrong, the first of CTA {cta}, lane {lane}, column {column}: expected "
+                                 f"{self.cells[cta, lane, column]:#x}, got {cells[cta, lane, column]:#x}")
 
     exact_bits = None
 
