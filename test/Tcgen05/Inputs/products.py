@@ -119,8 +119,13 @@ class Product(Case):
 
     def fill_matrix(self, cta, matrix, name, codes):
         bits = FORMATS[name].bits
-        dense = self.kind.startswith("MXF4") or bits >= 8
-        for row in range(min(matrix.rows, len(codes))):
+        codes, dense = codes[: matrix.rows], self.kind.startswith("MXF4")
+        if bits >= 8:
+            row, x = np.ogrid[: codes.shape[0], : codes.shape[1]]
+            for byte in range(bits // 8):
+                self.shared[cta, matrix.bit(row, x * bits) // 8 + byte] = codes >> 8 * byte & 0xFF
+            return
+        for row in range(len(codes)):
             for x in range(codes.shape[1]):
                 # 16 elements of 4 and 6 bits begin at 16 bytes.
                 if dense:
@@ -302,13 +307,12 @@ def case_name(*parts):
 
 
 def shape_cases(kind, random):
-    """Each row of the table of shapes, with N, types and the old D drawn."""
+    """Each row of the table of shapes, with its first, its last and a drawn N, and all types in turn."""
     types = [row[2] for row in rows("TYPE") if row[:2] == [kind, "AB"]]
     scales = [row[1:] for row in rows("SCALE") if row[0] == kind]
-    for number, (which, form, group, m, columns, tmem) in enumerate(shapes()):
-        if which != kind:
-            continue
-        n = int(random.choice(columns[:8]))
+    found = [(form, group, m, tmem, n) for which, form, group, m, columns, tmem in shapes() if which == kind
+             for n in sorted({columns[0], columns[-1], int(random.choice(columns))})]
+    for number, (form, group, m, tmem, n) in enumerate(found):
         pair = (types[number % len(types)], types[number // 2 % len(types)])
         yield Product(case_name(kind, form, f"cg{group}", m, n, "ts" if tmem else "ss", number), random, kind, form, group, m, n, tmem, pair,
                       accumulate=number % 3 > 0, scale=scales[number % len(scales)] if scales else None)
