@@ -99,7 +99,68 @@ template <typename OpTy> static NVVM::CTAGroupKind groupOf(OpTy op) {
                                : NVVM::CTAGroupKind::CTA_1;
 }
 
-/// The enumerations of the dialect and of NVVM have the same values.
+//===----------------------------------------------------------------------===//
+// Enumerations, whose values are those of NVVM
+//===----------------------------------------------------------------------===//
+
+/// Returns whether casts between values of two enumerations are right.
+template <typename From, typename To, size_t Count>
+static constexpr bool areEqual(const std::pair<From, To> (&pairs)[Count]) {
+  for (auto [from, to] : pairs)
+    if (unsigned(from) != unsigned(to))
+      return false;
+  return true;
+}
+
+constexpr std::pair<MoveShape, NVVM::Tcgen05LdStShape> moveShapes[] = {
+    {MoveShape::Shape16x64b, NVVM::Tcgen05LdStShape::SHAPE_16X64B},
+    {MoveShape::Shape16x128b, NVVM::Tcgen05LdStShape::SHAPE_16X128B},
+    {MoveShape::Shape16x256b, NVVM::Tcgen05LdStShape::SHAPE_16X256B},
+    {MoveShape::Shape32x32b, NVVM::Tcgen05LdStShape::SHAPE_32X32B},
+    {MoveShape::Shape16x32bx2, NVVM::Tcgen05LdStShape::SHAPE_16X32BX2}};
+static_assert(areEqual(moveShapes));
+
+constexpr std::pair<CopyShape, NVVM::Tcgen05CpShape> copyShapes[] = {
+    {CopyShape::Shape128x256b, NVVM::Tcgen05CpShape::SHAPE_128x256b},
+    {CopyShape::Shape4x256b, NVVM::Tcgen05CpShape::SHAPE_4x256b},
+    {CopyShape::Shape128x128b, NVVM::Tcgen05CpShape::SHAPE_128x128b},
+    {CopyShape::Shape64x128b, NVVM::Tcgen05CpShape::SHAPE_64x128b},
+    {CopyShape::Shape32x128b, NVVM::Tcgen05CpShape::SHAPE_32x128b}};
+static_assert(areEqual(copyShapes));
+
+constexpr std::pair<Multicast, NVVM::Tcgen05CpMulticast> multicasts[] = {
+    {Multicast::None, NVVM::Tcgen05CpMulticast::NONE},
+    {Multicast::Warpx2_02_13, NVVM::Tcgen05CpMulticast::WARPX2_02_13},
+    {Multicast::Warpx2_01_23, NVVM::Tcgen05CpMulticast::WARPX2_01_23},
+    {Multicast::Warpx4, NVVM::Tcgen05CpMulticast::WARPX4}};
+static_assert(areEqual(multicasts));
+
+constexpr std::pair<Packing, NVVM::Tcgen05CpSrcFormat> packings[] = {
+    {Packing::B6x16_P32, NVVM::Tcgen05CpSrcFormat::B6x16_P32},
+    {Packing::B4x16_P64, NVVM::Tcgen05CpSrcFormat::B4x16_P64}};
+static_assert(areEqual(packings));
+
+constexpr std::pair<MmaKind, NVVM::Tcgen05MMAKind> unscaledKinds[] = {
+    {MmaKind::F16, NVVM::Tcgen05MMAKind::F16},
+    {MmaKind::TF32, NVVM::Tcgen05MMAKind::TF32},
+    {MmaKind::F8F6F4, NVVM::Tcgen05MMAKind::F8F6F4},
+    {MmaKind::I8, NVVM::Tcgen05MMAKind::I8}};
+static_assert(areEqual(unscaledKinds));
+
+constexpr std::pair<Collector, NVVM::Tcgen05MMACollectorOp> collectors[] = {
+    {Collector::Discard, NVVM::Tcgen05MMACollectorOp::DISCARD},
+    {Collector::LastUse, NVVM::Tcgen05MMACollectorOp::LASTUSE},
+    {Collector::Fill, NVVM::Tcgen05MMACollectorOp::FILL},
+    {Collector::Use, NVVM::Tcgen05MMACollectorOp::USE}};
+static_assert(areEqual(collectors));
+
+constexpr std::pair<unsigned, NVVM::Tcgen05MMACollectorBBuffer> buffers[] = {
+    {0, NVVM::Tcgen05MMACollectorBBuffer::B0},
+    {1, NVVM::Tcgen05MMACollectorBBuffer::B1},
+    {2, NVVM::Tcgen05MMACollectorBBuffer::B2},
+    {3, NVVM::Tcgen05MMACollectorBBuffer::B3}};
+static_assert(areEqual(buffers));
+
 static NVVM::Tcgen05LdStShape shapeOf(MoveShape shape) {
   return NVVM::Tcgen05LdStShape(unsigned(shape));
 }
@@ -293,7 +354,7 @@ static ValueRange lower(ShiftOp op, ImplicitLocOpBuilder &b) {
 
 namespace {
 
-/// What all products have.
+/// State shared by all products.
 struct Product {
   Product(MmaOp op, ImplicitLocOpBuilder &b)
       : op(op), b(b), kind(NVVM::Tcgen05MMAKind(unsigned(op.getKind()))),

@@ -25,7 +25,7 @@ class Move(Case):
 
     def __init__(self, name, random, shape, num, per, packed, upper, store):
         self.shape, self.count, self.packed, self.store = shape, num * per, packed, store
-        self.lane = 16 if upper and shape != "32x32b" else 0
+        self.lane = 16 if upper else 0
         wide = max(cell(shape, 31, self.count - 1, packed, 0)[1] + 2, 32)
         self.offset = wide if shape == "16x32bx2" else 0
         columns = max(32, 1 << (2 * wide - 1).bit_length())
@@ -200,14 +200,14 @@ class Shift(Case):
 
 def move_cases(random, store):
     name = "st" if store else "ld"
-    for shape, _, per, columns, most in rows("MOVE"):
+    for shape, lanes, per, columns, most in rows("MOVE"):
         num = 1
         while num <= int(most):
             for packed in (False, True):
                 # Both accesses of 16x32bx2 fit in tensor memory.
                 if (2 if packed else 1) * int(columns) * num * (2 if shape == "16x32bx2" else 1) <= 512:
                     yield Move(f"{name}_{shape}_x{num}{'_packed' if packed else ''}", random, shape, num, int(per), packed,
-                               num.bit_length() % 2 == 0, store)
+                               lanes == "16" and num.bit_length() % 2 == 0, store)
             num *= 2
 
 

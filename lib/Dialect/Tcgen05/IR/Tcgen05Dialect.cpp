@@ -41,13 +41,13 @@ namespace {
 
 struct MoveRow {
   const char *name;
-  unsigned lanes, registers, columns, most;
+  unsigned registers, most;
 };
 
 /// In the order of MoveShape.
 constexpr MoveRow moves[] = {
 #define FMHA_TCGEN05_MOVE(name, lanes, registers, columns, most)               \
-  {name, lanes, registers, columns, most},
+  {name, registers, most},
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05Forms.def"
 };
 
