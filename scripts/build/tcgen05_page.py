@@ -23,8 +23,8 @@ PAGE = """# tcgen05
 
 <!-- Written by scripts/build/tcgen05_page.py from Tcgen05Forms.def and the cases of test/Tcgen05. -->
 
-The dialect `tcgen05` has an op for each tcgen05 instruction; `convert-tcgen05-to-nvvm` makes each the NVVM op of its instruction, and
-`fmha-opt --tcgen05-to-ptx` PTX of a module of `llvm.func`. Verifiers take the forms of
+The dialect `tcgen05` has an op for each tcgen05 instruction; `convert-tcgen05-to-nvvm` turns each into the NVVM op of its instruction,
+and `fmha-opt --tcgen05-to-ptx` makes PTX of a module of `llvm.func`. Verifiers take the forms of
 [Tcgen05Forms.def](../include/fmha/Dialect/Tcgen05/IR/Tcgen05Forms.def) and no others.
 
 ```mlir
@@ -36,8 +36,9 @@ tcgen05.cp shape_4x256b %rows to %t : !llvm.ptr<6>
 ## What is executed
 
 Each form below is written in the dialect, compiled to PTX, executed in the simulator without a finding, and compared with a computation in
-NumPy: all elements of D, or all cells and registers. Inputs are drawn, and schedules are eager, late and random in turn. For mmasim, forms are executed with its
+NumPy: all elements of D and all other cells of tensor memory, or all cells and registers. Inputs are drawn, and schedules are eager, late and random in turn. For mmasim, forms are executed with its
 inputs and compared bit for bit with its results ([data](../test/data/mma-oracle)). None of it has run on a Blackwell GPU.
+The direction of `tcgen05.shift` and of `ashift`, to the lane before, is read from the text of CuTe DSL, not measured.
 
 | instruction | op | forms | compared with |
 | --- | --- | ---: | --- |
@@ -57,12 +58,14 @@ Numbers of executed forms with A in shared memory and in tensor memory, by the q
 {kinds}
 
 Not executed: K = 96, which sm_100a does not have; sparsity selectors above {selectors}, of which
-neither the simulator nor the table knows the layout, so that the verifier rejects them.
+neither the simulator nor the table knows the layout, so that the verifier rejects them;
+combinations of flags, except of both operands negated or transposed, and of `max_shift` with zero columns: each other flag is
+executed alone, with dense A (a selector with sparse A), and all but `ashift` and disabled lanes in one CTA alone.
 
 ## Shapes
 
-M x N of the verifier. The last column is the step of N with A in tensor memory. Where the vendor's library takes fewer shapes than the
-manual, the table has those of the library.
+M x N of the verifier. The last column is the step of N with A in tensor memory. Where CUTLASS takes fewer shapes than the manual, the
+table has those of CUTLASS, and the verifier rejects the others.
 
 | kinds | A | CTAs | M | N | step | A in tensor memory |
 | --- | --- | ---: | ---: | --- | ---: | ---: |

@@ -1,4 +1,4 @@
-// Forms that the manual does not have.
+// Forms that Tcgen05Forms.def does not have.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 

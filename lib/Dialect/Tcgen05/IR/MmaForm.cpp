@@ -191,7 +191,7 @@ static Error checkScales(const MmaForm &form) {
   return std::nullopt;
 }
 
-/// Checks what qualifiers exclude each other.
+/// Checks which qualifiers exclude each other.
 static Error checkQualifiers(const MmaForm &form) {
   if (form.weightStationary && form.ctaGroup != 1)
     return "expected a CTA group of 1 with 'ws', got 2";

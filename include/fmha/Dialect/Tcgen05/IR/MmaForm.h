@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whether the manual has a tcgen05.mma of a form, and the 32 bits of its
-// instruction descriptor. The tables are Tcgen05Forms.def; no op is needed.
+// Whether Tcgen05Forms.def has a tcgen05.mma of a form, and the 32 bits of its
+// instruction descriptor. No op is needed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -22,8 +22,10 @@ def Tcgen05_Dialect : Dialect {
   let summary = "The fifth-generation tensor core: one op, one instruction";
   let description = [{
     The dialect has every tcgen05 instruction of PTX ISA 9.2 that sm_100a has, and `tcgen05.ld.red` of other targets. Its
-    verifiers state the manual's tables of legal forms, which are in `Tcgen05Forms.def`; an op that verifies is one that
-    exists. `convert-tcgen05-to-nvvm` makes each the op of NVVM for its instruction. Attention uses the machine ops of the
+    verifiers take the forms of `Tcgen05Forms.def`, which has the manual's tables. Where CUTLASS takes fewer shapes of
+    products than the manual, the table has those of CUTLASS, and the verifier rejects the others; it also rejects sparsity
+    selectors that the simulator does not execute. `convert-tcgen05-to-nvvm` turns each op into the NVVM op of its
+    instruction. Attention uses the machine ops of the
     tile dialect instead, which have the few forms that it needs and whose synchronization `tile-verify-sync` knows.
 
     Addresses in tensor memory are `!llvm.ptr<6>`, those in shared memory `!llvm.ptr<3>`; matrices in shared memory are
@@ -126,9 +128,9 @@ def Tcgen05_FenceOp : Tcgen05_Op<"fence"> {
 }
 
 def Tcgen05_CommitOp : Tcgen05_Op<"commit"> {
-  let summary = "An mbarrier gets an arrival when the earlier operations of this thread are complete";
+  let summary = "Arrives at an mbarrier when the earlier operations of this thread are complete";
   let description = [{
-    With `multicast` the barriers at the same offset in the CTAs of the mask do.
+    With `multicast` it arrives at the barriers at the same offset in the CTAs of the mask.
     `tcgen05.commit %bar : !llvm.ptr<3>`, `tcgen05.commit %bar multicast %mask {cta_group = 2 : i32} : !llvm.ptr<3>`
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<3>:$barrier, Optional<I16>:$mask, Tcgen05_Group:$cta_group);
@@ -236,7 +238,8 @@ def Tcgen05_CpOp : Tcgen05_Op<"cp"> {
 def Tcgen05_ShiftOp : Tcgen05_Op<"shift"> {
   let summary = "Moves 8 columns of 31 lanes to the lane before";
   let description = [{
-    Lane i gets the data of lane i + 1; the last of the 32 lanes keeps its own. `tcgen05.shift %t : !llvm.ptr<6>`
+    Lane i gets the data of lane i + 1; the last of the 32 lanes keeps its own. The direction is read from the text of CuTe
+    DSL; we have not measured it. `tcgen05.shift %t : !llvm.ptr<6>`
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<6>:$address, Tcgen05_Group:$cta_group);
   let assemblyFormat = "$address attr-dict `:` type($address)";
@@ -249,6 +252,20 @@ def Tcgen05_MmaOp : Tcgen05_Op<"mma", [AttrSizedOperandSegments]> {
     N, and the flags make the instruction descriptor; K is that of the kind. `metadata` is the address of the metadata of
     sparse A, `scales` those of the scale factors of A and B, one for each `block` elements. `disable` gives words whose
     bits disable lanes of D.
+
+    - `cta_group`: CTAs that compute the product together.
+    - `ws`: weight stationary, `.ws`; the collector keeps B in buffer `buffer`, else A.
+    - `collector`: what the collector does with its operand.
+    - `ashift`: the product also moves A in tensor memory by a lane, as `tcgen05.shift` does. The direction is read from the
+      text of CuTe DSL; we have not measured it.
+    - `transpose_a`, `transpose_b`: A or B in shared memory is contiguous along M or N, not along K.
+    - `negate_a`, `negate_b`: A or B is multiplied by -1.
+    - `saturate`: integers of D are clamped, else they wrap around.
+    - `scale_d`: the old D is multiplied by 2 to the power of minus this.
+    - `selector`: which columns of a group hold the metadata of sparse A.
+    - `max_shift`: the largest shift of the columns of B that `zero_columns` may name.
+    - `block`, `scale_type`: elements of a scale factor and its type.
+    - `scale_a_id`, `scale_b_id`: the first byte of a column that holds scale factors of A or B.
 
     ```mlir
     tcgen05.mma f16 %d, %a, %b accumulate %p shape 128 x 64 of bf16, bf16 to f32 : i64
