@@ -14,6 +14,7 @@
 #include "Cost/FamilyCost.h"
 #include "Model/Footprint.h"
 #include "Model/Text.h"
+#include "Plan/Axes.h"
 
 #include <algorithm>
 #include <charconv>
@@ -222,7 +223,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
                      liveHeads(problem, s) + " x " + str(queriesOfTile(s)) +
                      " queries fill a tile" + liveQueries(problem, s));
   std::string stages =
-      usesAddresses(s) ? "which threads load to registers"
+      !familyOf(s).candidates.ringBytes ? "which threads load to registers"
       : s.vStages
           ? str(s.kvStages) + " stages of K and " + str(s.vStages) + " of V"
           : str(s.kvStages) + " stages shared by K and V";

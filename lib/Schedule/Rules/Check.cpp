@@ -284,8 +284,8 @@ static Violation checkStages(const Problem &problem, const Schedule &s) {
            "a block, got " +
            str(s.kvStages) + "; take v_stages = 1, or s_stages = 1";
   if (s.kvStages && s.kvStages < least)
-    return "expected at least 2 KV stages, since the MMA role holds a V block "
-           "while it waits for the next K block; got " +
+    return "expected at least 2 KV stages, since products read a V block while "
+           "the next K block arrives; got " +
            str(s.kvStages);
   if (s.kvStages == 0)
     return "expected at least 1 stage of K, got 0";
@@ -418,8 +418,8 @@ Violation fmha::schedule::checkChunks(const Case &c) {
            "got " +
            str(s.valueChunk) + " in " + str(s.kvBlock);
   if (outputPasses(c.problem, s) > 1 && s.oColumns % panelColumns)
-    return "expected o_columns to be a multiple of 64, the columns that a TMA "
-           "store writes, got " +
+    return "expected o_columns to be a multiple of 64, the columns of a panel, "
+           "got " +
            str(s.oColumns);
   // The attribute holds the planner's choice, so schedule.S12 applies.
   if (s.oColumns % keysPerStep)

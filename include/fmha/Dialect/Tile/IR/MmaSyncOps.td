@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Kernels of these targets multiply by nvvm.ldmatrix and nvvm.mma.sync; these are
-// the ops that upstream does not have.
+// the ops that upstream does not have, and those of groups of copies, whose order
+// tile-verify-sync follows (SyncEffects.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +19,13 @@ include "fmha/Dialect/Tile/IR/WgmmaOps.td"
 
 def Tile_CommitCopiesOp : Tile_MachineOp<"commit_copies"> {
   let summary = "cp.async.commit_group: makes a group of this thread's copies since the last commit";
-  let description = [{ `tile.commit_copies` }];
+  let description = [{
+    `tile.await_copies` counts groups. A group may be empty, so that each step of a loop commits one.
+
+    ```mlir
+    tile.commit_copies
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 

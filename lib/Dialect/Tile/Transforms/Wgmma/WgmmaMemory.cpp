@@ -170,10 +170,11 @@ struct DotFragment : public FragmentPattern<DotOp> {
                   ConversionPatternRewriter &rewriter) const override {
     TileType a = op.getA().getType(), d = op.getType();
     if (!d.inFragments() || !op.getB().getType().getSmem() ||
-        op.getAccumulate() || a.getColumns() % wgmmaDepth)
+        op.getAccumulate() || a.getColumns() % wgmmaDepth ||
+        d.getRows() != rowsOfFragment)
       return rewriter.notifyMatchFailure(
-          op, "expected D in #tile.fragment, B in #tile.smem, an inner extent "
-              "of a multiple of 16, and no condition");
+          op, "expected D of 64 rows in #tile.fragment, B in #tile.smem, an "
+              "inner extent of a multiple of 16, and no condition");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Factors factors{adaptor.getAcc(), adaptor.getA(),
                     descriptor(b, adaptor.getB(), tileOfB(op))};

@@ -42,6 +42,28 @@ gpu.module @conditional {
 
 // -----
 
+// A warpgroup multiplies 64 rows; 128 are of mma.sync.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_stages = 3, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 248>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 248>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 248>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 248>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @rows {
+  gpu.func @rows(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    tile.warp_specialize {
+      tile.role "consumer0" warps 4 to 8 registers 248 {
+        %c0 = arith.constant 0 : index
+        %a = tile.slot %c0 : !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+        %b = tile.slot %c0 : !tile.tile<64x64xbf16, #tile.smem<offset = 16384>>
+        // expected-error@+1 {{failed to legalize operation 'tile.dot'}}
+        %s = tile.dot %a, %b transpose_b : !tile.tile<128x64xbf16, #tile.smem<offset = 0>>, !tile.tile<64x64xbf16, #tile.smem<offset = 16384>> -> !tile.tile<128x64xf32, #tile.fragment>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // Tensor memory is another target's.
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_stages = 3, p_placement = registers, roles = [
   #fmha.role<"load", first_warp = 0, warps = 1, registers = 248>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 248>,
