@@ -1,4 +1,4 @@
-"""Attention kernels for Hopper and Blackwell, compiled and run from Python.
+"""Attention kernels for Ampere to Blackwell GPUs, compiled and run from Python.
 
     import fmha
     kernel = fmha.compile(head_dim=128, causal=True)   # PTX, manifest, report

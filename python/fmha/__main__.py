@@ -47,7 +47,7 @@ def completion(shell: str) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="fmha", description="Attention kernels for Hopper and Blackwell, and a PTX simulator.")
+    parser = argparse.ArgumentParser(prog="fmha", description="Attention kernels for Ampere to Blackwell GPUs, and a PTX simulator.")
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser(
         "doctor",

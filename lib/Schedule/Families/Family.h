@@ -59,6 +59,8 @@ struct KernelTraits {
   unsigned columnsOfConsumer;
   /// The value of usesAddresses().
   bool usesAddresses;
+  /// The value of readsNewKeys().
+  bool readsNewKeys;
   /// Returns the regions of shared memory in order, without offsets; null for
   /// those of tiles and rings, as Footprint computes them.
   std::vector<SmemRegion> (*regions)(const Problem &problem,

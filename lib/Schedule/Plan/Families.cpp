@@ -67,6 +67,10 @@ FamilyKind fmha::schedule::chooseFamily(const Problem &problem,
   return usualFamily(target::findTarget(target), problem);
 }
 
+bool fmha::schedule::readsNewKeys(const Schedule &schedule) {
+  return familyOf(schedule).kernel.readsNewKeys;
+}
+
 bool fmha::schedule::appendsNewKeys(const Problem &problem,
                                     std::string_view target,
                                     const Overrides &overrides) {
@@ -77,9 +81,10 @@ bool fmha::schedule::appendsNewKeys(const Problem &problem,
   // fmha.append does not support caches of 8 bits.
   const Problem &deciding = problem.kvE4M3 ? whole : apart;
   FamilyKind kind = chooseFamily(deciding, target, overrides);
-  if (!familyServing(target::findTarget(target), kind).takes(whole))
+  const Family &family = familyServing(target::findTarget(target), kind);
+  if (!family.takes(whole))
     return false;
-  if (kind == FamilyKind::Fma)
+  if (family.kernel.readsNewKeys)
     return true;
   // Other kernels of tensor cores have several CTAs that see a new key.
   Overrides chosen = overrides;

@@ -24,6 +24,10 @@ class Overrides;
 FamilyKind chooseFamily(const Problem &problem, std::string_view target,
                         const Overrides &overrides);
 
+/// Returns whether every CTA reads new keys from key_new, so that one of them
+/// may append for all; otherwise a CTA has all rows that see a new key.
+bool readsNewKeys(const Schedule &schedule);
+
 /// Returns whether the family that would be chosen without new keys has kernels
 /// that append them in this launch, as far as it is known. For caches of 8
 /// bits, which fmha.append does not take, returns whether any family has.

@@ -50,6 +50,7 @@ constinit const Family fmha::schedule::fmaFamily = {
                .pairsTiles = false,
                .columnsOfConsumer = 0,
                .usesAddresses = true,
+               .readsNewKeys = true,
                .regions = regionsOf,
                .namedBarriers = [](const Schedule &) { return 0u; },
                .roles = rolesOf},

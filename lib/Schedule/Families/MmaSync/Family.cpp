@@ -47,6 +47,7 @@ constinit const Family fmha::schedule::mmaSyncFamily = {
                .pairsTiles = false,
                .columnsOfConsumer = 0,
                .usesAddresses = true,
+               .readsNewKeys = false,
                .regions = nullptr,
                .namedBarriers = [](const Schedule &) { return 0u; },
                .roles = rolesOf},

@@ -82,6 +82,7 @@ constinit const Family fmha::schedule::tcgen05Family = {
                .pairsTiles = false,
                .columnsOfConsumer = 0,
                .usesAddresses = false,
+               .readsNewKeys = false,
                .regions = nullptr,
                .namedBarriers = [](const Schedule &) { return 0u; },
                .roles = rolesOf},

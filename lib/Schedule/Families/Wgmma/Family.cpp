@@ -102,6 +102,7 @@ constinit const Family fmha::schedule::wgmmaFamily = {
                .pairsTiles = true,
                .columnsOfConsumer = 256,
                .usesAddresses = false,
+               .readsNewKeys = false,
                .regions = nullptr,
                .namedBarriers = namedBarriers,
                .roles = rolesOf},

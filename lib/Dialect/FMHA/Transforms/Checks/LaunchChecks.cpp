@@ -13,6 +13,7 @@
 #include "fmha/Dialect/FMHA/Transforms/IndexMath.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
 #include "fmha/Schedule/Model/FmaThreads.h"
+#include "fmha/Schedule/Plan/Families.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -230,7 +231,7 @@ void ShapeChecks::newKeys(AttentionOp attention) {
           "queries with key_new, whose CTAs append; append by fmha.append, or "
           "write the caches by other ops");
   ScheduleAttr plan = attention.getScheduleAttr();
-  if (!plan || plan.getValue().family == schedule::FamilyKind::Fma)
+  if (!plan || schedule::readsNewKeys(plan.getValue()))
     return;
   // A CTA of tensor cores has all rows that see a new key.
   int64_t rows = int64_t(plan.getValue().qTiles) *
