@@ -105,6 +105,16 @@ static llvm::Error checkApart(const ProblemFlags &flags,
                  "out, so that the kernel of attention appends");
 }
 
+/// Returns whether a schedule serves the problem, which the planner reports if
+/// none does.
+static bool hasSchedule(const ProblemFlags &flags,
+                        const schedule::Problem &problem) {
+  std::string error;
+  return schedule::plan(withHints(problem, hintsOf(flags)), flags.target,
+                        flags.overrides, error)
+      .has_value();
+}
+
 /// Checks that new keys and values come together, and, where no other kernel
 /// can append them (`needsFiles` is not set), that the kernel does.
 static llvm::Error checkAppend(const ProblemFlags &flags,
@@ -116,7 +126,8 @@ static llvm::Error checkAppend(const ProblemFlags &flags,
     return error;
   if (llvm::Error error = checkApart(flags, problem))
     return error;
-  if (!flags.keyNew || flags.needsFiles || problem.keyNew)
+  if (!flags.keyNew || flags.needsFiles || problem.keyNew ||
+      !hasSchedule(flags, problem))
     return llvm::Error::success();
   return failure("--key-new: expected a kernel that appends: of plain threads, "
                  "or of tensor cores if one CTA has all queries and heads of a "
