@@ -27,7 +27,7 @@ from serving_cases import AppendCase, AttentionCase
 DIMS = ((64, 64), (128, 128), (256, 256), (96, 96), (192, 128), (576, 512))
 PAGE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 # What a schedule that cannot be had gives up.
-DROPPED = ("kv-copy", "split-by", "kv-block", "q-tiles", "p-placement", "ctas-per-sm", "pack-heads", "scheduler", "splits", "cu-seqlens-q")
+DROPPED = ("kv-copy", "split-by", "kv-block", "q-tiles", "p-placement", "ctas-per-sm", "pack-heads", "scheduler", "splits", "cu-seqlens-q", "family")
 # What fmha-compile has to know to plan splits and all else itself.
 DECODING = {"splits": "auto", "batch": 2, "q-len": 1, "kv-len": 4096, "q-heads": 8, "kv-heads": 2}
 # One CTA has all heads of a KV head and all queries, so that it may append before it loads.
@@ -174,7 +174,7 @@ class ServingCheck(random_kernels.Check):
         source = folder / f"{name}.mlir"
         source.write_text(append_module(kernel))
         if why := random_kernels.compile_words(tool, [str(source)], folder, name):
-            raise RuntimeError(why)
+            raise random_kernels.Refused(why)
         return kernel
 
     def files(self, name, kernel):

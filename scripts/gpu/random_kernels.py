@@ -34,9 +34,13 @@ def words(flags):
     return [f"--{name}" + ("" if value is True else f"={value}") for name, value in flags.items()]
 
 
+class Refused(RuntimeError):
+    """No schedule can serve a kernel."""
+
+
 def compile_words(tool, text, folder, name):
-    """Compiles what the words say, and returns what the compiler says if no schedule can serve it."""
-    command = [tool, "--target=sm_90a", *text]
+    """Compiles what the words say with `tool`, a compiler and its target, and returns what it says if no schedule can serve it."""
+    command = [*tool, *text]
     done = subprocess.run([*command, "-o", str(folder / f"{name}.ptx")], capture_output=True, text=True)
     if done.returncode == 0:
         subprocess.run([*command, "--emit=manifest", "-o", str(folder / f"{name}.json")], check=True)
@@ -54,7 +58,7 @@ def compile_flags(tool, flags, folder, name, dropped):
             continue
         if not (why := compile_words(tool, words(flags), folder, name)):
             return flags
-    raise RuntimeError(f"{' '.join(words(flags))}: {why}")
+    raise Refused(f"{' '.join(words(flags))}: {why}")
 
 
 # Numbers -------------------------------------------------------------------------------------------------------------
@@ -238,10 +242,19 @@ class Check:
         folder = pathlib.Path(flags.folder)
         folder.mkdir(parents=True, exist_ok=True)
         dice = random.Random(flags.seed)
-        wanted = [self.random_kernel(dice) for _ in range(flags.kernels)]
+        wanted = {f"k{n}": self.random_kernel(dice) for n in range(flags.kernels)}
+        tool = [flags.compiler, f"--target={flags.target}"]
+
+        def compile_or_refuse(name):
+            try:
+                return self.compile_kernel(tool, wanted[name], folder, name)
+            except Refused as why:
+                print(f"{name} left out: {str(why).strip()}")
+                return None
+
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            made = pool.map(lambda n: self.compile_kernel(flags.compiler, wanted[n], folder, f"k{n}"), range(flags.kernels))
-            kernels = {f"k{n}": got for n, got in enumerate(made)}
+            made = dict(zip(wanted, pool.map(compile_or_refuse, wanted)))
+        kernels = {name: kernel for name, kernel in made.items() if kernel is not None}
         (folder / "kernels.json").write_text(json.dumps({"seed": flags.seed, "kernels": kernels}, indent=1) + "\n")
         print(f"{len(kernels)} kernels, seed {flags.seed}")
 
@@ -343,6 +356,7 @@ class Check:
         parser.add_argument("what", choices=("compile", "simulate", "run"))
         parser.add_argument("folder")
         parser.add_argument("--compiler", default=str(ROOT / "build/bin/fmha-compile"))
+        parser.add_argument("--target", default="sm_90a", help="of `compile`; sm_80 and sm_89 run on a Hopper GPU, too")
         parser.add_argument("--library", help="driver library: of `simulate` build/lib/libptxsim.so, of `run` the GPU's unless given")
         parser.add_argument("--kernels", type=int, default=40)
         parser.add_argument("--cases", type=int, default=2)

@@ -147,7 +147,7 @@ class AttentionCase(Arrays):
         self.kv_heads = 1 if is_latent else dice.randint(40, 70) if dice.random() < 0.15 else dice.randint(1, 4)
         self.group = dice.choice((1, 16, 32, 128) if is_latent else (1, 1, 2, 4, 5, 8))
         self.kv_lens = [random_length(dice, self.size or 64) for _ in range(dice.randint(1, 6))]
-        in_one_cta = "key-new" in kernel and kernel["family"] == "mma"
+        in_one_cta = "key-new" in kernel and kernel.get("family") == "mma"
         q_len = lambda: dice.choice((17, 64, 130)) if dice.random() < 0.2 and not in_one_cta else dice.randint(0 if self.packed else 1, 5)
         self.q_lens = [q_len() for _ in self.kv_lens] if self.packed else [q_len()] * len(self.kv_lens)
         self.shrink(2**21 if small else 2**27)
