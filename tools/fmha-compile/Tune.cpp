@@ -48,12 +48,23 @@ struct Clocks {
   double low = 0, middle = 0, high = 0;
 };
 
+/// What fmha-run reports of a launch.
+struct Launch {
+  Clocks clocks;
+  /// The chain of events that the launch waits for.
+  std::string bound;
+  /// The share of the clocks in which the tensor cores multiply.
+  double mmaUtilisation = 0;
+};
+
 /// A schedule and its clocks: those of a block of one CTA, and the cost of the
 /// problem with their middle.
 struct Stepped {
   Schedule schedule;
   Clocks block;
   Cost cost;
+  /// The longer of the stepped launches.
+  Launch launch;
   /// Why it was not stepped, or cannot be chosen.
   std::string objection;
 };
@@ -73,7 +84,7 @@ public:
 private:
   std::vector<std::string> argumentsFor(const Schedule &schedule,
                                         uint64_t keys) const;
-  llvm::Expected<Clocks> run(const Schedule &schedule, uint64_t keys) const;
+  llvm::Expected<Launch> run(const Schedule &schedule, uint64_t keys) const;
 
   const CompileFlags &flags;
   const schedule::Problem &problem;
@@ -181,9 +192,9 @@ runWith(const std::string &program, llvm::ArrayRef<std::string> arguments,
   return {code, std::move(text), readScratch(err)};
 }
 
-/// Reads the clocks of a report of fmha-run. Fails if ptxas spills the kernel,
-/// since the model counts no spills.
-static llvm::Expected<Clocks> readClocks(llvm::StringRef report) {
+/// Reads what a report of fmha-run says of the launch. Fails if ptxas spills
+/// the kernel, since the model counts no spills.
+static llvm::Expected<Launch> readLaunch(llvm::StringRef report) {
   auto json = llvm::json::parse(report);
   if (!json)
     return json.takeError();
@@ -196,7 +207,9 @@ static llvm::Expected<Clocks> readClocks(llvm::StringRef report) {
   auto number = [&](llvm::StringRef name) {
     return clocks->getNumber(name).value_or(0);
   };
-  return Clocks{number("low"), number("middle"), number("high")};
+  return Launch{{number("low"), number("middle"), number("high")},
+                root->getString("bound").value_or("").str(),
+                root->getNumber("mma_utilisation").value_or(0)};
 }
 
 /// Returns the status of a report, and its first finding, if it has one.
@@ -215,19 +228,19 @@ static std::string reasonOf(llvm::StringRef report) {
   return text;
 }
 
-llvm::Expected<Clocks> Stepper::run(const Schedule &schedule,
+llvm::Expected<Launch> Stepper::run(const Schedule &schedule,
                                     uint64_t keys) const {
   std::vector<std::string> arguments = argumentsFor(schedule, keys);
   auto [code, report, log] = runWith(program, arguments, "PTXSIM_TIME_SMS=1");
   if (code == 0)
-    return readClocks(report);
+    return readLaunch(report);
   return failure(
       "fmha-run ends with " + llvm::Twine(code) + ": " +
       (log.empty() ? reasonOf(report) : llvm::StringRef(log).trim().str()));
 }
 
 Stepped Stepper::step(const Schedule &schedule) const {
-  Stepped made{schedule, {}, {}, {}};
+  Stepped made{schedule, {}, {}, {}, {}};
   Schedule single = schedule::forStepping(schedule);
   schedule::SteppedLaunch launch = schedule::launchToStep(single);
   auto longer = run(single, launch.longer);
@@ -240,10 +253,14 @@ Stepped Stepper::step(const Schedule &schedule) const {
   }
   // CTAs of an SM share its time.
   double blocks = double(launch.blocks) * schedule.ctasPerSm;
-  double middle = (longer->middle - shorter->middle) / blocks;
-  made.block = {std::min((longer->low - shorter->low) / blocks, middle), middle,
-                std::max((longer->high - shorter->high) / blocks, middle)};
+  auto perBlock = [&](double Clocks::*end) {
+    return (longer->clocks.*end - shorter->clocks.*end) / blocks;
+  };
+  double middle = perBlock(&Clocks::middle);
+  made.block = {std::min(perBlock(&Clocks::low), middle), middle,
+                std::max(perBlock(&Clocks::high), middle)};
   made.cost = steppedCost(problem, schedule, made.block.middle);
+  made.launch = std::move(*longer);
   return made;
 }
 
@@ -252,15 +269,17 @@ static double perRow(const Stepped &one, double clocks) {
   return one.cost.clocksPerRow * clocks / one.block.middle;
 }
 
-/// Returns the table of all stepped schedules, the chosen one first.
+/// Returns the table of all stepped schedules, the chosen one first, and what
+/// bounds that one.
 static std::string tabulate(llvm::ArrayRef<Stepped> all,
                             const schedule::Problem &problem) {
   std::string text = llvm::formatv(
-      "tuned     {0} schedules of the planner, stepped by fmha-run --time "
+      "tuned     {0} schedule{6} of the planner, stepped by fmha-run --time "
       "(modeled); the first is chosen: the planner's first within 3 % of the "
       "fastest\n"
-      "          {1,12} {2,14} {3,17} {4,9}  schedule\n",
-      all.size(), "launch clk", "clk/128 keys", "of a row from-to", "planner");
+      "          {1,12} {2,14} {3,17} {4,9} {5,5}  schedule\n",
+      all.size(), "launch clk", "clk/128 keys", "of a row from-to", "planner",
+      "MMA", all.size() == 1 ? "" : "s");
   for (const Stepped &one : all) {
     Cost planned = modelCost(problem, one.schedule);
     std::string fields = schedule::differences(one.schedule, Schedule());
@@ -274,11 +293,12 @@ static std::string tabulate(llvm::ArrayRef<Stepped> all,
     std::string range =
         llvm::formatv("{0:F2}-{1:F2}", perRow(one, one.block.low),
                       perRow(one, one.block.high));
-    text += llvm::formatv("          {0,12} {1,14:F2} {2,17} {3,9:F2}  {4}\n",
-                          launch, one.cost.clocksPerRow, range,
-                          planned.clocksPerRow, fields);
+    text += llvm::formatv(
+        "          {0,12} {1,14:F2} {2,17} {3,9:F2} {4,4:F0}%  {5}\n", launch,
+        one.cost.clocksPerRow, range, planned.clocksPerRow,
+        100 * one.launch.mmaUtilisation, fields);
   }
-  return text;
+  return text + "bound by  " + all.front().launch.bound + " (modeled)\n";
 }
 
 /// Schedules whose clocks differ by less are equal within the accuracy of the

@@ -1,18 +1,20 @@
 """Checks a report of --tune and the kernel that follows it: tuned.py REPORT KERNEL COUNT [--launch].
 
-The first of COUNT schedules is within 3 % of the fastest, the others follow by their clocks, and the kernel has the fields of the first."""
+The first of COUNT schedules is within 3 % of the fastest, the others follow by their clocks, and the kernel has the fields of the first,
+of which the report names the bound. All use the tensor cores, and softmax its special functions."""
 
 import re
 import sys
 
 report, ptx = (open(name).read() for name in sys.argv[1:3])
-ROW = r"^ +(\d+|-) +([\d.]+) +([\d.]+)-([\d.]+) +([\d.]+)  (.+)$"
+ROW = r"^ +(\d+|-) +([\d.]+) +([\d.]+)-([\d.]+) +([\d.]+) +(\d+)%  (.+)$"
 rows = [(launch, *map(float, numbers), fields) for launch, *numbers, fields in re.findall(ROW, report, re.M)]
 assert "not stepped" not in report, report
 assert len(rows) == int(sys.argv[3]), report
 assert len({row[-1] for row in rows}) == len(rows), report
-for _, middle, low, high, planned, _ in rows:
-    assert 0 < low <= middle <= high and planned > 0, report
+for _, middle, low, high, planned, busy, _ in rows:
+    assert 0 < low <= middle <= high and planned > 0 and 0 < busy <= 100, report
+assert re.search(r"^bound by +warp \d+: .*→.*\(.*MUFU \d+ %.*\) \(modeled\)$", report, re.M), report
 launch = "--launch" in sys.argv
 clocks = [int(row[0]) if launch else row[1] for row in rows]
 assert launch or {row[0] for row in rows} == {"-"}, report
