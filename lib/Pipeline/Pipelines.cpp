@@ -8,6 +8,7 @@
 
 #include "fmha/Pipeline/Pipelines.h"
 #include "fmha/Conversion/Passes.h"
+#include "fmha/Conversion/Tcgen05/Passes.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Pipeline/Passes.h"
 
@@ -78,12 +79,15 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
 
 static void addNVVM(OpPassManager &pm) {
   // After the verifiers of the previous level, which require commits, one
-  // branch around the MMA role, and separate consumers.
+  // branch around the MMA role, separate consumers, and loads of the tile
+  // dialect.
   kernels(pm).addPass(tile::createTileTcgen05OrderProducts());
   kernels(pm).addPass(tile::createTileTcgen05WidenRoles());
+  kernels(pm).addPass(tile::createTileTcgen05ReduceLoads());
   kernels(pm).addPass(tile::createTileShareConsumers());
   kernels(pm).addPass(tile::createTileCarryStages());
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
+  module.addPass(createConvertTcgen05ToNVVM());
   module.addPass(createConvertTileToNVVM());
   module.addPass(createConvertKernelToLLVM());
 }

@@ -57,11 +57,6 @@ static LogicalResult checkGroups(Operation *root) {
   return failure(result.wasInterrupted());
 }
 
-constexpr StringLiteral reductionChips[] = {
-#define FMHA_TCGEN05_REDUCTION(chip) chip,
-#include "fmha/Dialect/Tcgen05/IR/Tcgen05Forms.def"
-};
-
 /// Reports an op whose module has a target without its instruction. Without a
 /// target, ptxas decides.
 static LogicalResult checkTarget(LdRedOp op) {
@@ -69,10 +64,10 @@ static LogicalResult checkTarget(LdRedOp op) {
   if (!module || !module.getTargetsAttr())
     return success();
   for (auto target : module.getTargetsAttr().getAsRange<NVVM::NVVMTargetAttr>())
-    if (!llvm::is_contained(reductionChips, target.getChip()))
+    if (!hasReducingLoads(target.getChip()))
       return op.emitError()
              << "expected a target that has tcgen05.ld.red, one of "
-             << llvm::join(ArrayRef(reductionChips), ", ") << ", got "
+             << llvm::join(reducingChips(), ", ") << ", got "
              << target.getChip()
              << "; use 'tcgen05.ld' and reduce the registers";
   return success();

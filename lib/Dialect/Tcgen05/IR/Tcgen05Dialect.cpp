@@ -207,3 +207,19 @@ LogicalResult MmaOp::verify() {
     return emitOpError() << *error;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+ArrayRef<StringLiteral> fmha::tcgen05::reducingChips() {
+  static constexpr StringLiteral chips[] = {
+#define FMHA_TCGEN05_REDUCTION(chip) chip,
+#include "fmha/Dialect/Tcgen05/IR/Tcgen05Forms.def"
+  };
+  return chips;
+}
+
+bool fmha::tcgen05::hasReducingLoads(StringRef chip) {
+  return llvm::is_contained(reducingChips(), chip);
+}

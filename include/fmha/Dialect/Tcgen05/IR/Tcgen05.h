@@ -29,4 +29,14 @@
 #define GET_OP_CLASSES
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05Ops.h.inc"
 
+namespace fmha::tcgen05 {
+
+/// Returns the targets that have tcgen05.ld.red, by ptxas 13.0.
+llvm::ArrayRef<llvm::StringLiteral> reducingChips();
+
+/// Returns whether a target, such as "sm_103a", has tcgen05.ld.red.
+bool hasReducingLoads(llvm::StringRef chip);
+
+} // namespace fmha::tcgen05
+
 #endif // FMHA_DIALECT_TCGEN05_IR_TCGEN05_H

@@ -449,6 +449,36 @@ def TileTcgen05WidenRoles : Tile_Pass<"tile-tcgen05-widen-roles"> {
   }];
 }
 
+def TileTcgen05ReduceLoads : Tile_Pass<"tile-tcgen05-reduce-loads", ["::fmha::tcgen05::Tcgen05Dialect"]> {
+  let summary = "Let loads of tensor memory compute the maximum of a row";
+  let description = [{
+    On targets with `tcgen05.ld.red` (sm_103a), a tree of `arith.maxnumf` that has all columns of some loads among its operands
+    takes the maxima that the loads compute. If a branch replaces the columns, as a mask does, each of its sides yields a
+    maximum with the row: that of the loads where the row stays as it was loaded, or one of what the side yields. The order of
+    the operands of a maximum changes, the result does not. Other targets and other uses of the columns are left unchanged. The
+    verifiers know the loads of the tile dialect alone, so they run before this pass; `convert-tcgen05-to-nvvm` converts what it
+    makes.
+
+    Before:
+    ```mlir
+    %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<2xi32>
+    %w = tile.tmem_wait load of %v : vector<2xi32> to vector<2xi32>
+    %row = vector.bitcast %w : vector<2xi32> to vector<2xf32>
+    %a = vector.extract %row[0] : f32 from vector<2xf32>
+    %b = vector.extract %row[1] : f32 from vector<2xf32>
+    %m = arith.maxnumf %a, %b : f32
+    %new = arith.maxnumf %old, %m : f32
+    ```
+    After:
+    ```mlir
+    %v, %max = tcgen05.ld_red max shape_32x32b %t of f32 : !llvm.ptr<6> -> vector<2xi32>
+    %w:2 = tcgen05.wait load of %v, %max : vector<2xi32>, i32
+    %m = arith.bitcast %w#1 : i32 to f32
+    %new = arith.maxnumf %old, %m : f32
+    ```
+  }];
+}
+
 def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
   let summary = "Merge the consumers of a wgmma kernel, which differ in numbers only, into one body";
   let description = [{
