@@ -37,6 +37,11 @@ std::string fmha::target::supportedNames() {
 }
 
 std::string fmha::target::hint(std::string_view name) {
-  std::string specific = std::string(name) + "a";
-  return findTarget(specific) ? "; did you mean " + specific + "?" : "";
+  std::string plain(name.substr(0, name.find_last_of("0123456789") + 1));
+  for (const std::string &other : {plain + "a", plain}) {
+    const Target *found = findTarget(other);
+    if (other != name && found && found->supported)
+      return "; did you mean " + other + "?";
+  }
+  return "";
 }

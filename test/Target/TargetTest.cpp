@@ -56,6 +56,13 @@ TEST(Target, SupportedOnesHaveWhatTheLoweringUses) {
 TEST(Target, HintsAtTheNameWithKernels) {
   EXPECT_EQ(hint("sm_90"), "; did you mean sm_90a?");
   EXPECT_EQ(hint("sm_90a"), "");
+  EXPECT_EQ(hint("sm_100f"), "; did you mean sm_100a?");
+  EXPECT_EQ(hint("sm_86a"), "; did you mean sm_86?");
+  EXPECT_EQ(hint("sm_120a"), "; did you mean sm_120?");
+  EXPECT_EQ(hint("sm_86"), "");
+  EXPECT_EQ(hint("sm_75a"), "");
+  EXPECT_EQ(hint("ampere"), "");
+  EXPECT_EQ(hint(""), "");
   EXPECT_EQ(hint("sm_70"), "");
 }
 
