@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <iterator>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -193,10 +195,46 @@ std::vector<Dims> otherHeadDims(const Request &request) {
   return changes;
 }
 
+/// Returns 90 of "sm_90a", the compute capability without its point.
+unsigned levelOf(std::string_view target) {
+  unsigned level = 0;
+  for (char c : target)
+    if (c >= '0' && c <= '9')
+      level = 10 * level + unsigned(c - '0');
+  return level;
+}
+
+/// Returns the other supported targets: those after `wanted`, the nearest
+/// first, and then those before it, likewise.
+std::vector<std::string> targetsAround(std::string_view wanted) {
+  std::vector<std::string> names = target::names(/*supported=*/true);
+  std::erase(names, wanted);
+  auto place = [&](const std::string &name) {
+    int distance = int(levelOf(name)) - int(levelOf(wanted));
+    return std::pair(distance < 0, std::abs(distance));
+  };
+  std::ranges::sort(names, {}, place);
+  return names;
+}
+
+Changes relaxTarget(Request request) {
+  for (const std::string &name : targetsAround(request.target)) {
+    request.target = name;
+    if (request.plan())
+      return {"target = " + name};
+  }
+  return {};
+}
+
 Changes relaxHeadDims(const Request &request) {
   Changes changes;
   for (const Dims &dims : otherHeadDims(request))
     changes.push_back(dims.text);
+  // Heads are narrowed if no wider ones can be planned. That changes results.
+  bool narrows = std::ranges::none_of(
+      changes, [](const std::string &text) { return text.ends_with(padding); });
+  if (!changes.empty() && narrows)
+    std::ranges::copy(relaxTarget(request), std::back_inserter(changes));
   return changes;
 }
 
@@ -291,15 +329,6 @@ Changes relaxFieldsAndHeadDims(const Request &request) {
     dims.request.overrides = request.overrides;
     if (Changes fields = relaxTogether(dims.request); !fields.empty())
       return {fields.front() + " and " + dims.text};
-  }
-  return {};
-}
-
-Changes relaxTarget(Request request) {
-  for (const std::string &name : target::names(/*supported=*/true)) {
-    request.target = name;
-    if (request.plan())
-      return {"target = " + name};
   }
   return {};
 }

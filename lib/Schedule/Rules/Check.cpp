@@ -63,8 +63,8 @@ static Violation checkConversions(const Case &c) {
   if (!has || !c.gpu || c.gpu->hasE4M3Conversions)
     return std::nullopt;
   return "expected q, k and v of f32 or 16 bits on " + c.schedule.target +
-         ", which has no conversions of e4m3, got e4m3; take sm_89 or later, "
-         "or convert the tensors to 16 bits";
+         ", which has no conversions of e4m3, got e4m3; convert the tensors to "
+         "16 bits; take sm_89 or later";
 }
 
 Violation fmha::schedule::checkDtype(const Case &c) {
@@ -108,8 +108,8 @@ Violation fmha::schedule::checkHeadDims(const Case &c) {
                            std::pair("head_dim_v", c.problem.headDimV)})
     if (dim == 0 || dim % 8 != 0)
       return "expected " + std::string(name) +
-             " to be a positive multiple of 8, since TMA moves 16 bytes of a "
-             "row at a time, got " +
+             " to be a positive multiple of 8, since rows are copied 16 bytes "
+             "at a time, got " +
              str(dim) + "; " + nearestDims(dim);
   if (c.problem.vInK && c.problem.headDimV > c.problem.headDim)
     return "expected head_dim_v of a V that lies in K to be at most head_dim, "
@@ -351,8 +351,9 @@ Violation fmha::schedule::checkSmem(const Case &c) {
   if (s.pPlacement == PPlacement::Smem)
     text += ", P of " + str(sizes.pBytes) + " bytes per tile";
   return text + " and the small regions need " + str(needed) +
-         " bytes of shared memory, " + str(there) + " are available (" +
-         str(needed - there) + " too many); take " + smallerInSmem(c);
+         " bytes of shared memory, " + str(there) + " are available" +
+         (s.ctasPerSm > 1 ? " to each of " + str(s.ctasPerSm) + " CTAs" : "") +
+         " (" + str(needed - there) + " too many); take " + smallerInSmem(c);
 }
 
 double fmha::schedule::mostGrowth(const Problem &problem) {

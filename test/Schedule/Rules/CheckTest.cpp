@@ -43,8 +43,8 @@ TEST(Check, C2HeadDims) {
   EXPECT_EQ(violation([](Problem &p, auto &) { p.headDimV = 40; }), "");
   EXPECT_EQ(
       violation([](Problem &p, auto &) { p = problemOf(60); }),
-      "plan.C2: expected head_dim to be a positive multiple of 8, since TMA "
-      "moves 16 bytes of a row at a time, got 60; take 56 or 64");
+      "plan.C2: expected head_dim to be a positive multiple of 8, since rows "
+      "are copied 16 bytes at a time, got 60; take 56 or 64");
   EXPECT_THAT(violation([](Problem &p, auto &) { p.headDimV = 4; }),
               AllOf(StartsWith("plan.C2: expected head_dim_v to be a positive"),
                     HasSubstr("got 4; take 8")));
