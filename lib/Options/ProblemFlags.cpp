@@ -350,6 +350,16 @@ schedule::Hints hintsOf(const ProblemFlags &flags) {
 
 llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   Source source;
+/// Sets the sizes of pages and blocks that the file has.
+static void adoptSizes(ProblemFlags &flags, const schedule::Problem &problem) {
+  if (problem.pageSize)
+    flags.pageSize = problem.pageSize;
+  if (problem.blockRows) {
+    flags.blockRows = problem.blockRows;
+    flags.blockKeys = problem.blockKeys;
+  }
+}
+
   if (llvm::Error error = checkScheduleFlag(flags))
     return std::move(error);
   if (flags.input.empty()) {
@@ -384,6 +394,8 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   source.spec.score = scoreOf(flags);
   if (llvm::Error error = checkAgainst(flags, source.spec))
     return std::move(error);
+  if (!source.isAttention)
+    return source;
   if (llvm::Error error = adoptExtents(flags, source.spec))
     return std::move(error);
   if (source.spec.problem.keyVectors)
@@ -393,12 +405,7 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
                    "': expected an op with keys in vectors, [batch, length, "
                    "heads, dim / x, x], got one without; leave the flag out, "
                    "or change the file");
-  if (source.spec.problem.pageSize)
-    flags.pageSize = source.spec.problem.pageSize;
-  if (source.spec.problem.blockRows) {
-    flags.blockRows = source.spec.problem.blockRows;
-    flags.blockKeys = source.spec.problem.blockKeys;
-  }
+  adoptSizes(flags, source.spec.problem);
   if (llvm::Error error = flags.adoptAppend(source.spec))
     return std::move(error);
   // The file does not give numbers of heads that it leaves dynamic.

@@ -218,17 +218,26 @@ KernelSpec specOf(AttentionOp op) {
   return spec;
 }
 
+/// Returns the location of the first op, since a module without braces has
+/// none.
+static Location placeOf(ModuleOp module) {
+  Block *body = module.getBody();
+  return body->empty() ? module.getLoc() : body->front().getLoc();
+}
+
 LogicalResult Compilation::findOp() {
   SmallVector<AttentionOp> ops;
   module->walk([&](AttentionOp found) { ops.push_back(found); });
   unsigned functions = 0;
   module->walk([&](func::FuncOp func) { functions += func.isPublic(); });
   if (ops.size() != 1 || functions != 1)
-    return module->emitError()
+    return emitError(placeOf(*module))
            << "expected exactly one public function with exactly one "
               "fmha.attention, got "
            << functions << " and " << ops.size()
-           << "; fmha-opt with fmha-program-to-llvm compiles whole programs";
+           << "; fmha-opt with fmha-program-to-llvm compiles whole programs, "
+              "with conv-to-ptx a convolution, with tcgen05-to-ptx functions "
+              "of tcgen05 ops";
   WalkResult walked = module->walk([](Operation *other) {
     if (!isa<AppendOp, MergeOp>(other))
       return WalkResult::advance();
@@ -433,6 +442,11 @@ CompileResult Compilation::runProgram() {
     program->emitError() << "expected the target of the kernel, " << own
                          << ", got " << options.target
                          << "; pass --target=" << own;
+    return std::move(result);
+  }
+  if (options.overrides != schedule::Overrides()) {
+    program->emitError() << "expected no field of a schedule, got one; a "
+                            "kernel of tile ops has none: leave it out";
     return std::move(result);
   }
   if (failed(lowerLevels()))

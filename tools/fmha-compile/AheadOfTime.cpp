@@ -25,7 +25,13 @@ llvm::Expected<Source> fmha::tools::sourceOf(const CompileFlags &flags) {
     ProblemFlags problem = flags.problem;
     problem.function = flags.function;
     problem.functionMayDiffer = flags.isAheadOfTime();
-    return resolveSource(problem);
+    auto source = resolveSource(problem);
+    if (source && !source->isAttention && !flags.problemFlags.empty())
+      return failure(flags.problemFlags.front().argument +
+                     " describes attention: expected no such flag with '" +
+                     problem.input +
+                     "', which has no fmha.attention; leave it out");
+    return source;
   }
   auto text = runtime::readFile(flags.problem.input);
   if (!text)
