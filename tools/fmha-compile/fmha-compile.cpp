@@ -29,7 +29,8 @@ using fmha::runtime::failure;
 namespace {
 
 llvm::Error dumpPhases(const CompileFlags &flags, const CompileResult &result) {
-  if (std::error_code code = llvm::sys::fs::create_directories(flags.dumpTo))
+  // The parent must exist, as for -o: a misspelled path creates no folders.
+  if (std::error_code code = llvm::sys::fs::create_directory(flags.dumpTo))
     return failure("cannot create '" + flags.dumpTo + "': " + code.message());
   for (const auto &[level, text] : result.levels) {
     llvm::SmallString<256> path(flags.dumpTo);
@@ -78,7 +79,6 @@ llvm::Error printSchedule(const CompileResult &result) {
 
 llvm::Error drawSchedule(const CompileFlags &flags,
                          const CompileResult &result) {
-  // The parent must exist, as for -o: a misspelled path creates no folders.
   if (std::error_code code = llvm::sys::fs::create_directory(flags.drawTo))
     return failure("cannot create '" + flags.drawTo + "': " + code.message());
   for (const schedule::Picture &picture :
