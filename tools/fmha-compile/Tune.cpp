@@ -425,7 +425,7 @@ llvm::Error fmha::tools::tune(CompileFlags &flags) {
       stepper, problem, *planned->plan, flags.problem.overrides, flags.tune);
   if (!all.front().objection.empty())
     return failure("--tune: no schedule could be stepped: " +
-                   all.front().objection);
+                   all.front().objection + "; leave --tune out");
   (flags.explain ? llvm::outs() : llvm::errs()) << tabulate(all, problem);
   flags.problem.overrides = fixAll(all.front().schedule);
   return llvm::Error::success();

@@ -52,8 +52,7 @@ llvm::Expected<std::string> cubinOf(const CompileResult &result,
     return failure("ptxas rejects the PTX:\n" + assembled.log);
   case AssembleResult::Status::Missing:
     return failure("--emit=cubin needs ptxas: expected it on the PATH or named "
-                   "by FMHA_PTXAS, got neither; assembling is skipped, and "
-                   "--emit=ptx works without it");
+                   "by FMHA_PTXAS, got neither; --emit=ptx works without it");
   }
   return failure("unknown outcome of ptxas");
 }
