@@ -11,8 +11,10 @@
 #include "FlagChecks.h"
 #include "fmha/Pipeline/SelectFunction.h"
 #include "fmha/Runtime/Files.h"
+#include "fmha/Target/Target.h"
 #include "fmha/Version.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 
 #include <cmath>
@@ -52,12 +54,12 @@ void ProblemFlags::add(FlagTable &table) {
                     mask = on ? schedule::Mask::Causal : schedule::Mask::None;
                   });
   table.addChoice("mask", {"none", "causal", "causal-top-left"},
-                  "the mask by name; row i sits at key i + kv-len - q-len, or "
-                  "at key i if top-left",
+                  "the mask by name; row i is aligned with key i + kv-len - "
+                  "q-len, or with key i if top-left",
                   [this](size_t i) { mask = schedule::Mask::Kind(i); });
-  addWindow(table, "window-left", "keys before its own that a row sees",
+  addWindow(table, "window-left", "keys before the aligned one that a row sees",
             windowLeft);
-  addWindow(table, "window-right", "keys after its own that a row sees",
+  addWindow(table, "window-right", "keys after the aligned one that a row sees",
             windowRight);
   addFacts(table);
   addPages(table);
@@ -72,10 +74,10 @@ void ProblemFlags::add(FlagTable &table) {
                 "length, dim]",
                 layout);
   table.group("Kernel");
-  table.addText("target", "sm_NNNa", "GPU to compile for (default sm_100a)",
-                target);
+  table.addText("target", llvm::join(target::names(/*supported=*/true), "|"),
+                "GPU to compile for (default sm_100a)", target);
   table.addChoice("p-placement", {"auto", "tmem", "smem", "registers"},
-                  "where P waits for the second product", [this](size_t i) {
+                  "where P is kept for the second product", [this](size_t i) {
                     overrides.pPlacement = schedule::PPlacement(i);
                   });
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
@@ -83,8 +85,8 @@ void ProblemFlags::add(FlagTable &table) {
   table.addText("schedule", "#fmha.schedule<...>",
                 "the whole schedule, as fmha-compile --emit=mlir "
                 "--compile-to=tiled prints it; its target is --target, and "
-                "fields left out have the usual value of sm_100a (for sm_90a "
-                "give q_tile_rows = 64 and p_placement)",
+                "fields left out have the default of sm_100a (for sm_90a give "
+                "q_tile_rows = 64 and p_placement)",
                 schedule);
 }
 
@@ -161,11 +163,11 @@ void ProblemFlags::addScore(FlagTable &table) {
           "subtracted",
           alibi);
   addFile("bias", "F.npy",
-          "float32 [batch, q_heads, q_len, kv_len], or 1 for any of these, or "
-          "the last of them: is added",
+          "added to the scores: float32 [batch, q_heads, q_len, kv_len]; an "
+          "extent may be 1, and the first ones may be left out",
           bias);
   addFile("mask-file", "F.npy",
-          "bool of such a shape: true lets a row see a key", maskFile);
+          "bool of the same shape: true lets a row see a key", maskFile);
 }
 
 void ProblemFlags::addFacts(FlagTable &table) {
@@ -348,8 +350,6 @@ schedule::Hints hintsOf(const ProblemFlags &flags) {
           .kvLenMean = hint(flags.kvLenMean)};
 }
 
-llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
-  Source source;
 /// Sets the sizes of pages and blocks that the file has.
 static void adoptSizes(ProblemFlags &flags, const schedule::Problem &problem) {
   if (problem.pageSize)
@@ -360,6 +360,8 @@ static void adoptSizes(ProblemFlags &flags, const schedule::Problem &problem) {
   }
 }
 
+llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
+  Source source;
   if (llvm::Error error = checkScheduleFlag(flags))
     return std::move(error);
   if (flags.input.empty()) {
@@ -392,10 +394,10 @@ static void adoptSizes(ProblemFlags &flags, const schedule::Problem &problem) {
   source.spec = result.spec;
   source.isAttention = result.isAttention;
   source.spec.score = scoreOf(flags);
-  if (llvm::Error error = checkAgainst(flags, source.spec))
-    return std::move(error);
   if (!source.isAttention)
     return source;
+  if (llvm::Error error = checkAgainst(flags, source.spec))
+    return std::move(error);
   if (llvm::Error error = adoptExtents(flags, source.spec))
     return std::move(error);
   if (source.spec.problem.keyVectors)

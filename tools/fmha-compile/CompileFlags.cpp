@@ -83,16 +83,18 @@ void CompileFlags::add(FlagTable &table) {
                   [this](bool on) { verifyRegisters = on; });
   table.add("tune", "model[:N]",
             "model the clocks of the N (default 8) schedules that the planner "
-            "ranks highest with fmha-run --time, and take the fastest; gets "
-            "better with hints",
+            "ranks highest with fmha-run --time, and take the fastest; give "
+            "lengths and heads, since the fastest depends on them",
             [this](llvm::StringRef text) { return readTune(text); });
   table.addSwitch("cache",
                   "keep the kernel in FMHA_CACHE_DIR (default: fmha in the "
                   "user's cache folder), and take it from there",
                   [this](bool on) { cache = on; });
-  table.addSwitch("explain",
-                  "print the schedule and why; the kernel only goes to -o",
-                  [this](bool on) { explain = on; });
+  table.addSwitch(
+      "explain",
+      "print the schedule and the reasons; the kernel is written only "
+      "with -o",
+      [this](bool on) { explain = on; });
   table.addText("svg", "DIR",
                 "with --explain: draw tensor memory over time, shared memory "
                 "and the swizzle into DIR/*.svg",
@@ -132,9 +134,10 @@ void fmha::tools::printHelp(const FlagTable &table) {
          "--explain\n"
          "\n"
          "Lengths, heads and the batch are hints to the planner: a kernel is "
-         "right for all\nof them. With --q-len and --q-heads it plans the "
-         "launch, "
-         "and shares out keys among\nCTAs where they leave SMs idle.\n"
+         "correct for all\nvalues. With --q-len and --q-heads the planner "
+         "knows "
+         "the grid, and splits the keys\namong CTAs if SMs would be idle "
+         "otherwise.\n"
          "Exit: 0 done, 2 bad input.\n";
   table.printHelp(llvm::outs());
 }

@@ -152,7 +152,7 @@ void printKernel(llvm::raw_ostream &stream, const Outcome &outcome) {
   if (manifest.headDimV != manifest.headDim)
     stream << " and " << manifest.headDimV;
   stream << "\n          " << manifest.qTiles << " query tile"
-         << (manifest.qTiles == 1 ? "" : "s") << " a CTA, P in "
+         << (manifest.qTiles == 1 ? "" : "s") << " per CTA, P in "
          << manifest.pPlacement << ", " << manifest.smemBytes
          << " bytes of SMEM, " << manifest.tmemColumns << " TMEM columns\n";
   stream << "registers ";

@@ -13,7 +13,8 @@ namespace fmha::tools {
 void RunFlags::add(FlagTable &table) {
   problem.needsFiles = true;
   problem.add(table);
-  table.addText("ptx", "K.ptx", "run this text in place of the compiled one",
+  table.addText("ptx", "K.ptx",
+                "run the kernel of this file in place of the compiled one",
                 ptx);
   table.group("Device");
   table.addChoice("device", {"sim", "cuda"}, "simulator (default) or GPU",
@@ -25,7 +26,7 @@ void RunFlags::add(FlagTable &table) {
                  scheduleSeed);
   table.addCount("schedules",
                  "compare N runs bit by bit: the first with --policy, the "
-                 "others random, seeds counting up",
+                 "others random with the seeds after --schedule-seed",
                  schedules, 1);
   table.addSwitch("every-policy",
                   "also compare a run with each other policy, bit by bit",
@@ -40,8 +41,9 @@ void RunFlags::add(FlagTable &table) {
   table.addWord("approx", {"correct", "perturb", "sm_90"},
                 "results of approximate instructions", options.approx);
   table.addCount("max-ctas",
-                 "the most CTAs of a launch with --scheduler=static, on sm_90a "
-                 "dynamic too (default the device's multiprocessors)",
+                 "the most CTAs of a launch with --scheduler=static, or on "
+                 "sm_90a dynamic (default: one per multiprocessor of the "
+                 "device)",
                  maxCtas, 1, UINT32_MAX);
   addData(table);
   addAppend(table);
@@ -90,15 +92,16 @@ void RunFlags::addData(FlagTable &table) {
 }
 
 void RunFlags::addAppend(FlagTable &table) {
-  table.group("Tokens that are appended to k and v before");
+  table.group("New tokens, appended to k and v");
   table.addSwitch("append-apart",
                   "true: a kernel of fmha.append appends, in a launch before "
                   "attention; false: the kernel of attention appends (default: "
                   "false if that kernel can append)",
                   [this](bool on) { problem.appendsApart = on; });
-  table.addText("k-cache-out", "F.npy", "write k as it is afterwards, float32",
+  table.addText("k-cache-out", "F.npy", "write k after the launch, float32",
                 kCacheOut);
-  table.addText("v-cache-out", "F.npy", "likewise v", vCacheOut);
+  table.addText("v-cache-out", "F.npy", "write v after the launch, float32",
+                vCacheOut);
   table.addText("rotary-cos", "F.npy",
                 "float32 [positions, rotary-dim / 2] (default angles of base "
                 "10000)",
@@ -121,8 +124,8 @@ void printHelp(const FlagTable &table) {
          "only give\nthe data's shape. To run the kernel that fmha-compile "
          "plans for one launch, pass\nits PTX with --ptx=FILE, or its fields "
          "as --explain names them: --splits=16\n--pack-heads=4 ...\n"
-         "An extent that no flag gives is taken from the .npy files. Of a flag "
-         "given\ntwice the last one counts.\n"
+         "An extent that no flag gives is taken from the .npy files. If a flag "
+         "is given\ntwice, the last one counts.\n"
          "Exit: 0 within tolerance and nothing found; 1 inaccurate, findings "
          "or "
          "deadlock;\n2 bad input.\n";

@@ -32,7 +32,8 @@ const char *const description =
 
 Without --id it lists every mutant as JSON: fences, waits and barriers deleted,
 arrives doubled, parities flipped, counts changed, stages moved. With --id it
-writes that mutant. A simulator that trusts none of them is worth trusting.)";
+writes that mutant. A simulator should report each mutant that changes what a
+run may do.)";
 
 struct CommandLine {
   std::string kernel, id, output = "-";
