@@ -155,7 +155,7 @@ def changed(array, place, value):
         (ValueError, r"kv_lens\[0\]: expected 0 to 48, the keys that the caches hold", dict(kv_lens=lambda x: changed(x, 0, 49))),
         (ValueError, r"kv_lens\[0\]: expected 0 to 48, .* got -1", dict(kv_lens=lambda x: changed(x, 0, -1))),
         (ValueError, r"kv_lens\[0\]: expected at most 19, the positions of rotary_cos", dict(rotary_cos=lambda x: x[:19], rotary_sin=lambda x: x[:19])),
-        (ValueError, r"kv_lens: expected \d entries, one a sequence, got 0", dict(kv_lens=lambda x: x[:0])),
+        (ValueError, r"kv_lens: expected \d entries, one per sequence, got 0", dict(kv_lens=lambda x: x[:0])),
         (ValueError, r"block_tables\[0, 1\]: expected a page of the caches, 0 to \d+, for new keys of a sequence of 20, got 99", dict(block_tables=lambda x: changed(x, (0, 1), 99))),
         (ValueError, r"block_tables\[0, 1\]: .* got -1", dict(block_tables=lambda x: changed(x, (0, 1), -1))),
         (ValueError, "tensor 'value_new' .*: expected the shape", dict(value_new=lambda x: x[:, :1])),

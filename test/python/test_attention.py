@@ -127,7 +127,7 @@ def test_sinks_join_the_denominator(random):
     with np.errstate(invalid="ignore"):
         share = np.nan_to_num(np.exp(bare_lse - total)).transpose(0, 2, 1)[..., None]
     assert_close(out.astype(np.float64), lse, (bare * share, total, size * share), 2.0**-11)
-    with pytest.raises(ValueError, match="sink: expected 4 entries, one a query head, got 3"):
+    with pytest.raises(ValueError, match="sink: expected 4 entries, one per query head, got 3"):
         fmha.attention(q, k, v, sink=sink[:3])
     with pytest.raises(ValueError, match="sink: expected one logit a query head"):
         fmha.attention(q, k, v, sink=sink[None])

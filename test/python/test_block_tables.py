@@ -290,7 +290,7 @@ def test_arrays_that_do_not_fit(random):
     refused(r"^k and v: expected the same \(pages, page_size, kv_heads\), got \(\d+, 4, 2\) and", q, k, v[1:], lens, tables)
     refused("^head dim: q has 64, k has 32", q, k[..., :32], v, lens, tables)
     refused(r"^kv_lens\[0\]: expected 0 to \d+, the keys that there are, got 999", q, k, v, np.array([999, 3]), tables)
-    refused("^block_tables: expected 2 rows, one a sequence, of", q, k, v, lens, tables[:1])
+    refused("^block_tables: expected 2 rows, one per sequence, of", q, k, v, lens, tables[:1])
     hole = tables.copy()
     hole[0, 1] = -1
     refused(r"^block_tables\[0, 1\]: expected a page of k, 0 to \d+, .* a sequence of 9, got -1", q, k, v, lens, hole)

@@ -105,7 +105,7 @@ def test_device_arrays(random, as_bytes):
         ({"v_scale": None}, ValueError, "k_scale and v_scale: expected both, or neither"),
         ({"q_scale": 1.0}, TypeError, "q: expected float8_e4m3fn .* got float16"),
         ({"k_scale": [1.0, 2.0]}, ValueError, "k_scale: expected 1 entry, that of the whole tensor, got 2"),
-        ({"k_scale": 1.0, "scale_per": "head"}, ValueError, "k_scale: expected 2 entries, one a KV head, got 1"),
+        ({"k_scale": 1.0, "scale_per": "head"}, ValueError, "k_scale: expected 2 entries, one per KV head, got 1"),
         ({"k_scale": [[1.0]]}, ValueError, "k_scale: expected a number, or one for each head or page, got shape"),
         ({"v_scale": np.nan}, ValueError, r"v_scale\[0\]: expected a finite number, got nan"),
         ({"scale_per": "row"}, ValueError, "scale_per: expected 'tensor', 'head' or 'page', got 'row'"),

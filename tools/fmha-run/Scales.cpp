@@ -49,7 +49,7 @@ llvm::Error chooseGranularity(ProblemFlags &flags, const InputFiles &files) {
     flags.scalePerPage = true;
   else
     return failure("--k-scale: expected one scale, or " + llvm::Twine(heads) +
-                   ", one a KV head, got " + llvm::Twine(scales->size()));
+                   ", one per KV head, got " + llvm::Twine(scales->size()));
   return llvm::Error::success();
 }
 
@@ -112,8 +112,8 @@ llvm::Error chooseScales(HostProblem &problem, const schedule::Problem &spec,
     if (int64_t(scales->size()) != count)
       return failure(llvm::Twine(name) + ": expected " + llvm::Twine(count) +
                      (count == 1 ? " entry" : " entries") +
-                     (by == ScaleBy::Head   ? ", one a KV head"
-                      : by == ScaleBy::Page ? ", one a page of k"
+                     (by == ScaleBy::Head   ? ", one per KV head"
+                      : by == ScaleBy::Page ? ", one per page of k"
                                             : ", that of the whole tensor") +
                      ", got " + llvm::Twine(scales->size()));
   }

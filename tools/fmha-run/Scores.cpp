@@ -158,7 +158,7 @@ llvm::Error Scores::check(int64_t sequences, int64_t heads, int64_t rows,
                           int64_t keys) const {
   if (alibi && alibi->shape[0] != heads)
     return failure("--alibi: expected " + llvm::Twine(heads) +
-                   " slopes, one a query head, got " +
+                   " slopes, one per query head, got " +
                    llvm::Twine(alibi->shape[0]));
   const int64_t expected[] = {sequences, heads, rows, keys};
   for (auto [flag, array] : {std::pair("bias", &bias), {"mask-file", &mask}}) {

@@ -179,7 +179,7 @@ llvm::Error checkLengths(const AppendTensors &tensors) {
   int64_t batch = tensors.keyNew.dims[0], most = tensors.maxKeys();
   if (int64_t(tensors.kvLens.size()) != batch)
     return failure("kv_lens: expected " + llvm::Twine(batch) +
-                   " entries, one a sequence, got " +
+                   " entries, one per sequence, got " +
                    llvm::Twine(tensors.kvLens.size()));
   for (auto [n, keys] : llvm::enumerate(tensors.kvLens)) {
     auto fail = [&](const llvm::Twine &expected) {
@@ -203,7 +203,7 @@ llvm::Error checkPages(const AppendTensors &tensors) {
   int64_t pages = tensors.k.dims[0], size = tensors.k.dims[1];
   if (int64_t(table.size()) != batch * tensors.maxPages)
     return failure("block_tables: expected " + llvm::Twine(batch) +
-                   " rows, one a sequence, of " +
+                   " rows, one per sequence, of " +
                    llvm::Twine(tensors.maxPages) + " entries, got " +
                    llvm::Twine(table.size() / size_t(tensors.maxPages)) +
                    " rows");

@@ -22,7 +22,7 @@ fmha::runtime::checkSink(const std::optional<std::vector<float>> &sink,
     return llvm::Error::success();
   if (int64_t(sink->size()) != heads)
     return failure("sink: expected " + llvm::Twine(heads) +
-                   " entries, one a query head, got " +
+                   " entries, one per query head, got " +
                    llvm::Twine(sink->size()));
   auto bad = llvm::find_if(*sink, [](float logit) {
     return std::isnan(logit) || logit == INFINITY;

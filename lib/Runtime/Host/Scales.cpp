@@ -77,8 +77,8 @@ llvm::Error checkScales(const Manifest &manifest,
   int64_t count = manifest.scalePerHead   ? k[2]
                   : manifest.scalePerPage ? k[0]
                                           : 1;
-  const char *why = manifest.scalePerHead   ? "one a KV head"
-                    : manifest.scalePerPage ? "one a page of k"
+  const char *why = manifest.scalePerHead   ? "one per KV head"
+                    : manifest.scalePerPage ? "one per page of k"
                                             : "that of the whole tensor";
   struct {
     llvm::StringLiteral name;

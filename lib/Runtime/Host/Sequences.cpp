@@ -69,7 +69,7 @@ llvm::Error checkPages(const AttentionTensors &tensors, int64_t count) {
                    "sequence, got none");
   if (int64_t(table.size()) != count * tensors.maxPages)
     return failure("block_tables: expected " + llvm::Twine(count) +
-                   " rows, one a sequence, of " +
+                   " rows, one per sequence, of " +
                    llvm::Twine(tensors.maxPages) + " entries, got " +
                    llvm::Twine(table.size() / size_t(tensors.maxPages)) +
                    " rows");
@@ -138,7 +138,7 @@ llvm::Error checkKeyCounts(const NamedList &one, int64_t count,
                            const AttentionTensors &tensors) {
   if (int64_t got = int64_t(one.list->size()); got != count)
     return failure(one.name + ": expected " + llvm::Twine(count) +
-                   " entries, one a sequence, got " + llvm::Twine(got));
+                   " entries, one per sequence, got " + llvm::Twine(got));
   for (size_t n = 0; n < one.list->size(); ++n) {
     int64_t most = one.extent;
     if (tensors.cuSeqlensK && one.tensor == "k")

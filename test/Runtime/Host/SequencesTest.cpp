@@ -78,7 +78,7 @@ TEST(Sequences, NameTheEntryThatDoesNotFit) {
             "kv_lens[0]: expected 0 to 8, the keys that there are, got -1");
   tensors.kvLens = {1};
   EXPECT_EQ(problemOf(tensors),
-            "kv_lens: expected 2 entries, one a sequence, got 1");
+            "kv_lens: expected 2 entries, one per sequence, got 1");
   tensors = shapes(1, 5, 2, 8);
   tensors.cuSeqlensQ = {0, 3, 2};
   EXPECT_EQ(problemOf(tensors), "cu_seqlens_q[2]: expected no less than the "
@@ -211,5 +211,5 @@ TEST(Sequences, OfASecondSourceHaveLengthsOfTheirOwn) {
             "source2_lens[1]: expected 0 to 3, the keys that there are, got 4");
   tensors.source2Lens = {3};
   EXPECT_EQ(problemOf(tensors),
-            "source2_lens: expected 2 entries, one a sequence, got 1");
+            "source2_lens: expected 2 entries, one per sequence, got 1");
 }
