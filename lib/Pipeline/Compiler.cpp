@@ -512,6 +512,13 @@ ScheduleText fmha::readSchedule(const std::string &text,
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     report(toDiagnostic(diagnostic));
   });
+  if (!StringRef(text).starts_with("#")) {
+    report({fmha::Diagnostic::Severity::Error, "",
+            "expected #fmha.schedule<...>, such as #fmha.schedule<q_tiles = "
+            "1>, got '" +
+                text + "'"});
+    return result;
+  }
   Attribute attribute = parseAttribute(text, &context);
   if (!attribute)
     return result;

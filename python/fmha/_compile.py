@@ -174,6 +174,8 @@ def _request(options: dict[str, Any]) -> tuple[Any, ...]:
     facts = _facts(options)
     page_size = page_size_of(options["page_size"], names, options["source2"])
     block_sizes = block_sizes_of(options["block_rows"], options["block_keys"], names)
+    if isinstance(module, str) and module.endswith(".mlir") and "\n" not in module:
+        raise ValueError(f"module: expected the text of a module, got what looks like a path, {module!r}; pass pathlib.Path({module!r}).read_text()")
     if module is None:
         head_dim, head_dim_v = options["head_dim"], options["head_dim_v"]
         module = _native.build_module(
