@@ -1,6 +1,6 @@
 """Compiles examples/convolution.mlir for a B200, runs it in the simulator, and compares it with a plain convolution in float64.
 
-  python3 examples/convolution.py build/bin
+  .venv/bin/python examples/convolution.py build/bin      # the folder of fmha-opt and ptx-sim
 """
 
 import json
@@ -29,6 +29,8 @@ def plain(x, filter):
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     tools = Path(sys.argv[1])
     module = subprocess.run([tools / "fmha-opt", SOURCE, "--conv-to-ptx"], check=True, capture_output=True, text=True).stdout
     launch = json.loads(string(module, "manifest"))

@@ -28,6 +28,8 @@ def to_bf16(rows):
 
 
 def main():
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
     ptx, manifest, *library = sys.argv[1:]
     random.seed(1)
     # The inner extent of a is that of its type, 192; columns beyond that of b meet rows that do not exist, which are 0.
