@@ -23,9 +23,9 @@ PAGE = """# tcgen05
 
 <!-- Written by scripts/build/tcgen05_page.py from Tcgen05Forms.def and the cases of test/Tcgen05. -->
 
-The dialect `tcgen05` has an op for each tcgen05 instruction; `convert-tcgen05-to-nvvm` turns each into the NVVM op of its instruction,
-and `fmha-opt --tcgen05-to-ptx` makes PTX of a module of `llvm.func`. Verifiers take the forms of
-[Tcgen05Forms.def](../include/fmha/Dialect/Tcgen05/IR/Tcgen05Forms.def) and no others.
+The dialect `tcgen05` has an op for each tcgen05 instruction. `convert-tcgen05-to-nvvm` turns each into the NVVM op of its instruction,
+and `fmha-opt --tcgen05-to-ptx` turns each `gpu.module` that has an `nvvm.target`, such as `gpu.module @m [#nvvm.target<chip = "sm_100a", features = "+ptx88">]`,
+into a `gpu.binary` with PTX. Verifiers accept the forms of [Tcgen05Forms.def](../include/fmha/Dialect/Tcgen05/IR/Tcgen05Forms.def) and no others.
 
 ```mlir
 tcgen05.mma f16 %d, %a, %b accumulate %p shape 128 x 64 of bf16, bf16 to f32 : i64
@@ -33,10 +33,48 @@ tcgen05.cp shape_4x256b %rows to %t : !llvm.ptr<6>
 %v = tcgen05.ld shape_32x32b %t : !llvm.ptr<6> -> vector<32xi32>
 ```
 
+## A kernel
+
+Commands run in the root of a checkout that `scripts/test` or `scripts/demo` has built. A test executes them. In this kernel each thread of a warp stores its number to its lane of tensor memory
+and loads it again. The commands write its PTX and run it in the simulator:
+
+```mlir
+// lanes.mlir
+llvm.mlir.global internal @slot() {{addr_space = 3 : i32}} : i32
+
+llvm.func @lanes(%out: !llvm.ptr<1>) attributes {{nvvm.kernel, nvvm.reqntid = array<i32: 32, 1, 1>}} {{
+  %slot = llvm.mlir.addressof @slot : !llvm.ptr<3>
+  tcgen05.alloc 32 to %slot : !llvm.ptr<3>
+  nvvm.barrier
+  %address = llvm.load %slot : !llvm.ptr<3> -> i32
+  %t = llvm.inttoptr %address : i32 to !llvm.ptr<6>
+  %lane = nvvm.read.ptx.sreg.tid.x : i32
+  tcgen05.st shape_32x32b %lane to %t : i32, !llvm.ptr<6>
+  tcgen05.wait store
+  %v = tcgen05.ld shape_32x32b %t : !llvm.ptr<6> -> i32
+  %w = tcgen05.wait load of %v : i32
+  %p = llvm.getelementptr %out[%lane] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+  llvm.store %w, %p : i32, !llvm.ptr<1>
+  tcgen05.relinquish
+  tcgen05.dealloc 32 at %t : !llvm.ptr<6>
+  llvm.return
+}}
+```
+```sh
+build/bin/fmha-opt lanes.mlir --convert-tcgen05-to-nvvm | mlir-translate-22 --mlir-to-llvmir |
+  llc-22 -mtriple=nvptx64-nvidia-cuda -mcpu=sm_100a -mattr=+ptx88 -o lanes.ptx
+build/bin/ptx-sim lanes.ptx --block=32 --arg=out:lanes.npy:s32:32
+.venv/bin/python -c 'import numpy; print(*numpy.load("lanes.npy"))'
+```
+```text
+…
+0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+```
+
 ## What is executed
 
 Each form below is written in the dialect, compiled to PTX, executed in the simulator without a finding, and compared with a computation in
-NumPy: all elements of D and all other cells of tensor memory, or all cells and registers. Inputs are drawn, and schedules are eager, late and random in turn. For mmasim, forms are executed with its
+NumPy: all elements of D and all other cells of tensor memory, or all cells and registers. Inputs are random, and schedules are eager, late and random in turn. For mmasim, forms are executed with its
 inputs and compared bit for bit with its results ([data](../test/data/mma-oracle)). None of it has run on a Blackwell GPU.
 The direction of `tcgen05.shift` and of `ashift`, to the lane before, is read from the text of CuTe DSL, not measured.
 
@@ -45,9 +83,9 @@ The direction of `tcgen05.shift` and of `ashift`, to the lane before, is read fr
 {instructions}
 
 Each case also executes `tcgen05.alloc`, `relinquish_alloc_permit`, `dealloc`, `commit` (with `.multicast::cluster` in pairs), `fence` and
-`wait`, of which a mistake would leave a finding or wrong cells. `tcgen05.ld.red` is inline PTX, since LLVM 22.1 has no intrinsic for it. The
-targets {chips} have it and sm_100a does not. Its cases are compiled for sm_101a, which is sm_110a by its new
-name, since LLVM 22.1 refuses `tcgen05.alloc` for the others; where ptxas is installed, it assembles their text as sm_110a.
+`wait`; an error in one of these would give a finding or wrong cells. `tcgen05.ld.red` is inline PTX, since LLVM 22.1 has no intrinsic for it. The
+targets {chips} have it and sm_100a does not. Its cases are compiled for sm_101a, the old name of sm_110a,
+since LLVM 22.1 rejects `tcgen05.alloc` for the others; where ptxas is installed, it assembles their text as sm_110a.
 
 ## Products
 
@@ -57,10 +95,12 @@ Numbers of executed forms with A in shared memory and in tensor memory, by the q
 | --- | --- | --- | {rules} | --- | ---: |
 {kinds}
 
-Not executed: K = 96, which sm_100a does not have; sparsity selectors above {selectors}, of which
-neither the simulator nor the table knows the layout, so that the verifier rejects them;
-combinations of flags, except of both operands negated or transposed, and of `max_shift` with zero columns: each other flag is
-executed alone, with dense A (a selector with sparse A), and all but `ashift` and disabled lanes in one CTA alone.
+Not executed:
+
+- K = 96, which sm_100a does not have.
+- Sparsity selectors above {selectors}. Neither the simulator nor the table knows their layout, so the verifier rejects them.
+- Combinations of flags, except both operands negated or transposed, and `max_shift` with zero columns. Each other flag is executed alone, with dense A (a
+  selector with sparse A), and only in one CTA, except for `ashift` and disabled lanes.
 
 ## Shapes
 
