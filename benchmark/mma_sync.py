@@ -99,7 +99,8 @@ def run_half(flags):
     for cell in prefill.CELLS:
         result = measured(flags, cell)
         fa2, chosen = result["FA2"][0], result["chosen"][0]
-        for key in (cell[0], "all", cell[:2]):
+        dim, causal = cell[:2]
+        for key in (f"head dim {dim}", "all", f"head dim {dim} {'causal' if causal else 'without a mask'}"):
             ratios.setdefault(key, []).append(fa2 / chosen)
         worst = max(error for name, (_, error) in result.items() if name != "FA2")
         others = ", ".join(f"{name} {fa2 / time:.3f}" for name, (time, _) in result.items() if name not in ("FA2", "chosen"))
