@@ -72,6 +72,9 @@ class Host:
     def wait(self):
         pass
 
+    def target(self):
+        return "sm_100a"
+
     def options(self, target):
         return {"target": target}
 
@@ -95,6 +98,10 @@ class Gpu:
 
     def wait(self):
         self.torch.cuda.synchronize()
+
+    def target(self):
+        major, minor = self.torch.cuda.get_device_capability()
+        return f"sm_{major}{minor}" + ("a" if major in (9, 10) else "")
 
     def options(self, target):
         return {"target": target, "stream": self.torch.cuda.current_stream().cuda_stream}
@@ -293,7 +300,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=("sim", "cuda"), default="sim", help="the simulator, or a GPU (needs torch)")
     parser.add_argument("--attention", choices=("fmha", "sdpa"), default="fmha", help="this package, or torch's attention on a dense cache")
-    parser.add_argument("--target", choices=("sm_90a", "sm_100a", "sm_103a"), default=None, help="target of the kernels; default: sm_100a in the simulator, sm_90a on a GPU")
+    parser.add_argument("--target", default=None, help="target of the kernels; default: sm_100a in the simulator, on a GPU its own")
     parser.add_argument("--sequences", type=int, default=None, help="requests to serve (5, on a GPU 128)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--checked", type=int, default=3, help="sequences that are compared with float32 (3)")
@@ -316,7 +323,7 @@ def main():
     angles = np.cos(turns).astype(np.float32), np.sin(turns).astype(np.float32)
     model = Model(memory, sizes, flags.seed)
     kind = PagedAttention if flags.attention == "fmha" else DenseAttention
-    target = flags.target or ("sm_90a" if on_gpu else "sm_100a")
+    target = flags.target or memory.target()
     attention = kind(memory, sizes, longest, [memory.array(angle, "float32") for angle in angles], target)
     prompts = sum(len(sequence.tokens) for sequence in sequences)
     seconds, computed, steps = serve(model, attention, sequences, sizes, memory)

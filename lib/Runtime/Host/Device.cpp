@@ -137,7 +137,8 @@ llvm::Error Device::checkTarget(const DeviceOptions &options) {
   return failure("the GPU found cannot run " + options.target + ": expected " +
                  expected + ", got '" + deviceName + "' of " +
                  llvm::Twine(major) + "." + llvm::Twine(minor) +
-                 "; run on the simulator with --device=sim");
+                 "; pass the target of this GPU, or run on the simulator with "
+                 "--device=sim");
 }
 
 std::optional<uint32_t> Device::multiprocessors() const {

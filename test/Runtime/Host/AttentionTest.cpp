@@ -460,8 +460,8 @@ TEST(DeviceTest, SaysWhenTheGpuCannotRunTheTarget) {
   ASSERT_FALSE(bool(device));
   EXPECT_EQ(llvm::toString(device.takeError()),
             "the GPU found cannot run sm_100a: expected compute capability "
-            "10.0, got 'Fake GPU' of 9.0; run on the simulator with "
-            "--device=sim");
+            "10.0, got 'Fake GPU' of 9.0; pass the target of this GPU, or run "
+            "on the simulator with --device=sim");
 }
 
 TEST(DeviceTest, SaysWhenThereIsNoLibraryNoSymbolOrNoGpu) {
