@@ -10,7 +10,7 @@ A launch has one tile for each CTA that the GPU runs at once. All CTAs of our ke
 Triton's have keys for each head, fewer CTAs with 256 keys, and outputs that are not compared. So each CTA does the same, and the model replays
 those of one SM. Clocks are those of an SM from a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what
 a launch costs besides its kernel is in both. The kernels of HELD_OUT and Triton's were first run when the model was finished; those of SEEN were
-looked at while its rules were chosen.
+used to choose its rules.
 """
 
 import argparse
