@@ -43,44 +43,45 @@ Arguments, one --arg for each parameter of the entry, in order:
                                A buffer that the entry takes only through its map
                                comes before the maps and is no parameter.
 
-Policies: a program that is right gives the same bytes under every schedule.
-  eager        asynchronous work (TMA, tensor cores, bulk copies) is done at once
-  late         it is done when nothing else can continue
-  random       it is done, and warps take turns, as the seed draws; try_wait may
-               fail without cause
+Policies: a correct program writes the same bytes under every schedule.
+  eager        asynchronous work (TMA, tensor cores, bulk copies) completes
+               immediately
+  late         it completes when nothing else can continue
+  random       it completes at random times, and warps take turns at random;
+               try_wait may fail without cause
   pct          the warp or operation of highest priority runs; priorities are
-               drawn and change at a few drawn moments. Finds errors that need
+               random and change at a few random moments. Finds errors that need
                few unlucky orderings more reliably than random
   exhaustive   every schedule of one small cluster, up to the order of steps that
-               access nothing in common; reports whether --max-schedules cut it
-               off.
-               A step of a warp ends where it changes what others can see, so
-               races inside a step, and the order in which a warp that diverged
-               takes its paths, are for the other policies
-CTAs that share global memory run one after another, where they do not wait for
-each other: in the order of the grid (eager), the last one first (late), or as
-the seed draws (random, pct). exhaustive takes a grid of one cluster.
+               access nothing in common; reports whether --max-schedules ended
+               it.
+               A step of a warp ends where it changes what others can see. Races
+               inside a step, and the order in which a diverged warp takes its
+               paths, are left to the other policies
+CTAs that share global memory run one after another if they do not wait for each
+other: in the order of the grid (eager), the last one first (late), or in random
+order (random, pct). exhaustive takes a grid of one cluster.
 
 Examples:
   Add two vectors of 1000 floats, 8 blocks of 128 threads:
     ptx-sim add.ptx --grid=8 --block=128 --arg=in:a.npy --arg=in:b.npy \
         --arg=out:sum.npy:f32:1000 --arg=u32:1000
   Look for races: run 50 schedules of the asynchronous units and report the
-  first whose result differs from the eager one, with the command that shows
-  both again:
+  first whose result differs from the eager one, with the command that repeats
+  both:
     ptx-sim gemm.ptx --entry=gemm --grid=4,4 --block=256 --smem=98304 \
         --arg=in:a.npy --arg=out:c.npy:f32:64x64 \
         --arg=tmap:a.json --schedules=50
-  Prove a small kernel right under all schedules:
+  Check a small kernel under all schedules:
     ptx-sim tma.ptx --block=64 --arg=... --policy=exhaustive
-  See what warp 1 of CTA 0 executes, the first 200 instructions of it:
+  Print the first 200 instructions that warp 1 of CTA 0 executes:
     ptx-sim add.ptx --block=128 ... --trace-warp=0:1 --trace-limit=200
   Hand the findings to a code review tool:
     ptx-sim add.ptx --block=128 ... --sarif=findings.sarif
 
 Exit code: 0 clean, 1 findings or deadlock, 2 bad input or an instruction that is
 not supported, 3 stopped by --max-steps, or by --policy=exhaustive after 20000
-steps. An option given twice: the last counts.)";
+steps. If an option is given twice, the last one counts.)";
 
 /// Values filled by CLI11, before they are checked.
 struct Raw {
@@ -173,8 +174,8 @@ void declareRun(CLI::App &app, CommandLine &line, Raw &raw) {
   add("--checks", "checks", "Findings to look for, default all",
       "all|none|ID,...");
   add("--conformance", "conformance",
-      "The manual to the letter (default), or what ptxas does for the best "
-      "public kernels",
+      "isa reports what the PTX manual forbids (default), practice allows what "
+      "ptxas accepts from widespread public kernels",
       "isa|practice");
   add("--mma", "mma",
       "Tensor core sums in fp32 (default), or as its adder rounds",
@@ -208,7 +209,7 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
       ->type_name("N");
   app.add_flag("--time", line.time,
                "Model the clocks that the launch takes on a GPU, and what "
-               "bounds it; validated on sm_90a alone");
+               "bounds it; validated only on sm_90a");
   app.add_option("--timeline", line.timeline,
                  "Write the modeled time of the first CTAs as a trace for "
                  "https://ui.perfetto.dev, where a nanosecond is a modeled "
