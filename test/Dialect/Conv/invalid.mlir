@@ -35,8 +35,16 @@ func.func @pairs(%in: memref<2x9x9x64xf16>, %f: memref<32x3x3x64xf16>, %out: mem
 // -----
 
 func.func @stride(%in: memref<2x9x9x64xf16>, %f: memref<32x3x3x64xf16>, %out: memref<2x9x9x32xf32>) {
-  // expected-error@+1 {{expected positive strides and dilations, and pads of 0 or more}}
+  // expected-error@+1 {{expected positive strides and dilations, got 0}}
   conv.shift_reuse ins(%in, %f : memref<2x9x9x64xf16>, memref<32x3x3x64xf16>) outs(%out : memref<2x9x9x32xf32>) strides [0, 1] dilations [1, 1] pads [1, 1]
+  return
+}
+
+// -----
+
+func.func @pad(%in: memref<2x9x9x64xf16>, %f: memref<32x3x3x64xf16>, %out: memref<2x9x9x32xf32>) {
+  // expected-error@+1 {{expected pads of 0 or more, got -1}}
+  conv.shift_reuse ins(%in, %f : memref<2x9x9x64xf16>, memref<32x3x3x64xf16>) outs(%out : memref<2x9x9x32xf32>) strides [1, 1] dilations [1, 1] pads [1, -1]
   return
 }
 
@@ -51,7 +59,7 @@ func.func @bytes(%in: memref<2x9x9x80xf16>, %f: memref<32x3x3x80xf16>, %out: mem
 // -----
 
 func.func @filters(%in: memref<2x9x9x64xf16>, %f: memref<24x3x3x64xf16>, %out: memref<2x9x9x24xf32>) {
-  // expected-error@+1 {{expected K to be a multiple of 16 up to 256, got 24; cut the filter}}
+  // expected-error@+1 {{expected K to be a multiple of 16 up to 256, got 24; pad the filter with zeros, or cut it}}
   conv.shift_reuse ins(%in, %f : memref<2x9x9x64xf16>, memref<24x3x3x64xf16>) outs(%out : memref<2x9x9x24xf32>) strides [1, 1] dilations [1, 1] pads [1, 1]
   return
 }
@@ -59,7 +67,7 @@ func.func @filters(%in: memref<2x9x9x64xf16>, %f: memref<24x3x3x64xf16>, %out: m
 // -----
 
 func.func @step(%in: memref<2x9x9x64xf16>, %f: memref<32x3x3x64xf16>, %out: memref<2x9x1x32xf32>) {
-  // expected-error@+1 {{expected the least common multiple of stride and dilation along the width to be at most 8, got 12}}
+  // expected-error@+1 {{expected the least common multiple of stride and dilation along the width to be at most 8, got 12; take a smaller stride or dilation}}
   conv.shift_reuse ins(%in, %f : memref<2x9x9x64xf16>, memref<32x3x3x64xf16>) outs(%out : memref<2x9x1x32xf32>) strides [1, 4] dilations [1, 3] pads [1, 1]
   return
 }
@@ -83,7 +91,7 @@ func.func @output(%in: memref<2x9x9x64xf16>, %f: memref<32x3x3x64xf16>, %out: me
 // -----
 
 func.func @large(%in: memref<2x9x9x64xf16>, %f: memref<32x3x3x64xf16>, %out: memref<2x9x9x32xf32>) {
-  // expected-error@+1 {{expected extents, strides, dilations and pads below 2^20}}
+  // expected-error@+1 {{expected extents, strides, dilations and pads below 2^20, got 1048576}}
   conv.shift_reuse ins(%in, %f : memref<2x9x9x64xf16>, memref<32x3x3x64xf16>) outs(%out : memref<2x9x9x32xf32>) strides [1, 1] dilations [1, 1] pads [1048576, 0]
   return
 }

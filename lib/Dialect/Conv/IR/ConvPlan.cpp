@@ -59,24 +59,38 @@ int64_t ConvPlan::columns() const {
   return columns;
 }
 
+/// Returns what is wrong with the extents of a convolution, or nullopt.
+static std::optional<std::string> checkExtents(const ConvPlan &p) {
+  int64_t least = std::min({p.strideH, p.strideW, p.dilationH, p.dilationW});
+  if (least < 1)
+    return "expected positive strides and dilations, got " +
+           std::to_string(least);
+  if (std::min(p.padH, p.padW) < 0)
+    return "expected pads of 0 or more, got " +
+           std::to_string(std::min(p.padH, p.padW));
+  int64_t most =
+      std::max({p.n, p.h, p.w, p.c, p.k, p.r, p.s, p.strideH, p.strideW,
+                p.dilationH, p.dilationW, p.padH, p.padW});
+  if (most >= mostExtent)
+    return "expected extents, strides, dilations and pads below 2^20, got " +
+           std::to_string(most);
+  return std::nullopt;
+}
+
 std::optional<std::string> ConvPlan::check() const {
-  if (strideH < 1 || strideW < 1 || dilationH < 1 || dilationW < 1 ||
-      padH < 0 || padW < 0)
-    return "expected positive strides and dilations, and pads of 0 or more";
-  if (std::max({n, h, w, c, k, r, s, strideH, strideW, dilationH, dilationW,
-                padH, padW}) >= mostExtent)
-    return "expected extents, strides, dilations and pads below 2^20";
+  if (std::optional<std::string> error = checkExtents(*this))
+    return error;
   int64_t bytes = c * elementBytes;
   if (bytes % stepBytes || (bytes > rowBytes && bytes % rowBytes))
     return "expected channels of 32, 64, 96 or a multiple of 128 bytes, got " +
            std::to_string(bytes) + "; pad them with zeros";
   if (k % 16 || k < 16 || k > 256)
     return "expected K to be a multiple of 16 up to 256, got " +
-           std::to_string(k) + "; cut the filter";
+           std::to_string(k) + "; pad the filter with zeros, or cut it";
   if (step() > mostStep)
     return "expected the least common multiple of stride and dilation along "
            "the width to be at most 8, got " +
-           std::to_string(step());
+           std::to_string(step()) + "; take a smaller stride or dilation";
   // Kernels count outputs in 32 bits.
   if (allSegments() > mostSegments)
     return "expected at most 2^26 segments of 32 outputs, got " +
