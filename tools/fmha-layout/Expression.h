@@ -9,11 +9,13 @@
 #ifndef FMHA_TOOLS_FMHA_LAYOUT_EXPRESSION_H
 #define FMHA_TOOLS_FMHA_LAYOUT_EXPRESSION_H
 
-#include "Value.h"
+#include "fmha/Layout/Print/Value.h"
 
 #include <string_view>
 
 namespace fmha::layouttool {
+
+using namespace fmha::layoutprint;
 
 /// Returns the value of the last expression of a text. Statements end with a
 /// line or with ';'; "name = expression" defines a name, # begins a comment.

@@ -9,13 +9,15 @@
 #ifndef FMHA_TOOLS_FMHA_LAYOUT_FUNCTIONS_H
 #define FMHA_TOOLS_FMHA_LAYOUT_FUNCTIONS_H
 
-#include "Value.h"
+#include "fmha/Layout/Print/Value.h"
 
 #include <span>
 #include <string_view>
 #include <vector>
 
 namespace fmha::layouttool {
+
+using namespace fmha::layoutprint;
 
 /// One function: its name, how it is written, and what it returns.
 struct Function {

@@ -8,9 +8,10 @@
 
 #include "Expression.h"
 #include "Functions.h"
-#include "Output.h"
+#include "Json.h"
 #include "fmha/Layout/Algebra/Error.h"
 #include "fmha/Layout/Algebra/TmemFragments.h"
+#include "fmha/Layout/Print/Output.h"
 
 #include <CLI/CLI.hpp>
 
@@ -24,6 +25,7 @@
 #include <map>
 #include <sstream>
 
+using namespace fmha::layoutprint;
 using namespace fmha::layouttool;
 
 namespace {

@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Picture.h"
+#include "fmha/Layout/Print/Picture.h"
 
 #include "fmha/Layout/Algebra/Error.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace fmha::layouttool {
+namespace fmha::layoutprint {
 namespace {
 
 constexpr int64_t mostCells = 16384;
@@ -221,4 +221,4 @@ Picture pictureOf(const Value &value) {
   return std::visit([](const auto &held) { return pictureOf(held); }, value);
 }
 
-} // namespace fmha::layouttool
+} // namespace fmha::layoutprint

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Value.h"
+#include "fmha/Layout/Print/Value.h"
 
 #include "fmha/Layout/Algebra/Error.h"
 
-namespace fmha::layouttool {
+namespace fmha::layoutprint {
 
 std::string kindOf(const Value &value) {
   static constexpr const char *kinds[] = {
@@ -79,4 +79,4 @@ TiledMma asTiledMma(const Value &value) {
                               "tiled_mma(mma_m16n8k16_f32_f16, (4,1,1))");
 }
 
-} // namespace fmha::layouttool
+} // namespace fmha::layoutprint

@@ -1,4 +1,4 @@
-//===- Text.cpp - Pictures as text and JSON -------------------------------===//
+//===- Text.cpp - Pictures as text ----------------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,24 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Output.h"
-
-#include <nlohmann/json.hpp>
+#include "fmha/Layout/Print/Output.h"
 
 #include <algorithm>
 
-namespace fmha::layouttool {
-namespace {
+namespace fmha::layoutprint {
 
-constexpr int schemaVersion = 1;
-
-/// "T3 V2", "209", "-" for a cell that no thread holds, "!" after a conflict.
 std::string wordOf(const Cell &cell) {
   if (cell.empty)
     return "-";
   return cell.text + (cell.detail.empty() ? "" : ":" + cell.detail) +
          (cell.conflict ? "!" : "");
 }
+
+namespace {
 
 std::string padded(const std::string &word, size_t width) {
   return std::string(width > word.size() ? width - word.size() : 0, ' ') + word;
@@ -63,28 +59,4 @@ std::string textOf(const Picture &picture) {
 
 std::string lineOf(const Picture &picture) { return picture.title + "\n"; }
 
-std::string jsonOf(const Picture &picture) {
-  using Json = nlohmann::ordered_json;
-  Json facts = Json::object(), grids = Json::array();
-  for (const auto &[name, value] : picture.facts)
-    facts[name] = value;
-  for (const Grid &grid : picture.grids) {
-    Json rows = Json::array();
-    for (int64_t row = 0; row < grid.rows; ++row) {
-      Json words = Json::array();
-      for (int64_t column = 0; column < grid.columns; ++column)
-        words.push_back(wordOf(grid.at(row, column)));
-      rows.push_back(std::move(words));
-    }
-    grids.push_back({{"title", grid.title},
-                     {"cells", grid.legend},
-                     {"rows", std::move(rows)}});
-  }
-  Json json = {{"schema_version", schemaVersion},
-               {"title", picture.title},
-               {"facts", std::move(facts)},
-               {"grids", std::move(grids)}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-} // namespace fmha::layouttool
+} // namespace fmha::layoutprint

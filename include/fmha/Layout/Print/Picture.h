@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_TOOLS_FMHA_LAYOUT_PICTURE_H
-#define FMHA_TOOLS_FMHA_LAYOUT_PICTURE_H
+#ifndef FMHA_LAYOUT_PRINT_PICTURE_H
+#define FMHA_LAYOUT_PRINT_PICTURE_H
 
-#include "Value.h"
+#include "fmha/Layout/Print/Value.h"
 
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace fmha::layouttool {
+namespace fmha::layoutprint {
 
 /// One cell: up to two lines of text, and the number of its color. Neighbors of
 /// one run and consecutive places may be drawn as one cell.
@@ -59,6 +59,6 @@ Grid merged(const Grid &grid);
 /// cells to look at.
 Picture pictureOf(const Value &value);
 
-} // namespace fmha::layouttool
+} // namespace fmha::layoutprint
 
-#endif // FMHA_TOOLS_FMHA_LAYOUT_PICTURE_H
+#endif // FMHA_LAYOUT_PRINT_PICTURE_H

@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Output.h"
+#include "fmha/Layout/Print/Output.h"
 
 #include "fmha/Layout/Algebra/Error.h"
 
 #include <algorithm>
 #include <cstdio>
 
-namespace fmha::layouttool {
+namespace fmha::layoutprint {
 namespace {
 
 /// Sizes in pixels.
@@ -200,4 +200,4 @@ void expectGrid(const Picture &picture, const char *format) {
                       picture.title + "; use --print=text");
 }
 
-} // namespace fmha::layouttool
+} // namespace fmha::layoutprint

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_TOOLS_FMHA_LAYOUT_VALUE_H
-#define FMHA_TOOLS_FMHA_LAYOUT_VALUE_H
+#ifndef FMHA_LAYOUT_PRINT_VALUE_H
+#define FMHA_LAYOUT_PRINT_VALUE_H
 
 #include "fmha/Layout/Algebra/Banks.h"
 #include "fmha/Layout/Algebra/TiledMma.h"
@@ -15,7 +15,7 @@
 #include <string>
 #include <variant>
 
-namespace fmha::layouttool {
+namespace fmha::layoutprint {
 
 using namespace fmha::layout::algebra;
 
@@ -40,6 +40,6 @@ TiledCopy asTiledCopy(const Value &value);
 /// An instruction alone is the tiled product of one.
 TiledMma asTiledMma(const Value &value);
 
-} // namespace fmha::layouttool
+} // namespace fmha::layoutprint
 
-#endif // FMHA_TOOLS_FMHA_LAYOUT_VALUE_H
+#endif // FMHA_LAYOUT_PRINT_VALUE_H

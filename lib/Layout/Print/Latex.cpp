@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Output.h"
+#include "fmha/Layout/Print/Output.h"
 
 #include <map>
 
-namespace fmha::layouttool {
+namespace fmha::layoutprint {
 namespace {
 
 std::string nodeOf(const Cell &cell, int64_t row, int64_t column) {
@@ -83,4 +83,4 @@ std::string latexOf(const Picture &picture) {
   return text + "\\end{document}\n";
 }
 
-} // namespace fmha::layouttool
+} // namespace fmha::layoutprint
