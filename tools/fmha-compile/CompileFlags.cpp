@@ -53,6 +53,26 @@ void CompileFlags::addRegisterDemand(FlagTable &table) {
             });
 }
 
+void CompileFlags::addLayouts(FlagTable &table) {
+  table.group("Layouts of the kernel's tiles");
+  table.add("print-layouts", "NAME,...",
+            "print the layouts of these tiles, of Q, K, V, S, P and O, as "
+            "fmha-layout reads them; the kernel only goes to -o",
+            [this](llvm::StringRef text) -> llvm::Error {
+              llvm::SmallVector<llvm::StringRef> names;
+              text.split(names, ',');
+              layouts.assign(names.begin(), names.end());
+              return llvm::Error::success();
+            });
+  table.addWord("print-layouts-format", {"text", "svg", "latex"},
+                "text (default), or a picture of the first rows and columns",
+                layoutFormat);
+  table.addText("print-layouts-to", "DIR",
+                "write one file for each tile and place, such as "
+                "DIR/S_registers.svg",
+                layoutsTo);
+}
+
 void CompileFlags::add(FlagTable &table) {
   problem.add(table);
   table.group("Output");
@@ -99,6 +119,7 @@ void CompileFlags::add(FlagTable &table) {
                 "with --explain: draw tensor memory over time, shared memory "
                 "and the swizzle into DIR/*.svg",
                 drawTo);
+  addLayouts(table);
   addRegisterDemand(table);
   table.group("Help");
   table.addSwitch("help", "print this and stop",
@@ -128,6 +149,7 @@ void fmha::tools::printHelp(const FlagTable &table) {
          "  fmha-compile layer.mlir --target=sm_103a --emit=cubin -o k.cubin\n"
          "  fmha-compile --dump-phases-to=phases -o /dev/null\n"
          "  fmha-compile --head-dim=64 --explain --svg=pictures\n"
+         "  fmha-compile --target=sm_80 --print-layouts=S,P,O\n"
          "  fmha-compile --target=sm_90a,sm_100a --emit=so --function=attend "
          "-o libattend.so\n"
          "  fmha-compile --q-len=1 --kv-len=16384 --q-heads=32 --kv-heads=8 "
@@ -167,6 +189,17 @@ static llvm::Error checkLevels(const CompileFlags &flags) {
     return failure("--svg draws what --explain reports; expected --explain "
                    "with it, got none");
   return checkScheduleFlag(flags.problem);
+}
+
+/// Checks that pictures of layouts have a place to go to.
+static llvm::Error checkLayouts(const CompileFlags &flags) {
+  if (!flags.layouts.empty())
+    return llvm::Error::success();
+  if (flags.layoutFormat != "text" || !flags.layoutsTo.empty())
+    return failure("--print-layouts-format and --print-layouts-to draw the "
+                   "tiles of --print-layouts; expected --print-layouts=NAME "
+                   "with them, got none");
+  return llvm::Error::success();
 }
 
 /// Checks what --tune needs: a plan to choose from, for one target.
@@ -241,10 +274,11 @@ static llvm::Error checkAhead(const CompileFlags &flags) {
     if (llvm::Error error = checkFunctionName(flags.function))
       return failure("--function: " + llvm::toString(std::move(error)));
   }
-  bool keepsMore = !flags.dumpTo.empty() || !flags.drawTo.empty();
+  bool keepsMore =
+      !flags.dumpTo.empty() || !flags.drawTo.empty() || !flags.layouts.empty();
   if (flags.isAheadOfTime() && keepsMore)
-    return failure("--dump-phases-to and --svg are of one kernel; expected "
-                   "--emit=ptx with them, got --emit=" +
+    return failure("--dump-phases-to, --svg and --print-layouts are of one "
+                   "kernel; expected --emit=ptx with them, got --emit=" +
                    llvm::Twine(flags.emit));
   if (flags.emit == "so" && flags.output == "-")
     return failure("--emit=so writes a shared library and its header; expected "
@@ -252,7 +286,8 @@ static llvm::Error checkAhead(const CompileFlags &flags) {
   if (flags.cache &&
       (keepsMore || flags.emit == "mlir" || flags.emit == "llvm"))
     return failure("--cache keeps finished kernels; expected no --emit=mlir, "
-                   "--emit=llvm, --dump-phases-to or --svg with it");
+                   "--emit=llvm, --dump-phases-to, --svg or --print-layouts "
+                   "with it");
   return llvm::Error::success();
 }
 
@@ -261,6 +296,8 @@ llvm::Error fmha::tools::checkFlags(CompileFlags &flags,
   if (llvm::Error error = checkLevels(flags))
     return error;
   if (llvm::Error error = checkFlagsBelow(flags, table))
+    return error;
+  if (llvm::Error error = checkLayouts(flags))
     return error;
   if (llvm::Error error = readTargets(flags))
     return error;
@@ -283,9 +320,9 @@ CompileOptions fmha::tools::optionsOf(const CompileFlags &flags) {
   options.from = flags.from.value_or(Level::Attention);
   options.to = flags.to;
   // A schedule is known only below the attention level.
-  if (flags.emit == "mlir" && !options.to && !flags.explain)
+  if (flags.emit == "mlir" && !options.to && !flags.reports())
     options.to = options.from;
-  options.keepLevels = !flags.dumpTo.empty();
+  options.keepLevels = !flags.dumpTo.empty() || !flags.layouts.empty();
   options.keepLLVM = flags.emit == "llvm";
   options.verifyKernels = flags.verifyKernels;
   options.verifyRegisters = flags.verifyRegisters;

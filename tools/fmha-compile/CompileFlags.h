@@ -24,6 +24,10 @@ struct CompileFlags {
   bool cache = false, verifyRegisters = false, listDemand = false;
   /// The most schedules that --tune compares, 0 without it.
   unsigned tune = 0;
+  /// The tiles whose layouts are printed, in which format, and the folder for
+  /// one file of each.
+  std::vector<std::string> layouts;
+  std::string layoutFormat = "text", layoutsTo;
   /// The flags of the problem, as they were given.
   std::vector<FlagTable::Given> problemFlags;
 
@@ -32,8 +36,12 @@ struct CompileFlags {
   llvm::Error readTune(llvm::StringRef text);
   /// Adds the flags for measurements of registers.
   void addRegisterDemand(FlagTable &table);
+  /// Adds the flags for layouts of tiles.
+  void addLayouts(FlagTable &table);
   /// Returns whether the output of --emit has kernels for several targets.
   bool isAheadOfTime() const;
+  /// Returns whether a report takes the place of the kernel on standard output.
+  bool reports() const { return explain || !layouts.empty(); }
 };
 
 void printHelp(const FlagTable &table);

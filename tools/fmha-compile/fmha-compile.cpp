@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AheadOfTime.h"
+#include "PrintLayouts.h"
 #include "Tune.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Report/Explain.h"
@@ -134,9 +135,12 @@ llvm::Error emit(const CompileFlags &flags) {
     if (!flags.drawTo.empty())
       if (llvm::Error error = drawSchedule(flags, result))
         return error;
-    if (flags.output == "-")
-      return llvm::Error::success();
   }
+  if (!flags.layouts.empty())
+    if (llvm::Error error = printLayouts(flags, result))
+      return error;
+  if (flags.reports() && flags.output == "-")
+    return llvm::Error::success();
   auto text = select(flags, result);
   return text ? write(flags, *text) : text.takeError();
 }
