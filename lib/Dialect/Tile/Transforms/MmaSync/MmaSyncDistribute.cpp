@@ -60,13 +60,8 @@ static void storeWords(ImplicitLocOpBuilder &b, TileType to, Value words) {
 
 /// Returns the layout of fragments, with stores that every target has.
 static const RowLayout &layoutFor(int64_t tileRows) {
-  auto make = [](int64_t rows) {
-    RowLayout layout = rowsOfQuad(rows);
-    layout.write = storeWords;
-    return layout;
-  };
-  static const RowLayout one = make(rowsOfFragment),
-                         two = make(2 * rowsOfFragment);
+  static const RowLayout one = rowsOfQuad(rowsOfFragment, storeWords),
+                         two = rowsOfQuad(2 * rowsOfFragment, storeWords);
   return tileRows == rowsOfFragment ? one : two;
 }
 

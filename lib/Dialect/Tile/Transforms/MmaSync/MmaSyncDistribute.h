@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_MMASYNC_MMASYNCDISTRIBUTE_H
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_MMASYNC_MMASYNCDISTRIBUTE_H
 
-#include "Wgmma/WgmmaDistribute.h"
+#include "Fragments/Fragments.h"
 
 namespace fmha::tile {
 

@@ -1,4 +1,4 @@
-//===- WgmmaModify.cpp - score_mod on fragments -----------------*- C++ -*-===//
+//===- FragmentModify.cpp - score_mod on fragments --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Common/RowCode.h"
-#include "WgmmaDistribute.h"
+#include "Fragments/Fragments.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -112,8 +112,8 @@ private:
 
 } // namespace
 
-void fmha::tile::populateWgmmaModify(RewritePatternSet &patterns,
-                                     const TypeConverter &converter,
-                                     const KernelInfo &info) {
+void fmha::tile::populateFragmentModify(RewritePatternSet &patterns,
+                                        const TypeConverter &converter,
+                                        const KernelInfo &info) {
   patterns.add<ModifyFragment>(converter, info, patterns.getContext());
 }

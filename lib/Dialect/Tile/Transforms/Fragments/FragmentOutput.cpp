@@ -1,4 +1,4 @@
-//===- WgmmaOutput.cpp - The accumulator, divided and written ---*- C++ -*-===//
+//===- FragmentOutput.cpp - The accumulator, divided and written *- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WgmmaDistribute.h"
+#include "Fragments/Fragments.h"
 #include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,7 +31,7 @@ struct WriteFragment : public FragmentPattern<WriteOp> {
       return rewriter.notifyMatchFailure(op, "expected a value");
     auto tile = cast<TileType>(op.getTile());
     int64_t rows = threadRows(tile);
-    const RowLayout &layout = rowsOfQuad(tile.getRows());
+    RowLayout layout = rowsOfQuad(tile.getRows());
     Value x = divided(b, layout, op, adaptor.getValue(), adaptor.getSum());
     for (int64_t row = 0; row < rows; ++row) {
       OwnRow own = ownRow(b, layout, op, tile, row);
@@ -85,8 +85,9 @@ struct StoreRowsFragment : public FragmentPattern<StoreRowsOp> {
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                           fragmentColumn(b), constantI32(b, 0));
     TileType tile = op.getValue().getType();
+    RowLayout layout = rowsOfQuad(tile.getRows());
     for (int64_t row = 0; row < threadRows(tile); ++row) {
-      OwnRow own = ownRow(b, rowsOfQuad(tile.getRows()), op, tile, row);
+      OwnRow own = ownRow(b, layout, op, tile, row);
       Value condition = arith::AndIOp::create(b, own.inside, isFirst);
       storeNumber(b, op, own, condition,
                   vector::ExtractOp::create(b, adaptor.getValue(), row));
@@ -98,9 +99,9 @@ struct StoreRowsFragment : public FragmentPattern<StoreRowsOp> {
 
 } // namespace
 
-void fmha::tile::populateWgmmaOutput(RewritePatternSet &patterns,
-                                     const TypeConverter &converter,
-                                     const KernelInfo &info) {
+void fmha::tile::populateFragmentOutput(RewritePatternSet &patterns,
+                                        const TypeConverter &converter,
+                                        const KernelInfo &info) {
   patterns.add<WriteFragment, StoreRowsFragment>(converter, info,
                                                  patterns.getContext());
 }
