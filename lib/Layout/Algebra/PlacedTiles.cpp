@@ -25,10 +25,34 @@ Layout extended(const Layout &layout, std::vector<Layout> more) {
   return Layout::tuple(modes);
 }
 
+/// Returns the layout with `step` of each stride.
+template <typename Step> Layout withSteps(const Layout &layout, Step step) {
+  if (layout.isLeaf())
+    return Layout(layout.shape(), step(layout.stride().value()));
+  std::vector<Layout> modes;
+  for (const Layout &mode : layout.modes())
+    modes.push_back(withSteps(mode, step));
+  return Layout::tuple(modes);
+}
+
+/// A stride is one of rows, or a multiple of the number of rows.
+MatrixPlace placeOf(const Layout &mode, int64_t rows) {
+  return {withSteps(mode, [=](int64_t s) { return s % rows; }),
+          withSteps(mode, [=](int64_t s) { return s / rows; })};
+}
+
 } // namespace
 
+MatrixPlace placeOfThreads(const ThreadValue &tile) {
+  return placeOf(tile.layout.mode(0), product(tile.tile.mode(0)));
+}
+
+MatrixPlace placeOfValues(const ThreadValue &tile) {
+  return placeOf(tile.layout.mode(1), product(tile.tile.mode(0)));
+}
+
 ThreadValue fragmentTile(int64_t rows, int64_t columns) {
-  MmaAtom atom = mmaAtom("mma_m16n8k16_f32_f16");
+  static const MmaAtom atom = mmaAtom("mma_m16n8k16_f32_f16");
   auto [atomRows, atomColumns, _] = atom.shape;
   // An element of the instruction as an element of the tile.
   Layout inTile(IntTuple::tuple({atomRows, atomColumns}),

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fmha/Layout/Algebra/PlacedTiles.h"
 #include "fmha/Layout/Algebra/Recast.h"
 #include "fmha/Layout/Algebra/Text.h"
 #include "fmha/Layout/SmemTile.h"
@@ -72,6 +73,21 @@ TEST(LayoutSwizzle, DescribesPanels) {
     for (unsigned column = 0; column < tile.columns; ++column)
       ASSERT_EQ(layout(IntTuple::tuple({row, column})) * 2,
                 tile.offset(row, column));
+}
+
+/// The layout that --print-layouts prints is where the compiler's addresses
+/// are.
+TEST(LayoutSwizzle, PanelsOfKernelsAreThoseOfAddresses) {
+  for (unsigned rows : {8u, 64u, 80u, 128u})
+    for (unsigned columns = 16; columns <= 256; columns += 16) {
+      PanelTile panels{rows, columns};
+      ComposedLayout tile = algebra::panelTile(rows, columns);
+      for (unsigned row = 0; row < rows; ++row)
+        for (unsigned column = 0; column < columns; ++column)
+          ASSERT_EQ(2 * tile(IntTuple::tuple({row, column})),
+                    int64_t(panels.offset(row, column)))
+              << rows << " x " << columns << " at " << row << ", " << column;
+    }
 }
 
 } // namespace

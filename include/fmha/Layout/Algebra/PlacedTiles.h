@@ -36,6 +36,14 @@ ComposedLayout panelTile(int64_t rows, int64_t columns);
 /// `bits`: two of 16 bits share a column, and the lane counts 2^17 of them.
 Layout tmemTile(int64_t rows, int64_t columns, int64_t bits);
 
+/// The row and the column of a thread or a value: what it adds to the place of
+/// its other coordinate.
+struct MatrixPlace {
+  Layout rows, columns;
+};
+MatrixPlace placeOfThreads(const ThreadValue &tile);
+MatrixPlace placeOfValues(const ThreadValue &tile);
+
 } // namespace fmha::layout::algebra
 
 #endif // FMHA_LAYOUT_ALGEBRA_PLACEDTILES_H

@@ -9,6 +9,7 @@
 #include "Distribute.h"
 #include "KernelFamily.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Layout/Algebra/PlacedTiles.h"
 #include "fmha/Layout/Tmem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -60,17 +61,39 @@ Value tile::threadInGroup(ImplicitLocOpBuilder &b) {
   return arith::AndIOp::create(b, thread, constantI32(b, 127));
 }
 
-/// In a tile of 64 rows, bits 5 and 6 of the thread, which are the warp, are
-/// bits 4 and 5 of the row; bit 4 selects the half of the columns.
+/// Each mode takes some bits of the thread and moves them to those of its
+/// stride.
+Value tile::threadOffset(ImplicitLocOpBuilder &b,
+                         const layout::algebra::Layout &threads) {
+  Value thread = threadInGroup(b), offset;
+  int64_t number = threads.size();
+  for (const layout::algebra::Layout &mode : llvm::reverse(threads.modes())) {
+    number /= mode.size();
+    int64_t stride = mode.stride().value(), bits = mode.size() - 1;
+    if (!stride)
+      continue;
+    int32_t shift =
+        int32_t(llvm::Log2_64(number)) - int32_t(llvm::Log2_64(stride));
+    Value part = thread;
+    if (shift > 0)
+      part = arith::ShRUIOp::create(b, part, constantI32(b, shift));
+    part = arith::AndIOp::create(
+        b, part, constantI32(b, int32_t(bits * std::min(number, stride))));
+    if (shift < 0)
+      part = arith::ShLIOp::create(b, part, constantI32(b, -shift));
+    offset = offset ? Value(arith::OrIOp::create(b, offset, part)) : part;
+  }
+  return offset ? offset : constantI32(b, 0);
+}
+
 Value tile::threadRow(ImplicitLocOpBuilder &b, TileType tile) {
-  Value thread = threadInGroup(b);
   if (threadsPerRow(tile) == 1)
-    return thread;
-  Value warp = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, thread, constantI32(b, 1)),
-      constantI32(b, 0x30));
-  Value lane = arith::AndIOp::create(b, thread, constantI32(b, 0xF));
-  return arith::OrIOp::create(b, warp, lane);
+    return threadInGroup(b);
+  // All numbers of columns have the same rows.
+  constexpr int64_t columns = 16;
+  return threadOffset(b, layout::algebra::placeOfThreads(
+                             layout::algebra::rowTile(tile.getRows(), columns))
+                             .rows);
 }
 
 Value tile::threadQuery(ImplicitLocOpBuilder &b, TileType tile,

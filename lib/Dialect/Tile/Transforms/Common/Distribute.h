@@ -18,6 +18,10 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"
 
+namespace fmha::layout::algebra {
+class Layout;
+}
+
 namespace fmha::tile {
 
 /// Columns of one tcgen05.ld or st if a whole row is moved to registers.
@@ -67,6 +71,10 @@ int64_t ownColumns(TileType tile);
 mlir::Value threadInGroup(mlir::ImplicitLocOpBuilder &b);
 /// Returns the row of `tile` that this thread owns, i32.
 mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b, TileType tile);
+/// Returns the offset of this thread of its warpgroup in `threads`, whose
+/// extents and strides are powers of two, or 0 for modes without effect; i32.
+mlir::Value threadOffset(mlir::ImplicitLocOpBuilder &b,
+                         const layout::algebra::Layout &threads);
 /// Returns the query row and the head of this thread's row, relative to those
 /// of the first row of `tile`, if `heads` are packed into its rows; i32.
 mlir::Value threadQuery(mlir::ImplicitLocOpBuilder &b, TileType tile,

@@ -170,10 +170,9 @@ private:
 
   static Value masked(ImplicitLocOpBuilder &b, MaskOp op, Value x) {
     int64_t count = sizeOf(x);
-    int64_t size = count / (threadRows(op.getType()) / fragmentRows);
-    SmallVector<int32_t> places;
-    for (int64_t n = 0; n < count; ++n)
-      places.push_back(n % size / fragmentStep * 8 + n % 2);
+    SmallVector<int32_t> places(
+        llvm::map_range(fragmentPlaces(count, threadRows(op.getType())).columns,
+                        [](int64_t column) { return int32_t(column); }));
     Value columns = arith::ConstantOp::create(
         b, DenseElementsAttr::get(VectorType::get({count}, b.getI32Type()),
                                   ArrayRef<int32_t>(places)));
@@ -202,9 +201,9 @@ static Value factorsOfQuad(ImplicitLocOpBuilder &b, TileType tile,
       arith::MulIOp::create(b, fragmentColumn(b), constantI32(b, bytes)));
   SmallVector<Value> pairs;
   SmallVector<int64_t> places;
-  int64_t size = fragmentSize(tile) / (threadRows(tile) / fragmentRows);
-  for (int64_t n = 0; n < fragmentSize(tile); ++n)
-    places.push_back(n % size / fragmentStep * 2 + n % 2);
+  for (int64_t column :
+       fragmentPlaces(fragmentSize(tile), threadRows(tile)).columns)
+    places.push_back(column / columns * 2 + column % 2);
   for (int64_t column = 0; column < tile.getColumns(); column += columns)
     pairs.push_back(LLVM::LoadOp::create(
         b, pair, advance(b, own, constantI32(b, column * bytes)), 2 * bytes));

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fragments/Fragments.h"
+#include "fmha/Layout/Algebra/PlacedTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -19,6 +20,10 @@
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
+namespace algebra = fmha::layout::algebra;
+
+/// Threads that share a row.
+static constexpr int64_t threadsOfRow = 4;
 
 //===----------------------------------------------------------------------===//
 // Small builders
@@ -36,20 +41,44 @@ int64_t tile::fragmentSize(TileType tile) {
   return tile.getElementType().isF32() ? elements : elements / 2;
 }
 
-/// Bits 5 and 6 of the thread, which are the warp, are bits 4 and 5 of the row;
-/// bits 2 to 4 are its bits 0 to 2.
+/// Returns the layout of the first rows of a thread. All numbers of columns
+/// have the same rows and threads.
+static algebra::ThreadValue tileOfRows(int64_t rows) {
+  constexpr int64_t columns = 8;
+  return algebra::fragmentTile(
+      llvm::divideCeil(rows, fragmentRows) * rowsOfFragment, columns);
+}
+
+/// Returns the rows of the elements of a thread, each once and ascending, after
+/// that of its first element.
+static SmallVector<int64_t> rowsOf(const algebra::Layout &values) {
+  SmallVector<int64_t> rows;
+  for (int64_t n = 0; n < values.size(); ++n)
+    rows.push_back(values(n));
+  llvm::sort(rows);
+  rows.erase(llvm::unique(rows), rows.end());
+  return rows;
+}
+
+FragmentPlaces tile::fragmentPlaces(int64_t count, int64_t rows) {
+  int64_t fragments = rows / fragmentRows;
+  algebra::MatrixPlace place = algebra::placeOfValues(algebra::fragmentTile(
+      fragments * rowsOfFragment, count / rows * threadsOfRow));
+  SmallVector<int64_t> own = rowsOf(place.rows);
+  FragmentPlaces places;
+  for (int64_t n = 0; n < count; ++n) {
+    places.rows.push_back(llvm::find(own, place.rows(n)) - own.begin());
+    places.columns.push_back(place.columns(n));
+  }
+  return places;
+}
+
 Value tile::fragmentRow(ImplicitLocOpBuilder &b, int64_t row) {
-  Value thread = threadInGroup(b);
-  auto bits = [&](int32_t shift, int32_t mask) {
-    return arith::AndIOp::create(
-        b, arith::ShRUIOp::create(b, thread, constantI32(b, shift)),
-        constantI32(b, mask));
-  };
-  Value place = arith::OrIOp::create(b, bits(1, 0x30), bits(2, 7));
-  constexpr int32_t apart = 8;
-  int32_t more =
-      int32_t(row / fragmentRows * rowsOfFragment + row % fragmentRows * apart);
-  return more ? Value(arith::OrIOp::create(b, place, constantI32(b, more)))
+  algebra::ThreadValue tile = tileOfRows(row + 1);
+  Value place = threadOffset(b, algebra::placeOfThreads(tile).rows);
+  int64_t more = rowsOf(algebra::placeOfValues(tile).rows)[row];
+  return more ? Value(arith::OrIOp::create(b, place,
+                                           constantI32(b, int32_t(more))))
               : place;
 }
 
@@ -67,29 +96,23 @@ Value tile::fragmentHead(ImplicitLocOpBuilder &b, int64_t row, uint32_t heads) {
 }
 
 Value tile::fragmentColumn(ImplicitLocOpBuilder &b) {
-  Value inQuad = arith::AndIOp::create(b, threadInGroup(b), constantI32(b, 3));
-  return arith::ShLIOp::create(b, inQuad, constantI32(b, 1));
+  return threadOffset(b, algebra::placeOfThreads(tileOfRows(1)).columns);
 }
 
 Value tile::spreadRows(ImplicitLocOpBuilder &b, Value rows, int64_t count) {
-  SmallVector<int64_t> places;
-  int64_t fragments =
-      cast<VectorType>(rows.getType()).getDimSize(0) / fragmentRows;
-  int64_t size = count / fragments;
-  for (int64_t n = 0; n < count; ++n)
-    places.push_back(n / size * fragmentRows + n / 2 % fragmentRows);
-  return vector::ShuffleOp::create(b, rows, rows, places);
+  int64_t own = cast<VectorType>(rows.getType()).getDimSize(0);
+  return vector::ShuffleOp::create(b, rows, rows,
+                                   fragmentPlaces(count, own).rows);
 }
 
 Value tile::elementsOfRow(ImplicitLocOpBuilder &b, Value fragment, int64_t row,
                           int64_t rows) {
-  SmallVector<int64_t> places;
-  int64_t all = cast<VectorType>(fragment.getType()).getDimSize(0);
-  int64_t size = all / (rows / fragmentRows);
-  for (int64_t n = 0; n < all; ++n)
-    if (n / size * fragmentRows + n / 2 % fragmentRows == row)
-      places.push_back(n);
-  return vector::ShuffleOp::create(b, fragment, fragment, places);
+  int64_t count = cast<VectorType>(fragment.getType()).getDimSize(0);
+  SmallVector<int64_t> elements;
+  for (auto [n, place] : llvm::enumerate(fragmentPlaces(count, rows).rows))
+    if (place == row)
+      elements.push_back(int64_t(n));
+  return vector::ShuffleOp::create(b, fragment, fragment, elements);
 }
 
 Value tile::joinRows(ImplicitLocOpBuilder &b, ArrayRef<Value> rows) {

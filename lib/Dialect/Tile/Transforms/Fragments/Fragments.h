@@ -59,6 +59,13 @@ mlir::Value fragmentHead(mlir::ImplicitLocOpBuilder &b, int64_t row,
 /// Returns the first of this thread's columns of every 8: 2·(thread mod 4),
 /// i32.
 mlir::Value fragmentColumn(mlir::ImplicitLocOpBuilder &b);
+/// The places of a thread's elements, by fragmentTile(): which of its rows each
+/// is in, and its column after the thread's first one.
+struct FragmentPlaces {
+  llvm::SmallVector<int64_t> rows, columns;
+};
+/// Returns the places of `count` elements in `rows` rows of a thread.
+FragmentPlaces fragmentPlaces(int64_t count, int64_t rows);
 /// Broadcasts one number per row to `count` elements of the fragment.
 mlir::Value spreadRows(mlir::ImplicitLocOpBuilder &b, mlir::Value rows,
                        int64_t count);
