@@ -15,7 +15,7 @@ namespace {
 
 /// Rows and columns that a picture shows at most. Cells of a run of columns are
 /// drawn as one, so that more of them fit.
-constexpr int64_t mostRows = 32, mostColumns = 64, mostSingle = 32;
+constexpr int64_t mostRows = 32, mostColumns = 64, mostSingle = 16;
 
 std::string expressionOf(const ThreadValue &map) {
   return "owners(" + map.layout.str() + ", " + map.tile.str() + ")";
