@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Candidates.h"
+#include "Model/Footprint.h"
 #include "Model/Text.h"
 #include "Relax.h"
 #include "Rules/Check.h"
@@ -15,7 +16,9 @@
 #include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Schedule/Model/Resources.h"
 #include "fmha/Schedule/Plan/Splits.h"
+#include "fmha/Target/Target.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace fmha;
@@ -56,8 +59,24 @@ static Plan planFrom(const Problem &problem, Candidates candidates) {
   return plan;
 }
 
+/// Returns how much memory `schedule` lacks by the rule that it violates; for
+/// columns of tensor memory, of which all have the same, those that it needs.
+static uint64_t lackOf(const Problem &problem, const Schedule &schedule,
+                       unsigned rule) {
+  constexpr unsigned ofTensorMemory = 2, ofSharedMemory = 6;
+  Resources needed = resourcesOf(problem, schedule);
+  if (rule == ofTensorMemory)
+    return needed.tmemColumns;
+  const target::Target *gpu = target::findTarget(schedule.target);
+  if (rule != ofSharedMemory || !gpu)
+    return 0;
+  uint64_t there = smemOfCta(*gpu, schedule);
+  return needed.smemBytes - std::min<uint64_t>(needed.smemBytes, there);
+}
+
 /// Returns the reason of the candidate that violates the fewest rules. Among
-/// those that lack memory it is the smallest, among others the most usual.
+/// those that lack memory it is the one that lacks least, among others the most
+/// usual.
 static std::string closestViolation(const Problem &problem,
                                     const std::vector<Rejected> &rejected) {
   std::string text;
@@ -67,11 +86,7 @@ static std::string closestViolation(const Problem &problem,
     std::optional<RuleViolation> found = firstViolation(problem, schedule, ~0u);
     if (!found)
       continue;
-    Resources needed = resourcesOf(problem, schedule);
-    uint64_t room = found->rule == 2   ? needed.tmemColumns
-                    : found->rule == 6 ? needed.smemBytes
-                                       : 0;
-    std::pair key(~found->place, room);
+    std::pair key(~found->place, lackOf(problem, schedule, found->rule));
     if (text.empty() || key < best) {
       best = key;
       text = std::move(found->text);

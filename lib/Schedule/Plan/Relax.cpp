@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Relax.h"
+#include "Families/Family.h"
 
 #include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Target/Target.h"
@@ -204,17 +205,28 @@ unsigned levelOf(std::string_view target) {
   return level;
 }
 
-/// Returns the other supported targets: those after `wanted`, the nearest
-/// first, and then those before it, likewise.
+/// Returns the other supported targets: those with the same instructions, then
+/// those after `wanted`, the nearest first, and then those before it, likewise.
 std::vector<std::string> targetsAround(std::string_view wanted) {
+  auto familyOn = [](std::string_view name) {
+    return &familyServing(target::findTarget(name), FamilyKind::Mma);
+  };
   std::vector<std::string> names = target::names(/*supported=*/true);
   std::erase(names, wanted);
   auto place = [&](const std::string &name) {
     int distance = int(levelOf(name)) - int(levelOf(wanted));
-    return std::pair(distance < 0, std::abs(distance));
+    return std::tuple(familyOn(name) != familyOn(wanted), distance < 0,
+                      std::abs(distance));
   };
   std::ranges::sort(names, {}, place);
   return names;
+}
+
+/// Returns whether the heads of `dims` are wide enough for those of `request`,
+/// padded with zeros.
+bool areWider(const Request &request, const Dims &dims) {
+  const Problem &p = request.problem, &other = dims.request.problem;
+  return other.headDim >= p.headDim && other.headDimV >= p.headDimV;
 }
 
 Changes relaxTarget(Request request) {
@@ -226,15 +238,15 @@ Changes relaxTarget(Request request) {
   return {};
 }
 
+/// Returns other head dims. If all are narrower, so that they are of another
+/// problem, a target that takes the requested ones comes first.
 Changes relaxHeadDims(const Request &request) {
-  Changes changes;
-  for (const Dims &dims : otherHeadDims(request))
-    changes.push_back(dims.text);
-  // Heads are narrowed if no wider ones can be planned. That changes results.
+  std::vector<Dims> all = otherHeadDims(request);
   bool narrows = std::ranges::none_of(
-      changes, [](const std::string &text) { return text.ends_with(padding); });
-  if (!changes.empty() && narrows)
-    std::ranges::copy(relaxTarget(request), std::back_inserter(changes));
+      all, [&](const Dims &dims) { return areWider(request, dims); });
+  Changes changes = narrows && !all.empty() ? relaxTarget(request) : Changes();
+  for (const Dims &dims : all)
+    changes.push_back(dims.text);
   return changes;
 }
 

@@ -17,8 +17,8 @@ spill = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 lists = "--kv-lens --cu-seqlens-q --cu-seqlens-k"
 every = "--row-max --row-sum --lse --sink --unnormalised --out-dtype=f32"
 targets = ("sm_80", "sm_86", "sm_89", "sm_120")
-dims = ("--head-dim=64", "--head-dim=128", "--head-dim=256", "--head-dim=40 --head-dim-v=72", "--head-dim=192 --head-dim-v=128", "--head-dim=512")
-features = ("", "--causal --lse --dtype=f16", f"--lse --window-left=100 --window-right=30 {lists} --sink", "--softcap=30 --alibi --causal --lse",
+dims = ("--head-dim=64", "--head-dim=128", "--head-dim=256", "--head-dim=40 --head-dim-v=72", "--head-dim=192 --head-dim-v=128", "--head-dim=512", "--head-dim=96 --q-tile-rows=128")
+features = ("", "--causal --lse --dtype=f16", f"--lse --window-left=100 --window-right=30 {lists} --sink", "--softcap=30 --alibi --causal --lse", "--alibi --lse",
             "--bias --window-left=100 --causal", "--mask-file --lse", f"--pack-heads=64 --lse {lists} --sink", f"--causal {every}",
             f"--splits=3 --causal --lse {lists}", "--block-tables --page-size=16 --kv-lens --causal", "--exp2-emulated=25 --causal")
 schedules = ("", "--q-tile-rows=64", "--ctas-per-sm=3", "--ctas-per-sm=1")

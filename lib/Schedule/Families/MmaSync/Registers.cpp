@@ -42,6 +42,8 @@ static unsigned othersOf(const Problem &problem, const Schedule &s,
     others += ofScore + scores / shareOfKeys;
   if (problem.scoreByKey || problem.scoreIsLong)
     others += ofScore + scores / shareOfLoads;
+  else if (!problem.captures.empty())
+    others += scores / shareOfLoads;
   if (problem.blockTables || problem.topk || problem.kvIndices)
     others += ofLists;
   if (problem.cuSeqlensQ || problem.cuSeqlensK || problem.mask.left ||

@@ -115,6 +115,17 @@ TEST(MmaSync, C5AndC8WhatHasOneValue) {
       StartsWith("plan.C8: expected exp2_emulated of at most 50"));
 }
 
+TEST(MmaSync, C6NamesTheLeastLackAndATargetWithRoom) {
+  Problem latent = problemOf(576);
+  latent.headDimV = 512;
+  latent.vInK = true;
+  for (const char *target : {"sm_86", "sm_89", "sm_120"})
+    EXPECT_THAT(mustFail(latent, target),
+                AllOf(HasSubstr("101376 are available"),
+                      HasSubstr("the nearest that works: target = sm_80")));
+  EXPECT_EQ(mustPlan(latent, "sm_80").schedule.qTileRows, 64u);
+}
+
 TEST(MmaSync, C6SharedMemoryOfEachTarget) {
   auto on = [](const char *target, unsigned keys) {
     return violation([=](Problem &p, Schedule &s) {
