@@ -32,6 +32,7 @@ class Keywords(TypedDict, total=False):
     p_offset: int | Literal["auto"]
     exp2_emulated: int | Literal["auto"]
     mma_order: Literal["auto", "commit", "issue"]
+    mma_k: int | Literal["auto"]
     scheduler: Literal["auto", "single", "static", "dynamic"]
     ctas_per_sm: int | Literal["auto"]
     splits: int | Literal["auto"]
@@ -65,6 +66,7 @@ FIELDS = (
     "p_offset",
     "exp2_emulated",
     "mma_order",
+    "mma_k",
     "scheduler",
     "ctas_per_sm",
     "splits",

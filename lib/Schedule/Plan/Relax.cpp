@@ -34,6 +34,7 @@ struct Grid {
 constexpr Grid grids[] = {
     {"scheduler", 1, 2},      // a choice of three
     {"ctas_per_sm", 1, 3},    // with wgmma
+    {"mma_k", 8, 16},         // with mma.sync
     {"exp2_emulated", 1, 50}, // per cent
     {"p_offset", 1, 96},      // log2 of a finite P
     {"splits", 1, mostSplits},

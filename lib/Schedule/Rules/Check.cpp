@@ -470,6 +470,17 @@ Violation fmha::schedule::checkSlices(const Case &c) {
          str(got) + " in " + str(keys) + "; take one of " + list;
 }
 
+/// Checks the inner extent of an instruction.
+static Violation checkMmaK(const Case &c) {
+  constexpr unsigned whole = 16, half = 8;
+  bool hasHalf = c.family.rules.hasShortProducts;
+  unsigned got = c.schedule.mmaK;
+  if (got == whole || (got == half && hasHalf))
+    return std::nullopt;
+  return "expected mma_k to be " + std::string(hasHalf ? "16 or 8" : "16") +
+         " on " + c.schedule.target + ", got " + str(got) + "; take 16";
+}
+
 Violation fmha::schedule::checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.scheduler > Scheduler::Dynamic)
@@ -482,6 +493,8 @@ Violation fmha::schedule::checkFeatures(const Case &c) {
     return only("split_by", "sequence or length", str(unsigned(s.splitBy)));
   if (s.mmaOrder > MmaOrder::Issue)
     return only("mma_order", "commit or issue", str(unsigned(s.mmaOrder)));
+  if (Violation violation = checkMmaK(c))
+    return violation;
   if (s.splits == 0 || s.splits > mostSplits)
     return "expected splits to be from 1 to " + str(mostSplits) +
            ", since the parts of a row have to be combined; got " +

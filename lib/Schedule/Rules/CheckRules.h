@@ -88,6 +88,8 @@ struct FamilyRules {
   bool loadsChunks;
   /// A message about a limit of RegisterDemand.def names the target.
   bool limitsNameTarget;
+  /// An instruction may have half the inner extent (mma_k = 8).
+  bool hasShortProducts = false;
 };
 
 Violation checkTarget(const Case &c);

@@ -155,7 +155,7 @@ func.func private @s14_no_heads() attributes {a = #fmha.schedule<pack_heads = 0>
 
 // -----
 
-// expected-error @below {{expected a field, one of target, family, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, kv_copy, share_kv, o_columns, s_stages, p_placement, p_slices, rescale_threshold, p_offset, accumulate, exp2_emulated, mma_order, scheduler, ctas_per_sm, splits, split_by, roles, got "stages"}}
+// expected-error @below {{expected a field, one of target, family, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, kv_copy, share_kv, o_columns, s_stages, p_placement, p_slices, rescale_threshold, p_offset, accumulate, exp2_emulated, mma_order, mma_k, scheduler, ctas_per_sm, splits, split_by, roles, got "stages"}}
 func.func private @unknown_field() attributes {a = #fmha.schedule<stages = 3>}
 
 // -----

@@ -8,7 +8,7 @@
 // CHECK-SAME: pack_heads = 1, cta_group = 1, kv_stages = 3, v_stages = 0, key_chunk = 0, value_chunk = 0,
 // CHECK-SAME: kv_copy = tma, share_kv = false, o_columns = 0, s_stages = 1, p_placement = tmem, p_slices = 1,
 // CHECK-SAME: rescale_threshold = 8.000000e+00, p_offset = 0, accumulate = f32, exp2_emulated = 0, mma_order = commit,
-// CHECK-SAME: scheduler = single, ctas_per_sm = 1, splits = 1, split_by = sequence, roles = []>
+// CHECK-SAME: mma_k = 16, scheduler = single, ctas_per_sm = 1, splits = 1, split_by = sequence, roles = []>
 func.func private @defaults() attributes {s = #fmha.schedule<target = "sm_100a">}
 
 // CHECK-LABEL: func.func private @every_field
@@ -16,7 +16,7 @@ func.func private @defaults() attributes {s = #fmha.schedule<target = "sm_100a">
 // CHECK-SAME: pack_heads = 16, cta_group = 2, kv_stages = 4, v_stages = 2, key_chunk = 128, value_chunk = 32,
 // CHECK-SAME: kv_copy = cp_async, share_kv = false, o_columns = 256, s_stages = 2, p_placement = smem, p_slices = 2,
 // CHECK-SAME: rescale_threshold = 1.000000e-01, p_offset = 9, accumulate = f32, exp2_emulated = 25, mma_order = issue,
-// CHECK-SAME: scheduler = dynamic, ctas_per_sm = 2, splits = 3,
+// CHECK-SAME: mma_k = 8, scheduler = dynamic, ctas_per_sm = 2, splits = 3,
 // CHECK-SAME: roles = [#fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>,
 // CHECK-SAME: #fmha.role<"load", first_warp = 4, warps = 1, registers = 24>,
 // CHECK-SAME: #fmha.role<"mma", first_warp = 5, warps = 1, registers = 24>]>
@@ -24,7 +24,7 @@ func.func private @every_field() attributes {s = #fmha.schedule<
     roles = [#fmha.role<"softmax0", registers = 192, first_warp = 0, warps = 4>,
              #fmha.role<"load", first_warp = 4, warps = 1, registers = 24>,
              #fmha.role<"mma", first_warp = 5, warps = 1, registers = 24>],
-    splits = 3, ctas_per_sm = 2, s_stages = 2, accumulate = f32, p_offset = 9, scheduler = dynamic, mma_order = issue, exp2_emulated = 25, rescale_threshold = 0.1,
+    splits = 3, ctas_per_sm = 2, s_stages = 2, accumulate = f32, p_offset = 9, scheduler = dynamic, mma_order = issue, mma_k = 8, exp2_emulated = 25, rescale_threshold = 0.1,
     p_slices = 2, p_placement = smem, o_columns = 256, kv_copy = cp_async, value_chunk = 32,
     key_chunk = 128, v_stages = 2, kv_stages = 4, cta_group = 2, kv_block = 256,
     q_tile_rows = 64, pack_heads = 16, q_tiles = 1, target = "sm_103a">}

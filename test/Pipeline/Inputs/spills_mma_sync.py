@@ -21,7 +21,7 @@ dims = ("--head-dim=64", "--head-dim=128", "--head-dim=256", "--head-dim=40 --he
 features = ("", "--causal --lse --dtype=f16", f"--lse --window-left=100 --window-right=30 {lists} --sink", "--softcap=30 --alibi --causal --lse", "--alibi --lse",
             "--bias --window-left=100 --causal", "--mask-file --lse", f"--pack-heads=64 --lse {lists} --sink", f"--causal {every}",
             f"--splits=3 --causal --lse {lists}", "--block-tables --page-size=16 --kv-lens --causal", "--exp2-emulated=25 --causal")
-schedules = ("", "--q-tile-rows=64", "--ctas-per-sm=3", "--ctas-per-sm=1")
+schedules = ("", "--q-tile-rows=64", "--ctas-per-sm=3", "--ctas-per-sm=1", "--mma-k=8")
 kinds = list(itertools.product(targets, dims, features, schedules))
 
 

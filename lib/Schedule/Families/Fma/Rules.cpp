@@ -84,7 +84,7 @@ static Violation checkUnused(const Case &c) {
       {"value_chunk", 0}, {"share_kv", 0},    {"o_columns", 0},
       {"p_slices", 1},    {"p_offset", 0},    {"exp2_emulated", 0},
       {"scheduler", 0},   {"ctas_per_sm", 1}, {"kv_copy", 0},
-      {"mma_order", 0},   {"s_stages", 1}};
+      {"mma_order", 0},   {"mma_k", 16},      {"s_stages", 1}};
   for (auto [name, value] : only) {
     const ScheduleField &field =
         *std::ranges::find(scheduleFields(), name, &ScheduleField::name);

@@ -34,10 +34,13 @@ struct TileRegisters {
 static unsigned othersOf(const Problem &problem, const Schedule &s,
                          unsigned scores) {
   constexpr unsigned usual = 32, perFragment = 8, ofScore = 16, ofLists = 8,
-                     ofLengths = 12;
+                     ofLengths = 12, ofHalves = 32, wholeK = 16;
   // Code on scores has the numbers of a thread's keys.
   constexpr unsigned shareOfKeys = 4, shareOfLoads = 2;
   unsigned others = usual + s.qTileRows / 64 * perFragment;
+  // ptxas keeps more fragments for twice as many instructions.
+  if (s.mmaK < wholeK)
+    others += ofHalves;
   if (problem.score)
     others += ofScore + scores / shareOfKeys;
   if (problem.scoreByKey || problem.scoreIsLong)

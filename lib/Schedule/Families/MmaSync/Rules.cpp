@@ -109,4 +109,5 @@ constinit const FamilyRules fmha::schedule::mmaSyncRules = {
     .roles = roles,
     .whyAligned = "have the rows of a tile in order",
     .loadsChunks = false,
-    .limitsNameTarget = true};
+    .limitsNameTarget = true,
+    .hasShortProducts = true};

@@ -115,6 +115,29 @@ TEST(MmaSync, C5AndC8WhatHasOneValue) {
       StartsWith("plan.C8: expected exp2_emulated of at most 50"));
 }
 
+TEST(MmaSync, C8KOfAnInstruction) {
+  auto with = [](unsigned k) {
+    return violation([=](auto &, Schedule &s) {
+      s.kvBlock = 32;
+      s.mmaK = k;
+    });
+  };
+  EXPECT_EQ(with(8), "");
+  for (unsigned k : {0u, 4u, 12u, 32u})
+    EXPECT_EQ(with(k), "plan.C8: expected mma_k to be 16 or 8 on sm_80, got " +
+                           std::to_string(k) + "; take 16");
+  Overrides half;
+  half.fix(Choice::MmaK, 8);
+  for (const char *target : targets) {
+    EXPECT_EQ(mustPlan(problemOf(64), target).schedule.mmaK, 16u);
+    EXPECT_EQ(mustPlan(problemOf(64), target, half).schedule.mmaK, 8u);
+  }
+  for (const char *target : {"sm_90a", "sm_100a"})
+    EXPECT_THAT(mustFail(problemOf(64), target, half),
+                HasSubstr("plan.C8: expected mma_k to be 16 on " +
+                          std::string(target)));
+}
+
 TEST(MmaSync, C6NamesTheLeastLackAndATargetWithRoom) {
   Problem latent = problemOf(576);
   latent.headDimV = 512;

@@ -54,7 +54,7 @@ def check(folder, draw):
     fields = dict(field.split(" = ") for field in text.split(", "))
     heading = dict(field.split("=", 1) for field in re.search(r"^// schedule: (.*)$", ptx, re.M)[1].split())
     usual = {"family": "mma", "pack_heads": "1", "scheduler": "single", "ctas_per_sm": "1", "splits": "1", "kv_copy": "tma", "share_kv": "false",
-             "split_by": "sequence", "mma_order": "commit", "s_stages": "1"}
+             "split_by": "sequence", "mma_order": "commit", "mma_k": "16", "s_stages": "1"}
     for name, value in fields.items():
         if name in ELSEWHERE or (name not in FIRST and value == usual.get(name, "0")):
             continue

@@ -1,7 +1,7 @@
 """mma_sync.py FMHA_RUN [--seed=N] [--count=N] [--target=T ...]: random problems and schedules of mma.sync.
 
 Draws head dims, lengths around blocks, masks, codes on scores, outputs, packed and padded batches, splits, rotary embeddings, and
-fields of the schedule: rows, keys, stages, CTAs per SM and columns of the output. Prints each case that fails."""
+fields of the schedule: rows, keys, stages, CTAs per SM, columns of the output and K of an instruction. Prints each case that fails."""
 
 import os
 import sys
@@ -45,7 +45,7 @@ def batch_of(draw, folder):
 
 def schedule_of(draw):
     """Fields that are fixed, most of them not."""
-    fields = {"q-tile-rows": (64, 128), "kv-block": (16, 32, 48, 64, 96, 128), "kv-stages": (2, 3, 4, 5), "ctas-per-sm": (1, 2, 3), "o-columns": (64, 128)}
+    fields = {"q-tile-rows": (64, 128), "kv-block": (16, 32, 48, 64, 96, 128), "kv-stages": (2, 3, 4, 5), "ctas-per-sm": (1, 2, 3), "o-columns": (64, 128), "mma-k": (8, 8, 16)}
     return [f"--{name}={draw.choice(values)}" for name, values in fields.items() if draw.random() < 0.25]
 
 

@@ -17,6 +17,11 @@
 //     load B[step + 1]
 //     for each tile of A, each 8 columns: mma.sync
 //
+// With mma_k = 8 a step has two rounds of products. Words 0 and 1 of A are its
+// columns 0 to 7, 2 and 3 the others; B has one word of each:
+//
+//   m16n8k16 A[0:4], B[0:2] -> m16n8k8 A[0:2], B[0]; m16n8k8 A[2:4], B[1]
+//
 //===----------------------------------------------------------------------===//
 
 #include "MmaSyncDistribute.h"
@@ -39,6 +44,9 @@ namespace {
 /// which are those of two products.
 constexpr int64_t stepRows = 16, stepDepth = 16, stepColumns = 16,
                   productColumns = 8;
+
+/// Words of a thread: those of B for 8 columns of a step.
+constexpr int64_t wordsOfB = 2;
 
 /// Four words of a thread: 16 x 16 elements.
 using Words = std::array<Value, 4>;
@@ -124,10 +132,11 @@ private:
 /// Emits a product.
 class Product {
 public:
-  Product(ImplicitLocOpBuilder &b, DotOp op, DotOp::Adaptor adaptor)
+  Product(ImplicitLocOpBuilder &b, DotOp op, DotOp::Adaptor adaptor,
+          int64_t depth)
       : b(b), op(op), adaptor(adaptor), a(op.getA().getType()), d(op.getType()),
         tiles(d.getRows() / rowsOfFragment), steps(a.getColumns() / stepDepth),
-        columns(d.getColumns()) {}
+        columns(d.getColumns()), depth(depth) {}
 
   Value build();
 
@@ -135,16 +144,19 @@ private:
   void readAccumulator();
   MatrixReader readerOfA();
   Words factorOfA(int64_t tile, int64_t step);
+  int64_t rounds() const { return stepDepth / depth; }
   void multiply(const Words &factorA, const Words &factorB, int64_t tile,
-                int64_t column);
+                int64_t column, int64_t round);
+  void multiplyStep(ArrayRef<Words> ofA, const Words &ofB, int64_t column);
   SmallVector<Value> typed(ArrayRef<Value> words);
 
   ImplicitLocOpBuilder &b;
   DotOp op;
   DotOp::Adaptor adaptor;
   TileType a, d;
-  /// Tiles of 16 rows of a warp, K steps, and columns of D.
-  int64_t tiles, steps, columns;
+  /// Tiles of 16 rows of a warp, K steps, columns of D, and the inner extent of
+  /// mma.sync.
+  int64_t tiles, steps, columns, depth;
   /// Elements of D, in the order of the fragment.
   SmallVector<Value> sums;
   std::optional<MatrixReader> rowsOfA;
@@ -193,10 +205,11 @@ SmallVector<Value> Product::typed(ArrayRef<Value> words) {
 }
 
 /// Emits the product of a tile and 8 columns of D, whose factor B is one half
-/// of `factorB`.
+/// of `factorB`, for one of the rounds of the step.
 void Product::multiply(const Words &factorA, const Words &factorB, int64_t tile,
-                       int64_t column) {
+                       int64_t column, int64_t round) {
   int64_t half = column / productColumns % 2;
+  int64_t ofA = wordsOfA / rounds(), ofB = wordsOfB / rounds();
   int64_t at =
       tile * fragmentSize(d) / tiles + column / productColumns * fragmentStep;
   auto type = LLVM::LLVMStructType::getLiteral(
@@ -204,14 +217,23 @@ void Product::multiply(const Words &factorA, const Words &factorB, int64_t tile,
   auto kind =
       a.getElementType().isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
   Value made = NVVM::MmaOp::create(
-      b, type, typed(factorA),
-      typed({factorB[2 * half], factorB[2 * half + 1]}),
+      b, type, typed(ArrayRef(factorA).slice(round * ofA, ofA)),
+      typed(ArrayRef(factorB).slice(half * wordsOfB + round * ofB, ofB)),
       ArrayRef(sums).slice(at, fragmentStep),
-      ArrayRef<int64_t>{stepRows, productColumns, stepDepth}, std::nullopt,
+      ArrayRef<int64_t>{stepRows, productColumns, depth}, std::nullopt,
       std::nullopt, std::array{kind, kind},
       std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (int64_t n = 0; n < fragmentStep; ++n)
     sums[at + n] = LLVM::ExtractValueOp::create(b, made, n);
+}
+
+/// Emits the products of all tiles and 16 columns of D from `column` on.
+void Product::multiplyStep(ArrayRef<Words> ofA, const Words &ofB,
+                           int64_t column) {
+  for (int64_t round = 0; round < rounds(); ++round)
+    for (int64_t n = 0; n < stepColumns; n += productColumns)
+      for (int64_t tile = 0; tile < tiles; ++tile)
+        multiply(ofA[tile], ofB, tile, column + n, round);
 }
 
 /// B by rows (transpose_b) has a row for each column of D, otherwise a row for
@@ -246,9 +268,7 @@ Value Product::build() {
       nextB = factorOfB(number + 1);
     if (number % parts == parts - 1 && number + 1 < count)
       nextA = factorsOfA(number / parts + 1);
-    for (int64_t column = 0; column < stepColumns; column += productColumns)
-      for (int64_t tile = 0; tile < tiles; ++tile)
-        multiply(ofA[tile], ofB, tile, number % parts * stepColumns + column);
+    multiplyStep(ofA, ofB, number % parts * stepColumns);
     ofA = nextA;
     ofB = nextB;
   }
@@ -271,7 +291,7 @@ struct DotMmaSync : public FragmentPattern<DotOp> {
           op, "expected D in #tile.fragment, B in #tile.smem, an inner extent "
               "and columns of a multiple of 16, and no condition and no sign");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, Product(b, op, adaptor).build());
+    rewriter.replaceOp(op, Product(b, op, adaptor, info.schedule.mmaK).build());
     return success();
   }
 };
