@@ -15,6 +15,7 @@
 #include "fmha/Dialect/FMHA/Transforms/ModulePipeline.h"
 #include "fmha/Dialect/FMHA/Transforms/Registration.h"
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05.h"
+#include "fmha/Dialect/Tile/IR/SyncOpInterfaceImpl.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Kernel/KernelInfo.h"
@@ -43,6 +44,7 @@ void fmha::registerAllFmha(DialectRegistry &registry) {
   registerFMHADialect(registry);
   registry
       .insert<conv::ConvDialect, tcgen05::Tcgen05Dialect, tile::TileDialect>();
+  tile::registerSyncOpInterfaceExternalModels(registry);
   registerConvertFMHAHostToLLVMInterface(registry);
   // gpu-module-to-binary queries the target attribute for a serializer, which
   // translates these dialects.

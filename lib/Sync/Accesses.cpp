@@ -89,7 +89,7 @@ bool Accesses::isOrdered(const Record &old, uint32_t agent,
   bool own = old.agent == agent;
   switch (old.unit) {
   case Unit::Threads:
-    if (fresh.unit == Unit::Threads || memory == Memory::Registers)
+    if (isOfGenericProxy(fresh.unit) || memory == Memory::Registers)
       return own || seen[old.lane] >= old.tick;
     if (fresh.unit == Unit::Wgmma && own)
       return run.agents[agent].together >= old.tick;

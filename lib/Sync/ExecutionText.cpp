@@ -8,6 +8,7 @@
 
 #include "Execution.h"
 
+#include <algorithm>
 #include <bit>
 
 using namespace fmha::schedule::sync;
@@ -58,14 +59,24 @@ static bool waitsBeforeSignal(const Program &program, const Record &old) {
   return false;
 }
 
+/// Returns whether threads wait for groups of their copies.
+static bool makesGroups(const Program &program) {
+  return std::any_of(
+      program.events.begin(), program.events.end(),
+      [](const Event &event) { return event.action == Action::CommitCopies; });
+}
+
 std::string Accesses::missingStep(const Record &old, uint32_t agent,
                                   const Record &fresh) const {
   const Clock &now = run.agents[agent].now;
   bool handedOver = now[laneOf(old.agent, Issue)] >= old.tick;
   switch (old.unit) {
   case Unit::Copies:
-    return now[old.lane] >= old.tick
-               ? "a fence proxy_async after the wait for the copies"
+    if (now[old.lane] >= old.tick)
+      return "a fence proxy_async after the wait for the copies";
+    return makesGroups(run.program)
+               ? "commit_copies after the copies, await_copies of that group, "
+                 "and a barrier if they are another thread's"
                : "arrive_copies after the copies, and a wait for its phase";
   case Unit::TmaLoad:
     return "a wait for the phase that the TMA load signals";
@@ -82,6 +93,7 @@ std::string Accesses::missingStep(const Record &old, uint32_t agent,
                : "a wgmma_wait of those threads before they signal";
   case Unit::Threads:
     if (!handedOver || fresh.unit == Unit::Threads ||
+        fresh.unit == Unit::Copies ||
         (old.agent == agent && now[laneOf(agent, Proxied)] >= old.tick))
       return "a barrier, or a channel, between the two";
     return std::string("a fence proxy_async by the ") +

@@ -273,6 +273,59 @@ TEST(Synchronization, CopiesAreWaitedForAndFencedByWhoReadsThem) {
       "copies, and a wait for its phase");
 }
 
+/// What the verifier says of a ring of one slot that two threads fill by groups
+/// of copies and both read, without the event `left` of the second message.
+std::string inGroups(std::optional<Action> left, int64_t pending = 0) {
+  Program program;
+  program.agents = {{"first", 64, 3, allRows, {}},
+                    {"second", 64, 12, allRows, {}}};
+  auto add = [&](Event event) {
+    if (event.action == Action::Access) {
+      event.begin = 0;
+      event.stop = 1024;
+    }
+    event.source = program.events.size();
+    program.events.push_back(event);
+    for (Agent &agent : program.agents)
+      agent.order.push_back(event.source);
+  };
+  for (bool last : {false, true}) {
+    auto unless = [&](Event event) {
+      if (!last || event.action != left)
+        add(event);
+    };
+    add({Action::Access, Unit::Copies, Memory::Shared, true});
+    unless({Action::CommitCopies});
+    Event wait{Action::AwaitCopies};
+    wait.amount = last ? pending : 0;
+    unless(wait);
+    unless({Action::SyncCta});
+    add({Action::Access, Unit::Threads, Memory::Shared, false});
+    // The next message has the same slot.
+    if (left != Action::Access)
+      add({Action::SyncCta});
+  }
+  auto violations = verify(program);
+  return violations.empty() ? "sound" : violations.front().text;
+}
+
+TEST(Synchronization, GroupsOfCopiesAreAwaitedByEachAndMetAtABarrier) {
+  EXPECT_EQ(inGroups(std::nullopt), "sound");
+  auto isInFlight = [](const std::string &text) {
+    return text.starts_with("Y1: threads of ") &&
+           text.ends_with("writes: expected commit_copies after the copies, "
+                          "await_copies of that group, and a barrier if they "
+                          "are another thread's");
+  };
+  EXPECT_TRUE(isInFlight(inGroups(Action::CommitCopies)));
+  EXPECT_TRUE(isInFlight(inGroups(Action::AwaitCopies)));
+  EXPECT_TRUE(isInFlight(inGroups(std::nullopt, 1)));
+  EXPECT_NE(inGroups(Action::SyncCta).find("a cp.async of second writes"),
+            std::string::npos);
+  // Without a barrier between a read and the next copy of another thread.
+  EXPECT_TRUE(inGroups(Action::Access).starts_with("Y1: "));
+}
+
 /// What the verifier says of writes of these strips that no fence follows, and
 /// a store that reads those.
 std::string inStrips(Strips written, Strips read) {

@@ -6,10 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fmha/Dialect/Tile/IR/SyncOpInterfaceImpl.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace fmha::tile;
@@ -124,9 +127,11 @@ void ConvertRowsOp::getSyncEffects(Effects &effects) {
              fmha::layout::PanelTile{getCount(), getColumns()}.bytes()));
 }
 
-/// Each thread writes its own parts of rows, before all roles: a barrier of the
-/// CTA orders them before every read.
-void RotateRowsOp::getSyncEffects(Effects &) {}
+void RotateRowsOp::getSyncEffects(Effects &effects) {
+  effects.push_back(
+      access(Unit::Threads, Memory::Shared, true, getDest(), 0,
+             fmha::layout::PanelTile{getCount(), getColumns()}.bytes()));
+}
 
 void ReadFactorsOp::getSyncEffects(Effects &) {}
 
@@ -383,9 +388,11 @@ void AwaitCopiesOp::getSyncEffects(Effects &effects) {
   effects.push_back(withAmount(Action::AwaitCopies, getPending()));
 }
 
-/// Each thread reads parts of rows that others wrote before a barrier of the
-/// CTA.
-void CopyRowsOutOp::getSyncEffects(Effects &) {}
+void CopyRowsOutOp::getSyncEffects(Effects &effects) {
+  effects.push_back(
+      access(Unit::Threads, Memory::Shared, false, getSrc(), 0,
+             fmha::layout::PanelTile{getCount(), getColumns()}.bytes()));
+}
 
 static SyncEffect atNamed(Action action, int64_t barrier, int64_t threads) {
   SyncEffect effect = withAmount(action, threads);
@@ -399,4 +406,67 @@ void SyncNamedOp::getSyncEffects(Effects &effects) {
 
 void ArriveNamedOp::getSyncEffects(Effects &effects) {
   effects.push_back(atNamed(Action::ArriveNamed, getBarrier(), getThreads()));
+}
+
+//===----------------------------------------------------------------------===//
+// Upstream ops
+//===----------------------------------------------------------------------===//
+
+/// Adds the access of a thread to memory, if it is shared memory.
+static void addShared(Value address, int64_t bytes, bool write,
+                      Effects &effects) {
+  constexpr unsigned sharedSpace = 3;
+  auto type = cast<LLVM::LLVMPointerType>(address.getType());
+  if (type.getAddressSpace() == sharedSpace)
+    effects.push_back(
+        access(Unit::Threads, Memory::Shared, write, address, 0, bytes));
+}
+
+static int64_t bytesOf(Type type) {
+  int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  if (auto vector = dyn_cast<VectorType>(type))
+    bits *= vector.getNumElements();
+  return bits / 8;
+}
+
+namespace {
+
+struct LoadSync
+    : public SyncOpInterface::ExternalModel<LoadSync, LLVM::LoadOp> {
+  void getSyncEffects(Operation *op, Effects &effects) const {
+    auto load = cast<LLVM::LoadOp>(op);
+    addShared(load.getAddr(), bytesOf(load.getType()), false, effects);
+  }
+};
+
+struct StoreSync
+    : public SyncOpInterface::ExternalModel<StoreSync, LLVM::StoreOp> {
+  void getSyncEffects(Operation *op, Effects &effects) const {
+    auto store = cast<LLVM::StoreOp>(op);
+    addShared(store.getAddr(), bytesOf(store.getValue().getType()), true,
+              effects);
+  }
+};
+
+/// Each lane addresses a row of a matrix, 16 bytes; a warp reads those of all
+/// lanes.
+struct LdMatrixSync
+    : public SyncOpInterface::ExternalModel<LdMatrixSync, NVVM::LdMatrixOp> {
+  void getSyncEffects(Operation *op, Effects &effects) const {
+    constexpr int64_t rowBytes = 16;
+    addShared(cast<NVVM::LdMatrixOp>(op).getPtr(), rowBytes, false, effects);
+  }
+};
+
+} // namespace
+
+void fmha::tile::registerSyncOpInterfaceExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, LLVM::LLVMDialect *) {
+    LLVM::LoadOp::attachInterface<LoadSync>(*context);
+    LLVM::StoreOp::attachInterface<StoreSync>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, NVVM::NVVMDialect *) {
+    NVVM::LdMatrixOp::attachInterface<LdMatrixSync>(*context);
+  });
 }

@@ -11,7 +11,7 @@
 #include "TraceIntegers.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -76,38 +76,29 @@ void EffectReader::addRegisters(TracedEffect effect, Value value,
   }
 }
 
-/// Reads llvm.load and llvm.store, the only ops of other dialects that access
-/// shared memory.
-void EffectReader::readShared(Value pointer, Type type, bool write,
-                              Steps &steps) {
-  if (cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() != 3)
-    return;
-  int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  if (auto vector = dyn_cast<VectorType>(type))
-    bits *= vector.getNumElements();
-  SyncEffect effect{Action::Access};
-  effect.write = write;
-  effect.address = pointer;
-  effect.extent = bits / 8;
-  readSync(effect, steps);
+bool EffectReader::read(Operation *op, Steps &steps) {
+  auto sync = dyn_cast<SyncOpInterface>(op);
+  if (!sync)
+    return false;
+  SmallVector<SyncEffect, 8> effects;
+  sync.getSyncEffects(effects);
+  for (const SyncEffect &effect : effects)
+    readSync(effect, steps);
+  // Others may have integers as results.
+  return isa<TileDialect>(op->getDialect());
 }
 
-bool EffectReader::read(Operation *op, Steps &steps) {
-  if (auto sync = dyn_cast<SyncOpInterface>(op)) {
-    SmallVector<SyncEffect, 8> effects;
-    sync.getSyncEffects(effects);
-    for (const SyncEffect &effect : effects)
-      readSync(effect, steps);
-    return true;
-  }
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<LLVM::LoadOp>([&](LLVM::LoadOp load) {
-        readShared(load.getAddr(), load.getType(), false, steps);
-        return false;
-      })
-      .Case<LLVM::StoreOp>([&](LLVM::StoreOp store) {
-        readShared(store.getAddr(), store.getValue().getType(), true, steps);
-        return true;
-      })
-      .Default(false);
+LogicalResult tile::checkEffects(Operation *op) {
+  constexpr unsigned sharedSpace = 3;
+  auto isShared = [](Type type) {
+    auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
+    return pointer && pointer.getAddressSpace() == sharedSpace;
+  };
+  if (isa<SyncOpInterface>(op) || isMemoryEffectFree(op) ||
+      llvm::none_of(op->getOperandTypes(), isShared))
+    return success();
+  return op->emitError() << "tile-verify-sync cannot follow this op: it takes "
+                            "an address in shared memory, and its accesses are "
+                            "not known; use llvm.load, llvm.store or "
+                            "nvvm.ldmatrix, or give it SyncOpInterface";
 }

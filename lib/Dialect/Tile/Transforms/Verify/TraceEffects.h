@@ -21,7 +21,8 @@ public:
                const KernelInfo &info)
       : b(b), barriers(barriers), info(info) {}
 
-  /// Reads the effects of `op`. Returns whether there is nothing else to read.
+  /// Reads the effects of `op`, if it has SyncOpInterface. Returns whether
+  /// there is nothing else to read.
   bool read(mlir::Operation *op, Steps &steps);
   /// Adds `effect` for each value that represents registers of `value`. Values
   /// in the same registers have the same number.
@@ -29,8 +30,6 @@ public:
 
 private:
   void readSync(const SyncEffect &effect, Steps &steps);
-  void readShared(mlir::Value pointer, mlir::Type type, bool write,
-                  Steps &steps);
   int64_t boxBytes(mlir::Value tensor) const;
 
   StepBuilder &b;
@@ -39,6 +38,10 @@ private:
   /// Numbers of registers that products use.
   llvm::DenseMap<mlir::Value, int64_t> registerNumbers;
 };
+
+/// Fails with a diagnostic if `op` may access shared memory in a way that
+/// EffectReader does not read.
+mlir::LogicalResult checkEffects(mlir::Operation *op);
 
 } // namespace fmha::tile
 

@@ -238,6 +238,8 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
   if (op->getNumRegions())
     return op->emitError() << "tile-verify-sync cannot follow this op: "
                               "expected scf.if, scf.for and scf.while";
+  if (failed(checkEffects(op)))
+    return failure();
   if (integers.readArithmetic(op, steps) || integers.readLeaf(op, steps))
     return success();
   for (Value result : op->getResults())

@@ -10,6 +10,8 @@
 
 #include "fmha/Layout/Tmem.h"
 
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -413,10 +415,22 @@ void TraceRunner::emit(const TracedEffect &effect, uint32_t source, Mask mask) {
 // Agents
 //===----------------------------------------------------------------------===//
 
+/// Returns the members that may be one agent: all of them, or those of each
+/// warp if threads wait for groups of copies, which are their own copies alone.
+static llvm::SmallVector<Mask> firstClasses(const Program &program,
+                                            llvm::ArrayRef<Member> members) {
+  bool awaitsOwn = llvm::any_of(program.events, [](const Event &event) {
+    return event.action == Action::CommitCopies;
+  });
+  llvm::MapVector<uint64_t, Mask> classes;
+  for (auto [m, member] : llvm::enumerate(members))
+    classes[awaitsOwn ? member.warps : 0] |= Mask(1) << m;
+  return llvm::to_vector(llvm::make_second_range(classes));
+}
+
 /// Makes one agent of all members that take part in the same events.
 void TraceRunner::makeAgents() {
-  llvm::SmallVector<Mask> classes{width == 64 ? ~Mask(0)
-                                              : (Mask(1) << width) - 1};
+  llvm::SmallVector<Mask> classes = firstClasses(program, trace.members);
   Mask previous = 0;
   for (Mask mask : masks) {
     if (mask == previous)

@@ -60,7 +60,12 @@ def bare_slot(line):
 
 def without_wait(line):
     """As many groups may run on as can."""
-    return re.sub(r"(wgmma_wait|pending) \d", r"\1 7", line)
+    return re.sub(r"(wgmma_wait|pending|await_copies) \d", r"\1 7", line)
+
+
+def first_stage(line):
+    """The stage of every message is that of the first one."""
+    return re.sub(r"arith\.remui .* : index", "arith.constant 0 : index", line)
 
 
 def more_threads(line):
@@ -98,6 +103,13 @@ MACHINE = [
     ("wgmma-commit", r"tile\.wgmma_commit", delete),
     ("wgmma-wait", r"tile\.wgmma_wait \d", without_wait),
     *NAMED,
+]
+# What kernels with groups of copies and three stages have as well.
+GROUPS = [
+    ("commit-copies", r"tile\.commit_copies", delete),
+    ("await-copies", r"tile\.await_copies \d", delete),
+    ("await-copies-groups", r"tile\.await_copies \d", without_wait),
+    ("stage", r"arith\.remui %\S+, %c3(_\d+)? : index", first_stage),
 ]
 SPECIALISED = [
     ("acquire", r"tile\.acquire ", bare_slot),
@@ -181,7 +193,8 @@ def main():
         text=True,
     ).stdout
     lines = text.rstrip("\n").split("\n")
-    cases = list(mutants(lines, MACHINE if level == "machine" else SPECIALISED, int(most[0].split("=")[1]) if most else len(lines)))
+    classes = MACHINE + GROUPS * ("tile.await_copies" in text) if level == "machine" else SPECIALISED
+    cases = list(mutants(lines, classes, int(most[0].split("=")[1]) if most else len(lines)))
     found = reports(opt, [text] + [case[2] for case in cases])
     if found[0]:
         sys.exit(f"the kernel itself is refused: {found[0]}")
