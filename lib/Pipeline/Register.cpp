@@ -53,6 +53,7 @@ void fmha::registerAllFmha(DialectRegistry &registry) {
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
+  registerTcgen05DialectTranslation(registry);
 }
 
 namespace {

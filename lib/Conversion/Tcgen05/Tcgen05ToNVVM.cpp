@@ -13,8 +13,11 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -34,27 +37,98 @@ static std::optional<unsigned> findGroup(Operation *op) {
       .Default(std::nullopt);
 }
 
+namespace {
+
+/// An op with a CTA group.
+struct Grouped {
+  Operation *op;
+  unsigned group;
+};
+
+/// The CTA groups of functions. A kernel has one, and so have all functions
+/// that it calls.
+class GroupCheck {
+public:
+  explicit GroupCheck(Operation *root) : root(root) {}
+  LogicalResult run();
+
+private:
+  LogicalResult note(Operation *function, Operation *op, unsigned group);
+  LogicalResult checkFrom(Operation *function);
+
+  Operation *root;
+  /// The first op of each function, and the functions that it calls.
+  llvm::MapVector<Operation *, std::optional<Grouped>> firsts;
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> callees;
+};
+
+} // namespace
+
+static LogicalResult reportGroups(const Grouped &first, const Grouped &other,
+                                  StringRef where) {
+  InFlightDiagnostic error = other.op->emitError()
+                             << "expected 'cta_group' of " << first.group
+                             << ", that of the other ops of " << where
+                             << ", got " << other.group
+                             << "; a kernel has one CTA group";
+  error.attachNote(first.op->getLoc()) << "the first op is here";
+  return failure();
+}
+
 /// Reports the first op of a function whose CTA group is not that of the ops
-/// before it: a kernel has one.
-static LogicalResult checkGroups(Operation *root) {
-  llvm::DenseMap<Operation *, std::pair<Operation *, unsigned>> firsts;
-  WalkResult result = root->walk([&](Operation *op) {
-    std::optional<unsigned> group = findGroup(op);
-    if (!group)
-      return WalkResult::advance();
+/// before it.
+LogicalResult GroupCheck::note(Operation *function, Operation *op,
+                               unsigned group) {
+  std::optional<Grouped> &first = firsts[function];
+  if (!first)
+    first = Grouped{op, group};
+  if (first->group == group)
+    return success();
+  return reportGroups(*first, {op, group}, "this function");
+}
+
+/// Compares the functions that `function` calls, directly or not.
+LogicalResult GroupCheck::checkFrom(Operation *function) {
+  llvm::SetVector<Operation *> reached;
+  reached.insert(function);
+  std::optional<Grouped> first;
+  for (size_t n = 0; n < reached.size(); ++n) {
+    Operation *each = reached[n];
+    reached.insert_range(callees[each]);
+    std::optional<Grouped> own = firsts.lookup(each);
+    if (!own)
+      continue;
+    if (!first)
+      first = own;
+    if (first->group != own->group)
+      return reportGroups(*first, *own,
+                          ("@" +
+                           SymbolTable::getSymbolName(function).getValue() +
+                           " and of the functions that it calls")
+                              .str());
+  }
+  return success();
+}
+
+LogicalResult GroupCheck::run() {
+  SymbolTableCollection tables;
+  WalkResult result = root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<FunctionOpInterface>(op))
+      firsts.try_emplace(op, std::nullopt);
     Operation *function = op->getParentOfType<FunctionOpInterface>();
-    auto [first, expected] =
-        firsts.try_emplace(function, op, *group).first->second;
-    if (expected == *group)
-      return WalkResult::advance();
-    InFlightDiagnostic error =
-        op->emitError() << "expected 'cta_group' of " << expected
-                        << ", that of the other ops of this function, got "
-                        << *group << "; a kernel has one CTA group";
-    error.attachNote(first->getLoc()) << "the first op is here";
-    return WalkResult::interrupt();
+    if (auto call = dyn_cast<CallOpInterface>(op); call && function)
+      if (Operation *callee = call.resolveCallableInTable(&tables))
+        callees[function].push_back(callee);
+    std::optional<unsigned> group = findGroup(op);
+    return group && failed(note(function, op, *group)) ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  if (result.wasInterrupted())
+    return failure();
+  for (Operation *function : llvm::make_first_range(firsts))
+    if (function && failed(checkFrom(function)))
+      return failure();
+  return success();
 }
 
 /// Reports an op whose module has a target without its instruction. Without a
@@ -193,15 +267,17 @@ static Value pack(ImplicitLocOpBuilder &b, Type type,
 /// Returns the results of inline PTX with `count` registers as results.
 static SmallVector<Value> assembly(ImplicitLocOpBuilder &b, StringRef text,
                                    StringRef constraints, unsigned count,
-                                   ValueRange operands) {
+                                   ValueRange operands,
+                                   bool isConvergent = false) {
   auto all = LLVM::LLVMStructType::getLiteral(
       b.getContext(), SmallVector<Type>(count, b.getI32Type()));
-  Value result = LLVM::InlineAsmOp::create(b, all, operands, text, constraints,
-                                           /*has_side_effects=*/true,
-                                           /*is_align_stack=*/false,
-                                           LLVM::TailCallKind::None,
-                                           LLVM::AsmDialectAttr(), ArrayAttr())
-                     .getRes();
+  auto made = LLVM::InlineAsmOp::create(
+      b, all, operands, text, constraints, /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr(), ArrayAttr());
+  if (isConvergent)
+    made->setDiscardableAttr(convergentName, b.getUnitAttr());
+  Value result = made.getRes();
   SmallVector<Value> registers;
   for (unsigned n = 0; n < count; ++n)
     registers.push_back(LLVM::ExtractValueOp::create(b, result, n));
@@ -279,8 +355,9 @@ static SmallVector<Value> lower(LdRedOp op, ImplicitLocOpBuilder &b) {
   for (unsigned n = 0; n <= registers; ++n)
     constraints += "=r,";
   Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), op.getAddress());
-  SmallVector<Value> all = assembly(b, textOf(op, registers), constraints + "r",
-                                    registers + 1, address);
+  SmallVector<Value> all =
+      assembly(b, textOf(op, registers), constraints + "r", registers + 1,
+               address, /*isConvergent=*/true);
   return {pack(b, type, ArrayRef(all).drop_back()), all.back()};
 }
 
@@ -451,7 +528,7 @@ template <typename... OpTys> void addPatterns(RewritePatternSet &patterns) {
 struct ConvertTcgen05ToNVVMPass
     : public fmha::impl::ConvertTcgen05ToNVVMBase<ConvertTcgen05ToNVVMPass> {
   void runOnOperation() override {
-    if (failed(checkGroups(getOperation())) ||
+    if (failed(GroupCheck(getOperation()).run()) ||
         failed(checkTargets(getOperation())))
       return signalPassFailure();
     RewritePatternSet patterns(&getContext());

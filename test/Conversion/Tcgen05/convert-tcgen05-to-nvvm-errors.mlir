@@ -27,6 +27,51 @@ llvm.func @two(%t: !llvm.ptr<6>) {
 
 // -----
 
+// A kernel and the functions that it calls have one.
+
+llvm.func @far(%t: !llvm.ptr<6>) {
+  // expected-error@+1 {{expected 'cta_group' of 1, that of the other ops of @kernel and of the functions that it calls, got 2; a kernel has one CTA group}}
+  tcgen05.shift %t {cta_group = 2 : i32} : !llvm.ptr<6>
+  llvm.return
+}
+
+llvm.func @near(%t: !llvm.ptr<6>) {
+  llvm.call @far(%t) : (!llvm.ptr<6>) -> ()
+  llvm.call @near(%t) : (!llvm.ptr<6>) -> ()
+  llvm.return
+}
+
+llvm.func @kernel(%t: !llvm.ptr<6>) {
+  // expected-note@+1 {{the first op is here}}
+  tcgen05.shift %t : !llvm.ptr<6>
+  llvm.call @near(%t) : (!llvm.ptr<6>) -> ()
+  llvm.return
+}
+
+// -----
+
+// Nor may two functions differ that a kernel without ops calls.
+
+llvm.func @pair(%t: !llvm.ptr<6>) {
+  // expected-note@+1 {{the first op is here}}
+  tcgen05.shift %t {cta_group = 2 : i32} : !llvm.ptr<6>
+  llvm.return
+}
+
+llvm.func @single(%t: !llvm.ptr<6>) {
+  // expected-error@+1 {{expected 'cta_group' of 2, that of the other ops of @caller and of the functions that it calls, got 1}}
+  tcgen05.shift %t : !llvm.ptr<6>
+  llvm.return
+}
+
+llvm.func @caller(%t: !llvm.ptr<6>) {
+  llvm.call @pair(%t) : (!llvm.ptr<6>) -> ()
+  llvm.call @single(%t) : (!llvm.ptr<6>) -> ()
+  llvm.return
+}
+
+// -----
+
 gpu.module @without [#nvvm.target<chip = "sm_100a">] {
   llvm.func @reduce(%t: !llvm.ptr<6>) {
     // expected-error@+1 {{expected a target that has tcgen05.ld.red, one of sm_101a, sm_103a, sm_103f, sm_110a, got sm_100a; use 'tcgen05.ld' and reduce the registers}}

@@ -13,7 +13,7 @@ llvm.func @movement(%slot: !llvm.ptr<3>, %t: !llvm.ptr<6>, %desc: i64) {
   // CHECK: %[[V:.*]] = nvvm.tcgen05.ld %{{.*}} pack {shape = #nvvm.tcgen05_ldst_shape<shape_16x64b>} : vector<2xi32>
   %v = tcgen05.ld shape_16x64b %t {pack} : !llvm.ptr<6> -> vector<2xi32>
   // CHECK: %[[AT:.*]] = llvm.ptrtoint
-  // CHECK: llvm.inline_asm has_side_effects "tcgen05.ld.red.sync.aligned.16x32bx2.x2.max.abs.NaN.f32 {$0, $1}, $2, [$3], 8;", "=r,=r,=r,r" %[[AT]]
+  // CHECK: llvm.inline_asm has_side_effects {tcgen05.convergent} "tcgen05.ld.red.sync.aligned.16x32bx2.x2.max.abs.NaN.f32 {$0, $1}, $2, [$3], 8;", "=r,=r,=r,r" %[[AT]]
   %r, %m = tcgen05.ld_red max shape_16x32bx2 %t offset 8 of f32 {abs, nan} : !llvm.ptr<6> -> vector<2xi32>
   // What was loaded passes through a statement without text after the wait.
   // CHECK: nvvm.tcgen05.wait <load>

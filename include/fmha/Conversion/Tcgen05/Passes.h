@@ -12,6 +12,7 @@
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {
+class DialectRegistry;
 class ModuleOp;
 } // namespace mlir
 
@@ -25,6 +26,10 @@ namespace fmha {
 
 /// Registers the pipelines tcgen05-to-ptx and conv-to-ptx.
 void registerTcgen05Pipelines();
+
+/// Lets the translation to LLVM IR mark calls of inline PTX with the attribute
+/// tcgen05.convergent as convergent.
+void registerTcgen05DialectTranslation(mlir::DialectRegistry &registry);
 
 } // namespace fmha
 

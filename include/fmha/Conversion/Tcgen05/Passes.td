@@ -16,8 +16,9 @@ def ConvertTcgen05ToNVVM : Pass<"convert-tcgen05-to-nvvm"> {
   let description = [{
     The attributes of `tcgen05.mma` become the constant of its instruction descriptor. `tcgen05.ld_red`, for which LLVM 22.1
     has no intrinsic, becomes inline PTX. The registers of loads pass through an opaque statement after their wait, so that
-    LLVM moves no use before it. Other ops stay as they are, in functions of any dialect. The ops of a function have one
-    `cta_group`, as those of a kernel have for ptxas, and a target of the module with `tcgen05.ld_red` has the instruction.
+    LLVM moves no use before it. Other ops stay as they are, in functions of any dialect. The ops of a function and of those
+    that it calls have one `cta_group`, as those of a kernel have for ptxas, and a target of the module with `tcgen05.ld_red`
+    has the instruction.
 
     Before:
     ```mlir

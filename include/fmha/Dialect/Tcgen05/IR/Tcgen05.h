@@ -23,6 +23,24 @@
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05Dialect.h.inc"
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05Enums.h.inc"
 
+namespace fmha::tcgen05 {
+
+/// The attribute of an llvm.inline_asm that a whole warp executes.
+inline constexpr llvm::StringLiteral convergentName = "tcgen05.convergent";
+
+/// Resources of the effects of ops.
+struct TensorMemory : mlir::SideEffects::Resource::Base<TensorMemory> {
+  llvm::StringRef getName() final { return "TensorMemory"; }
+};
+struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
+  llvm::StringRef getName() final { return "SharedMemory"; }
+};
+struct Barriers : mlir::SideEffects::Resource::Base<Barriers> {
+  llvm::StringRef getName() final { return "Barriers"; }
+};
+
+} // namespace fmha::tcgen05
+
 #define GET_ATTRDEF_CLASSES
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05Attrs.h.inc"
 

@@ -28,6 +28,12 @@ def Tcgen05_Dialect : Dialect {
     instruction. Attention uses the machine ops of the
     tile dialect instead, which have the few forms that it needs and whose synchronization `tile-verify-sync` knows.
 
+    Effects are on three resources: tensor memory, shared memory and mbarriers. A `wait` reads and writes tensor memory and a
+    `fence` all three, so that no access moves across them; a load that nothing uses can be erased.
+
+    Inline PTX with the attribute `tcgen05.convergent` is convergent in LLVM: a whole warp executes it, so that LLVM copies it to
+    no paths of a branch.
+
     Addresses in tensor memory are `!llvm.ptr<6>`, those in shared memory `!llvm.ptr<3>`; matrices in shared memory are
     64-bit descriptors. All instructions but `alloc`, `relinquish`, `dealloc`, `ld`, `ld_red`, `st` and `wait`, which a whole
     warp executes, are issued by one thread and complete asynchronously: `commit` signals their completion.
@@ -96,38 +102,46 @@ def Tcgen05_Registers : AnyTypeOf<[I32, Tcgen05_RegisterVector]>;
 def Tcgen05_Offset : OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<511>]>>;
 def Tcgen05_Extent : ConfinedAttr<I32Attr, [IntPositive]>;
 
-class Tcgen05_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Tcgen05_Dialect, mnemonic, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
+def Tcgen05_TensorMemory : Resource<"::fmha::tcgen05::TensorMemory">;
+def Tcgen05_SharedMemory : Resource<"::fmha::tcgen05::SharedMemory">;
+def Tcgen05_Barriers : Resource<"::fmha::tcgen05::Barriers">;
+/// An op with one of these keeps its place among those that the resource has.
+defvar Tcgen05_Tensor = [MemRead<Tcgen05_TensorMemory>, MemWrite<Tcgen05_TensorMemory>];
+defvar Tcgen05_All = !listconcat(Tcgen05_Tensor, [MemRead<Tcgen05_SharedMemory>, MemWrite<Tcgen05_SharedMemory>,
+                                                  MemRead<Tcgen05_Barriers>, MemWrite<Tcgen05_Barriers>]);
 
-def Tcgen05_AllocOp : Tcgen05_Op<"alloc"> {
+class Tcgen05_Op<string mnemonic, list<MemoryEffect> effects, list<Trait> traits = []>
+    : Op<Tcgen05_Dialect, mnemonic, !listconcat([MemoryEffects<effects>], traits)>;
+
+def Tcgen05_AllocOp : Tcgen05_Op<"alloc", [MemAlloc<Tcgen05_TensorMemory>, MemWrite<Tcgen05_SharedMemory>]> {
   let summary = "Allocates columns of tensor memory and stores their address in shared memory";
   let description = [{ `tcgen05.alloc 128 to %slot : !llvm.ptr<3>`, in a pair of CTAs `tcgen05.alloc 128 to %slot {cta_group = 2 : i32} : !llvm.ptr<3>` }];
   let arguments = (ins Tcgen05_Columns:$columns, LLVM_PointerInAddressSpace<3>:$slot, Tcgen05_Group:$cta_group);
   let assemblyFormat = "$columns `to` $slot attr-dict `:` type($slot)";
 }
 
-def Tcgen05_RelinquishOp : Tcgen05_Op<"relinquish"> {
+def Tcgen05_RelinquishOp : Tcgen05_Op<"relinquish", Tcgen05_Tensor> {
   let summary = "tcgen05.relinquish_alloc_permit: the CTA allocates no more";
   let description = [{ `tcgen05.relinquish` }];
   let arguments = (ins Tcgen05_Group:$cta_group);
   let assemblyFormat = "attr-dict";
 }
 
-def Tcgen05_DeallocOp : Tcgen05_Op<"dealloc"> {
+def Tcgen05_DeallocOp : Tcgen05_Op<"dealloc", [MemFree<Tcgen05_TensorMemory>]> {
   let summary = "Returns columns of tensor memory";
   let description = [{ `tcgen05.dealloc 128 at %t : !llvm.ptr<6>` }];
   let arguments = (ins Tcgen05_Columns:$columns, LLVM_PointerInAddressSpace<6>:$address, Tcgen05_Group:$cta_group);
   let assemblyFormat = "$columns `at` $address attr-dict `:` type($address)";
 }
 
-def Tcgen05_FenceOp : Tcgen05_Op<"fence"> {
+def Tcgen05_FenceOp : Tcgen05_Op<"fence", Tcgen05_All> {
   let summary = "Orders asynchronous tcgen05 operations before or after a synchronization of threads";
   let description = [{ `tcgen05.fence before` }];
   let arguments = (ins Tcgen05_MomentAttr:$moment);
   let assemblyFormat = "`` $moment attr-dict";
 }
 
-def Tcgen05_CommitOp : Tcgen05_Op<"commit"> {
+def Tcgen05_CommitOp : Tcgen05_Op<"commit", [MemRead<Tcgen05_TensorMemory>, MemWrite<Tcgen05_Barriers>]> {
   let summary = "Arrives at an mbarrier when the earlier operations of this thread are complete";
   let description = [{
     With `multicast` it arrives at the barriers at the same offset in the CTAs of the mask.
@@ -137,7 +151,7 @@ def Tcgen05_CommitOp : Tcgen05_Op<"commit"> {
   let assemblyFormat = "$barrier (`multicast` $mask^)? attr-dict `:` type($barrier)";
 }
 
-def Tcgen05_LdOp : Tcgen05_Op<"ld"> {
+def Tcgen05_LdOp : Tcgen05_Op<"ld", [MemRead<Tcgen05_TensorMemory>]> {
   let summary = "Loads lanes of tensor memory into the registers of a warp";
   let description = [{
     The number of registers determines the number of repetitions of the shape. With `pack` a register gets the low halves
@@ -159,16 +173,14 @@ def Tcgen05_LdOp : Tcgen05_Op<"ld"> {
   let hasVerifier = 1;
 }
 
-def Tcgen05_LdRedOp : Tcgen05_Op<"ld_red"> {
+def Tcgen05_LdRedOp : Tcgen05_Op<"ld_red", [MemRead<Tcgen05_TensorMemory>]> {
   let summary = "Loads lanes of tensor memory, and the extremum of each lane";
   let description = [{
     `element` is the type by which registers are compared. `abs` takes absolute values, `nan` keeps a NaN. ptxas 13.0
     takes the instruction for the targets of `Tcgen05Forms.def` alone, not for sm_100a; `convert-tcgen05-to-nvvm` reports
     other targets. Of these, LLVM 22.1 compiles `alloc` and most others of the dialect for sm_101a alone.
 
-    LLVM 22.1 has no intrinsic of it, so that it becomes inline PTX, and `llvm.inline_asm` cannot be marked convergent:
-    LLVM does not know that the whole warp executes it, and may copy it to several paths of a branch. Keep it out of
-    control flow in which threads of a warp differ, and of code before such a branch that LLVM could merge with it.
+    LLVM 22.1 has no intrinsic of it, so that it becomes inline PTX, which is marked `tcgen05.convergent`.
 
     ```mlir
     %v, %m = tcgen05.ld_red max shape_32x32b %t of f32 {abs} : !llvm.ptr<6> -> vector<16xi32>
@@ -186,7 +198,7 @@ def Tcgen05_LdRedOp : Tcgen05_Op<"ld_red"> {
   let hasVerifier = 1;
 }
 
-def Tcgen05_StOp : Tcgen05_Op<"st"> {
+def Tcgen05_StOp : Tcgen05_Op<"st", [MemWrite<Tcgen05_TensorMemory>]> {
   let summary = "Stores the registers of a warp to lanes of tensor memory";
   let description = [{
     The operands are those of `tcgen05.ld`; with `unpack` the halves of a register go to two columns.
@@ -200,7 +212,7 @@ def Tcgen05_StOp : Tcgen05_Op<"st"> {
   let hasVerifier = 1;
 }
 
-def Tcgen05_WaitOp : Tcgen05_Op<"wait", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Tcgen05_WaitOp : Tcgen05_Op<"wait", Tcgen05_Tensor, [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Waits until all earlier loads or stores of this thread are complete";
   let description = [{
     After loads, the results are the registers of the operands; no use of them can move before the wait.
@@ -214,7 +226,7 @@ def Tcgen05_WaitOp : Tcgen05_Op<"wait", [DeclareOpInterfaceMethods<InferTypeOpIn
   let hasVerifier = 1;
 }
 
-def Tcgen05_CpOp : Tcgen05_Op<"cp"> {
+def Tcgen05_CpOp : Tcgen05_Op<"cp", [MemRead<Tcgen05_SharedMemory>, MemWrite<Tcgen05_TensorMemory>]> {
   let summary = "Copies rows of shared memory to lanes of tensor memory";
   let description = [{
     `packing` names a packed format of 4- or 6-bit elements that the copy expands to bytes.
@@ -235,7 +247,7 @@ def Tcgen05_CpOp : Tcgen05_Op<"cp"> {
   let hasVerifier = 1;
 }
 
-def Tcgen05_ShiftOp : Tcgen05_Op<"shift"> {
+def Tcgen05_ShiftOp : Tcgen05_Op<"shift", Tcgen05_Tensor> {
   let summary = "Moves 8 columns of 31 lanes to the lane before";
   let description = [{
     Lane i gets the data of lane i + 1; the last of the 32 lanes keeps its own. The direction is read from the text of CuTe
@@ -245,7 +257,7 @@ def Tcgen05_ShiftOp : Tcgen05_Op<"shift"> {
   let assemblyFormat = "$address attr-dict `:` type($address)";
 }
 
-def Tcgen05_MmaOp : Tcgen05_Op<"mma", [AttrSizedOperandSegments]> {
+def Tcgen05_MmaOp : Tcgen05_Op<"mma", [MemRead<Tcgen05_SharedMemory>, MemRead<Tcgen05_TensorMemory>, MemWrite<Tcgen05_TensorMemory>], [AttrSizedOperandSegments]> {
   let summary = "D = A x B, or D + A x B, for matrices in shared and tensor memory";
   let description = [{
     `a` is a descriptor (shared memory) or an address (tensor memory). D is overwritten unless `accumulate`. The types, M and
