@@ -63,7 +63,8 @@ std::vector<std::string> names(bool supported = false);
 /// "sm_100a, sm_103a": the names that attention can be compiled for, for
 /// messages.
 std::string supportedNames();
-/// "; did you mean sm_90a?" of sm_90, which lacks what kernels need, else "".
+/// "; did you mean sm_90a?" of sm_90, "; did you mean sm_86?" of sm_86a: the
+/// supported target of the same GPU, else "".
 std::string hint(std::string_view name);
 
 } // namespace fmha::target

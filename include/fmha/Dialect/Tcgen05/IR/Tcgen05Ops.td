@@ -22,7 +22,7 @@ def Tcgen05_Dialect : Dialect {
   let summary = "The fifth-generation tensor core: one op, one instruction";
   let description = [{
     The dialect has every tcgen05 instruction of PTX ISA 9.2 that sm_100a has, and `tcgen05.ld.red` of other targets. Its
-    verifiers take the forms of `Tcgen05Forms.def`, which has the manual's tables. Where CUTLASS takes fewer shapes of
+    verifiers accept the forms of `Tcgen05Forms.def`, which has the manual's tables. Where CUTLASS takes fewer shapes of
     products than the manual, the table has those of CUTLASS, and the verifier rejects the others; it also rejects sparsity
     selectors that the simulator does not execute. `convert-tcgen05-to-nvvm` turns each op into the NVVM op of its
     instruction. Attention uses the machine ops of the
@@ -178,9 +178,9 @@ def Tcgen05_LdRedOp : Tcgen05_Op<"ld_red", [MemRead<Tcgen05_TensorMemory>]> {
   let description = [{
     `element` is the type by which registers are compared. `abs` takes absolute values, `nan` keeps a NaN. ptxas 13.0
     takes the instruction for the targets of `Tcgen05Forms.def` alone, not for sm_100a; `convert-tcgen05-to-nvvm` reports
-    other targets. Of these, LLVM 22.1 compiles `alloc` and most others of the dialect for sm_101a alone.
+    other targets. Of those targets, LLVM 22.1 compiles `alloc` and most other ops only for sm_101a.
 
-    LLVM 22.1 has no intrinsic of it, so that it becomes inline PTX, which is marked `tcgen05.convergent`.
+    LLVM 22.1 has no intrinsic for it, so it becomes inline PTX, which is marked `tcgen05.convergent`.
 
     ```mlir
     %v, %m = tcgen05.ld_red max shape_32x32b %t of f32 {abs} : !llvm.ptr<6> -> vector<16xi32>
@@ -236,7 +236,7 @@ def Tcgen05_CpOp : Tcgen05_Op<"cp", [MemRead<Tcgen05_SharedMemory>, MemWrite<Tcg
     tcgen05.cp shape_64x128b %desc to %t multicast warpx2_02_13 unpacking b6x16_p32 : !llvm.ptr<6>
     ```
 
-    Constraints: the shape has the multicast.
+    Constraints: the table has the shape with this multicast.
   }];
   let arguments = (ins Tcgen05_CopyShapeAttr:$shape, I64:$source, LLVM_PointerInAddressSpace<6>:$address,
                        DefaultValuedAttr<Tcgen05_MulticastAttr, "::fmha::tcgen05::Multicast::None">:$multicast,
@@ -266,13 +266,13 @@ def Tcgen05_MmaOp : Tcgen05_Op<"mma", [MemRead<Tcgen05_SharedMemory>, MemRead<Tc
     bits disable lanes of D.
 
     - `cta_group`: CTAs that compute the product together.
-    - `ws`: weight stationary, `.ws`; the collector keeps B in buffer `buffer`, else A.
+    - `ws`: weight stationary, `.ws`; the collector keeps B in buffer `buffer`; otherwise it keeps A.
     - `collector`: what the collector does with its operand.
     - `ashift`: the product also moves A in tensor memory by a lane, as `tcgen05.shift` does. The direction is read from the
       text of CuTe DSL; we have not measured it.
     - `transpose_a`, `transpose_b`: A or B in shared memory is contiguous along M or N, not along K.
     - `negate_a`, `negate_b`: A or B is multiplied by -1.
-    - `saturate`: integers of D are clamped, else they wrap around.
+    - `saturate`: integers of D are clamped; without it they wrap around.
     - `scale_d`: the old D is multiplied by 2 to the power of minus this.
     - `selector`: which columns of a group hold the metadata of sparse A.
     - `max_shift`: the largest shift of the columns of B that `zero_columns` may name.

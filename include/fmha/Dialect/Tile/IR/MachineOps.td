@@ -535,7 +535,7 @@ def Tile_ElectOp : Tile_MachineOp<"elect"> {
 }
 
 def Tile_AnyInWarpOp : Tile_MachineOp<"any_in_warp"> {
-  let summary = "vote.sync.any: whether the condition holds in some thread of the warp";
+  let summary = "vote.sync.any: whether the condition holds in any thread of the warp";
   let description = [{ `%any = tile.any_in_warp %c` }];
   let arguments = (ins I1:$condition);
   let results = (outs I1:$result);

@@ -30,9 +30,9 @@ def Tile_CommitCopiesOp : Tile_MachineOp<"commit_copies"> {
 }
 
 def Tile_AwaitCopiesOp : Tile_MachineOp<"await_copies"> {
-  let summary = "cp.async.wait_group: waits until this thread's groups but the `pending` newest are complete";
+  let summary = "cp.async.wait_group: waits until all groups of this thread except the `pending` newest ones are complete";
   let description = [{
-    The copies of other threads are there after a barrier that follows their waits.
+    Copies of other threads are visible after a barrier that follows their waits.
 
     ```mlir
     tile.await_copies 1

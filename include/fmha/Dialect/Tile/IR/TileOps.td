@@ -337,7 +337,7 @@ def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
     If the view of the queries packs heads, `row` counts its rows, and the region has one more argument, the head of row
     i. Elements of heads that the group does not have are arbitrary, too.
 
-    With `if` the result is `input` unless the condition, which is the same for the whole tile, holds; the region then does not run.
+    With `if`, the region runs only if the condition, the same for the whole tile, holds; otherwise the result is `input`.
 
     ```mlir
     %x = tile.modify %s at %q[%row, %col] : !tile.tile<128x128xf32>, !tile.view<?x128xbf16> {

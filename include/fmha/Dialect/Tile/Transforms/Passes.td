@@ -169,7 +169,7 @@ def TileSkipHiddenBlocks : Tile_Pass<"tile-skip-hidden-blocks"> {
     own, the loop of each ends before the blocks that the upper bound of its mask hides from its rows; a second loop receives
     and releases their messages. A role computes at least one block. The first key of a block is a constant times
     the loop index, plus a value that is invariant in the loop. The pass does not change loops in which a role sends
-    messages, and kernels whose CTAs compute one output tile.
+    messages, or kernels whose CTAs compute one output tile.
 
     Before:
     ```mlir
