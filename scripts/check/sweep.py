@@ -3,6 +3,7 @@
 
     scripts/check/sweep.py grid                       head dims 64 to 512, both places of P, 256 cases, a table
     scripts/check/sweep.py random --minutes=30        any supported shape, from a seed, as long as one wants
+    scripts/check/sweep.py random --targets=sm_80,sm_86,sm_89,sm_120    the same, of targets with mma.sync
     scripts/check/sweep.py same --old=PATH --count=200  the numbers of two builds: kernels of another fmha-compile and of this one
 
 A case is right if fmha-run says so (every element within tolerance, no findings) and its output is the same, bit for bit,
@@ -34,6 +35,7 @@ KV_LENS = (128, 256, 384, 512)
 LENGTHS = (0, 1, 2, 15, 63, 64, 65, 127, 128, 129, 191, 255, 256, 257, 300, 385)
 # Query, KV dims that models use, in addition to any two multiples of 8.
 MODEL_DIMS = ((192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (256, 256), (96, 96), (80, 80))
+TARGETS = ("sm_100a", "sm_103a")
 # Scores and products of one random case, so that none takes minutes.
 MOST_WORK = 2**24
 
@@ -164,21 +166,19 @@ def random_mask(dice):
     return dict(mask=dice.choice(("none", "causal", "causal-top-left")), window_left=bound(), window_right=bound())
 
 
-def random_case(dice, folder):
+def random_case(dice, folder, targets=TARGETS):
     """`folder` is where the case puts files of its own, if it has any."""
     head_dim, head_dim_v = head_dims(dice)
     kv_heads = dice.choice((1, 1, 2, 3))
     case = dict(dtype=dice.choice(("f16", "bf16")), head_dim=head_dim, head_dim_v=head_dim_v, batch=dice.choice((1, 1, 2)),
                 kv_heads=kv_heads, q_heads=kv_heads * dice.choice((1, 1, 2, 4)), q_len=length(dice), kv_len=length(dice),
                 **random_mask(dice), lse=dice.random() < 0.5, layout=dice.choice(("bshd", "bhsd")),
-                p_placement=dice.choice(("auto", "tmem", "smem")), q_tiles=dice.choice(("auto", "auto", "1", "2")),
-                p_slices=dice.choice(("auto", "1", "2", "4", "8")),
                 scale=dice.choice((None, None, None, 0.0, -0.1, 1.0)), v_in_k=head_dim_v <= head_dim and dice.random() < 0.3,
                 schedule_seed=dice.randrange(2**16), seed=dice.randrange(2**16), approx=dice.choice(("correct", "correct", "perturb")))
-    Features(dice, case, folder, length).add()
+    Features(dice, case, folder, length, dice.choice(targets)).add()
     keys = max(case["kv_len"] + case.get("source2_len", 0), 128)
     work = case["batch"] * case["q_heads"] * max(case["q_len"], 128) * keys * (head_dim + head_dim_v)
-    return case if work <= 16 * MOST_WORK else random_case(dice, folder)
+    return case if work <= 16 * MOST_WORK else random_case(dice, folder, targets)
 
 
 def supported(arguments, case):
@@ -186,13 +186,13 @@ def supported(arguments, case):
     return {name: value for name, value in case.items() if "--" + name.replace("_", "-") in arguments.known}
 
 
-def endless(dice, deadline, folder):
+def endless(dice, deadline, folder, targets):
     """At least one case: a sweep that looked at none would have nothing to say. With each comes its folder."""
     for number in itertools.count():
         if number and time.monotonic() >= deadline:
             return
         own = os.path.join(folder, str(number))
-        yield random_case(dice, own), own
+        yield random_case(dice, own, targets), own
 
 
 def judge_once(arguments, case, folder):
@@ -212,7 +212,7 @@ def sweep(arguments):
     folder = tempfile.mkdtemp(prefix=f"sweep-{arguments.seed}-")
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         pending = set()
-        for case, own in endless(dice, started + 60 * arguments.minutes, folder):
+        for case, own in endless(dice, started + 60 * arguments.minutes, folder, arguments.targets.split(",")):
             pending.add(pool.submit(judge_once, arguments, case, own))
             if len(pending) >= 2 * arguments.jobs:
                 done, pending = concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -326,6 +326,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time (default: the cores)")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs, and of the shapes of `random`")
     parser.add_argument("--minutes", type=float, default=10, help="how long `random` goes on")
+    parser.add_argument("--targets", default=",".join(TARGETS), help="GPUs of `random`")
     parser.add_argument("--dtype", default="f16,bf16", help="types of `grid`")
     parser.add_argument("--old", help="the other fmha-compile of `same`")
     parser.add_argument("--count", type=int, default=200, help="cases that `same` compares")

@@ -11,6 +11,28 @@ import struct
 FORMATS = {"i": "<i4", "f": "<f4", "b": "|b1"}
 # Elements of one bias or mask, so that no case takes minutes to write.
 MOST_ELEMENTS = 2**18
+# Values of fields of the schedule that many shapes can have: unsupported ones are reported and not counted.
+USUAL_FIELDS = {
+    "splits": ("auto", "auto", "auto", 2, 3, 7),
+    "pack_heads": ("auto", "auto", "on", 4),
+    "exp2_emulated": ("auto", "auto", "auto", 12, 25),
+    "p_offset": ("auto", "auto", "auto", 3, 7),
+    "q_tile_rows": ("auto", "auto", "auto", 64, 128),
+}
+TILE_FIELDS = USUAL_FIELDS | {
+    "p_placement": ("auto", "tmem", "smem"),
+    "q_tiles": ("auto", "auto", "1", "2"),
+    "p_slices": ("auto", "1", "2", "4", "8"),
+    "scheduler": ("auto", "auto", "static", "dynamic"),
+    "kv_block": ("auto", "auto", "auto", 64),
+}
+MMA_SYNC_FIELDS = USUAL_FIELDS | {
+    "kv_block": ("auto", "auto", 16, 48, 64, 112),
+    "kv_stages": ("auto", "auto", 2, 3, 5),
+    "ctas_per_sm": ("auto", "auto", 1, 2, 3),
+    "mma_k": (16, 8),
+}
+MMA_SYNC_TARGETS = ("sm_80", "sm_86", "sm_89", "sm_120")
 
 
 def write_npy(path, code, shape, values):
@@ -23,8 +45,10 @@ def write_npy(path, code, shape, values):
 class Features:
     """Adds to `case`, with the files in `folder`, which is made where there are any."""
 
-    def __init__(self, dice, case, folder, length):
+    def __init__(self, dice, case, folder, length, target):
         self.dice, self.case, self.folder, self.length = dice, case, folder, length
+        self.mma_sync = target in MMA_SYNC_TARGETS
+        case["target"] = target
         self.longest = case["q_len"], case["kv_len"]
 
     def add(self):
@@ -62,7 +86,7 @@ class Features:
 
     def second(self):
         case, dice = self.case, self.dice
-        if self.chance(0.75):
+        if self.chance(0.75) or self.mma_sync:
             return
         case.update(source2_len=self.length(dice), source2_mask=dice.choice(("none", "causal", "causal-top-left")))
         if self.chance(0.5):
@@ -96,17 +120,9 @@ class Features:
             self.case["out_dtype"] = "f32"
 
     def schedule(self):
-        """Values that many shapes can have: unsupported ones are reported and not counted."""
-        choices = {
-            "splits": ("auto", "auto", "auto", 2, 3, 7),
-            "scheduler": ("auto", "auto", "static", "dynamic"),
-            "pack_heads": ("auto", "auto", "on", 4),
-            "exp2_emulated": ("auto", "auto", "auto", 12, 25),
-            "p_offset": ("auto", "auto", "auto", 3, 7),
-            "target": ("sm_100a", "sm_103a"),
-            "q_tile_rows": ("auto", "auto", "auto", 64, 128),
-            "kv_block": ("auto", "auto", "auto", 64),
-        }
-        self.case.update({name: self.dice.choice(values) for name, values in choices.items()})
-        if self.case["scheduler"] == "static":
+        fields = MMA_SYNC_FIELDS if self.mma_sync else TILE_FIELDS
+        self.case.update({name: self.dice.choice(values) for name, values in fields.items()})
+        if self.mma_sync:
+            self.case["family"] = "mma"
+        if self.case.get("scheduler") == "static":
             self.case["max_ctas"] = self.dice.randint(1, 4)

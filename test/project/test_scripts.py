@@ -121,6 +121,19 @@ def test_cases_of_sweep_have_every_flag_and_the_files_that_they_name(tmp_path):
     assert {"--" + name for name in wanted.split()} <= seen
 
 
+def test_cases_of_targets_with_mma_sync_have_their_fields(tmp_path):
+    import sweep
+
+    dice, seen, targets = random.Random(2), set(), ("sm_80", "sm_120")
+    for number in range(200):
+        case = sweep.random_case(dice, str(tmp_path / str(number)), targets)
+        assert case["target"] in targets and case["family"] == "mma" and "source2_len" not in case
+        seen |= {(name, case[name]) for name in ("mma_k", "ctas_per_sm", "kv_stages", "kv_block", "q_tile_rows", "target")}
+        assert not {"scheduler", "p_placement", "p_slices", "q_tiles"} & set(case)
+    wanted = [("mma_k", 8), ("mma_k", 16), ("ctas_per_sm", 3), ("kv_stages", 5), ("kv_block", 112), ("q_tile_rows", 128), ("target", "sm_120")]
+    assert set(wanted) <= seen
+
+
 def test_kernels_that_sweep_compares_have_the_second_source_of_their_case():
     import sweep
 
