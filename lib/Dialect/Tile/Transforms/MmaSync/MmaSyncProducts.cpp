@@ -272,8 +272,9 @@ Value Product::build() {
     ofA = nextA;
     ofB = nextB;
   }
-  return vector::FromElementsOp::create(
+  Value product = vector::FromElementsOp::create(
       b, VectorType::get({fragmentSize(d)}, b.getF32Type()), sums);
+  return op.getNegate() ? Value(arith::NegFOp::create(b, product)) : product;
 }
 
 namespace {
@@ -285,11 +286,12 @@ struct DotMmaSync : public FragmentPattern<DotOp> {
                   ConversionPatternRewriter &rewriter) const override {
     TileType a = op.getA().getType(), d = op.getType();
     if (!d.inFragments() || !op.getB().getType().getSmem() ||
-        op.getAccumulate() || op.getNegate() || a.getColumns() % stepDepth ||
-        d.getColumns() % stepColumns)
+        op.getAccumulate() || (op.getNegate() && op.getAcc()) ||
+        a.getColumns() % stepDepth || d.getColumns() % stepColumns)
       return rewriter.notifyMatchFailure(
           op, "expected D in #tile.fragment, B in #tile.smem, an inner extent "
-              "and columns of a multiple of 16, and no condition and no sign");
+              "and columns of a multiple of 16, no condition, and no sign of a "
+              "sum");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(op, Product(b, op, adaptor, info.schedule.mmaK).build());
     return success();
