@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // test/data/layout-algebra.json holds results of a layout algebra that shares
-// no code with this one; Inputs/oracle.py wrote it. Results are compared as
-// text, except that a mode of one element may have any stride.
+// no code with this one; Inputs/oracle.py wrote it, and FMHA_LAYOUT_ORACLE
+// names another such file. Results are compared as text, except that a mode of
+// one element may have any stride.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,7 @@
 #include "gtest/gtest.h"
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -170,8 +172,11 @@ void addTiled(std::map<std::string, Operation> &table) {
 }
 
 TEST(LayoutOracle, GivesTheSameResults) {
-  std::ifstream file(std::string(FMHA_TEST_DATA) + "/layout-algebra.json");
-  ASSERT_TRUE(file) << "cannot open layout-algebra.json";
+  const char *given = std::getenv("FMHA_LAYOUT_ORACLE");
+  std::string path =
+      given ? given : std::string(FMHA_TEST_DATA) + "/layout-algebra.json";
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << "cannot open " << path;
   std::map<std::string, Operation> operations;
   addAlgebra(operations);
   addTiled(operations);
