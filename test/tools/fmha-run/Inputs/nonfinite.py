@@ -63,15 +63,31 @@ def where(condition, value="nan"):
     return lambda row, column: value if condition(row, column) else "finite"
 
 
-run("plain")
-run("NaN in q", q=[(130, 7, nan)], expected=where(lambda i, d: i == 130))
-run("NaN in k", k=[(5, 3, nan)], expected=lambda i, d: "nan")
-run("NaN in a later key", k=[(150, 3, nan)], expected=where(lambda i, d: i >= 150), flags=["--causal"])
-run("NaN in v", v=[(5, 3, nan)], expected=where(lambda i, d: d == 3))
-run("infinity in q", q=[(0, 0, infinity)], expected=where(lambda i, d: i == 0))
-run("infinity in v", v=[(5, 3, infinity), (9, 4, -infinity)],
-    expected=lambda i, d: {3: "inf", 4: "-inf"}.get(d, "finite"))
-run("both infinities in v", v=[(5, 3, infinity), (9, 3, -infinity)], expected=where(lambda i, d: d == 3))
-run("P in shared memory", k=[(5, 3, nan)], expected=lambda i, d: "nan", flags=["--p-placement=smem"])
+def cases(form="", common=()):
+    """Runs the cases with `form` after their names and the flags `common`."""
+
+    def case(name, flags=(), **changes):
+        run(name + form, flags=[*flags, *common], **changes)
+
+    case("plain")
+    case("NaN in q", q=[(130, 7, nan)], expected=where(lambda i, d: i == 130))
+    case("NaN in k", k=[(5, 3, nan)], expected=lambda i, d: "nan")
+    case("NaN in a later key", k=[(150, 3, nan)], expected=where(lambda i, d: i >= 150), flags=["--causal"])
+    case("NaN in v", v=[(5, 3, nan)], expected=where(lambda i, d: d == 3))
+    case("infinity in q", q=[(0, 0, infinity)], expected=where(lambda i, d: i == 0))
+    case("infinity in v", v=[(5, 3, infinity), (9, 4, -infinity)],
+         expected=lambda i, d: {3: "inf", 4: "-inf"}.get(d, "finite"))
+    case("both infinities in v", v=[(5, 3, infinity), (9, 3, -infinity)], expected=where(lambda i, d: d == 3))
+    case("P in shared memory", k=[(5, 3, nan)], expected=lambda i, d: "nan", flags=["--p-placement=smem"])
+    # Of every 16 keys, the last four are those whose exponentials may be emulated.
+    case("NaN in key 14", k=[(14, 3, nan)], expected=lambda i, d: "nan")
+    case("scores of -inf", q=[(row, 3, 1.0) for row in range(LENGTH)], k=[(14, 3, -infinity)])
+    case("scores of +inf", q=[(row, 3, 1.0) for row in range(LENGTH)], k=[(14, 3, infinity)], expected=lambda i, d: "nan")
+    case("a maximum that grows", q=[(row, 3, 9.0) for row in range(LENGTH)],
+         k=[(row, 3, row / 2) for row in range(LENGTH)])
+
+
+cases()
+cases(", emulated", ["--exp2-emulated=25", "--p-slices=2"])
 extremes("the largest scores")
 extremes("the largest scores on Hopper", flags=["--target=sm_90a"])

@@ -119,11 +119,15 @@ void inIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition,
 /// Returns the first column of `tile` (of its first slice) that this thread
 /// owns, i32; null if it owns all of them.
 mlir::Value firstOwnColumn(mlir::ImplicitLocOpBuilder &b, TileType tile);
+/// How an emulated exponential gets its exponent: by a multiplication, or by an
+/// addition to its bits, which is one instruction instead of two but returns a
+/// finite number for NaN.
+enum class ExponentBy { Multiplication, Addition };
 /// Returns 2^x of a row. `percent` of the elements, rounded to the nearest pair
 /// of the row, are computed on the FMA units with a relative error of 2^-13.7,
-/// or of 2^-18.5 if the sum itself is a result.
+/// or of 2^-18.5 if the sum itself is a result; `by` says how.
 mlir::Value exp2OfRow(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
-                      unsigned percent, bool forSum);
+                      unsigned percent, bool forSum, ExponentBy by);
 /// Returns `value` of the thread with the other half of the row.
 mlir::Value ofOtherHalf(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
 /// Returns columns [first, first + count) of a row, which is a vector.

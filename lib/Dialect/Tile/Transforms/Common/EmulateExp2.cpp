@@ -40,10 +40,36 @@ static constexpr float roundsToExponent = 12582912.0f + 127.0f;
 static constexpr float leastExponent = -127.0f;
 static constexpr int32_t mantissaBits = 23;
 
-/// Returns 2^x = p(f)·2^n, where x = n + f and n = round(x). The result is NaN
-/// for NaN, and 0 below -127.
+/// 1.5·2^23. The lowest bits of x plus this are round(x), in two's complement.
+static constexpr float roundsToInteger = 12582912.0f;
+/// From here down, p(f) is a little more than 1 and n = -127: the bits of the
+/// sum are those of a denormal number that is 0 in 16 bits and in sums.
+static constexpr float leastSum = -127.0f + 0x1p-12f;
+
+/// Returns p·2^n, where `bits` are those of n + roundsToExponent: NaN for NaN.
+static Value multipliedPower(ImplicitLocOpBuilder &b, Value p, Value bits,
+                             Value shift) {
+  Value power = arith::BitcastOp::create(b, p.getType(),
+                                         arith::ShLIOp::create(b, bits, shift));
+  return arith::MulFOp::create(b, p, power);
+}
+
+/// Returns p·2^n by one integer operation, where `bits` are those of n +
+/// roundsToInteger: for NaN a number that is large and finite.
+static Value addedExponent(ImplicitLocOpBuilder &b, Value p, Value bits,
+                           Value shift) {
+  Value sum =
+      arith::AddIOp::create(b, arith::BitcastOp::create(b, bits.getType(), p),
+                            arith::ShLIOp::create(b, bits, shift));
+  return arith::BitcastOp::create(b, p.getType(), sum);
+}
+
+/// Returns 2^x = p(f)·2^n, where x = n + f and n = round(x), and 0 below -127.
 static Value emulated(ImplicitLocOpBuilder &b, Value x,
-                      ArrayRef<float> coefficients) {
+                      ArrayRef<float> coefficients, ExponentBy by) {
+  bool adds = by == ExponentBy::Addition;
+  float least = adds ? leastSum : leastExponent;
+  float rounds = adds ? roundsToInteger : roundsToExponent;
   auto type = cast<VectorType>(x.getType());
   auto all = [&](float value) {
     return arith::ConstantOp::create(
@@ -52,17 +78,16 @@ static Value emulated(ImplicitLocOpBuilder &b, Value x,
   VectorType bitsType = type.clone(b.getI32Type());
   Value shift = arith::ConstantOp::create(
       b, DenseElementsAttr::get(bitsType, b.getI32IntegerAttr(mantissaBits)));
-  Value clamped = arith::MaximumFOp::create(b, x, all(leastExponent));
-  Value shifted = arith::AddFOp::create(b, clamped, all(roundsToExponent));
-  Value whole = arith::SubFOp::create(b, shifted, all(roundsToExponent));
+  Value clamped = arith::MaximumFOp::create(b, x, all(least));
+  Value shifted = arith::AddFOp::create(b, clamped, all(rounds));
+  Value whole = arith::SubFOp::create(b, shifted, all(rounds));
   Value f = arith::SubFOp::create(b, clamped, whole);
   Value p = all(coefficients.front());
   for (float coefficient : coefficients.drop_front())
     p = math::FmaOp::create(b, p, f, all(coefficient));
   Value bits = arith::BitcastOp::create(b, bitsType, shifted);
-  Value power =
-      arith::BitcastOp::create(b, type, arith::ShLIOp::create(b, bits, shift));
-  return arith::MulFOp::create(b, p, power);
+  return adds ? addedExponent(b, p, bits, shift)
+              : multipliedPower(b, p, bits, shift);
 }
 
 /// Emulates `percent` of all pairs of a row, rounded to the nearest pair. They
@@ -70,7 +95,7 @@ static Value emulated(ImplicitLocOpBuilder &b, Value x,
 /// divide the n elements of the row), so that both units have work throughout
 /// the row. The numbers of pairs per group differ by at most one.
 Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
-                      bool forSum) {
+                      bool forSum, ExponentBy by) {
   ArrayRef<float> coefficients = forSum ? ArrayRef(quartic) : ArrayRef(cubic);
   auto type = dyn_cast<VectorType>(x.getType());
   constexpr int64_t group = 16;
@@ -80,7 +105,7 @@ Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
   int64_t count = type.getDimSize(0), inGroup = std::gcd(count, group);
   int64_t pairs = (count / 2 * percent + 50) / 100;
   if (2 * pairs == count)
-    return emulated(b, x, coefficients);
+    return emulated(b, x, coefficients, by);
   if (pairs == 0)
     return math::Exp2Op::create(b, x);
   // Group by group, so that each result soon reuses the register of its
@@ -97,7 +122,7 @@ Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
     if (of < inGroup)
       put(math::Exp2Op::create(b, slice(b, x, first, inGroup - of)), first);
     if (of)
-      put(emulated(b, slice(b, x, end - of, of), coefficients), end - of);
+      put(emulated(b, slice(b, x, end - of, of), coefficients, by), end - of);
   }
   return result;
 }

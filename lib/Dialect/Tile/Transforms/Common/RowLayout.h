@@ -39,6 +39,9 @@ struct RowLayout {
   /// Returns the maxima of the rows of `x`, a tile of type `tile`, in all
   /// threads that have elements of them.
   Value (*maximum)(Builder &b, TileType tile, Value x);
+  /// Returns the same, but NaN for rows with a NaN. Null: emulated exponentials
+  /// keep NaN, since they multiply.
+  Value (*maximumOrNaN)(Builder &b, TileType tile, Value x);
   /// Returns the sums of the elements of `x` that a thread has of its rows.
   Value (*partialSum)(Builder &b, Value x);
   /// Adds `partial`, the numbers of the rows of a tile of type `tile`, over the

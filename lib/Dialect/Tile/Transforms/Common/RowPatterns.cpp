@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace fmha::tile;
 
@@ -94,16 +96,42 @@ struct ScaleColumnsRows : public RowPattern<ScaleColumnsOp> {
   }
 };
 
+/// Emulated exponentials may lose NaN if the maximum of the row carries it to
+/// alpha. Results that are relative to the true maximum, or not divided by the
+/// sum, need the NaN itself.
+ExponentBy exponentBy(const KernelInfo &info, const RowLayout &layout) {
+  bool adds = layout.maximumOrNaN && info.schedule.exp2EmulatedPercent &&
+              !info.problem.needsTrueMax();
+  return adds ? ExponentBy::Addition : ExponentBy::Multiplication;
+}
+
 struct RowMaxRows : public RowPattern<RowMaxOp> {
   using RowPattern::RowPattern;
   LogicalResult
   matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value row = layout.maximum(b, op.getInput().getType(), adaptor.getInput());
+    bool carriesNaN = exponentBy(info, layout) == ExponentBy::Addition;
+    auto maximum = carriesNaN ? layout.maximumOrNaN : layout.maximum;
+    Value row = maximum(b, op.getInput().getType(), adaptor.getInput());
     auto [max, alpha] = raiseMaximum(b, info, op, adaptor.getOld(), row);
+    if (carriesNaN)
+      alpha = unlessInvalid(b, row, alpha);
     rewriter.replaceOp(op, {max, alpha});
     return success();
+  }
+
+private:
+  /// Returns alpha, or NaN for rows whose scores have NaN or +inf: the sum and
+  /// O of the row are then NaN, too, although emulated exponentials are not.
+  static Value unlessInvalid(ImplicitLocOpBuilder &b, Value row, Value alpha) {
+    using Limits = std::numeric_limits<float>;
+    Type type = alpha.getType();
+    Value isValid =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, row,
+                              constantOf(b, type, Limits::infinity()));
+    return arith::SelectOp::create(b, isValid, alpha,
+                                   constantOf(b, type, Limits::quiet_NaN()));
   }
 };
 
@@ -121,7 +149,8 @@ struct Exp2Rows : public RowPattern<Exp2Op> {
         op.getOffset(),
         [&](Value numbers) { return layout.spread(b, numbers, type); });
     rewriter.replaceOp(op, exp2OfRow(b, x, op.getEmulated(),
-                                     info.problem.lse || info.problem.rowSum));
+                                     info.problem.lse || info.problem.rowSum,
+                                     exponentBy(info, layout)));
     return success();
   }
 };

@@ -227,6 +227,7 @@ static RowLayout layoutOf(void (*write)(ImplicitLocOpBuilder &, TileType,
             return overQuads<arith::MaxNumFOp>(
                 b, overOwn<arith::MaxNumFOp, rows>(b, x));
           },
+          /*maximumOrNaN=*/nullptr,
           [](ImplicitLocOpBuilder &b, Value x) {
             return overOwn<arith::AddFOp, rows>(b, x);
           },

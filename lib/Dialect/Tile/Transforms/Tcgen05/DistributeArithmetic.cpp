@@ -52,6 +52,7 @@ static Value sumOfRow(ImplicitLocOpBuilder &b, Value vector) {
 /// Emits four chains of max(max(chain, x), y), each of which the back end
 /// selects as a three-input maximum. A vector op would become compares and
 /// selects.
+template <typename MaxOp>
 static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
   constexpr int64_t chains = 4;
   int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
@@ -59,11 +60,10 @@ static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
   for (int64_t n = 0; n < size; ++n) {
     Value x = vector::ExtractOp::create(b, vector, n);
     Value &chain = top[n / 2 % chains];
-    chain = chain ? Value(arith::MaxNumFOp::create(b, chain, x)) : x;
+    chain = chain ? Value(MaxOp::create(b, chain, x)) : x;
   }
-  Value low = arith::MaxNumFOp::create(b, top[0], top[1]);
-  return arith::MaxNumFOp::create(b, arith::MaxNumFOp::create(b, low, top[2]),
-                                  top[3]);
+  Value low = MaxOp::create(b, top[0], top[1]);
+  return MaxOp::create(b, MaxOp::create(b, low, top[2]), top[3]);
 }
 
 /// Returns the place of this thread's column number `column` of `tile`,
@@ -209,6 +209,11 @@ Value ofRow(ImplicitLocOpBuilder &b, TileType tile, Value own) {
              : own;
 }
 
+template <typename MaxOp>
+Value rowMaximum(ImplicitLocOpBuilder &b, TileType tile, Value x) {
+  return ofRow<MaxOp>(b, tile, maxOfRow<MaxOp>(b, x));
+}
+
 /// Returns whether this thread has the left half of a row: of two threads that
 /// share a row, this one stores its number.
 Value isLeftHalf(ImplicitLocOpBuilder &b) {
@@ -272,9 +277,8 @@ const RowLayout &fmha::tile::rowOfThread() {
       [](ImplicitLocOpBuilder &, ArrayRef<Value> rows) { return rows.front(); },
       factorsOfRow,
       spreadRow,
-      [](ImplicitLocOpBuilder &b, TileType tile, Value x) {
-        return ofRow<arith::MaxNumFOp>(b, tile, maxOfRow(b, x));
-      },
+      rowMaximum<arith::MaxNumFOp>,
+      rowMaximum<arith::MaximumFOp>,
       [](ImplicitLocOpBuilder &b, Value x) { return sumOfRow(b, x); },
       [](ImplicitLocOpBuilder &b, TileType tile, Value partial) {
         return ofRow<arith::AddFOp>(b, tile, partial);
