@@ -81,6 +81,7 @@ static void addNVVM(OpPassManager &pm) {
   // After the verifiers of the previous level, which require commits, one
   // branch around the MMA role, separate consumers, and loads of the tile
   // dialect.
+  kernels(pm).addPass(tile::createTileRotateWaits());
   kernels(pm).addPass(tile::createTileTcgen05OrderProducts());
   kernels(pm).addPass(tile::createTileTcgen05WidenRoles());
   kernels(pm).addPass(tile::createTileTcgen05ReduceLoads());

@@ -381,6 +381,24 @@ def TileWgmmaLoopTiles : Tile_Pass<"tile-wgmma-loop-tiles"> {
   }];
 }
 
+def TileRotateWaits : Tile_Pass<"tile-rotate-waits"> {
+  let summary = "Wait for the free slot of the next message at the end of an iteration";
+  let description = [{
+    ptxas keeps instructions on their side of a wait: in a softmax role, no exponential of P comes before the wait for the slot of
+    alpha. If the consumers release a slot right after they have received its message, and the role arrives elsewhere
+    after the message, the wait moves to the end of the iteration before. Only kernels with emulated exponentials are changed.
+
+    ```mlir
+    scf.for %n = ... {                                    tile.wait %free[%c0] parity %p_of_first
+      tile.wait %free[%c0] parity %p_of_n                 scf.for %n = ... {
+      llvm.store %alpha, %slot                       ->     llvm.store %alpha, %slot
+      tile.arrive %full[%c0]                                tile.arrive %full[%c0]
+      tile.arrive %p[%c0]                                   tile.arrive %p[%c0]
+    }                                                       tile.wait %free[%c0] parity %p_of_n_plus_1 }
+    ```
+  }];
+}
+
 def TileTcgen05OrderProducts : Tile_Pass<"tile-tcgen05-order-products"> {
   let summary = "Order the products that one thread issues, with as few commits and waits as `mma_order` needs";
   let description = [{

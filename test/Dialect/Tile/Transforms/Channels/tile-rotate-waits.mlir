@@ -1,0 +1,145 @@
+// The wait for a free slot moves to the end of the iteration before if the consumers release the slot on receipt.
+
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-rotate-waits)))' --split-input-file | FileCheck %s
+// A second run changes nothing.
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-rotate-waits,tile-rotate-waits)))' --split-input-file | FileCheck %s
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @released_on_receipt
+  // CHECK-SAME: (%[[N:.*]]: index, %[[BASE:.*]]: index, %[[SLOT:.*]]: !llvm.ptr<3>, %[[ALPHA:.*]]: f32)
+  gpu.func @released_on_receipt(%n: index, %base: index, %slot: !llvm.ptr<3>, %alpha: f32) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: %[[FULL:.*]] = tile.barrier "alpha.full"
+    // CHECK: %[[FREE:.*]] = tile.barrier "alpha.free"
+    // CHECK: %[[P:.*]] = tile.barrier "p.full"
+    %full = tile.barrier "alpha.full" at 1024 arrivals 128 : !tile.barrier<1>
+    %free = tile.barrier "alpha.free" at 1032 arrivals 128 : !tile.barrier<1>
+    %p = tile.barrier "p.full" at 1040 arrivals 128 : !tile.barrier<1>
+    // CHECK: %[[M0:.*]] = arith.addi %[[BASE]], %c0
+    // CHECK: %[[R0:.*]] = arith.andi %[[M0]], %c1
+    // CHECK: %[[P0:.*]] = arith.xori %[[R0]], %c1
+    // CHECK: tile.wait %[[FREE]][%c0] parity %[[P0]]
+    // CHECK: scf.for %[[I:.*]] = %c0 to %[[N]] step %c1
+    scf.for %i = %c0 to %n step %c1 {
+      %message = arith.addi %base, %i : index
+      %round = arith.andi %message, %c1 : index
+      %parity = arith.xori %round, %c1 : index
+      // CHECK-NOT: tile.wait
+      // CHECK: llvm.store %[[ALPHA]], %[[SLOT]]
+      tile.wait %free[%c0] parity %parity : !tile.barrier<1>
+      llvm.store %alpha, %slot : f32, !llvm.ptr<3>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+      // CHECK: tile.arrive %[[P]]
+      // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[I]], %c1
+      // CHECK-NEXT: %[[M:.*]] = arith.addi %[[BASE]], %[[NEXT]]
+      // CHECK-NEXT: %[[R:.*]] = arith.andi %[[M]], %c1
+      // CHECK-NEXT: %[[PARITY:.*]] = arith.xori %[[R]], %c1
+      // CHECK-NEXT: tile.wait %[[FREE]][%c0] parity %[[PARITY]]
+      // CHECK-NEXT: }
+      tile.arrive %p[%c0] : !tile.barrier<1>
+    }
+    // The consumer.
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+      %x = llvm.load %slot : !llvm.ptr<3> -> f32
+      tile.arrive %free[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @kernels {
+  // The consumer releases the slot after another wait, which may need the producer's next message.
+  // CHECK-LABEL: gpu.func @released_later
+  gpu.func @released_later(%n: index, %slot: !llvm.ptr<3>, %alpha: f32) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: %[[FREE:.*]] = tile.barrier "alpha.free"
+    %full = tile.barrier "alpha.full" at 1024 arrivals 128 : !tile.barrier<1>
+    %free = tile.barrier "alpha.free" at 1032 arrivals 128 : !tile.barrier<1>
+    %p = tile.barrier "p.full" at 1040 arrivals 128 : !tile.barrier<1>
+    // CHECK: scf.for
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      // CHECK: tile.wait %[[FREE]]
+      // CHECK-NEXT: llvm.store
+      tile.wait %free[%c0] parity %parity : !tile.barrier<1>
+      llvm.store %alpha, %slot : f32, !llvm.ptr<3>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+      tile.arrive %p[%c0] : !tile.barrier<1>
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+      %x = llvm.load %slot : !llvm.ptr<3> -> f32
+      tile.wait %p[%c0] parity %parity : !tile.barrier<1>
+      tile.arrive %free[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+
+  // Nothing comes after the message, so that the wait would only come earlier.
+  // CHECK-LABEL: gpu.func @nothing_after
+  gpu.func @nothing_after(%n: index, %slot: !llvm.ptr<3>, %alpha: f32) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: %[[FREE:.*]] = tile.barrier "alpha.free"
+    %full = tile.barrier "alpha.full" at 1024 arrivals 128 : !tile.barrier<1>
+    %free = tile.barrier "alpha.free" at 1032 arrivals 128 : !tile.barrier<1>
+    // CHECK: scf.for
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      // CHECK: tile.wait %[[FREE]]
+      // CHECK-NEXT: llvm.store
+      tile.wait %free[%c0] parity %parity : !tile.barrier<1>
+      llvm.store %alpha, %slot : f32, !llvm.ptr<3>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+      %x = llvm.load %slot : !llvm.ptr<3> -> f32
+      tile.arrive %free[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a">
+gpu.module @kernels {
+  // Without emulated exponentials nothing changes.
+  // CHECK-LABEL: gpu.func @not_emulated
+  gpu.func @not_emulated(%n: index, %slot: !llvm.ptr<3>, %alpha: f32) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: %[[FREE:.*]] = tile.barrier "alpha.free"
+    %full = tile.barrier "alpha.full" at 1024 arrivals 128 : !tile.barrier<1>
+    %free = tile.barrier "alpha.free" at 1032 arrivals 128 : !tile.barrier<1>
+    %p = tile.barrier "p.full" at 1040 arrivals 128 : !tile.barrier<1>
+    // CHECK: scf.for
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      // CHECK: tile.wait %[[FREE]]
+      // CHECK-NEXT: llvm.store
+      tile.wait %free[%c0] parity %parity : !tile.barrier<1>
+      llvm.store %alpha, %slot : f32, !llvm.ptr<3>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+      tile.arrive %p[%c0] : !tile.barrier<1>
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+      %x = llvm.load %slot : !llvm.ptr<3> -> f32
+      tile.arrive %free[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+}
