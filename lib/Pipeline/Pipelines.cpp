@@ -87,6 +87,7 @@ static void addNVVM(OpPassManager &pm) {
   kernels(pm).addPass(tile::createTileTcgen05ReduceLoads());
   kernels(pm).addPass(tile::createTileShareConsumers());
   kernels(pm).addPass(tile::createTileCarryStages());
+  kernels(pm).addPass(tile::createTileTcgen05UnrollRows());
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(createConvertTcgen05ToNVVM());
   module.addPass(createConvertTileToNVVM());

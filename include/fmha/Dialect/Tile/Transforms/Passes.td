@@ -497,6 +497,23 @@ def TileTcgen05ReduceLoads : Tile_Pass<"tile-tcgen05-reduce-loads", ["::fmha::tc
   }];
 }
 
+def TileTcgen05UnrollRows : Tile_Pass<"tile-tcgen05-unroll-rows"> {
+  let summary = "Compute the elements of a row in pairs, in the order in which stores need them";
+  let description = [{
+    LLVM emits all elements of one vector op and then those of the next, and ptxas keeps much of this order: all exponentials
+    come before the first store of P. The pass computes pairs of elements where a store or a scalar needs them first. A store to
+    tensor memory has at most 16 words, right after their elements; sums of rows come after the last store. Only kernels with
+    emulated exponentials are changed.
+
+    ```mlir
+    %e = math.exp2 %x : vector<64xf32>                    %e0 = math.exp2 %x0 : vector<2xf32>
+    %p = arith.truncf %e : ... to vector<64xbf16>    ->   %p0 = arith.truncf %e0 : vector<2xf32> to vector<2xbf16> ...
+    %w = vector.bitcast %p : ... to vector<32xi32>        tile.tmem_store %w0, %t : vector<16xi32>, !llvm.ptr<6> ...
+    tile.tmem_store %w, %t : vector<32xi32>               tile.tmem_store %w1, %t16 : vector<16xi32>, !llvm.ptr<6>
+    ```
+  }];
+}
+
 def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
   let summary = "Merge the consumers of a wgmma kernel, which differ in numbers only, into one body";
   let description = [{

@@ -1,0 +1,28 @@
+// Vectors that do not consist of whole pairs are sliced where they are used, instead of being computed in pairs.
+
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-unroll-rows)))' | FileCheck %s
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @odd
+  gpu.func @odd(%s: !llvm.ptr<6>, %p: !llvm.ptr<6>, %x: vector<8xf32>, %y: vector<2xf32>, %five: vector<5xf32>, %to: !llvm.ptr<3>) kernel attributes {fmha.schedule = #schedule} {
+    // An insertion and a slice that begin in the middle of a pair.
+    // CHECK: %[[E:.*]] = math.exp2 %{{.*}} : vector<8xf32>
+    // CHECK: %[[I:.*]] = vector.insert_strided_slice %{{.*}}, %[[E]] {offsets = [3], strides = [1]}
+    // CHECK: %[[J:.*]] = vector.extract_strided_slice %[[I]] {offsets = [1], sizes = [4], strides = [1]}
+    %e = math.exp2 %x : vector<8xf32>
+    %i = vector.insert_strided_slice %y, %e {offsets = [3], strides = [1]} : vector<2xf32> into vector<8xf32>
+    %j = vector.extract_strided_slice %i {offsets = [1], sizes = [4], strides = [1]} : vector<8xf32> to vector<4xf32>
+    // CHECK: %[[P0:.*]] = vector.extract_strided_slice %[[J]] {offsets = [0], sizes = [2], strides = [1]}
+    // CHECK: %[[P1:.*]] = vector.extract_strided_slice %[[J]] {offsets = [2], sizes = [2], strides = [1]}
+    // CHECK: tile.tmem_store %{{.*}} : vector<2xi32>
+    %t = arith.truncf %j : vector<4xf32> to vector<4xbf16>
+    %w = vector.bitcast %t : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %w, %p : vector<2xi32>, !llvm.ptr<6>
+    // An odd number of elements.
+    // CHECK: vector.extract %{{.*}}[4] : f32 from vector<5xf32>
+    %last = vector.extract %five[4] : f32 from vector<5xf32>
+    llvm.store %last, %to : f32, !llvm.ptr<3>
+    gpu.return
+  }
+}
