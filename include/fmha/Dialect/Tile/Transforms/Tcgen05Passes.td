@@ -1,0 +1,129 @@
+//===- Tcgen05Passes.td - Passes on kernels that multiply by tcgen05 ------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_TRANSFORMS_TCGEN05PASSES_TD
+#define FMHA_DIALECT_TILE_TRANSFORMS_TCGEN05PASSES_TD
+
+include "fmha/Dialect/Tile/Transforms/TilePass.td"
+
+def TileTcgen05OrderProducts : Tile_Pass<"tile-tcgen05-order-products"> {
+  let summary = "Order the products that one thread issues, with as few commits and waits as `mma_order` needs";
+  let description = [{
+    A product of an MMA role overwrites what an earlier one reads: the scores of a block replace the P of the one before.
+    Before this pass the role waits for a barrier that its own commit completes. With `mma_order = issue` the pass drops such
+    waits before products, since the tensor core executes the products of a thread in the order of issue. The PTX manual
+    promises this order only for products with the same accumulator, shape and kind; public kernels rely on it for all products.
+    With `mma_order = commit`, if no other thread waits for the barrier, the pass replaces it in these waits by another one that
+    the same commits complete and that has no earlier phases of its own: in the example, the barrier for which the consumers of
+    the accumulator wait. In both cases it drops commits to barriers for which no thread waits. A kernel without products of
+    tcgen05 has no commits and is left unchanged. The verifiers model commits, not the order of issue, so they run before this
+    pass.
+
+    Before, with `mma_order = commit`:
+    ```mlir
+    tile.mma %o, %p, %v instruction 136381584 accumulate %true : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    tile.commit %done[%c0] : !tile.barrier<1>
+    tile.commit %p_free[%c0] : !tile.barrier<1>
+    tile.wait %p_free[%c0] parity %parity : !tile.barrier<1>
+    tile.fence tcgen05_after
+    tile.mma %s, %q, %k instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+    ```
+    After:
+    ```mlir
+    tile.mma %o, %p, %v instruction 136381584 accumulate %true : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    tile.commit %done[%c0] : !tile.barrier<1>
+    tile.wait %done[%c0] parity %parity : !tile.barrier<1>
+    tile.fence tcgen05_after
+    tile.mma %s, %q, %k instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+    ```
+  }];
+}
+
+def TileTcgen05WidenRoles : Tile_Pass<"tile-tcgen05-widen-roles"> {
+  let summary = "Run the control flow of the MMA role in its whole warp, and issue in one thread";
+  let description = [{
+    The branch of one elected thread around an MMA role moves inwards, to the ops that one thread issues: `tile.mma`,
+    `tile.commit` and others with effects. All threads of the warp wait for barriers and compute stages and descriptors. ptxas
+    then knows that the branches of the role are uniform: it keeps these numbers in uniform registers, from which tcgen05.mma
+    reads descriptors, and computes them before the wait. Ops without effects between issues move before the branch. A branch
+    ends after its commits, so that the operands of later products are computed after these commits. Two kinds of roles are left
+    unchanged: those with an op that has both effects and results, and those whose products between two waits or commits need more
+    uniform registers for their operands than there are, as with head dim 256, whose K is not split into chunks. The verifiers
+    require a branch for the whole role, so they run before this pass.
+
+    Before:
+    ```mlir
+    %leader = tile.elect
+    scf.if %leader {
+      tile.wait %full[%stage] parity %parity : !tile.barrier<5>
+      %d = tile.descriptor %k plus 0 fields 4611756662049538048 : !llvm.ptr<3>
+      tile.mma %s, %q, %d instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.commit %scores[%c0] : !tile.barrier<1>
+    }
+    ```
+    After:
+    ```mlir
+    %leader = tile.elect
+    tile.wait %full[%stage] parity %parity : !tile.barrier<5>
+    %d = tile.descriptor %k plus 0 fields 4611756662049538048 : !llvm.ptr<3>
+    scf.if %leader {
+      tile.mma %s, %q, %d instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+      tile.commit %scores[%c0] : !tile.barrier<1>
+    }
+    ```
+  }];
+}
+
+def TileTcgen05ReduceLoads : Tile_Pass<"tile-tcgen05-reduce-loads", ["::fmha::tcgen05::Tcgen05Dialect"]> {
+  let summary = "Let loads of tensor memory compute the maximum of a row";
+  let description = [{
+    On targets with `tcgen05.ld.red` (sm_103a), a tree of `arith.maxnumf` that has all columns of some loads among its operands
+    takes the maxima that the loads compute. If a branch replaces the columns, as a mask does, each of its sides yields a
+    maximum with the row: that of the loads where the row stays as it was loaded, or one of what the side yields. The order of
+    the operands of a maximum changes, the result does not. Other targets and other uses of the columns are left unchanged. The
+    verifiers know the loads of the tile dialect alone, so they run before this pass; `convert-tcgen05-to-nvvm` converts what it
+    makes.
+
+    Before:
+    ```mlir
+    %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<2xi32>
+    %w = tile.tmem_wait load of %v : vector<2xi32> to vector<2xi32>
+    %row = vector.bitcast %w : vector<2xi32> to vector<2xf32>
+    %a = vector.extract %row[0] : f32 from vector<2xf32>
+    %b = vector.extract %row[1] : f32 from vector<2xf32>
+    %m = arith.maxnumf %a, %b : f32
+    %new = arith.maxnumf %old, %m : f32
+    ```
+    After:
+    ```mlir
+    %v, %max = tcgen05.ld_red max shape_32x32b %t of f32 : !llvm.ptr<6> -> vector<2xi32>
+    %w:2 = tcgen05.wait load of %v, %max : vector<2xi32>, i32
+    %m = arith.bitcast %w#1 : i32 to f32
+    %new = arith.maxnumf %old, %m : f32
+    ```
+  }];
+}
+
+def TileTcgen05UnrollRows : Tile_Pass<"tile-tcgen05-unroll-rows"> {
+  let summary = "Compute the elements of a row in pairs, in the order in which stores need them";
+  let description = [{
+    LLVM emits all elements of one vector op and then those of the next, and ptxas keeps much of this order: all exponentials
+    come before the first store of P. The pass computes pairs of elements where a store or a scalar needs them first. A store to
+    tensor memory has at most 16 words, right after their elements; sums of rows come after the last store. Only kernels with
+    emulated exponentials are changed.
+
+    ```mlir
+    %e = math.exp2 %x : vector<64xf32>                    %e0 = math.exp2 %x0 : vector<2xf32>
+    %p = arith.truncf %e : ... to vector<64xbf16>    ->   %p0 = arith.truncf %e0 : vector<2xf32> to vector<2xbf16> ...
+    %w = vector.bitcast %p : ... to vector<32xi32>        tile.tmem_store %w0, %t : vector<16xi32>, !llvm.ptr<6> ...
+    tile.tmem_store %w, %t : vector<32xi32>               tile.tmem_store %w1, %t16 : vector<16xi32>, !llvm.ptr<6>
+    ```
+  }];
+}
+
+#endif // FMHA_DIALECT_TILE_TRANSFORMS_TCGEN05PASSES_TD
