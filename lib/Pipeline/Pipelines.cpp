@@ -74,6 +74,7 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
   kernel.addPass(tile::createTileDistribute());
   // Roles repeat constants and addresses; nothing else is simplified here.
   kernel.addPass(createCSEPass());
+  kernel.addPass(tile::createTileRotateWaits());
   addVerifiers(kernel, options);
 }
 
@@ -81,7 +82,6 @@ static void addNVVM(OpPassManager &pm) {
   // After the verifiers of the previous level, which require commits, one
   // branch around the MMA role, separate consumers, and loads of the tile
   // dialect.
-  kernels(pm).addPass(tile::createTileRotateWaits());
   kernels(pm).addPass(tile::createTileTcgen05OrderProducts());
   kernels(pm).addPass(tile::createTileTcgen05WidenRoles());
   kernels(pm).addPass(tile::createTileTcgen05ReduceLoads());

@@ -210,8 +210,8 @@ private:
           NVVM::NVVMDialect::getMaxnregAttrName(),
           b.getI32IntegerAttr(mostRegisters(tile::scheduleOf(op), threads)));
     }
-    // Subnormals do not matter here, and preserving them costs instructions
-    // around every ex2.
+    // Subnormals are flushed: emulated exponentials give them for hidden keys,
+    // and preserving them costs instructions around every ex2.
     func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
         {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
     auto map = LLVM::LLVMArrayType::get(b.getI8Type(), tensorMapBytes);

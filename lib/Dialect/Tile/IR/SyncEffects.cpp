@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
 
 using namespace mlir;
 using namespace fmha::tile;
@@ -412,21 +413,21 @@ void ArriveNamedOp::getSyncEffects(Effects &effects) {
 // Upstream ops
 //===----------------------------------------------------------------------===//
 
-/// Adds the access of a thread to memory, if it is shared memory.
+/// Adds the access of a thread to shared memory.
 static void addShared(Value address, int64_t bytes, bool write,
                       Effects &effects) {
+  effects.push_back(
+      access(Unit::Threads, Memory::Shared, write, address, 0, bytes));
+}
+
+static bool isShared(Value address) {
   constexpr unsigned sharedSpace = 3;
-  auto type = cast<LLVM::LLVMPointerType>(address.getType());
-  if (type.getAddressSpace() == sharedSpace)
-    effects.push_back(
-        access(Unit::Threads, Memory::Shared, write, address, 0, bytes));
+  return cast<LLVM::LLVMPointerType>(address.getType()).getAddressSpace() ==
+         sharedSpace;
 }
 
 static int64_t bytesOf(Type type) {
-  int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  if (auto vector = dyn_cast<VectorType>(type))
-    bits *= vector.getNumElements();
-  return bits / 8;
+  return int64_t(DataLayout().getTypeSize(type));
 }
 
 namespace {
@@ -435,7 +436,8 @@ struct LoadSync
     : public SyncOpInterface::ExternalModel<LoadSync, LLVM::LoadOp> {
   void getSyncEffects(Operation *op, Effects &effects) const {
     auto load = cast<LLVM::LoadOp>(op);
-    addShared(load.getAddr(), bytesOf(load.getType()), false, effects);
+    if (isShared(load.getAddr()))
+      addShared(load.getAddr(), bytesOf(load.getType()), false, effects);
   }
 };
 
@@ -443,18 +445,21 @@ struct StoreSync
     : public SyncOpInterface::ExternalModel<StoreSync, LLVM::StoreOp> {
   void getSyncEffects(Operation *op, Effects &effects) const {
     auto store = cast<LLVM::StoreOp>(op);
-    addShared(store.getAddr(), bytesOf(store.getValue().getType()), true,
-              effects);
+    if (isShared(store.getAddr()))
+      addShared(store.getAddr(), bytesOf(store.getValue().getType()), true,
+                effects);
   }
 };
 
-/// Each lane addresses a row of a matrix, 16 bytes; a warp reads those of all
-/// lanes.
+/// Each lane addresses a row of a matrix, 16 bytes. A warp reads those of 8
+/// lanes per matrix; the addresses of the others count, too.
 struct LdMatrixSync
     : public SyncOpInterface::ExternalModel<LdMatrixSync, NVVM::LdMatrixOp> {
   void getSyncEffects(Operation *op, Effects &effects) const {
     constexpr int64_t rowBytes = 16;
-    addShared(cast<NVVM::LdMatrixOp>(op).getPtr(), rowBytes, false, effects);
+    Value address = cast<NVVM::LdMatrixOp>(op).getPtr();
+    if (isShared(address))
+      addShared(address, rowBytes, false, effects);
   }
 };
 

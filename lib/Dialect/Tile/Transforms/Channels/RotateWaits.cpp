@@ -45,16 +45,63 @@ using namespace fmha::tile;
 
 namespace {
 
+/// Returns whether no other thread can wait for what the effect does.
+bool isQuiet(const SyncEffect &effect) {
+  using Action = SyncEffect::Action;
+  using Unit = SyncEffect::Unit;
+  switch (effect.action) {
+  case Action::Access:
+    return llvm::is_contained({Unit::Threads, Unit::TmemLoad, Unit::TmemStore},
+                              effect.unit);
+  case Action::WaitParity:
+  case Action::WaitCount:
+  case Action::WaitLoads:
+  case Action::WaitStores:
+  case Action::FenceBefore:
+  case Action::FenceAfter:
+  case Action::FenceProxy:
+  case Action::SyncWarp:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Returns whether another thread may wait for what `root`, or an op inside it,
+/// does.
+bool signals(Operation *root) {
+  WalkResult result = root->walk([](Operation *op) {
+    if (op->getNumRegions() || isMemoryEffectFree(op))
+      return WalkResult::advance();
+    SmallVector<SyncEffect> effects;
+    auto sync = dyn_cast<SyncOpInterface>(op);
+    if (sync)
+      sync.getSyncEffects(effects);
+    return sync && llvm::all_of(effects, isQuiet) ? WalkResult::advance()
+                                                  : WalkResult::interrupt();
+  });
+  return result.wasInterrupted();
+}
+
 /// Returns the wait before `arrive` in its block if nothing but computations
 /// and accesses of memory are between them, or null.
 WaitOp waitBefore(ArriveOp arrive) {
   for (Operation *op = arrive->getPrevNode(); op; op = op->getPrevNode()) {
     if (auto wait = dyn_cast<WaitOp>(op))
       return wait;
-    if (op->getNumRegions() || isa<ArriveOp, CommitOp, SyncNamedOp>(op))
+    if (op->getNumRegions() || signals(op))
       return nullptr;
   }
   return nullptr;
+}
+
+/// Returns whether an op of the iteration before `wait` signals. A consumer
+/// could wait for that of the next iteration before it releases the slot.
+bool signalsBefore(WaitOp wait) {
+  for (Operation *op = wait->getPrevNode(); op; op = op->getPrevNode())
+    if (signals(op))
+      return true;
+  return false;
 }
 
 /// Returns the only arrival at `barrier` in `block` after `op`, or null.
@@ -71,11 +118,28 @@ ArriveOp onlyArrivalAfter(Operation *op, Value barrier) {
   return found;
 }
 
+/// Returns whether the first wait after a loop, before other threads can wait
+/// for anything, is one for `barrier`.
+bool waitsAfter(Operation *loop, Value barrier) {
+  for (Operation *op = loop->getNextNode(); op; op = op->getNextNode()) {
+    auto wait = dyn_cast<WaitOp>(op);
+    if (wait && wait.getBarrier() == barrier)
+      return true;
+    if (signals(op))
+      return false;
+  }
+  return false;
+}
+
 /// Returns the arrival that publishes the message for whose slot `wait` waits,
 /// if the consumers release it as soon as they have received it, or null. They
-/// then wait for nothing else that comes after the message.
+/// then wait for nothing else that comes after the message. If they do not
+/// release every message, the code after the loop has to wait for the slot of
+/// the last one, too.
 ArriveOp messageOf(WaitOp wait) {
   ArriveOp message;
+  llvm::SmallPtrSet<Operation *, 4> receipts;
+  Value barrier;
   for (Operation *user : wait.getBarrier().getUsers()) {
     if (isa<WaitOp, InitBarrierOp, InvalBarrierOp>(user))
       continue;
@@ -86,15 +150,24 @@ ArriveOp messageOf(WaitOp wait) {
     if (!published || (message && message != published))
       return nullptr;
     message = published;
+    barrier = receipt.getBarrier();
+    receipts.insert(receipt);
   }
-  return message;
+  bool releasesAll =
+      barrier && llvm::all_of(barrier.getUsers(), [&](Operation *user) {
+        return !isa<WaitOp>(user) || receipts.contains(user);
+      });
+  return releasesAll || waitsAfter(wait->getParentOp(), wait.getBarrier())
+             ? message
+             : ArriveOp();
 }
 
-/// Returns the last arrival in the block of `op`.
-ArriveOp lastArrival(Operation *op) {
-  ArriveOp last;
-  for (auto arrive : op->getBlock()->getOps<ArriveOp>())
-    last = arrive;
+/// Returns the last op in the block of `wait` for which other threads may wait.
+Operation *lastSignal(WaitOp wait) {
+  Operation *last = nullptr;
+  for (Operation &op : *wait->getBlock())
+    if (signals(&op))
+      last = &op;
   return last;
 }
 
@@ -133,14 +206,15 @@ std::optional<LoopWait> numbersOf(WaitOp wait) {
            argument != loop.getInductionVar();
   };
   for (Operation *op : made.numbers)
-    if (!isMemoryEffectFree(op) || llvm::any_of(op->getOperands(), isOfLoop))
+    if (op->getNumRegions() || !isMemoryEffectFree(op) ||
+        llvm::any_of(op->getOperands(), isOfLoop))
       return std::nullopt;
   if (llvm::any_of(wait->getOperands(), isOfLoop))
     return std::nullopt;
   return made;
 }
 
-void rotate(LoopWait &made, ArriveOp last) {
+void rotate(LoopWait &made, Operation *last) {
   scf::ForOp loop = made.loop;
   OpBuilder b(loop);
   made.emit(b, loop.getLowerBound());
@@ -161,8 +235,9 @@ struct TileRotateWaitsPass
     getOperation().walk([&](WaitOp wait) { waits.push_back(wait); });
     for (WaitOp wait : waits) {
       std::optional<LoopWait> made = numbersOf(wait);
-      ArriveOp message = made ? messageOf(wait) : ArriveOp();
-      ArriveOp last = message ? lastArrival(wait) : ArriveOp();
+      ArriveOp message =
+          made && !signalsBefore(wait) ? messageOf(wait) : ArriveOp();
+      Operation *last = message ? lastSignal(wait) : nullptr;
       if (message && message != last)
         rotate(*made, last);
     }

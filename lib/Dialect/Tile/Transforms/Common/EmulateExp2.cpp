@@ -43,7 +43,8 @@ static constexpr int32_t mantissaBits = 23;
 /// 1.5·2^23. The lowest bits of x plus this are round(x), in two's complement.
 static constexpr float roundsToInteger = 12582912.0f;
 /// From here down, p(f) is a little more than 1 and n = -127: the bits of the
-/// sum are those of a denormal number that is 0 in 16 bits and in sums.
+/// sum are those of a denormal number that is 0 in 16 bits, and in sums, which
+/// flush it.
 static constexpr float leastSum = -127.0f + 0x1p-12f;
 
 /// Returns p·2^n, where `bits` are those of n + roundsToExponent: NaN for NaN.

@@ -148,9 +148,13 @@ struct Exp2Rows : public RowPattern<Exp2Op> {
         b, x, seenMaximum(b, adaptor.getMax()), c, scalesDifferences(info, c),
         op.getOffset(),
         [&](Value numbers) { return layout.spread(b, numbers, type); });
-    rewriter.replaceOp(op, exp2OfRow(b, x, op.getEmulated(),
-                                     info.problem.lse || info.problem.rowSum,
-                                     exponentBy(info, layout)));
+    // Only the alpha of a maximum carries NaN.
+    ExponentBy by = op.getMax().getDefiningOp<RowMaxOp>()
+                        ? exponentBy(info, layout)
+                        : ExponentBy::Multiplication;
+    rewriter.replaceOp(op,
+                       exp2OfRow(b, x, op.getEmulated(),
+                                 info.problem.lse || info.problem.rowSum, by));
     return success();
   }
 };

@@ -45,6 +45,9 @@ using namespace fmha::tile;
 
 namespace {
 
+/// The code doubles with each further branch that yields the row of another.
+constexpr unsigned mostBranches = 4;
+
 /// A maximum of values of one thread: a tree of arith.maxnumf.
 struct MaximumTree {
   explicit MaximumTree(arith::MaxNumFOp root);
@@ -61,8 +64,8 @@ public:
 
 private:
   /// Returns whether loads can compute the maximum of `row`, on one path at
-  /// least.
-  bool canReduce(Value row) const;
+  /// least. Follows rows that `depth` branches in a row yield.
+  bool canReduce(Value row, unsigned depth = mostBranches) const;
   /// Returns the maxima of the loads of a row, f32.
   ArrayRef<Value> maximaOf(Value row);
   /// Returns the maximum of all columns of a row.
@@ -183,12 +186,12 @@ static std::pair<Value, Value> reduceLoad(TmemLoadOp load) {
   return {made.getRegisters(), made.getResult()};
 }
 
-bool LoadReduction::canReduce(Value row) const {
+bool LoadReduction::canReduce(Value row, unsigned depth) const {
   if (maxima.contains(row) || waitOf(row))
     return true;
-  return row.getDefiningOp<scf::IfOp>() &&
+  return depth && row.getDefiningOp<scf::IfOp>() &&
          llvm::any_of(yieldedAs(cast<OpResult>(row)),
-                      [&](Value side) { return canReduce(side); });
+                      [&](Value side) { return canReduce(side, depth - 1); });
 }
 
 ArrayRef<Value> LoadReduction::maximaOf(Value row) {

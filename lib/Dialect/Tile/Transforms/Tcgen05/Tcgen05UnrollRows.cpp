@@ -109,7 +109,8 @@ Value RowUnroller::make(Value vector, int64_t n) {
   };
   if (!op)
     return sliced();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+  if (auto constant = dyn_cast<arith::ConstantOp>(op);
+      constant && isa<DenseElementsAttr>(constant.getValue()))
     return makeConstant(constant, n);
   if (op->getBlock() != &block)
     return sliced();
@@ -125,7 +126,7 @@ Value RowUnroller::make(Value vector, int64_t n) {
   if (auto spread = dyn_cast<vector::BroadcastOp>(op);
       spread && !isa<VectorType>(spread.getSourceType()))
     return vector::BroadcastOp::create(b, pairOf(vector), spread.getSource());
-  if (OpTrait::hasElementwiseMappableTraits(op))
+  if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
     return makeElementwise(op, n);
   return sliced();
 }
@@ -161,6 +162,8 @@ Value RowUnroller::word(Value words, int64_t n) {
   if (cast && sizeOf(cast.getSource()) == 2 * sizeOf(words))
     return LLVM::BitcastOp::create(b, b.getI32Type(),
                                    pair(cast.getSource(), n));
+  if (sizeOf(words) % 2)
+    return vector::ExtractOp::create(b, words, n);
   return vector::ExtractOp::create(b, pair(words, n / 2), n % 2);
 }
 
@@ -200,7 +203,7 @@ void RowUnroller::extract(vector::ExtractOp op) {
   Value from = op.getSource();
   auto type = dyn_cast<VectorType>(from.getType());
   if (!type || type.getRank() != 1 || type.getDimSize(0) % 2 ||
-      op.hasDynamicPosition())
+      at.size() != 1 || op.hasDynamicPosition())
     return;
   Value two = pair(from, at[0] / 2);
   op.getSourceMutable().assign(two);
@@ -225,7 +228,7 @@ void RowUnroller::run() {
 bool computesRows(Block &block) {
   bool computes = llvm::any_of(block.getOps<math::Exp2Op>(), [](auto op) {
     auto type = dyn_cast<VectorType>(op.getType());
-    return type && type.getDimSize(0) > 2;
+    return type && type.getRank() == 1 && type.getDimSize(0) > 2;
   });
   return computes && !block.getOps<TmemStoreOp>().empty();
 }

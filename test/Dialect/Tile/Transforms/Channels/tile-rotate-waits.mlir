@@ -143,3 +143,160 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @kernels {
+  // Consumers may need the next arrival at X before they receive the message.
+  // CHECK-LABEL: gpu.func @signals_before
+  gpu.func @signals_before(%n: index, %slot: !llvm.ptr<3>, %alpha: f32, %one: i1) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %full = tile.barrier "full" at 1024 arrivals 128 : !tile.barrier<1>
+    // CHECK: %[[FREE:.*]] = tile.barrier "free"
+    %free = tile.barrier "free" at 1032 arrivals 128 : !tile.barrier<1>
+    // CHECK: %[[X:.*]] = tile.barrier "x"
+    %x = tile.barrier "x" at 1040 arrivals 128 : !tile.barrier<1>
+    %p = tile.barrier "p" at 1048 arrivals 128 : !tile.barrier<1>
+    scf.for %i = %c0 to %n step %c1 {
+      %r = arith.andi %i, %c1 : index
+      %parity = arith.xori %r, %c1 : index
+      // CHECK: scf.for
+      // CHECK: tile.arrive %[[X]]
+      tile.arrive %x[%c0] : !tile.barrier<1>
+      tile.wait %free[%c0] parity %parity : !tile.barrier<1>
+      // CHECK: tile.wait %[[FREE]]
+      // CHECK: llvm.store
+      llvm.store %alpha, %slot : f32, !llvm.ptr<3>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+      tile.arrive %p[%c0] : !tile.barrier<1>
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %x[%c0] parity %parity : !tile.barrier<1>
+      tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+      %v = llvm.load %slot : !llvm.ptr<3> -> f32
+      tile.arrive %free[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @kernels {
+  // The arrival in a branch comes before the wait.
+  // CHECK-LABEL: gpu.func @signals_in_branch
+  gpu.func @signals_in_branch(%n: index, %slot: !llvm.ptr<3>, %alpha: f32, %one: i1) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %full = tile.barrier "full" at 1024 arrivals 128 : !tile.barrier<1>
+    // CHECK: %[[FREE:.*]] = tile.barrier "free"
+    %free = tile.barrier "free" at 1032 arrivals 128 : !tile.barrier<1>
+    // CHECK: %[[X:.*]] = tile.barrier "x"
+    %x = tile.barrier "x" at 1040 arrivals 128 : !tile.barrier<1>
+    %p = tile.barrier "p" at 1048 arrivals 128 : !tile.barrier<1>
+    scf.for %i = %c0 to %n step %c1 {
+      %r = arith.andi %i, %c1 : index
+      %parity = arith.xori %r, %c1 : index
+      // CHECK: scf.for
+      // CHECK-NOT: tile.wait
+      tile.wait %free[%c0] parity %parity : !tile.barrier<1>
+      llvm.store %alpha, %slot : f32, !llvm.ptr<3>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+      tile.arrive %p[%c0] : !tile.barrier<1>
+      // CHECK: scf.if
+      // CHECK: tile.arrive %[[X]]
+      // CHECK: }
+      // CHECK: tile.wait %[[FREE]]
+      scf.if %one {
+        tile.arrive %x[%c0] : !tile.barrier<1>
+      }
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %x[%c0] parity %parity : !tile.barrier<1>
+      tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+      %v = llvm.load %slot : !llvm.ptr<3> -> f32
+      tile.arrive %free[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @kernels {
+  // The consumer meets other threads before it releases the slot.
+  // CHECK-LABEL: gpu.func @meets_others
+  gpu.func @meets_others(%n: index, %slot: !llvm.ptr<3>, %alpha: f32, %one: i1) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %full = tile.barrier "full" at 1024 arrivals 128 : !tile.barrier<1>
+    // CHECK: %[[FREE:.*]] = tile.barrier "free"
+    %free = tile.barrier "free" at 1032 arrivals 128 : !tile.barrier<1>
+    // CHECK: %[[X:.*]] = tile.barrier "x"
+    %x = tile.barrier "x" at 1040 arrivals 128 : !tile.barrier<1>
+    %p = tile.barrier "p" at 1048 arrivals 128 : !tile.barrier<1>
+    scf.for %i = %c0 to %n step %c1 {
+      %r = arith.andi %i, %c1 : index
+      %parity = arith.xori %r, %c1 : index
+      // CHECK: scf.for
+      tile.wait %free[%c0] parity %parity : !tile.barrier<1>
+      // CHECK: tile.wait %[[FREE]]
+      // CHECK: llvm.store
+      llvm.store %alpha, %slot : f32, !llvm.ptr<3>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+      tile.arrive %p[%c0] : !tile.barrier<1>
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+      tile.sync_cta
+      %v = llvm.load %slot : !llvm.ptr<3> -> f32
+      tile.arrive %free[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @kernels {
+  // One message is received and not released, so there is no wait after it.
+  // CHECK-LABEL: gpu.func @keeps_last
+  gpu.func @keeps_last(%n: index, %slot: !llvm.ptr<3>, %alpha: f32, %one: i1) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %full = tile.barrier "full" at 1024 arrivals 128 : !tile.barrier<1>
+    // CHECK: %[[FREE:.*]] = tile.barrier "free"
+    %free = tile.barrier "free" at 1032 arrivals 128 : !tile.barrier<1>
+    // CHECK: %[[X:.*]] = tile.barrier "x"
+    %x = tile.barrier "x" at 1040 arrivals 128 : !tile.barrier<1>
+    %p = tile.barrier "p" at 1048 arrivals 128 : !tile.barrier<1>
+    scf.for %i = %c0 to %n step %c1 {
+      %r = arith.andi %i, %c1 : index
+      %parity = arith.xori %r, %c1 : index
+      // CHECK: scf.for
+      tile.wait %free[%c0] parity %parity : !tile.barrier<1>
+      // CHECK: tile.wait %[[FREE]]
+      // CHECK: llvm.store
+      llvm.store %alpha, %slot : f32, !llvm.ptr<3>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+      tile.arrive %p[%c0] : !tile.barrier<1>
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+      %v = llvm.load %slot : !llvm.ptr<3> -> f32
+      tile.arrive %free[%c0] : !tile.barrier<1>
+    }
+    %parity = arith.andi %n, %c1 : index
+    tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+    gpu.return
+  }
+}

@@ -12,6 +12,7 @@
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
 // PASSES: cse
+// PASSES-NEXT: tile-rotate-waits
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
 // RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx{verify-kernels=false})' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WITHOUT
