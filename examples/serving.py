@@ -15,6 +15,7 @@ import importlib.util
 import sys
 import time
 
+import fmha
 import numpy as np
 
 
@@ -111,9 +112,7 @@ class PagedAttention:
     """A cache [pages, 2, page, kv_heads, dim] for each layer, on fmha.attention()."""
 
     def __init__(self, memory, sizes, longest, angles, target):
-        import fmha
-
-        self.fmha, self.memory, self.sizes = fmha, memory, sizes
+        self.memory, self.sizes = memory, sizes
         self.most = -(-longest // sizes.page)
         count = sizes.batch * self.most
         self.free = list(np.random.default_rng(1).permutation(count))
@@ -134,7 +133,7 @@ class PagedAttention:
     def run(self, layer, lists, q, k, v):
         """Appends k and v [batch, tokens, kv_heads, dim] and returns attention of q, all at the ends of their sequences."""
         keys, values = self.caches[layer][:, 0], self.caches[layer][:, 1]
-        return self.fmha.attention(q, keys, values, key_new=k, value_new=v, causal=True, **lists, **self.rotary, **self.options)
+        return fmha.attention(q, keys, values, key_new=k, value_new=v, causal=True, **lists, **self.rotary, **self.options)
 
     def release(self, sequence):
         self.free += sequence.pages
@@ -324,9 +323,12 @@ def main():
     model = Model(memory, sizes, flags.seed)
     kind = PagedAttention if flags.attention == "fmha" else DenseAttention
     target = flags.target or memory.target()
-    attention = kind(memory, sizes, longest, [memory.array(angle, "float32") for angle in angles], target)
     prompts = sum(len(sequence.tokens) for sequence in sequences)
-    seconds, computed, steps = serve(model, attention, sequences, sizes, memory)
+    try:
+        attention = kind(memory, sizes, longest, [memory.array(angle, "float32") for angle in angles], target)
+        seconds, computed, steps = serve(model, attention, sequences, sizes, memory)
+    except fmha.CompileError as error:
+        parser.error(f"--target={target}: {error}")
     replies = sum(len(sequence.tokens) for sequence in sequences) - prompts
     print(f"{len(sequences)} sequences, seed {flags.seed}: {prompts} tokens of prompts, {replies} of replies, {steps} steps in {seconds:.2f} s")
     if on_gpu:

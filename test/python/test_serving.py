@@ -41,7 +41,7 @@ class Run:
     "flags, says",
     [
         (["--device=cuda"], "--device=cuda: expected PyTorch, got none; pip install torch, or leave it out"),
-        (["--target=sm_80"], "argument --target: invalid choice: 'sm_80' (choose from"),
+        (["--target=sm_75"], "target sm_75 is not supported: it has neither cp.async nor an mma.sync of bf16; expected one of sm_100a"),
     ],
 )
 def test_flags_that_do_not_fit(serving, monkeypatch, capsys, flags, says):
