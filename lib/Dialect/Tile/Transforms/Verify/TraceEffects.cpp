@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 using schedule::sync::Action;
-using schedule::sync::Unit;
 
 /// Returns the bytes of a box of `tensor`, q, k, v or o, whose rows are those
 /// in the launch manifest and have 128 bytes.
