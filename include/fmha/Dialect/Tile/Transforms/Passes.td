@@ -12,7 +12,6 @@
 include "fmha/Dialect/Tile/Transforms/Tcgen05Passes.td"
 include "fmha/Dialect/Tile/Transforms/TilePass.td"
 
-
 def TileAssignMemory : Tile_Pass<"tile-assign-memory"> {
   let summary = "Give every tile a space, a layout and an address";
   let description = [{
@@ -379,8 +378,10 @@ def TileRotateWaits : Tile_Pass<"tile-rotate-waits"> {
   let summary = "Wait for the free slot of the next message at the end of an iteration";
   let description = [{
     ptxas keeps instructions on their side of a wait: in a softmax role, no exponential of P comes before the wait for the slot of
-    alpha. If the consumers release a slot right after they have received its message, and the role arrives elsewhere
-    after the message, the wait moves to the end of the iteration before. Only kernels with emulated exponentials are changed.
+    alpha. If the consumers release a slot right after they have received its message, and the role signals something else
+    after the message and nothing before it in the iteration, the wait moves after the last signal of the iteration before. The
+    consumers release every message, or the code after the loop waits for the slot of the last one as well, so that no wait is
+    added. Only kernels with emulated exponentials are changed.
 
     ```mlir
     scf.for %n = ... {                                    tile.wait %free[%c0] parity %p_of_first

@@ -1,7 +1,8 @@
 // If the schedule emulates exponentials, their exponent is added to the bits, which loses NaN: alpha carries it instead. Where the
-// true maximum is needed, they are multiplied as before.
+// true maximum is needed, or the maximum is not that of the scores, they are multiplied.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s --check-prefix=ADDED
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s --check-prefix=ALONE
 // RUN: fmha-compile --target=sm_100a --head-dim=64 --exp2-emulated=25 --row-max --emit=mlir --compile-to=machine -o - | FileCheck %s --check-prefix=MULTIPLIED
 
 #problem = #fmha.problem<scale = 0.125>
@@ -48,6 +49,25 @@ gpu.module @kernels {
     // MULTIPLIED: arith.shli
     // MULTIPLIED-NEXT: arith.bitcast
     // MULTIPLIED-NEXT: arith.mulf %{{.*}} : vector<4xf32>
+    gpu.return
+  }
+
+  // ALONE-LABEL: gpu.func @alone
+  // ALONE: math.exp2
+  // ALONE: arith.shli
+  // ALONE-NEXT: arith.bitcast
+  // ALONE-NEXT: arith.mulf
+  gpu.func @alone(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule, fmha.problem = #problem} {
+    tile.warp_specialize {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
+        %zero = tile.fill 0.0 : !row
+        %one = tile.fill 1.0 : !row
+        %x = tile.fill 1.0 : !x
+        %p = tile.exp2 %x, %zero scale 0.125 emulated 25 : !x, !row
+        %u = tile.row_sum %p, %zero, %one : !x, !row
+      }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
+    }
     gpu.return
   }
 }

@@ -130,4 +130,44 @@ gpu.module @kernels {
     memref.store %11, %out[%c1] : memref<?xf32>
     gpu.return
   }
+
+  // Each of these branches would double the code.
+  // CHECK-LABEL: gpu.func @many_branches
+  // CHECK-NOT: tcgen05.
+  gpu.func @many_branches(%t: !llvm.ptr<6>, %c: i1, %out: memref<?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %a = tile.tmem_load %t : !llvm.ptr<6> -> vector<2xi32>
+    %w = tile.tmem_wait load of %a : vector<2xi32> to vector<2xi32>
+    %r0 = vector.bitcast %w : vector<2xi32> to vector<2xf32>
+    %r1 = scf.if %c -> (vector<2xf32>) {
+      scf.yield %r0 : vector<2xf32>
+    } else {
+      scf.yield %r0 : vector<2xf32>
+    }
+    %r2 = scf.if %c -> (vector<2xf32>) {
+      scf.yield %r1 : vector<2xf32>
+    } else {
+      scf.yield %r1 : vector<2xf32>
+    }
+    %r3 = scf.if %c -> (vector<2xf32>) {
+      scf.yield %r2 : vector<2xf32>
+    } else {
+      scf.yield %r2 : vector<2xf32>
+    }
+    %r4 = scf.if %c -> (vector<2xf32>) {
+      scf.yield %r3 : vector<2xf32>
+    } else {
+      scf.yield %r3 : vector<2xf32>
+    }
+    %r5 = scf.if %c -> (vector<2xf32>) {
+      scf.yield %r4 : vector<2xf32>
+    } else {
+      scf.yield %r4 : vector<2xf32>
+    }
+    %x = vector.extract %r5[0] : f32 from vector<2xf32>
+    %y = vector.extract %r5[1] : f32 from vector<2xf32>
+    %z = arith.maxnumf %x, %y : f32
+    memref.store %z, %out[%c0] : memref<?xf32>
+    gpu.return
+  }
 }

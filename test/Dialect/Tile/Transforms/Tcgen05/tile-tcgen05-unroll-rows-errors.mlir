@@ -25,4 +25,43 @@ gpu.module @kernels {
     llvm.store %last, %to : f32, !llvm.ptr<3>
     gpu.return
   }
+
+  // A product with two results.
+  // CHECK-LABEL: gpu.func @two_results
+  // CHECK: %{{.*}}, %[[HIGH:.*]] = arith.mului_extended %{{.*}} : vector<4xi32>
+  // CHECK: vector.extract_strided_slice %[[HIGH]] {offsets = [0], sizes = [2], strides = [1]}
+  gpu.func @two_results(%x: vector<4xf32>, %a: vector<4xi32>, %p: !llvm.ptr<6>) kernel attributes {fmha.schedule = #schedule} {
+    %e = math.exp2 %x : vector<4xf32>
+    %w = arith.bitcast %e : vector<4xf32> to vector<4xi32>
+    %low, %high = arith.mului_extended %w, %a : vector<4xi32>
+    tile.tmem_store %high, %p : vector<4xi32>, !llvm.ptr<6>
+    gpu.return
+  }
+
+  // The last words of an odd number.
+  // CHECK-LABEL: gpu.func @odd_words
+  // CHECK-DAG: vector.extract %{{.*}}[3] : i32 from vector<5xi32>
+  // CHECK-DAG: vector.extract %{{.*}}[4] : i32 from vector<5xi32>
+  gpu.func @odd_words(%x: vector<4xf32>, %a: vector<5xi32>, %p: !llvm.ptr<6>, %q: !llvm.ptr<6>) kernel attributes {fmha.schedule = #schedule} {
+    %e = math.exp2 %x : vector<4xf32>
+    %w = arith.bitcast %e : vector<4xf32> to vector<4xi32>
+    tile.tmem_store %w, %p : vector<4xi32>, !llvm.ptr<6>
+    %s = vector.extract_strided_slice %a {offsets = [3], sizes = [2], strides = [1]} : vector<5xi32> to vector<2xi32>
+    tile.tmem_store %s, %q : vector<2xi32>, !llvm.ptr<6>
+    gpu.return
+  }
+
+  // One number, and a whole vector.
+  // CHECK-LABEL: gpu.func @ranks
+  // CHECK: math.exp2 %{{.*}} : vector<f32>
+  // CHECK: vector.extract %{{.*}}[] : vector<4xf32> from vector<4xf32>
+  gpu.func @ranks(%number: vector<f32>, %x: vector<4xf32>, %to: memref<vector<f32>>, %p: !llvm.ptr<6>) kernel attributes {fmha.schedule = #schedule} {
+    %one = math.exp2 %number : vector<f32>
+    memref.store %one, %to[] : memref<vector<f32>>
+    %e = math.exp2 %x : vector<4xf32>
+    %f = vector.extract %e[] : vector<4xf32> from vector<4xf32>
+    %w = vector.bitcast %f : vector<4xf32> to vector<4xi32>
+    tile.tmem_store %w, %p : vector<4xi32>, !llvm.ptr<6>
+    gpu.return
+  }
 }

@@ -1,8 +1,8 @@
-// What a broken kernel with mma.sync is told, a rule at a time; breaks of real kernels are in tile-verify-sync-mma-sync.test.
+// Errors of broken kernels with mma.sync, one for each rule; breaks of real kernels are in tile-verify-sync-mma-sync.test.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-sync)))'
 
-// Each thread awaits its own copies, but those of other warps are there after a barrier only.
+// Each thread awaits its own copies, but those of other warps are visible only after a barrier.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -123,6 +123,27 @@ gpu.module @unknown {
     %first = tile.smem_address 8192 : <3>
     // expected-error@+1 {{tile-verify-sync cannot follow this op: it takes an address in shared memory, and its accesses are not known; use llvm.load, llvm.store or nvvm.ldmatrix, or give it SyncOpInterface}}
     nvvm.stmatrix %first, %word {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : !llvm.ptr<3>, i32
+    gpu.return
+  }
+}
+
+// -----
+
+// A load of a bit accesses a byte.
+#schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
+  roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
+!t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
+gpu.module @bit {
+  gpu.func @bit(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %first = tile.smem_address 8192 : <3>
+    // expected-error@+1 {{Y1: a cp.async of "consumer0" writes bytes [8192, 16384) of shared memory, which threads of "consumer0" reads}}
+    tile.copy_rows 64 x 64 of %k batch %c0 head %c0 from %c0 before %c64 to %first warps 4 from 0 : !t, <3>
+    tile.commit_copies
+    tile.await_copies 0
+    // expected-note@+1 {{the access that it meets}}
+    %b = llvm.load %first : !llvm.ptr<3> -> i1
     gpu.return
   }
 }
