@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"
 
@@ -180,9 +181,11 @@ mlir::Value asF32(mlir::ImplicitLocOpBuilder &b, mlir::Value words);
 /// has as many as divide them and `most`, a power of two:
 ///
 ///   for column = 0 to own columns step count: body(column, count)
-void forOwnColumns(
-    mlir::ImplicitLocOpBuilder &b, TileType tile, int64_t most,
-    llvm::function_ref<void(mlir::Value column, int64_t count)> body);
+///
+/// Returns the loop.
+mlir::scf::ForOp
+forOwnColumns(mlir::ImplicitLocOpBuilder &b, TileType tile, int64_t most,
+              llvm::function_ref<void(mlir::Value column, int64_t count)> body);
 /// Returns the column of the tile for `column`, which counts from the thread's
 /// first one.
 mlir::Value inTile(mlir::ImplicitLocOpBuilder &b, TileType tile,

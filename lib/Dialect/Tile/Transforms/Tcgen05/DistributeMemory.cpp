@@ -99,7 +99,7 @@ Value fmha::tile::asF32(ImplicitLocOpBuilder &b, Value words) {
       b, VectorType::get(type.getShape(), b.getF32Type()), words);
 }
 
-void fmha::tile::forOwnColumns(
+scf::ForOp fmha::tile::forOwnColumns(
     ImplicitLocOpBuilder &b, TileType tile, int64_t most,
     function_ref<void(Value column, int64_t count)> body) {
   int64_t columns = ownColumns(tile);
@@ -109,6 +109,7 @@ void fmha::tile::forOwnColumns(
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar(), piece);
+  return loop;
 }
 
 Value fmha::tile::inTile(ImplicitLocOpBuilder &b, TileType tile, Value column) {

@@ -8,6 +8,7 @@
 
 #include "Common/Distribute.h"
 #include "Tcgen05Distribute.h"
+#include "fmha/Dialect/Tile/Transforms/RolledLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -24,10 +25,13 @@ namespace {
 ///
 ///   for column = 0 to columns step count:
 ///     tmem_load; tmem_wait; body(column, address, f32 values)
-void forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
-               TileType tile, int64_t most,
-               function_ref<void(Value column, Value address, Value x)> body) {
-  forOwnColumns(b, tile, most, [&](Value column, int64_t count) {
+///
+/// Returns the loop.
+scf::ForOp
+forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
+          TileType tile, int64_t most,
+          function_ref<void(Value column, Value address, Value x)> body) {
+  return forOwnColumns(b, tile, most, [&](Value column, int64_t count) {
     DistributeContext there{context.info,
                             arith::AddIOp::create(b, context.tmemBase, column)};
     Value address = tmemAddress(b, there, tile.getTmem(), 0, /*ofWarp=*/true);
@@ -82,20 +86,18 @@ Value divided(ImplicitLocOpBuilder &b, const Quotient &rows, Value x) {
   });
 }
 
-/// Returns how many columns of `tile` a role loads at once. The more there are,
-/// the fewer times it waits for a load, and each takes a register. ptxas
-/// unrolls loops of two or three iterations, so there are four.
-int64_t columnsAtOnce(Operation *op, TileType tile) {
-  constexpr unsigned ofTwoTiles = 72, ofOneTile = 136;
+/// Returns how many columns of a tile a role loads at once. The more there are,
+/// the fewer times it waits for a load, and each takes a register.
+int64_t columnsAtOnce(Operation *op) {
+  constexpr unsigned ofTwoTiles = 56, ofOneTile = 136;
   unsigned registers = op->getParentOfType<RoleOp>().getRegisters();
-  int64_t most = registers >= ofOneTile    ? 4 * pieceColumns
-                 : registers >= ofTwoTiles ? 2 * pieceColumns
-                                           : pieceColumns;
-  int64_t quarter = llvm::bit_floor(uint64_t(ownColumns(tile)) / 4);
-  return std::max(pieceColumns, std::min(most, quarter));
+  return registers >= ofOneTile    ? 4 * pieceColumns
+         : registers >= ofTwoTiles ? 2 * pieceColumns
+                                   : pieceColumns;
 }
 
-/// Writes acc/l in 16 bits to the staging tile.
+/// Writes acc/l in 16 bits to the staging tile. Rows that see no key are rare:
+/// their zeros replace what was written, so that other rows need no selects.
 struct DistributeNormalize : public DistributePattern<NormalizeOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -108,30 +110,32 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
           op, "expected a tile in #tile.tmem to go to #tile.smem");
     Quotient rows(b, adaptor.getSum(), op.getScale(), op.getUndivided(),
                   op.getOffset());
-    forPieces(b, context, from, columnsAtOnce(op, from),
-              [&](Value column, Value, Value x) {
-                storeSwizzled(b, to, rounded(b, rows, x, to.getElementType()),
-                              inTile(b, to, column));
-              });
+    keepRolled(forPieces(
+        b, context, from, columnsAtOnce(op), [&](Value column, Value, Value x) {
+          storeSwizzled(b, to, rounded(b, rows, x, to.getElementType()),
+                        inTile(b, to, column));
+        }));
+    inIf(b, rows.unseen, [&] { storeZeros(b, to); });
     rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
     return success();
   }
 
 private:
-  /// Returns acc/l in 16 bits. The zeros of rows that see no key are selected
-  /// in pairs.
   static Value rounded(ImplicitLocOpBuilder &b, const Quotient &rows, Value x,
                        Type type) {
     Value quotient = rows.multiplied(b, x, [&](Value row) {
       return rowOfThread().spread(b, row, x.getType());
     });
-    Value narrow = rowOfThread().round(b, quotient, type);
-    auto words = VectorType::get(
-        {cast<VectorType>(x.getType()).getDimSize(0) / 2}, b.getI32Type());
-    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(words));
-    Value pairs = vector::BitCastOp::create(b, words, narrow);
-    Value seen = arith::SelectOp::create(b, rows.unseen, zeros, pairs);
-    return vector::BitCastOp::create(b, narrow.getType(), seen);
+    return rowOfThread().round(b, quotient, type);
+  }
+
+  static void storeZeros(ImplicitLocOpBuilder &b, TileType to) {
+    auto body = [&](Value column, int64_t count) {
+      auto type = VectorType::get({count}, to.getElementType());
+      Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+      storeSwizzled(b, to, zeros, inTile(b, to, column));
+    };
+    keepRolled(forOwnColumns(b, to, pieceColumns, body));
   }
 };
 
