@@ -420,10 +420,21 @@ static void addShared(Value address, int64_t bytes, bool write,
       access(Unit::Threads, Memory::Shared, write, address, 0, bytes));
 }
 
+/// Returns whether an address is in shared memory: its type says so, or that of
+/// the pointer that it was cast from.
 static bool isShared(Value address) {
   constexpr unsigned sharedSpace = 3;
-  return cast<LLVM::LLVMPointerType>(address.getType()).getAddressSpace() ==
-         sharedSpace;
+  auto isSharedType = [](Value pointer) {
+    return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() ==
+           sharedSpace;
+  };
+  while (!isSharedType(address)) {
+    Operation *op = address.getDefiningOp();
+    if (!isa_and_nonnull<LLVM::AddrSpaceCastOp, LLVM::GEPOp>(op))
+      return false;
+    address = op->getOperand(0);
+  }
+  return true;
 }
 
 static int64_t bytesOf(Type type) {
@@ -452,7 +463,7 @@ struct StoreSync
 };
 
 /// Each lane addresses a row of a matrix, 16 bytes. A warp reads those of 8
-/// lanes per matrix; the addresses of the others count, too.
+/// lanes per matrix.
 struct LdMatrixSync
     : public SyncOpInterface::ExternalModel<LdMatrixSync, NVVM::LdMatrixOp> {
   void getSyncEffects(Operation *op, Effects &effects) const {

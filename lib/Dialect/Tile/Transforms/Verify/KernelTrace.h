@@ -111,7 +111,7 @@ struct Step {
 
 /// A SyncEffect with numbers in place of values; `none` is no value.
 struct TracedEffect {
-  static constexpr uint32_t none = ~0u;
+  static constexpr uint32_t none = ~0u, allLanes = 32;
   schedule::sync::Event event;
   uint32_t address = none, stage = none, phase = none;
   int64_t offset = 0, extent = 0, stride = 0;
@@ -119,6 +119,8 @@ struct TracedEffect {
   bool halfLanes = false;
   /// In shared memory, an access to 32 bytes of each 128-byte row.
   bool strip = false;
+  /// The first lanes of a warp, whose addresses count.
+  uint32_t lanes = allLanes;
   /// Number of barriers of this effect.
   uint32_t stages = 1;
   /// If not 0, `stage` is a message n, with phase n / depth in stage n % depth;

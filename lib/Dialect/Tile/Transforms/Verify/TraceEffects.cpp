@@ -10,8 +10,7 @@
 #include "InFlight.h"
 #include "TraceIntegers.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -27,7 +26,16 @@ int64_t EffectReader::boxBytes(Value tensor) const {
   return 128 * int64_t(info.boxRows(number));
 }
 
-void EffectReader::readSync(const SyncEffect &from, Steps &steps) {
+/// Returns how many lanes of a warp have the addresses of an op: with ldmatrix
+/// the first eight for each matrix.
+static uint32_t addressLanes(Operation *op) {
+  constexpr uint32_t rows = 8;
+  auto matrices = dyn_cast<NVVM::LdMatrixOp>(op);
+  return matrices ? rows * matrices.getNum() : TracedEffect::allLanes;
+}
+
+void EffectReader::readSync(const SyncEffect &from, uint32_t lanes,
+                            Steps &steps) {
   auto number = [&](Value value) {
     return value ? b.id(value) : TracedEffect::none;
   };
@@ -43,6 +51,7 @@ void EffectReader::readSync(const SyncEffect &from, Steps &steps) {
   effect.extent = from.extent;
   effect.halfLanes = from.halfLanes;
   effect.strip = from.strip;
+  effect.lanes = lanes;
   effect.stage = number(from.stage);
   effect.phase = number(from.parity);
   effect.accumulator = number(from.accumulator);
@@ -82,22 +91,7 @@ bool EffectReader::read(Operation *op, Steps &steps) {
   SmallVector<SyncEffect, 8> effects;
   sync.getSyncEffects(effects);
   for (const SyncEffect &effect : effects)
-    readSync(effect, steps);
+    readSync(effect, addressLanes(op), steps);
   // Others may have integers as results.
   return isa<TileDialect>(op->getDialect());
-}
-
-LogicalResult tile::checkEffects(Operation *op) {
-  constexpr unsigned sharedSpace = 3;
-  auto isShared = [](Type type) {
-    auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
-    return pointer && pointer.getAddressSpace() == sharedSpace;
-  };
-  if (isa<SyncOpInterface>(op) || isMemoryEffectFree(op) ||
-      llvm::none_of(op->getOperandTypes(), isShared))
-    return success();
-  return op->emitError() << "tile-verify-sync cannot follow this op: it takes "
-                            "an address in shared memory, and its accesses are "
-                            "not known; use llvm.load, llvm.store or "
-                            "nvvm.ldmatrix, or give it SyncOpInterface";
 }

@@ -29,7 +29,8 @@ public:
   void addRegisters(TracedEffect effect, mlir::Value value, Steps &steps);
 
 private:
-  void readSync(const SyncEffect &effect, Steps &steps);
+  /// Adds an effect, whose address is that of the first `lanes` of a warp.
+  void readSync(const SyncEffect &effect, uint32_t lanes, Steps &steps);
   int64_t boxBytes(mlir::Value tensor) const;
 
   StepBuilder &b;
@@ -38,10 +39,6 @@ private:
   /// Numbers of registers that products use.
   llvm::DenseMap<mlir::Value, int64_t> registerNumbers;
 };
-
-/// Fails with a diagnostic if `op` may access shared memory in a way that
-/// EffectReader does not read.
-mlir::LogicalResult checkEffects(mlir::Operation *op);
 
 } // namespace fmha::tile
 

@@ -338,6 +338,12 @@ bool tile::readAddress(StepBuilder &b, Operation *op, Steps &steps) {
         steps.push_back(valueStep(StepCode::Constant, b.id(base)));
         return false;
       })
+      // A generic address counts from the start of shared memory, too.
+      .Case<LLVM::AddrSpaceCastOp>([&](LLVM::AddrSpaceCastOp generic) {
+        steps.push_back(
+            valueStep(StepCode::Copy, b.id(generic), b.id(generic.getArg())));
+        return true;
+      })
       .Case<LLVM::GEPOp>([&](LLVM::GEPOp gep) {
         bool simple =
             gep.getIndices().size() == 1 && gep.getElemType().isInteger(8);

@@ -6,11 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SharedAddresses.h"
 #include "TraceChannels.h"
 #include "TraceIntegers.h"
 
 #include "fmha/Layout/Tmem.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -22,18 +24,35 @@ using namespace fmha::tile;
 // Members
 //===----------------------------------------------------------------------===//
 
-/// Adds lane 0 of each warp, which elect is assumed to choose, and the other
-/// lanes. For 64 rows the lanes with the right half of a row are separate
-/// members, so that the start of that half is known.
-static void addWarps(const KernelInfo &info, std::vector<Member> &members) {
-  SmallVector<Interval> parts{{0, 0}, {1, layout::tmemWarpLanes - 1}};
-  if (info.schedule.qTileRows == 64)
-    parts = {{0, 0},
-             {1, layout::tmemHalfLanes - 1},
-             {layout::tmemHalfLanes, layout::tmemWarpLanes - 1}};
+/// Returns the first lanes of the parts of a warp: lane 0, which elect is
+/// assumed to choose, and the other lanes. For 64 rows the lanes with the right
+/// half of a row are a part, so that the start of that half is known, and so
+/// are lanes without an address of ldmatrix of one or two matrices.
+static SmallVector<int64_t> partsOfWarp(gpu::GPUFuncOp func,
+                                        const KernelInfo &info) {
+  SmallVector<int64_t> starts{0, 1};
+  bool isHalved = info.schedule.qTileRows == 64;
+  bool hasFewer = func.walk([](NVVM::LdMatrixOp read) {
+                        constexpr uint32_t most = 4;
+                        return read.getNum() < most ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+  if (hasFewer)
+    starts.push_back(layout::tmemHalfLanes / 2);
+  if (hasFewer || isHalved)
+    starts.push_back(layout::tmemHalfLanes);
+  starts.push_back(layout::tmemWarpLanes);
+  return starts;
+}
+
+/// Adds the parts of each warp.
+static void addWarps(const KernelInfo &info, ArrayRef<int64_t> starts,
+                     std::vector<Member> &members) {
   for (const schedule::Role &of : info.schedule.roles)
     for (unsigned warp = of.firstWarp; warp < of.firstWarp + of.warps; ++warp)
-      for (Interval lanes : parts) {
+      for (auto [begin, end] : llvm::zip(starts, starts.drop_front())) {
+        Interval lanes{begin, end - 1};
         Member member;
         member.name = of.name;
         member.threads = lanes.hi - lanes.lo + 1;
@@ -81,7 +100,7 @@ public:
   TraceReader(gpu::GPUFuncOp func, const KernelInfo &info)
       : func(func), info(info), b(kernel), barriers(kernel),
         integers(b, func, info), effects(b, barriers, info),
-        tiles(b, barriers, effects) {
+        tiles(b, barriers, effects), shared(func) {
     kernel.info = &info;
     // Indices of drawn tiles use each slot of their ring once.
     if (schedule::drawsTiles(info.schedule))
@@ -107,6 +126,7 @@ private:
   IntegerReader integers;
   EffectReader effects;
   TileReader tiles;
+  SharedAddresses shared;
   bool failedOp = false;
 };
 
@@ -238,7 +258,7 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
   if (op->getNumRegions())
     return op->emitError() << "tile-verify-sync cannot follow this op: "
                               "expected scf.if, scf.for and scf.while";
-  if (failed(checkEffects(op)))
+  if (failed(shared.check(op)))
     return failure();
   if (integers.readArithmetic(op, steps) || integers.readLeaf(op, steps))
     return success();
@@ -252,7 +272,7 @@ FailureOr<TracedKernel> TraceReader::read() {
   bool roles = false;
   func.walk([&](WarpSpecializeOp) { roles = true; });
   if (!roles)
-    addWarps(info, kernel.members);
+    addWarps(info, partsOfWarp(func, info), kernel.members);
   else if (failed(barriers.declareChannels(func)))
     return failure();
   readBlock(func.getBody().front());

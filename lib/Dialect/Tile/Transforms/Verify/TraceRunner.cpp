@@ -324,8 +324,20 @@ void TraceRunner::placeStrips(const TracedEffect &effect, Interval &start,
   });
 }
 
+/// Returns the members of `mask` among the first `lanes` of their warps, whose
+/// addresses count.
+static Mask addressed(llvm::ArrayRef<Member> members, uint32_t lanes,
+                      Mask mask) {
+  Mask found = mask;
+  for (auto [m, member] : llvm::enumerate(members))
+    if (member.thread.lo % TracedEffect::allLanes >= lanes)
+      found &= ~(Mask(1) << m);
+  return found ? found : mask;
+}
+
 /// Sets the place of an access. Returns false if it is unknown.
 bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
+  mask = addressed(trace.members, effect.lanes, mask);
   Interval start{effect.offset, effect.offset};
   if (effect.address != TracedEffect::none) {
     Interval address = over(effect.address, mask);
