@@ -8,6 +8,9 @@
 
 #include "Common/KernelFamily.h"
 
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
@@ -25,4 +28,22 @@ const KernelFamily &tile::familyOf(const schedule::Schedule &schedule) {
 const PartitionFamily &
 tile::partitionFamilyOf(const schedule::Schedule &schedule) {
   return familyOf(schedule).partition;
+}
+
+LogicalResult tile::checkTakesPrograms(gpu::GPUFuncOp func, StringRef target) {
+  auto hasOneRole = [](StringRef name) {
+    schedule::Schedule of;
+    of.target = name.str();
+    return partitionFamilyOf(of).hasOneRole;
+  };
+  if (!hasOneRole(target))
+    return success();
+  std::vector<std::string> others = target::names(/*supported=*/true);
+  llvm::erase_if(others, hasOneRole);
+  return func.emitError()
+         << "expected a target that programs of tile ops are compiled for, one "
+            "of "
+         << llvm::join(others, ", ") << ", got " << target
+         << ", whose kernels have one role and need an fmha.attention; name "
+            "another one in tile.kernel";
 }

@@ -50,6 +50,11 @@ struct KernelFamily {
 /// Returns the family of the target of `schedule`.
 const KernelFamily &familyOf(const schedule::Schedule &schedule);
 
+/// Fails with a diagnostic if kernels for `target` need an attention op: a
+/// family whose kernels have one role lowers no copies between roles.
+mlir::LogicalResult checkTakesPrograms(mlir::gpu::GPUFuncOp func,
+                                       llvm::StringRef target);
+
 const KernelFamily &tcgen05Family();
 const KernelFamily &wgmmaFamily();
 const KernelFamily &mmaSyncFamily();

@@ -583,7 +583,8 @@ LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
                                   const KernelFamily &family) {
   auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
   FailureOr<ArrayAttr> memory(kernel.getMemory());
-  if (failed(checkOps(func)) || (*memory && failed(checkGivenMap(func))))
+  if (failed(checkTakesPrograms(func, kernel.getTarget())) ||
+      failed(checkOps(func)) || (*memory && failed(checkGivenMap(func))))
     return failure();
   splitFills(func);
   splitLoads(func);
