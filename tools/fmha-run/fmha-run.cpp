@@ -308,25 +308,33 @@ llvm::Error makeAppend(Session &session, const AppendFiles &files,
   return llvm::Error::success();
 }
 
-/// Checks that the time of the launch can be modeled, if it is asked for.
+runtime::DeviceOptions deviceOptions(const RunFlags &flags) {
+  runtime::DeviceOptions options;
+  options.kind = flags.device;
+  options.target = flags.problem.target;
+  return options;
+}
+
+/// Checks that the time of the launch can be modeled, if it is asked for. The
+/// simulator knows for which targets.
 llvm::Error checkTime(const RunFlags &flags) {
-  bool simulated = flags.device == runtime::DeviceKind::Simulator;
-  if (!flags.options.time || (simulated && flags.options.policy == "eager"))
+  if (!flags.options.time)
     return llvm::Error::success();
-  return failure("--time: expected --device=sim and --policy=eager, got " +
-                 (simulated ? "--policy=" + flags.options.policy
-                            : std::string("--device=cuda")));
+  bool simulated = flags.device == runtime::DeviceKind::Simulator;
+  if (!simulated || flags.options.policy != "eager")
+    return failure("--time: expected --device=sim and --policy=eager, got " +
+                   (simulated ? "--policy=" + flags.options.policy
+                              : std::string("--device=cuda")));
+  auto device = runtime::Device::open(deviceOptions(flags));
+  if (!device)
+    return device.takeError();
+  return (*device)->setOptions({{"time", "on"}});
 }
 
 /// Runs the kernels, compares and writes what they leave.
 llvm::Error execute(Session &session, HostProblem &problem) {
-  if (llvm::Error error = checkTime(session.flags))
-    return error;
   session.outcome.shape = problem.shape;
-  runtime::DeviceOptions options;
-  options.kind = session.flags.device;
-  options.target = session.flags.problem.target;
-  auto device = runtime::Device::open(options);
+  auto device = runtime::Device::open(deviceOptions(session.flags));
   if (!device)
     return device.takeError();
   session.outcome.deviceName = (*device)->name();
@@ -352,6 +360,8 @@ llvm::Error run(Session &session) {
   if (!flags.rowSumOut.empty())
     flags.problem.rowSum = true;
   if (llvm::Error error = checkAppendFlags(flags))
+    return error;
+  if (llvm::Error error = checkTime(flags))
     return error;
   auto files = readInputs(flags);
   if (!files)

@@ -8,6 +8,7 @@
 
 #include "State.h"
 #include "fmha/PTX/Host/OptionText.h"
+#include "fmha/PTX/Time/Costs.h"
 
 #include <algorithm>
 #include <cctype>
@@ -54,7 +55,16 @@ Outcome setMessages(Settings &settings, const std::string &value) {
 }
 
 Outcome setTime(Settings &settings, const std::string &value) {
-  return setChoice(settings.time, "time", value, "on", "off");
+  bool on = false;
+  if (Outcome wrong = setChoice(on, "time", value, "on", "off"))
+    return wrong;
+  std::string target = settings.target ? settings.target->text() : "";
+  if (on && settings.target &&
+      !timing::figuresOf(target, timing::Level::Middle))
+    return "expected a target with figures for the modeled time (" +
+           timing::targetsWithFigures() + "), got " + target;
+  settings.time = on;
+  return std::nullopt;
 }
 
 Outcome setTimeSms(Settings &settings, const std::string &value) {
