@@ -36,9 +36,10 @@ SPILL = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 RULE = re.compile(r"\b([A-Z]\d+): ")
 DIMS = [64, 96, 128, 256]
 PAIRS = [(192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (40, 72), (128, 64), (248, 256), (280, 240), (320, 256), (384, 128)]
-TARGETS = ["sm_100a", "sm_103a", "sm_90a"]
+MMA_SYNC_TARGETS = ["sm_80", "sm_86", "sm_89", "sm_120"]
+TARGETS = ["sm_100a", "sm_103a", "sm_90a", *MMA_SYNC_TARGETS]
 # Those of a row's family: of evidence that names none, the first.
-OF_FAMILY = {"tcgen05": ["sm_100a", "sm_103a"], "wgmma": ["sm_90a"], "any": TARGETS}
+OF_FAMILY = {"tcgen05": ["sm_100a", "sm_103a"], "wgmma": ["sm_90a"], "mma_sync": MMA_SYNC_TARGETS, "any": TARGETS[:3]}
 # Each is drawn by itself: the flags that it may bring, the plain one first.
 CHOICES = {
     "dtype": ["--dtype=bf16", "--dtype=f16"],
@@ -82,6 +83,24 @@ WGMMA = {
     "exponentials": ["", "", "--exp2-emulated=25", "--exp2-emulated=50"],
     "slices": [""],
 }
+# What mma.sync has in place of these. It has neither loops over tiles nor a second segment.
+MMA_SYNC = {
+    "placement": [""],
+    "tiles": ["", "--q-tile-rows=64", "--q-tile-rows=128"],
+    "ctas": ["", "", "--ctas-per-sm=1", "--ctas-per-sm=2", "--ctas-per-sm=3", "--ctas-per-sm=4"],
+    "block": ["", "", "--kv-block=16", "--kv-block=32", "--kv-block=48", "--kv-block=64", "--kv-block=96", "--kv-block=128"],
+    "stages": ["", "", "--kv-stages=2", "--kv-stages=3", "--kv-stages=4"],
+    "columns": ["", "", "", "--o-columns=64", "--o-columns=128"],
+    "instruction": ["", "", "--mma-k=8"],
+    "stored": [""],
+    "source 2": [""],
+    "scheduler": [""],
+    "exponentials": ["", "", "--exp2-emulated=25", "--exp2-emulated=50"],
+    "slices": [""],
+    "lists of keys": ["", "", "", "--topk"],
+}
+# By target, those that have other choices.
+CHOICES_OF = {"sm_90a": WGMMA} | {target: MMA_SYNC for target in MMA_SYNC_TARGETS}
 
 
 # Flags that go with any op.
@@ -99,8 +118,11 @@ def draw(rng, targets):
         flags.append("--v-in-k")
     # Features come in all numbers, few and many.
     share = rng.random()
-    for options in (CHOICES | WGMMA if target == "sm_90a" else CHOICES).values():
+    for options in (CHOICES | CHOICES_OF.get(target, {})).values():
         flags += (rng.choice(options) if rng.random() < share else options[0]).split()
+    # Lists of keys go with none of these.
+    if {"--cu-seqlens-q", "--cu-seqlens-k"} & set(flags):
+        flags = [flag for flag in flags if flag != "--topk"]
     # Pages go with none of these.
     if rng.random() < 0.2 and not {"--cu-seqlens-k", "--source2-k"} & set(flags):
         flags += ["--kv-lens", "--block-tables", "--page-size=16"]

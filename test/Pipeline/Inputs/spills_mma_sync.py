@@ -1,4 +1,5 @@
-"""spills_mma_sync.py FOLDER [SHARE]: compiles and assembles kernels of mma.sync, two at a time: all, or one in SHARE."""
+"""spills_mma_sync.py FOLDER [SHARE]: compiles and assembles kernels of mma.sync, two at a time: all, or one in SHARE, and
+those of spilled_mma_sync.txt, which the rules refuse or ptxas does not spill any more."""
 
 import concurrent.futures
 import itertools
@@ -23,6 +24,8 @@ features = ("", "--causal --lse --dtype=f16", f"--lse --window-left=100 --window
             f"--splits=3 --causal --lse {lists}", "--block-tables --page-size=16 --kv-lens --causal", "--exp2-emulated=25 --causal")
 schedules = ("", "--q-tile-rows=64", "--ctas-per-sm=3", "--ctas-per-sm=1", "--mma-k=8")
 kinds = list(itertools.product(targets, dims, features, schedules))
+spilled = pathlib.Path(__file__).with_name("spilled_mma_sync.txt").read_text().splitlines()
+near = [re.fullmatch(r"(.*)--target=(sm_\d+)(.*)", line).group(2, 1, 3) for line in spilled if not line.startswith("#")]
 
 
 def assemble(numbered):
@@ -43,7 +46,7 @@ def assemble(numbered):
 
 def main():
     share = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    chosen = sample(kinds, share) if share > 1 else kinds
+    chosen = (sample(kinds, share) if share > 1 else kinds) + near
     folder.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(assemble, enumerate(chosen)))

@@ -15,52 +15,87 @@ using namespace fmha::schedule;
 
 namespace {
 
-/// 32-bit registers of a thread that hold tiles. The scores become P one by
-/// one: a part of P is there while most scores are.
+/// 32-bit registers of a thread that hold tiles.
 struct TileRegisters {
-  static constexpr unsigned shareOfP = 8;
   unsigned scores, outputs;
 
   TileRegisters(const Problem &problem, const Schedule &s)
       : scores(s.qTileRows * s.kvBlock / mmaSyncThreads),
         outputs(s.qTileRows * outputColumns(problem, s) / mmaSyncThreads) {}
+
+  /// The scores become P one by one: a part of P is there while most scores
+  /// are. ptxas begins more of it at once in blocks of many keys.
+  unsigned ofP(unsigned keys) const {
+    constexpr unsigned manyKeys = 128, share = 8, shareOfMany = 4;
+    return scores / (keys > manyKeys ? shareOfMany : share);
+  }
 };
 
 } // namespace
 
+/// Returns the registers that code on scores needs. It has the numbers of a
+/// thread's keys, and what it reads for them.
+static unsigned ofScoreCode(const Problem &problem, unsigned scores) {
+  constexpr unsigned usual = 20, ofLongOrReads = 16, shareOfKeys = 4,
+                     shareOfLoads = 2;
+  if (!problem.score)
+    return 0;
+  unsigned count = usual + scores / shareOfKeys;
+  unsigned reads = unsigned(problem.captures.size());
+  if (problem.scoreByKey || problem.scoreIsLong) {
+    count += ofLongOrReads;
+    reads = std::max(reads, 1u);
+  }
+  // Code that reads nothing per key reads its vectors once for all keys.
+  if (!problem.scoreByKey)
+    reads = std::min(reads, 1u);
+  return count + reads * scores / shareOfLoads;
+}
+
 /// Returns the registers that other values of a thread need: fragments of the
 /// factors, addresses, statistics of rows, and what features add. Measured with
-/// ptxas 13.0 (test/Schedule/MmaSync).
+/// ptxas 13.0: test/Pipeline/Inputs/spills_mma_sync.py has kernels that it
+/// spills with fewer.
 static unsigned othersOf(const Problem &problem, const Schedule &s,
                          unsigned scores) {
-  constexpr unsigned usual = 32, perFragment = 8, ofScore = 16, ofLists = 8,
-                     ofLengths = 12, ofHalves = 32, wholeK = 16;
-  // Code on scores has the numbers of a thread's keys.
-  constexpr unsigned shareOfKeys = 4, shareOfLoads = 2;
+  constexpr unsigned usual = 32, perFragment = 8, ofLists = 16, ofLengths = 8,
+                     ofTrueMax = 24, shareOfPolynomials = 16,
+                     ofFewRegisters = 4, ofShortSums = 8, ofHalves = 32,
+                     shareOfHalves = 8, ofPolynomials = 4, ofPasses = 16,
+                     halfK = 8;
   unsigned others = usual + s.qTileRows / 64 * perFragment;
+  if (problem.headDim < outputColumns(problem, s))
+    others += ofShortSums;
   // ptxas keeps more fragments for twice as many instructions.
-  if (s.mmaK < wholeK)
-    others += ofHalves;
-  if (problem.score)
-    others += ofScore + scores / shareOfKeys;
-  if (problem.scoreByKey || problem.scoreIsLong)
-    others += ofScore + scores / shareOfLoads;
-  else if (!problem.captures.empty())
-    others += scores / shareOfLoads;
+  if (s.mmaK == halfK)
+    others += ofHalves + scores / shareOfHalves;
+  if (s.exp2EmulatedPercent)
+    others += ofPolynomials + scores / shareOfPolynomials;
+  if (s.ctasPerSm > 2)
+    others += ofFewRegisters;
+  if (outputPasses(problem, s) > 1)
+    others += ofPasses;
   if (problem.blockTables || problem.topk || problem.kvIndices)
     others += ofLists;
-  if (problem.cuSeqlensQ || problem.cuSeqlensK || problem.mask.left ||
-      problem.needsTrueMax())
-    others += ofLengths;
-  return others;
+  if (problem.needsTrueMax())
+    others += ofTrueMax;
+  unsigned lengths = (problem.cuSeqlensQ || problem.cuSeqlensK) +
+                     problem.mask.left.has_value();
+  if (lengths)
+    others += ofLengths * (1 + lengths);
+  return others + ofScoreCode(problem, scores);
 }
 
 Violation fmha::schedule::checkMmaSyncRegisters(const Case &c) {
   const Schedule &s = c.schedule;
   TileRegisters tiles(c.problem, s);
+  // ptxas for GPUs with TMA keeps more addresses.
+  constexpr unsigned ofAddresses = 4;
   unsigned others = othersOf(c.problem, s, tiles.scores);
+  if (c.gpu && c.gpu->hasTma)
+    others += ofAddresses;
   unsigned there = registersAtLaunch(mmaSyncThreads, s.ctasPerSm);
-  others += tiles.scores / TileRegisters::shareOfP;
+  others += tiles.ofP(s.kvBlock);
   unsigned needed = tiles.scores + tiles.outputs + others;
   if (needed <= there)
     return std::nullopt;
