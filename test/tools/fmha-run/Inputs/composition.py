@@ -1,6 +1,7 @@
-"""composition.py FMHA_RUN [--hopper | --whole] [--decompose] [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: runs the compiled kernel of
-every case of the covering array (covering.py), with --hopper of that of sm_90a, with --whole of
-that whose features meet all head dims on both targets; the words of --flags follow the case's own in every run.
+"""composition.py FMHA_RUN [--hopper | --mma-sync | --whole] [--decompose] [--share=N] [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: runs the
+compiled kernel of every case of the covering array (covering.py), with --hopper of that of sm_90a, with --mma-sync of that of the targets
+of mma.sync, with --whole of that whose features meet all head dims on both targets; the words of --flags follow the case's own in every
+run. With --share=N the seed chooses one case in N.
 
 Each kernel is within the tolerance of float64, without findings, and writes the same bits under the eager, late and
 random policies. With --decompose its results also agree with fmha-decompose-to-linalg on the CPU, on the same files.
@@ -10,6 +11,7 @@ Rows and keys that a sequence does not have are NaN in q, k, v and bias."""
 import concurrent.futures
 import itertools
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -30,12 +32,23 @@ LENGTHS = {
     "edges": ((128, 129, 127), (129, 127, 257)),
     "decode": ((1, 1, 1), (300, 1, 129)),
     "some empty": ((65, 0, 5), (0, 300, 65)),
+    "short": ((70, 40, 129), (130, 65, 200)),
+    "short edges": ((64, 65, 63), (65, 63, 129)),
+    "short decode": ((1, 1, 1), (130, 1, 65)),
 }
 WINDOWS = {"none": {}, "left": dict(window_left=40), "right": dict(window_right=30), "both": dict(window_left=100, window_right=20)}
-TILES = {"auto": {}, "one": dict(q_tiles=1), "half": dict(q_tile_rows=64)}
+TILES = {"auto": {}, "one": dict(q_tiles=1), "half": dict(q_tile_rows=64), "whole": dict(q_tile_rows=128)}
+# Factors whose level is the value of a flag, those of all arrays and those of mma.sync.
+FIELDS = ("v_in_k", "p_placement", "pack_heads", "scheduler", "splits", "exp2_emulated", "mma_order", "s_stages", "p_offset", "dtype", "layout")
+FIELDS_OF_MMA_SYNC = ("mma_k", "kv_block", "kv_stages", "ctas_per_sm")
 LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k")
 # The factors of the array, and the pairs that are left out, by flag.
-ARRAYS = {None: (), "--hopper": (covering.HOPPER_FACTORS, covering.HOPPER_FORBIDDEN), "--whole": (covering.WHOLE,)}
+ARRAYS = {
+    None: (),
+    "--hopper": (covering.HOPPER_FACTORS, covering.HOPPER_FORBIDDEN),
+    "--mma-sync": (covering.MMA_SYNC_FACTORS, covering.MMA_SYNC_FORBIDDEN),
+    "--whole": (covering.WHOLE,),
+}
 # Keys of a second source, and those of them that each sequence has where it says so.
 SECOND, OWN = 129, (129, 0, 64)
 
@@ -137,7 +150,8 @@ class Files:
         case, (dim, dim_v) = self.case, self.dims
         words = dict(self.flags, target=case["target"], head_dim=dim, head_dim_v=dim_v, batch=self.batch, q_heads=self.q_heads,
                      kv_heads=self.kv_heads, q_len=self.q_rows, kv_len=self.k_rows, mask=case["mask"], lse=case["lse"])
-        words.update({name: case[name] for name in ("v_in_k", "p_placement", "pack_heads", "scheduler", "splits", "exp2_emulated", "mma_order", "s_stages", "p_offset", "dtype", "layout")})
+        words.update({name: case[name] for name in FIELDS})
+        words.update({name: case[name] for name in FIELDS_OF_MMA_SYNC if case.get(name, "auto") != "auto"})
         words.update(WINDOWS[case["window"]], **TILES[case["tiles"]])
         if case["scheduler"] == "static":
             words["max_ctas"] = 3  # Several tiles each.
@@ -198,11 +212,13 @@ def main():
     options = dict(word[2:].split("=", 1) for word in sys.argv[2:] if "=" in word)
     matrix.EXTRA.extend(options.get("flags", "").split())
     seed, jobs = int(options.get("seed", 0)), int(options.get("jobs", os.cpu_count()))
-    kind = next((word for word in ("--hopper", "--whole") if word in sys.argv), None)
+    kind = next((word for word in ARRAYS if word in sys.argv), None)
     array = covering.CoveringArray(*ARRAYS[kind], seed=seed)
     numbered = list(enumerate(array.cases))
     if "only" in options:
         numbered = [numbered[int(number)] for number in options["only"].split(",")]
+    if "share" in options:
+        numbered = random.Random(seed).sample(numbered, len(numbered) // int(options["share"]))
     print(f"seed {seed}: {array.size()}")
     with tempfile.TemporaryDirectory() as folder:
         failures = run_cases(tool, numbered, jobs, folder, seed, decompose)

@@ -1,11 +1,11 @@
-"""covering.py [table | check PAGE]: a pairwise covering array of what fmha-run can be asked for.
+"""covering.py [table | check PAGE]: pairwise covering arrays of what fmha-run can be asked for.
 
 Each factor has levels; a case takes one level of each. The array is generated so that every two levels of two factors
-meet in some case, but for the pairs in FORBIDDEN, each of which the op's constraints or the planner's rules refuse by
+meet in some case, but for the combinations in FORBIDDEN, each of which the op's constraints or the planner's rules refuse by
 number. Head dims and targets are factors of their own; with WHOLE they are one, so that a level meets all head dims on both targets.
-sm_90a has an array of its own, with HOPPER_FACTORS. Alone it prints the array and its size; `table` prints how many
-cases each feature has at each head dim and on each target, and `check` compares that with the table in docs/features.md. composition.py runs the
-cases."""
+sm_90a has an array of its own, with HOPPER_FACTORS, and so have the targets of mma.sync, with MMA_SYNC_FACTORS; composition.py runs these. CACHE_FACTORS
+are those of caches, lists and copies on all targets, which caches.py runs. Alone it prints the first array and its size; `table` prints how many
+cases each feature has at each head dim and on each target, and `check` compares that with the table in docs/features.md."""
 
 import itertools
 import random
@@ -44,7 +44,7 @@ FACTORS = {
     "layout": ["bshd", "bhsd"],
 }
 
-# Pairs that are rejected: (factor, level), (factor, level), and the number of the rule that says so.
+# Levels of factors that are rejected together: (factor, level), where a set is any of its levels, and the rule that says so.
 FORBIDDEN = [
     (("dims", "40/72"), ("v_in_k", True), "V has more columns than K"),
     (("s_stages", "2"), ("p_placement", "smem"), "plan.C8: with two S, P lies in S"),
@@ -62,13 +62,101 @@ HOPPER_FORBIDDEN = FORBIDDEN + [
     (("p_placement", "smem"), ("exp2_emulated", 12), "plan.C8: exponentials are emulated where P waits in registers"),
 ]
 
+MMA_SYNC_TARGETS = ["sm_80", "sm_86", "sm_89", "sm_120"]
+# Those of mma.sync, whose four warps have one tile: its rows, keys, stages and instructions.
+MMA_SYNC_FACTORS = {name: levels for name, levels in FACTORS.items() if name != "source2"} | {
+    "target": MMA_SYNC_TARGETS,
+    "p_placement": ["auto"],
+    "tiles": ["auto", "half", "whole"],
+    "mma_order": ["commit"],
+    "s_stages": ["1"],
+    "scheduler": ["single"],
+    "source2": ["none"],
+    "exp2_emulated": [0, 25],
+    "lengths": ["short", "short edges", "short decode", "some empty"],
+    "mma_k": ["16", "8"],
+    "kv_block": ["auto", "16", "48"],
+    "kv_stages": ["auto", "2", "3"],
+    "ctas_per_sm": ["auto", "1", "3"],
+}
+MMA_SYNC_FORBIDDEN = [
+    *FORBIDDEN[:1],
+    (("tiles", "whole"), ("ctas_per_sm", "3"), "plan.C2: 168 registers per thread"),
+    (("tiles", "whole"), ("mma_k", "8"), "plan.C2: with code on scores that reads per key"),
+    (("tiles", "whole"), ("kv_block", "48"), "plan.C2: with code on scores that reads per key"),
+    (("tiles", "whole"), ("dims", {"256", "512"}), "plan.C6: on targets of 100 KiB"),
+    (("ctas_per_sm", "3"), ("dims", {"256", "512", "192/128"}), "plan.C6: on targets of 100 KiB"),
+    (("ctas_per_sm", "3"), ("kv_block", "48"), "plan.C2 or plan.C6"),
+    (("ctas_per_sm", "3"), ("mma_k", "8"), "plan.C2: 168 registers per thread"),
+    (("ctas_per_sm", "3"), ("bias", {"whole", "broadcast"}), "plan.C2: 168 registers per thread"),
+    (("ctas_per_sm", "3"), ("mask_file", True), "plan.C2: 168 registers per thread"),
+    (("ctas_per_sm", "3"), ("alibi", True), "plan.C2: 168 registers per thread"),
+    (("mma_k", "8"), ("kv_block", "48"), "plan.C2: with code on scores that reads per key"),
+    (("ctas_per_sm", "3"), ("kv_stages", "3"), ("dims", "128"), "plan.C6"),
+    (("kv_block", "48"), ("dims", {"256", "512"}), "plan.C6: on targets of 100 KiB"),
+    (("kv_stages", "3"), ("dims", "512"), "plan.C6: on targets of 100 KiB"),
+]
+
+ALL_TARGETS = ["sm_100a", "sm_103a", "sm_90a", *MMA_SYNC_TARGETS]
+IN_BYTES, IN_PAGES, LISTED_BLOCKS = {"e4m3", "e4m3 per head", "e4m3 per page"}, {"pages of 1", "pages of 16", "pages of 64"}, {"blocks", "full blocks"}
+NEW_KEYS = {"appended", "rotary half", "rotary interleaved"}
+# The factors of caches: the lists that fmha-run makes at random, new keys, numbers of 8 bits and the copies of K and V.
+CACHE_FACTORS = {
+    "dims": ["64", "128", "80/48", "192/128"],
+    "target": ALL_TARGETS,
+    "dtype": ["bf16", "f16"],
+    "stored": ["16 bits", "e4m3", "e4m3 per head", "e4m3 per page"],
+    "keys": ["dense", "lengths", "pages of 1", "pages of 16", "pages of 64"],
+    "listed": ["none", "topk", "blocks", "full blocks"],
+    "new_keys": ["none", "appended", "rotary half", "rotary interleaved"],
+    "kv_copy": ["auto", "tma", "cp_async", "gather4"],
+    "split": ["1", "3", "3 by length"],
+    "heads": ["grouped", "one", "many queries"],
+    "queries": ["1", "3", "65"],
+    "mask": ["none", "causal", "window"],
+    "score": ["none", "softcap", "alibi"],
+    "outputs": ["plain", "lse", "row_max and row_sum", "unnormalised in f32"],
+    "sink": [False, True],
+    "v_in_k": [False, True],
+    "layout": ["bshd", "bhsd"],
+    "scheduler": ["single", "static"],
+}
+CACHE_FORBIDDEN = [
+    (("listed", "topk"), ("mask", {"causal", "window"}), "attention.C34"),
+    (("listed", LISTED_BLOCKS), ("keys", IN_PAGES), "attention.C36"),
+    (("listed", LISTED_BLOCKS), ("split", {"3", "3 by length"}), "plan.C3: expected splits = 1 with blocks"),
+    (("split", "3 by length"), ("keys", "dense"), "plan.C8: needs kv_lens"),
+    (("split", "3 by length"), ("listed", "topk"), "plan.C8: not combined with lists of keys"),
+    (("split", "3 by length"), ("scheduler", "static"), "plan.C8: not combined with loops over tiles"),
+    (("stored", IN_BYTES), ("target", {"sm_80", "sm_86"}), "plan.C1: they cannot convert e4m3"),
+    (("stored", IN_BYTES), ("target", {"sm_89", "sm_120"}), ("score", {"softcap", "alibi"}), "plan.C8: plain threads have no score region"),
+    (("stored", IN_BYTES), ("kv_copy", {"tma", "cp_async", "gather4"}), "plan.C8: threads convert"),
+    (("stored", "e4m3 per page"), ("keys", {"dense", "lengths"}), "there are no pages"),
+    (("stored", "e4m3 per page"), ("listed", LISTED_BLOCKS), "attention.C36: no pages"),
+    (("new_keys", NEW_KEYS - {"appended"}), ("stored", IN_BYTES), "attention.C35"),
+    (("new_keys", "appended"), ("stored", IN_BYTES), ("listed", {"topk"} | LISTED_BLOCKS), "another kernel appends, which takes no e4m3"),
+    (("stored", IN_BYTES), ("target", {"sm_89", "sm_120"}), ("listed", LISTED_BLOCKS), "plan.C8: plain threads take no lists of blocks"),
+    (("new_keys", NEW_KEYS), ("v_in_k", True), "attention.C33"),
+    (("new_keys", NEW_KEYS), ("stored", IN_BYTES), ("scheduler", "static"), "plan.C8: no loop over tiles"),
+    (("kv_copy", {"tma", "gather4"}), ("target", set(MMA_SYNC_TARGETS)), "plan.C8: their threads copy"),
+    (("kv_copy", "cp_async"), ("target", {"sm_100a", "sm_103a"}), "plan.C8: expected tma"),
+    (("kv_copy", "gather4"), ("target", "sm_90a"), "plan.C8: expected cp_async"),
+    (("kv_copy", "gather4"), ("keys", {"dense", "lengths", "pages of 16", "pages of 64"}), ("listed", {"none"} | LISTED_BLOCKS), "plan.C8: single rows"),
+    (("scheduler", "static"), ("target", "sm_90a"), ("listed", "topk"), "plan.C8: expected scheduler = single with topk"),
+    (("kv_copy", "gather4"), ("listed", LISTED_BLOCKS), "plan.C8: single rows"),
+    (("scheduler", "static"), ("target", set(MMA_SYNC_TARGETS)), "plan.C8: no loops over tiles"),
+    (("queries", "65"), ("new_keys", NEW_KEYS), "plan.C8: a CTA has all rows that see a new key"),
+]
+
 # Pairs of head dims and target as one factor.
 WHOLE = {"dims": list(itertools.product(FACTORS["dims"], FACTORS["target"]))} | {name: levels for name, levels in FACTORS.items() if name not in ("dims", "target")}
 
 
 def matches(case, factor, level):
-    """Whether the case has that level; of a shape the head dims alone may be given."""
+    """Whether the case has that level, or one of a set; of a shape the head dims alone may be given."""
     value = case.get(factor)
+    if isinstance(level, set):
+        return value in level
     return factor in case and (value == level or (isinstance(value, tuple) and value[0] == level))
 
 
@@ -92,7 +180,7 @@ class CoveringArray:
         self.cases = [dict(case, **dict(zip(("dims", "target"), case["dims"]))) if isinstance(case["dims"], tuple) else case for case in self.cases]
 
     def is_forbidden(self, case):
-        return any(matches(case, *one) and matches(case, *other) for one, other, _ in self.forbidden)
+        return any(all(matches(case, *one) for one in together) for *together, _ in self.forbidden)
 
     def all_pairs(self):
         """Every pair of levels of two factors that is not forbidden."""
@@ -181,7 +269,10 @@ def main():
         with open(sys.argv[2]) as file:
             page = file.read()
         hopper = CoveringArray(HOPPER_FACTORS, HOPPER_FORBIDDEN).cases
-        missing = [line for line in table(array) + [f"{len(array)} cases", f"{len(hopper)} other cases"] if line not in page]
+        mma_sync = CoveringArray(MMA_SYNC_FACTORS, MMA_SYNC_FORBIDDEN).cases
+        caches = CoveringArray(CACHE_FACTORS, CACHE_FORBIDDEN).cases
+        counts = [f"{len(array)} cases", f"{len(hopper)} other cases", f"{len(mma_sync)} cases of mma.sync", f"{len(caches)} cases of caches"]
+        missing = [line for line in table(array) + counts if line not in page]
         sys.exit("The table of features is not that of covering.py; it lacks\n" + "\n".join(missing) if missing else 0)
     else:
         for number, case in enumerate(array):
