@@ -8,6 +8,7 @@
 
 #include "Common/KernelFamily.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
