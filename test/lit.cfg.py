@@ -19,7 +19,7 @@ directories = [config.tools_dir, config.llvm_tools_dir]
 directories += [os.path.dirname(ptxas)] if ptxas else []
 directories += [config.environment.get("PATH", os.environ.get("PATH", ""))]
 config.environment["PATH"] = os.pathsep.join(directories)
-for name in ("FMHA_PTXAS", "CUDA_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS"):
+for name in ("FMHA_PTXAS", "FMHA_NVDISASM", "CUDA_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
@@ -57,9 +57,11 @@ config.environment["FMHA_PLUGIN"] = os.path.join(config.lib_dir, "FmhaPlugin.so"
 config.environment["FMHA_MGPU"] = os.path.join(config.lib_dir, "libfmha_mgpu.so")
 config.environment["FMHA_LLVM_LIB"] = os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")
 
-# REQUIRES: ptxas, REQUIRES: fatbinary, REQUIRES: compiler.
+# REQUIRES: ptxas, REQUIRES: nvdisasm, REQUIRES: fatbinary, REQUIRES: compiler.
 if ptxas:
     config.available_features.add("ptxas")
+if os.environ.get("FMHA_NVDISASM") or shutil.which("nvdisasm", path=config.environment["PATH"]):
+    config.available_features.add("nvdisasm")
 if shutil.which("fatbinary", path=config.environment["PATH"]):
     config.available_features.add("fatbinary")
 
