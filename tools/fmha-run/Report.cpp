@@ -198,11 +198,13 @@ void printAccuracy(llvm::raw_ostream &stream,
 } // namespace
 
 /// Returns the modeled time of all kernels, which run one after another:
-/// {clocks {low, middle, high}, bound, mma_utilisation}, the last two those of
-/// the longest kernel. Each is null without kernels.
+/// {clocks {low, middle, high}, front_end, bound, mma_utilisation}, the last
+/// two those of the longest kernel. Each is null without kernels.
 static llvm::json::Object timeOf(const llvm::json::Array &times) {
-  llvm::json::Object all{
-      {"clocks", nullptr}, {"bound", nullptr}, {"mma_utilisation", nullptr}};
+  llvm::json::Object all{{"clocks", nullptr},
+                         {"front_end", nullptr},
+                         {"bound", nullptr},
+                         {"mma_utilisation", nullptr}};
   int64_t sums[3] = {}, longest = -1;
   constexpr llvm::StringLiteral names[] = {"low", "middle", "high"};
   for (const llvm::json::Value &value : times) {
@@ -214,6 +216,7 @@ static llvm::json::Object timeOf(const llvm::json::Array &times) {
     if (middle <= longest)
       continue;
     longest = middle;
+    all["front_end"] = *time.get("front_end");
     all["bound"] = *time.get("bound");
     all["mma_utilisation"] = *time.get("mma_utilisation");
   }
@@ -261,7 +264,8 @@ void printJson(llvm::raw_ostream &stream, const Outcome &outcome) {
       json.attribute("ignored", llvm::json::Array(outcome.ignored));
     json.attribute("warp_instructions", integer(outcome.warpInstructions));
     llvm::json::Object time = timeOf(outcome.times);
-    for (llvm::StringRef name : {"clocks", "bound", "mma_utilisation"})
+    for (llvm::StringRef name :
+         {"clocks", "front_end", "bound", "mma_utilisation"})
       json.attribute(name, *time.get(name));
     json.attribute("seconds_compile", number(outcome.secondsCompile));
     json.attribute("seconds_run", number(outcome.secondsRun));

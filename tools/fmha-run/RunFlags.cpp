@@ -47,11 +47,23 @@ void RunFlags::add(FlagTable &table) {
                  maxCtas, 1, UINT32_MAX);
   addData(table);
   addAppend(table);
+  addReport(table);
+}
+
+void RunFlags::addReport(FlagTable &table) {
   table.group("Report");
   table.addSwitch("time",
                   "model the clocks that the kernels take on a GPU and what "
                   "bounds them; needs --device=sim, --policy=eager",
                   [this](bool on) { options.time = on; });
+  table.addSwitch("sass",
+                  "with --time, which it implies: model the SASS that ptxas "
+                  "makes of the kernels, not their PTX; needs ptxas and "
+                  "nvdisasm",
+                  [this](bool on) {
+                    options.sass = on;
+                    options.time |= on;
+                  });
   table.add("timeline", "FILE",
             "with --time, which it implies: write what each warp and unit of "
             "the first CTAs does at which clock, for ui.perfetto.dev; a second "

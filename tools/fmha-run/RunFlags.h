@@ -32,6 +32,7 @@ struct RunFlags {
 private:
   void addData(FlagTable &table);
   void addAppend(FlagTable &table);
+  void addReport(FlagTable &table);
 };
 
 void printHelp(const FlagTable &table);

@@ -210,6 +210,9 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
   app.add_flag("--time", line.time,
                "Model the clocks that the launch takes on a GPU, and what "
                "bounds it; validated only on sm_90a");
+  app.add_flag("--sass", line.sass,
+               "Model the time of the SASS that ptxas makes of the PTX, not of "
+               "the PTX; needs ptxas and nvdisasm and implies --time");
   app.add_option("--timeline", line.timeline,
                  "Write the modeled time of the first CTAs as a trace for "
                  "https://ui.perfetto.dev, where a nanosecond is a modeled "
@@ -314,7 +317,7 @@ void check(CommandLine &line, const Raw &raw) {
   if (line.schedules && line.compare)
     throw BadInput("--schedules draws schedules and --compare names one: "
                    "expected one of them");
-  line.time |= !line.timeline.empty();
+  line.time |= line.sass || !line.timeline.empty();
   if (line.time && line.options.policy != Policy::Eager)
     throw BadInput("--time replays what ran under --policy=eager, got another "
                    "policy");

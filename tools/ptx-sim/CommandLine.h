@@ -37,6 +37,8 @@ struct CommandLine {
   /// Policy exhaustive: the only schedule to run, or empty to run all.
   std::string schedulePath;
   bool json = false, listEntries = false, time = false;
+  /// Whether the time is that of SASS.
+  bool sass = false;
   std::optional<WarpTrace> trace;
   /// Path of the trace of the modeled time, or empty for none.
   std::string timeline;

@@ -92,9 +92,11 @@ Outcome Comparer::launchOnce(Options options, bool traced) {
       std::fprintf(stderr, "%s\n", text.c_str());
     };
   }
-  Outcome outcome =
-      tool::run(job.module, config, arguments, options, traced && job.line.time,
-                !job.line.timeline.empty());
+  std::optional<timing::FrontEnd> timed;
+  if (traced && job.line.time)
+    timed = job.line.sass ? timing::FrontEnd::Sass : timing::FrontEnd::Ptx;
+  Outcome outcome = tool::run(job.module, config, arguments, options, timed,
+                              !job.line.timeline.empty());
   result.instructions += outcome.result.warpInstructions;
   return outcome;
 }

@@ -81,19 +81,23 @@ std::vector<std::vector<uint8_t>> readOutputs(const Device &device,
 } // namespace
 
 Outcome run(const Module &module, LaunchConfig config,
-            const Arguments &arguments, const Options &options, bool timed,
-            bool drawn) {
+            const Arguments &arguments, const Options &options,
+            std::optional<timing::FrontEnd> timed, bool drawn) {
   Device device;
   auto target = TargetName::parse(module.target());
   Placed placed = place(device, arguments, target ? target->cc : 100);
   config.parameters = placed.parameters;
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
-  outcome.result =
-      timed ? timing::launchTimed(device, module, config, options,
-                                  module.target(), outcome.time,
-                                  drawn ? &outcome.timeline : nullptr)
-            : launch(device, module, config, options);
+  if (timed) {
+    timing::TimeOptions how;
+    how.frontEnd = *timed;
+    how.timeline = drawn ? &outcome.timeline : nullptr;
+    outcome.result = timing::launchTimed(device, module, config, options,
+                                         module.target(), outcome.time, how);
+  } else {
+    outcome.result = launch(device, module, config, options);
+  }
   std::chrono::duration<double> span = std::chrono::steady_clock::now() - start;
   outcome.seconds = span.count();
   outcome.outputs = readOutputs(device, arguments, placed);

@@ -28,11 +28,11 @@ struct Outcome {
 };
 
 /// Fills a fresh device, launches, and reads back the outputs. With `timed`,
-/// models the time as well, and with `drawn` also as a trace. Throws BadInput
-/// and Error.
+/// models the time as well, of what it names, and with `drawn` also as a trace.
+/// Throws BadInput and Error.
 Outcome run(const Module &module, LaunchConfig config,
-            const Arguments &arguments, const Options &options, bool timed,
-            bool drawn);
+            const Arguments &arguments, const Options &options,
+            std::optional<timing::FrontEnd> timed, bool drawn);
 
 } // namespace ptxsim::tool
 

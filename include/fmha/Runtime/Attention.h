@@ -152,6 +152,8 @@ struct RunOptions {
   std::string approx = "correct";
   /// Models the time of each kernel; needs policy eager.
   bool time = false;
+  /// With `time`, that of the SASS of each kernel in place of its PTX.
+  bool sass = false;
   /// With `time`, the file that gets the modeled timeline of the first kernel;
   /// further kernels have ".2" and so on after it. Empty: none.
   std::string timeline;

@@ -70,6 +70,7 @@ void store(Doing &doing) {
                              rows * 128 / doing.figure(Figure::SharedBytes))
                     : occupy(doing, sm.link, doing.now(),
                              rows * 32 / doing.figure(Figure::TmaBytes));
+  doing.readAt = free;
   doing.timed.end = free + doing.figure(Figure::SharedStoreLatency);
   doing.warp.stores.atLeast({doing.timed.end, doing.id});
   signalAll(doing, doing.timed.end, true);
@@ -94,6 +95,7 @@ void meet(Doing &doing) { signalAll(doing, doing.now(), false); }
 
 void fence(Doing &doing) {
   waitUntil(doing, doing.warp.stores, doing.code.of->latency);
+  doing.readAt = doing.timed.end;
   doing.warp.floor.atLeast({doing.timed.end, doing.id});
 }
 
@@ -198,6 +200,7 @@ void tmemLoad(Doing &doing) {
 
 void tmemStore(Doing &doing) {
   double end = throughTmem(doing, Figure::TmemStoreLatency);
+  doing.readAt = end - doing.figure(Figure::TmemStoreLatency);
   doing.warp.tmemStores.atLeast({end, doing.id});
 }
 
@@ -208,6 +211,8 @@ void tmemWaitLoad(Doing &doing) {
 }
 
 void tmemWaitStore(Doing &doing) {
+  if (doing.code.control)
+    return waitUntil(doing, doing.warp.tmemStores, Figure::NoLatency);
   if (doing.warp.tmemStores.by.valid())
     doing.warp.floor.atLeast(doing.warp.tmemStores);
 }

@@ -37,6 +37,11 @@ constexpr OpcodeRow opcodes[] = {
 #include "fmha/PTX/Time/Classes.def"
 };
 
+constexpr OpcodeRow sassOpcodes[] = {
+#define SASS(root, parts, name) {root, parts, ClassId::name},
+#include "fmha/PTX/Time/SassClasses.def"
+};
+
 /// Returns whether the opcode has the part after its first one.
 bool hasPart(std::string_view opcode, std::string_view part) {
   auto isPart = [&](auto other) {
@@ -67,6 +72,14 @@ const CostClass &classOf(std::string_view opcode) {
     if (suits(row, opcode))
       return classes[size_t(row.of)];
   return classes[size_t(ClassId::Alu)];
+}
+
+const CostClass &sassClassOf(std::string_view opcode) {
+  for (const OpcodeRow &row : sassOpcodes)
+    if (suits(row, opcode))
+      return classes[size_t(row.of)];
+  return classes[size_t(opcode.starts_with('U') ? ClassId::Uniform
+                                                : ClassId::Alu)];
 }
 
 const CostClass &freeClass() { return classes[size_t(ClassId::Move)]; }

@@ -9,8 +9,12 @@
 #include "fmha/PTX/Time/Estimate.h"
 
 #include "fmha/PTX/Host/Target.h"
+#include "fmha/PTX/Sass/Reader.h"
+#include "fmha/PTX/Sass/Tools.h"
+#include "fmha/PTX/Sim/Core/Program/Program.h"
 #include "fmha/PTX/Time/CriticalPath.h"
 #include "fmha/PTX/Time/Recorder.h"
+#include "fmha/PTX/Time/SassRecording.h"
 #include "fmha/PTX/Time/Timeline.h"
 
 #include <algorithm>
@@ -86,6 +90,21 @@ Typical typicalOf(const Recording &recording, const Figures &figures) {
   auto nearest = std::ranges::min_element(
       clocks, {}, [&](double of) { return std::abs(of - mean); });
   return {mean, uint32_t(nearest - clocks.begin()) + 1};
+}
+
+/// Returns the SASS of an entry.
+sass::Function sassOf(const Module &module, const std::string &entry) {
+  try {
+    std::string text =
+        sass::disassembled(module.impl().tree->text, module.target());
+    for (sass::Function &function : sass::read(text))
+      if (function.name == entry)
+        return std::move(function);
+  } catch (const std::runtime_error &error) {
+    throw Error(Error::Kind::Launch, error.what());
+  }
+  throw Error(Error::Kind::Launch,
+              "expected SASS of " + entry + ", got none from nvdisasm");
 }
 
 std::string number(double clocks) {
@@ -166,25 +185,37 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
 LaunchResult launchTimed(Device &device, const Module &module,
                          const LaunchConfig &config, Options options,
                          std::string_view target, std::optional<Estimate> &time,
-                         std::string *timeline, unsigned sms) {
+                         const TimeOptions &how) {
   checkTarget(target);
   const Module::Entry *entry = module.findEntry(config.entry);
   // The launch reports that there is none.
   if (!entry)
     return launch(device, module, config, options);
-  Occupancy occupancy = occupancyOf(*entry, config, target, sms);
+  std::optional<sass::Function> sass;
+  if (how.frontEnd == FrontEnd::Sass)
+    sass = sassOf(module, config.entry);
+  Occupancy occupancy = occupancyOf(*entry, config, target, how.sms);
   Recorder recorder(occupancy.perSm);
   options.observer = &recorder;
   LaunchResult result = launch(device, module, config, options);
   bool ended = !result.faulted && (result.status == Status::Ok ||
                                    result.status == Status::Findings);
-  if (ended)
-    time = estimate(recorder.recording(), occupancy, config, target, timeline);
+  if (!ended)
+    return result;
+  std::optional<Recording> translated;
+  if (sass)
+    translated = inSass(recorder.recording(), std::move(*sass));
+  time = estimate(sass ? *translated : recorder.recording(), occupancy, config,
+                  target, how.timeline);
+  time->frontEnd = how.frontEnd;
   return result;
 }
 
 std::string describe(const Estimate &estimate) {
-  std::string report = "modeled clocks: " + text(estimate.clocks);
+  std::string report = "modeled clocks";
+  if (estimate.frontEnd == FrontEnd::Sass)
+    report += " of SASS";
+  report += ": " + text(estimate.clocks);
   report += estimate.waves == 1
                 ? "\n"
                 : ", " + std::to_string(estimate.waves) + " waves of modeled " +

@@ -15,13 +15,14 @@ using Json = nlohmann::ordered_json;
 Json ptxsim::timing::toJson(const Estimate *time) {
   Json json;
   for (const char *absent :
-       {"clocks", "bound", "mma_utilisation", "copied_bytes"})
+       {"clocks", "front_end", "bound", "mma_utilisation", "copied_bytes"})
     json[absent] = nullptr;
   if (!time)
     return json;
   json["clocks"] = {{"low", std::llround(time->clocks.low)},
                     {"middle", std::llround(time->clocks.middle)},
                     {"high", std::llround(time->clocks.high)}};
+  json["front_end"] = time->frontEnd == FrontEnd::Sass ? "sass" : "ptx";
   json["bound"] = time->bound;
   json["mma_utilisation"] = time->mmaUtilisation;
   json["copied_bytes"] = time->copiedBytes;

@@ -10,29 +10,48 @@
 
 namespace ptxsim::timing {
 
-/// Makes the end of `phase` a moment that the warp waits for.
-static void take(WarpState &warp, const Phase &phase) {
-  if (phase.end.time < warp.parkedUntil.time && warp.parkedUntil.by.valid())
+/// Makes the end of `phase` a moment that is waited for.
+static void take(OpenWait &wait, const Phase &phase) {
+  if (phase.end.time < wait.until.time && wait.until.by.valid())
     return;
-  warp.parkedUntil = phase.end;
-  warp.parkedAfterEnd = phase.afterEnd;
+  wait.until = phase.end;
+  wait.afterEnd = phase.afterEnd;
 }
 
-static void resume(State &state, WarpState &warp) {
-  const StepId id = warp.parkedStep;
-  const Moment until = warp.parkedUntil;
+/// Ends a wait: a scoreboard is at zero, or the warp goes on.
+static void resume(State &state, StepId id, const OpenWait &wait) {
+  WarpState &warp = state.warps[id.warp];
   Timed &timed = state.result.steps[id.warp][id.step];
-  bool waited = until.time > warp.parkedAt;
-  timed.end = std::max(warp.parkedAt, until.time) + warp.parkedLatency;
-  timed.endCause = waited ? Cause{until.by, Why::Result, warp.parkedAfterEnd}
+  bool waited = wait.until.time > wait.at;
+  timed.end = std::max(wait.at, wait.until.time) + wait.latency;
+  timed.endCause = waited ? Cause{wait.until.by, Why::Result, wait.afterEnd}
                           : Cause{id, Why::Latency, false};
-  warp.resume = {timed.end, id};
-  warp.parked = false;
-  warp.nextTry = timed.end;
+  if (wait.barrier != sass::kNoBarrier) {
+    warp.scoreboards[wait.barrier].until.atLeast({timed.end, id});
+    warp.nextTry = state.now;
+  } else {
+    warp.resume = {timed.end, id};
+    warp.parked = false;
+    warp.nextTry = timed.end;
+  }
   if (timed.end > state.result.clocks) {
     state.result.clocks = timed.end;
     state.result.last = id;
   }
+}
+
+/// Counts one phase that has ended for a step that waits.
+static void release(State &state, StepId id, const Phase &phase) {
+  WarpState &warp = state.warps[id.warp];
+  auto found = warp.waits.find(id.step);
+  OpenWait &wait = found->second;
+  take(wait, phase);
+  if (--wait.open)
+    return;
+  if (wait.barrier != sass::kNoBarrier)
+    --warp.scoreboards[wait.barrier].open;
+  resume(state, id, wait);
+  warp.waits.erase(found);
 }
 
 void signal(State &state, const Fact &fact, const Moment &moment,
@@ -44,12 +63,8 @@ void signal(State &state, const Fact &fact, const Moment &moment,
   }
   if (--phase.missing)
     return;
-  for (uint32_t index : phase.waiting) {
-    WarpState &warp = state.warps[index];
-    take(warp, phase);
-    if (--warp.openWaits == 0)
-      resume(state, warp);
-  }
+  for (StepId id : phase.waiting)
+    release(state, id, phase);
   phase.waiting.clear();
 }
 
@@ -61,24 +76,29 @@ void signalAll(Doing &doing, double time, bool afterEnd) {
 
 void waitForAll(Doing &doing) {
   WarpState &warp = doing.warp;
-  warp.parkedAt = doing.now();
-  warp.parkedLatency = doing.figure(doing.code.of->latency);
-  warp.parkedStep = doing.id;
-  warp.parkedUntil = {};
+  OpenWait wait;
+  wait.at = doing.now();
+  wait.latency = doing.figure(doing.code.of->latency);
+  if (doing.code.control)
+    wait.barrier = doing.code.control->writeBarrier;
   for (const Fact &fact : doing.facts) {
     if (fact.kind != Fact::Kind::Wait || fact.value == kNoPhase)
       continue;
     Phase &phase = doing.state.phases[fact.value];
     if (!phase.missing) {
-      take(warp, phase);
+      take(wait, phase);
       continue;
     }
-    ++warp.openWaits;
-    phase.waiting.push_back(warp.index);
+    ++wait.open;
+    phase.waiting.push_back(doing.id);
   }
-  warp.parked = warp.openWaits;
-  if (!warp.parked)
-    resume(doing.state, warp);
+  if (!wait.open)
+    return resume(doing.state, doing.id, wait);
+  if (wait.barrier == sass::kNoBarrier)
+    warp.parked = true;
+  else
+    ++warp.scoreboards[wait.barrier].open;
+  warp.waits.emplace(doing.id.step, wait);
 }
 
 void waitUntil(Doing &doing, const Moment &moment, Figure latency) {

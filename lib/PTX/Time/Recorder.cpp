@@ -165,6 +165,7 @@ void Recorder::begin(const Warp &warp, const Instruction &inst,
   step.code = codeOf(warp, inst);
   step.rowBase = warp.frame().rowBase;
   step.isHelper = isHelper(warp, inst);
+  step.isIdle = !active;
   notePlace(warp, inst, active, step);
   record.steps.push_back(step);
   copying = nullptr;

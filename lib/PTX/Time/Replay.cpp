@@ -15,6 +15,19 @@
 namespace ptxsim::timing {
 namespace {
 
+/// Returns the warp that a scheduler tries i-th: the one that it issued from,
+/// then the others from the youngest on.
+size_t nextOf(const SubPartition &part, size_t i) {
+  size_t youngest = part.warps.size() - i;
+  return i == 0 ? part.turn : youngest - (youngest <= part.turn);
+}
+
+/// Returns whether the step itself waits for groups of copies.
+bool waitsForGroups(Action action) {
+  return action == Action::CopyWait || action == Action::CopyWaitRead ||
+         action == Action::CpWait;
+}
+
 /// Chooses which step issues when.
 class Replay {
 public:
@@ -34,13 +47,17 @@ private:
   bool isWgmma(const WarpState &warp, uint32_t step) const;
   void addProducers(WarpState &warp, Entry &entry);
   void settle(const WarpState &warp, Entry &entry);
+  bool takeScoreboards(const WarpState &warp, const sass::Control &control,
+                       Moment &latest);
   Cause latestOf(WarpState &warp, Entry &entry, double &time);
   void issue(WarpState &warp, size_t at, Cause cause);
   void takeSlot(const Doing &doing);
+  void finishInOrder(Doing &doing);
   void finish(Doing &doing, const Entry &entry);
 
   State state;
   const Recording &recording = state.recording;
+  const bool isSass = !recording.codes.empty() && recording.codes[0].control;
   double &now = state.now;
   Schedule &result = state.result;
 };
@@ -152,10 +169,12 @@ void Replay::stuck() const {
   throw Error(Error::Kind::Launch, text);
 }
 
-/// Issues from the next warp that can, in turns.
+/// Issues from the next warp that can. Steps of PTX issue in turns. SASS issues
+/// from the same warp as before if that can, else from the youngest that can.
 bool Replay::turn(SubPartition &part) {
-  for (size_t i = 0; i < part.warps.size(); ++i) {
-    size_t at = (part.turn + 1 + i) % part.warps.size();
+  size_t count = part.warps.size();
+  for (size_t i = 0; i < count; ++i) {
+    size_t at = isSass ? nextOf(part, i) : (part.turn + 1 + i) % count;
     WarpState &warp = state.warps[part.warps[at]];
     if (warp.nextTry > now || !issueFrom(warp))
       continue;
@@ -215,6 +234,8 @@ void Replay::fill(WarpState &warp) {
                             entry.order == Order::Last
                         ? Order::Last
                         : Order::Ordered;
+    if (code.control)
+      entry.order = Order::Last;
     addProducers(warp, entry);
     warp.slots += step.isHelper ? 0 : code.of->slots;
     warp.sealed = entry.order == Order::Last;
@@ -259,6 +280,25 @@ void Replay::settle(const WarpState &warp, Entry &entry) {
   });
 }
 
+/// Takes the ends of the scoreboards that SASS waits for. Returns false if one
+/// is not known yet.
+bool Replay::takeScoreboards(const WarpState &warp,
+                             const sass::Control &control, Moment &latest) {
+  for (unsigned i = 0; i < sass::kBarriers; ++i) {
+    if (!(control.waits >> i & 1))
+      continue;
+    const Scoreboard &scoreboard = warp.scoreboards[i];
+    if (scoreboard.open)
+      return false;
+    if (scoreboard.until.by.valid()) {
+      Moment until = scoreboard.until;
+      until.time += state.figures[Figure::ScoreboardLatency];
+      latest.atLeast(until);
+    }
+  }
+  return true;
+}
+
 /// Returns what holds the entry up the longest, and until when.
 Cause Replay::latestOf(WarpState &warp, Entry &entry, double &time) {
   settle(warp, entry);
@@ -269,7 +309,10 @@ Cause Replay::latestOf(WarpState &warp, Entry &entry, double &time) {
   const CostClass &of = *recording.codes[step.code].of;
   Moment latest = entry.ready;
   latest.atLeast(warp.resume);
-  if (entry.order != Order::Any && of.action != Action::TmemLoad)
+  const auto &control = recording.codes[step.code].control;
+  if (control && !takeScoreboards(warp, *control, latest))
+    return {};
+  if (!control && entry.order != Order::Any && of.action != Action::TmemLoad)
     latest.atLeast(warp.floor);
   Cause cause{latest.by, latest.by.valid() ? Why::Result : Why::Start, true};
   const Unit &pipe = part.pipes[size_t(of.pipe)];
@@ -319,6 +362,7 @@ void Replay::issue(WarpState &warp, size_t at, Cause cause) {
               timed,
               id,
               facts.subspan(entry.firstFact, entry.facts)};
+  doing.readAt = now + state.figures[Figure::OperandLatency];
   if (!isFree)
     takeSlot(doing);
   if (!step.isHelper)
@@ -329,7 +373,7 @@ void Replay::issue(WarpState &warp, size_t at, Cause cause) {
 void Replay::takeSlot(const Doing &doing) {
   const CostClass &of = *doing.code.of;
   SubPartition &part = doing.part();
-  part.slot = {now + of.slots, doing.id};
+  part.slot = {now + std::max(of.slots, doing.code.readClocks), doing.id};
   doing.warp.slots -= of.slots;
   doing.warp.lastIssued = doing.id;
   if (of.pipe == Pipe::None)
@@ -337,11 +381,36 @@ void Replay::takeSlot(const Doing &doing) {
   takePipe(doing, part.pipes[size_t(of.pipe)]);
 }
 
+/// Lets the step set its scoreboards and take the clocks of its stall count.
+void Replay::finishInOrder(Doing &doing) {
+  WarpState &warp = doing.warp;
+  const sass::Control &control = *doing.code.control;
+  double stall = std::max<double>(control.stall, 1);
+  bool jumps = doing.code.of->action == Action::Branch && doing.step.amount;
+  if (jumps)
+    stall = std::max(stall, doing.figure(doing.code.of->latency));
+  warp.resume = {now + stall, doing.id};
+  if (control.readBarrier != sass::kNoBarrier)
+    warp.scoreboards[control.readBarrier].until.atLeast(
+        {doing.readAt, doing.id});
+  if (std::ranges::any_of(doing.facts, [](const Fact &fact) {
+        return fact.kind == Fact::Kind::Wait;
+      }))
+    return waitForAll(doing);
+  if (control.writeBarrier != sass::kNoBarrier)
+    warp.scoreboards[control.writeBarrier].until.atLeast(
+        {doing.timed.end, doing.id});
+  else if (waitsForGroups(doing.code.of->action))
+    warp.resume.atLeast({doing.timed.end, doing.id});
+}
+
 /// Lets the warp wait for what nothing passes, and counts the end.
 void Replay::finish(Doing &doing, const Entry &entry) {
   WarpState &warp = doing.warp;
-  if (entry.order == Order::Last) {
-    warp.sealed = false;
+  warp.sealed &= entry.order != Order::Last;
+  if (doing.code.control) {
+    finishInOrder(doing);
+  } else if (entry.order == Order::Last) {
     bool waits = std::ranges::any_of(doing.facts, [](const Fact &fact) {
       return fact.kind == Fact::Kind::Wait;
     });

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <random>
 #include <span>
@@ -85,6 +86,23 @@ struct Entry {
   Moment ready;
 };
 
+/// A step that waits for phases whose ends are not all known, and the latest of
+/// those that are.
+struct OpenWait {
+  double at = 0, latency = 0;
+  unsigned open = 0;
+  Moment until;
+  bool afterEnd = true;
+  /// The scoreboard of SASS that it sets; without one the warp stands still.
+  uint8_t barrier = sass::kNoBarrier;
+};
+
+/// A scoreboard: when it is at zero, and the waits whose end is not known.
+struct Scoreboard {
+  Moment until;
+  unsigned open = 0;
+};
+
 struct WarpState {
   const WarpRecord *record = nullptr;
   uint32_t index = 0, sm = 0, part = 0;
@@ -98,14 +116,11 @@ struct WarpState {
   std::vector<uint32_t> writers;
   /// Nothing issues before, after a wait or a branch.
   Moment resume;
-  /// Waits, since a step, for phases whose ends are not known yet, and the
-  /// latest end of those that are.
+  /// Stands still until a wait ends.
   bool parked = false;
-  unsigned openWaits = 0;
-  double parkedAt = 0, parkedLatency = 0;
-  StepId parkedStep;
-  Moment parkedUntil;
-  bool parkedAfterEnd = true;
+  /// By the index of the step.
+  std::map<uint32_t, OpenWait> waits;
+  std::array<Scoreboard, sass::kBarriers> scoreboards;
   /// No step can issue before.
   double nextTry = 0;
   /// Ordered steps other than tcgen05.ld issue no earlier.
@@ -157,7 +172,7 @@ struct Phase {
   Moment end;
   /// Whether the last signal is the end of its step or its issue.
   bool afterEnd = true;
-  std::vector<uint32_t> waiting;
+  std::vector<StepId> waiting;
 };
 
 /// All of this, at one moment.
@@ -187,6 +202,8 @@ struct Doing {
   Timed &timed;
   const StepId id;
   const std::span<const Fact> facts;
+  /// When the step has read its registers.
+  double readAt = 0;
   double now() const { return state.now; }
   double figure(Figure of) const { return state.figures[of]; }
   Sm &sm() const { return state.sms[warp.sm]; }
@@ -215,8 +232,9 @@ void signal(State &state, const Fact &fact, const Moment &moment,
             bool afterEnd);
 /// Gives all signals of the step.
 void signalAll(Doing &doing, double time, bool afterEnd);
-/// Makes the warp wait until all phases that the step waits for have ended. The
-/// last signal of those whose end is not known yet resumes the warp.
+/// Makes the warp, or the scoreboard that the step sets, wait until all phases
+/// that the step waits for have ended. The last signal of those whose end is
+/// not known yet resumes it.
 void waitForAll(Doing &doing);
 /// Lets the step end no earlier than the moment, and its latency later.
 void waitUntil(Doing &doing, const Moment &moment, Figure latency);

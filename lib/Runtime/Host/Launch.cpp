@@ -28,7 +28,9 @@ llvm::Error applyOptions(Device &device, const RunOptions &options) {
        {"checks", options.checks},
        {"conformance", options.conformance},
        {"mma", options.mma},
-       {"time", options.time ? "on" : "off"},
+       {"time", !options.time  ? "off"
+                : options.sass ? "sass"
+                               : "on"},
        {"timeline", options.timeline.empty() ? "none" : options.timeline},
        {"approx", options.approx}});
 }

@@ -64,6 +64,7 @@ llvm::Error readSimulatorReport(Device &device, driver::Result result,
   if (const llvm::json::Object *clocks = object->getObject("clocks"))
     report.times.push_back(llvm::json::Object{
         {"clocks", llvm::json::Object(*clocks)},
+        {"front_end", object->getString("front_end").value_or("").str()},
         {"bound", object->getString("bound").value_or("").str()},
         {"mma_utilisation", object->getNumber("mma_utilisation").value_or(0)}});
   return llvm::Error::success();

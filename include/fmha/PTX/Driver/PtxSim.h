@@ -33,7 +33,8 @@
  *                                  later one return the error
  *                                  | report: they are only in the report
  * time         PTXSIM_TIME         off | on: the report has the modeled time of each
- *                                  launch; needs policy eager
+ *                                  launch; needs policy eager | sass: that of its
+ *                                  SASS; needs ptxas and nvdisasm
  * time-sms     PTXSIM_TIME_SMS     0: as many SMs as the target has, or how many the
  *                                  GPU has that the time is modeled for
  * timeline     PTXSIM_TIMELINE     none | file that gets the modeled timeline of the first

@@ -17,8 +17,17 @@ namespace ptxsim::timing {
 enum class Order : uint8_t { Any, Ordered, Last };
 
 /// Units of a sub-partition that an instruction occupies from its issue on.
-enum class Pipe : uint8_t { None, Fma, Alu, Mufu, Double, Shuffle, Tensor };
-constexpr size_t kPipes = 7;
+enum class Pipe : uint8_t {
+  None,
+  Fma,
+  Alu,
+  Mufu,
+  Double,
+  Shuffle,
+  Tensor,
+  Uniform
+};
+constexpr size_t kPipes = 8;
 
 /// What the stepper does with an instruction that has issued.
 enum class Action : uint8_t {
@@ -62,6 +71,8 @@ struct CostClass {
 
 /// Returns the class of a dotted opcode, from Classes.def.
 const CostClass &classOf(std::string_view opcode);
+/// Returns the class of a SASS opcode, from SassClasses.def.
+const CostClass &sassClassOf(std::string_view opcode);
 /// Returns the class of what ptxas emits nothing for.
 const CostClass &freeClass();
 

@@ -25,6 +25,9 @@ struct Range {
   double low = 0, middle = 0, high = 0;
 };
 
+/// What is replayed: the instructions of PTX, or those of SASS.
+enum class FrontEnd : uint8_t { Ptx, Sass };
+
 /// How a launch fills a device.
 struct Occupancy {
   /// Clusters that one SM has a part of at a time, those that the device has,
@@ -44,6 +47,7 @@ struct Estimate {
   /// Of the launch, and of the CTAs that were recorded, which run together.
   Range clocks, wave;
   uint64_t waves = 1, ctasPerSm = 1;
+  FrontEnd frontEnd = FrontEnd::Ptx;
   /// Share of the clocks for which the tensor cores work, with likely figures.
   double mmaUtilisation = 0;
   /// Bytes that copies read from global memory, counted and not modeled.
@@ -59,13 +63,22 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
                   const LaunchConfig &config, std::string_view target,
                   std::string *timeline = nullptr);
 
+/// How the time is modeled: `timeline` is as in estimate(), `sms` as in
+/// occupancyOf().
+struct TimeOptions {
+  FrontEnd frontEnd = FrontEnd::Ptx;
+  std::string *timeline = nullptr;
+  unsigned sms = 0;
+};
+
 /// Launches under Policy::Eager and sets `time` if the launch ended. Throws
-/// Error::Launch, before the launch, if the target has no figures. `timeline`
-/// is as in estimate(), `sms` as in occupancyOf().
+/// Error::Launch, before the launch, if the target has no figures, or if the
+/// PTX cannot be assembled and disassembled for FrontEnd::Sass; after it, if
+/// the SASS does not follow the PTX.
 LaunchResult launchTimed(Device &device, const Module &module,
                          const LaunchConfig &config, Options options,
                          std::string_view target, std::optional<Estimate> &time,
-                         std::string *timeline = nullptr, unsigned sms = 0);
+                         const TimeOptions &how = {});
 
 /// Returns the modeled time in lines of text, each with the word "modeled".
 std::string describe(const Estimate &estimate);

@@ -15,8 +15,8 @@
 
 namespace ptxsim::timing {
 
-/// Returns {clocks {low, middle, high}, bound, mma_utilisation}, the modeled
-/// time of a launch; each is null if `time` is null.
+/// Returns {clocks {low, middle, high}, front_end, bound, mma_utilisation}, the
+/// modeled time of a launch; each is null if `time` is null.
 nlohmann::ordered_json toJson(const Estimate *time);
 
 } // namespace ptxsim::timing

@@ -9,6 +9,7 @@
 #ifndef FMHA_PTX_TIME_RECORDING_H
 #define FMHA_PTX_TIME_RECORDING_H
 
+#include "fmha/PTX/Sass/Program.h"
 #include "fmha/PTX/Sim/Core/Machine/Observer.h"
 #include "fmha/PTX/Time/Classes.h"
 
@@ -27,6 +28,11 @@ struct Code {
   /// Registers that a copy to or from tensor memory moves, operations of a
   /// product per 4096, bytes of a lane, or the groups that a wait leaves open.
   double amount = 0;
+  /// Of SASS: what holds it up. It issues in order, without a look at rows.
+  std::optional<sass::Control> control;
+  /// Of SASS: clocks in which its operands are read, during which the
+  /// sub-partition issues nothing else.
+  unsigned readClocks = 1;
 };
 
 /// Which memory an access reached.
@@ -40,6 +46,8 @@ struct Step {
   Reached reached = Reached::Nothing;
   /// Whether the decoder inserted it: no instruction of its own.
   bool isHelper = false;
+  /// Whether no lane is active.
+  bool isIdle = false;
 };
 
 constexpr uint32_t kNoPhase = UINT32_MAX;

@@ -55,15 +55,15 @@ Outcome setMessages(Settings &settings, const std::string &value) {
 }
 
 Outcome setTime(Settings &settings, const std::string &value) {
-  bool on = false;
-  if (Outcome wrong = setChoice(on, "time", value, "on", "off"))
-    return wrong;
+  if (value != "on" && value != "sass" && value != "off")
+    return "time is '" + value + "', expected on | sass | off";
   std::string target = settings.target ? settings.target->text() : "";
-  if (on && settings.target &&
+  if (value != "off" && settings.target &&
       !timing::figuresOf(target, timing::Level::Middle))
     return "expected a target with figures for the modeled time (" +
            timing::targetsWithFigures() + "), got " + target;
-  settings.time = on;
+  settings.time = value != "off";
+  settings.sass = value == "sass";
   return std::nullopt;
 }
 

@@ -115,6 +115,8 @@ struct Settings {
   bool failOnFinding = true;
   /// Whether launches are recorded for the modeled time.
   bool time = false;
+  /// Whether it is that of their SASS.
+  bool sass = false;
   /// SMs of the GPU that the time is modeled for; 0: as many as the target has.
   unsigned timeSms = 0;
   /// The file that gets the timeline of the first launch, if its time is

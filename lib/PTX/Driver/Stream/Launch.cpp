@@ -168,9 +168,13 @@ LaunchResult launchFor(State &state, const CUmod_st &module,
   bool draws = !state.settings.timelineFile.empty();
   std::string timeline;
   std::optional<ptxsim::timing::Estimate> time;
-  LaunchResult result = ptxsim::timing::launchTimed(
-      *state.device, module.module, config, options, state.target().text(),
-      time, draws ? &timeline : nullptr, state.settings.timeSms);
+  using ptxsim::timing::FrontEnd;
+  ptxsim::timing::TimeOptions how{
+      state.settings.sass ? FrontEnd::Sass : FrontEnd::Ptx,
+      draws ? &timeline : nullptr, state.settings.timeSms};
+  LaunchResult result =
+      ptxsim::timing::launchTimed(*state.device, module.module, config, options,
+                                  state.target().text(), time, how);
   if (!time)
     return result;
   json.update(ptxsim::timing::toJson(&*time));
