@@ -106,6 +106,7 @@ private:
   };
 
   void addCodes();
+  void settleWait(const sass::Instruction &inst, Code &code);
   void adopt(uint32_t index, const Code &of);
   void addSteps(const WarpRecord &from, WarpRecord &to);
   void match(const WarpRecord &from, WarpRecord &to);
@@ -157,6 +158,19 @@ void Translation::adopt(uint32_t index, const Code &of) {
   code.amount = of.amount;
 }
 
+/// Lets DEPBAR wait for its scoreboard where it waits for no copies.
+void Translation::settleWait(const sass::Instruction &inst, Code &code) {
+  auto [first, end] = byLine.equal_range(inst.line);
+  bool waits = std::any_of(first, end, [](const auto &of) {
+    return keyOf(*of.second->of) == "CopyWait";
+  });
+  size_t at = inst.operands.find("SB");
+  if (waits || at == std::string::npos || at + 2 >= inst.operands.size())
+    return;
+  code.of = &sassClassOf("NOP");
+  code.control->waits |= 1u << (inst.operands[at + 2] - '0') & 63;
+}
+
 void Translation::addCodes() {
   const sass::Instruction *before = nullptr;
   for (const sass::Instruction &inst : function.instructions) {
@@ -169,6 +183,8 @@ void Translation::addCodes() {
     if (action == Action::Plain)
       code.readClocks = readClocks(inst, before);
     before = &inst;
+    if (action == Action::CopyWait)
+      settleWait(inst, code);
     if (action == Action::MmaSync)
       code.amount = productOf(inst.opcode);
     if (action == Action::TmemLoad || action == Action::TmemStore)
@@ -243,8 +259,7 @@ void Translation::match(const WarpRecord &from, WarpRecord &to) {
         !key.empty() && !from.steps[i].isHelper)
       matches[key].ptx.push_back(i);
   for (uint32_t i = 0; i < to.steps.size(); ++i)
-    if (auto key = keyOf(sassClassOf(result.codes[to.steps[i].code].opcode));
-        !key.empty())
+    if (auto key = keyOf(*result.codes[to.steps[i].code].of); !key.empty())
       matches[key].sass.push_back(i);
   std::vector<uint32_t> places(from.steps.size(), UINT32_MAX);
   for (auto &[key, match] : matches) {
