@@ -8,6 +8,7 @@
 
 #include "fmha/Schedule/Cost/CostModel.h"
 
+#include "Counts.h"
 #include "FamilyCost.h"
 #include "Model/Text.h"
 
@@ -38,21 +39,6 @@ Unit Cost::bound() const {
 
 namespace {
 
-/// f32 operations per score outside the MUFU: scale and subtract, sum.
-constexpr double fmaPerScore = 2;
-/// A 3-input maximum processes two scores, so does a packed conversion.
-constexpr double maximaPerScore = 0.5, conversionsPerScore = 0.5;
-/// An emulated ex2 of FlashAttention-4: a rounding add, two subtractions and
-/// three FMAs of the polynomial; clamp, shift and add of the integer part.
-constexpr double fmaPerEmulated = 6, aluPerEmulated = 3;
-/// Of a number of e4m3, in pairs: cvt.f16x2.e4m3x2, and for bf16 two
-/// cvt.f32.f16 and a cvt.bf16x2.f32.
-constexpr double conversionsToHalf = 0.5, conversionsToBf16 = 2;
-/// Share of blocks whose row maximum exceeds a positive threshold.
-constexpr double rescaledShare = 0.1;
-/// The most columns of D of one instruction (PTX ISA 9.7.16.2.1 and 9.7.15.5).
-constexpr double mostColumns = 256;
-
 /// One query tile and one KV block, in counts that are not divided by rates.
 struct TileWork {
   const KernelModel &kernel;
@@ -77,32 +63,10 @@ struct TileWork {
   double outputs() const { return rows() * kernel.headDimV; }
 };
 
-/// Time and operand bytes of one product of a tile.
-struct Product {
-  double clocks = 0, bytes = 0;
-};
-
 /// Returns the product with D of R rows and `columns`, and K of `k` elements.
 Product product(const TileWork &w, double k, double columns, bool aInSmem) {
-  // 64 rows in a pair of CTAs make an instruction of 128, which uses both
-  // halves of the data path; alone they leave half of it idle.
-  double rate = w.gpu.mmaFlopsPerClock;
-  double rowsDone = w.gpu.mmaRows;
-  if (w.kernel.ctaGroup == 2 && w.rows() * 2 == rowsDone)
-    rowsDone = w.rows();
-  double instructionRows = std::min(w.rows(), double(w.gpu.mmaRows));
-  double rowParts = std::ceil(w.rows() / w.gpu.mmaRows);
-  double columnParts = std::ceil(columns / mostColumns);
-  double steps = std::ceil(k * w.eb() / layout::kStepBytes);
-  double width = columns / columnParts;
-  // The rate is that of 16-bit elements; a step takes as long for all types.
-  double flops = 2 * rowsDone * width * (layout::kStepBytes / 2.0);
-  double bytes = layout::kStepBytes *
-                 ((aInSmem ? instructionRows : 0) + width / w.group());
-  double instructions = rowParts * columnParts * steps;
-  double clocks = std::max(flops / rate, bytes / w.gpu.smemBytesPerClock) +
-                  w.gpu.mmaStartTenths / 10.0;
-  return {instructions * clocks, instructions * bytes};
+  return productOf(w.gpu,
+                   {w.rows(), columns, k, w.eb(), aInSmem, w.kernel.ctaGroup});
 }
 
 struct Products {
