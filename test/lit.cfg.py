@@ -64,6 +64,9 @@ if os.environ.get("FMHA_NVDISASM") or shutil.which("nvdisasm", path=config.envir
     config.available_features.add("nvdisasm")
 if shutil.which("fatbinary", path=config.environment["PATH"]):
     config.available_features.add("fatbinary")
+# Built where Z3 is there.
+if shutil.which("fmha-pipeline", path=config.environment["PATH"]):
+    config.available_features.add("solver")
 
 def has_gpu():
     """Whether the driver is there and sees a device: REQUIRES: gpu. Without one such tests are reported as unsupported."""

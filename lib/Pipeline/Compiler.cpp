@@ -321,8 +321,12 @@ void Compilation::recordLevel(Level level) {
 LogicalResult Compilation::lowerLevels() {
   recordLevel(options.from);
   PipelineOptions pipeline{
-      options.target, options.overrides, options.verifyKernels, options.hints,
-      [this](const schedule::Plan &plan) { result.plan = plan; }};
+      options.target,
+      options.overrides,
+      options.verifyKernels,
+      options.hints,
+      [this](const schedule::Plan &plan) { result.plan = plan; },
+      options.pipeline};
   Level end = options.to.value_or(Level::NVVM);
   for (unsigned n = unsigned(options.from) + 1; n <= unsigned(end); ++n) {
     Level level = Level(n);

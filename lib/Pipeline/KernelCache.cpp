@@ -73,6 +73,7 @@ std::string fmha::cacheKey(const KernelRequest &request) {
     writer.line("hint", Twine(options.hints.*hint.there));
   writer.line("from", stringify(options.from));
   writer.line("verify", Twine(options.verifyKernels));
+  writer.line("pipeline", Twine(unsigned(options.pipeline)));
   writer.line("report", Twine(request.report));
   writer.line("cubin", Twine(request.cubin));
   writer.line("verify-registers", Twine(options.verifyRegisters));

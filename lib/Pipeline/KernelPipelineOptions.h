@@ -39,6 +39,15 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
       llvm::cl::desc("Run tile-verify-resources and tile-verify-sync after "
                      "each level with memory spaces"),
       llvm::cl::init(true)};
+  typename Base::template Option<PipelineSource> pipeline{
+      *this, "pipeline",
+      llvm::cl::desc("Where roles, stages and orders of loops come from"),
+      llvm::cl::init(PipelineSource::Table),
+      llvm::cl::values(
+          clEnumValN(PipelineSource::Table, "table",
+                     "the table of the kernel family"),
+          clEnumValN(PipelineSource::Derived, "derived",
+                     "the results of a solver (tile-apply-pipeline)"))};
   HintOptions<typename Base::template Option<unsigned>> hints{*this};
   FieldOptions<typename Base::template Option<FieldChoice>> fields{*this};
 
@@ -47,6 +56,7 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
     PipelineOptions result;
     result.overrides.pPlacement = pPlacement;
     result.verifyKernels = verifyKernels;
+    result.pipeline = pipeline;
     result.hints = hints.get();
     fields.fix(result.overrides);
     return result;

@@ -63,6 +63,8 @@ void fmha::buildWarpSpecializePipeline(OpPassManager &kernel) {
 
 static void addSpecialized(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
+  if (options.pipeline == PipelineSource::Derived)
+    kernel.addPass(tile::createTileApplyPipeline());
   buildWarpSpecializePipeline(kernel);
   addVerifiers(kernel, options);
 }

@@ -97,6 +97,11 @@ void CompileFlags::add(FlagTable &table) {
                   "verify capacities and synchronization at each level "
                   "(default); =false leaves it out",
                   [this](bool on) { verifyKernels = on; });
+  table.addWord("pipeline", {"table", "derived"},
+                "where roles, stages and orders of loops come from: table, "
+                "that of the kernel family (default); derived, the results of "
+                "a solver",
+                pipeline);
   table.addSwitch("verify-registers",
                   "have ptxas assemble the kernel, and take the best runner-up "
                   "of the plan that it does not spill",
@@ -326,5 +331,7 @@ CompileOptions fmha::tools::optionsOf(const CompileFlags &flags) {
   options.keepLLVM = flags.emit == "llvm";
   options.verifyKernels = flags.verifyKernels;
   options.verifyRegisters = flags.verifyRegisters;
+  if (flags.pipeline == "derived")
+    options.pipeline = PipelineSource::Derived;
   return options;
 }

@@ -18,7 +18,8 @@ struct CompileFlags {
   ProblemFlags problem;
   /// The names that --target lists.
   std::vector<std::string> targets;
-  std::string emit = "ptx", output = "-", dumpTo, drawTo, function;
+  std::string emit = "ptx", output = "-", dumpTo, drawTo, function,
+              pipeline = "table";
   std::optional<Level> from, to;
   bool explain = false, help = false, version = false, verifyKernels = true;
   bool cache = false, verifyRegisters = false, listDemand = false;

@@ -64,6 +64,10 @@ struct KernelSpec {
 /// fmha.attention on strided memrefs with dynamic lengths.
 std::string buildModule(const KernelSpec &spec);
 
+/// Where roles, stages and orders of loops come from. Table: the table of the
+/// kernel family, written by hand. Derived: the results of a solver.
+enum class PipelineSource { Table, Derived };
+
 struct CompileOptions {
   std::string target = "sm_100a";
   schedule::Overrides overrides;
@@ -79,6 +83,7 @@ struct CompileOptions {
   bool keepLLVM = false;
   /// Verify capacities and synchronization after each level with memory spaces.
   bool verifyKernels = true;
+  PipelineSource pipeline = PipelineSource::Table;
   /// Run ptxas on the kernel, and if it spills, use the best runner-up of the
   /// plan that it does not spill. An error without ptxas.
   bool verifyRegisters = false;

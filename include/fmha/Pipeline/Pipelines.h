@@ -24,6 +24,7 @@ struct PipelineOptions {
   bool verifyKernels = true;
   schedule::Hints hints = {};
   schedule::PlanListener onPlan = {};
+  PipelineSource pipeline = PipelineSource::Table;
 };
 
 /// Appends the passes of tile-warp-specialize, which partition kernels into

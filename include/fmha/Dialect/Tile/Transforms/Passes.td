@@ -9,6 +9,7 @@
 #ifndef FMHA_DIALECT_TILE_TRANSFORMS_PASSES_TD
 #define FMHA_DIALECT_TILE_TRANSFORMS_PASSES_TD
 
+include "fmha/Dialect/Tile/Transforms/LoopGraphPasses.td"
 include "fmha/Dialect/Tile/Transforms/Tcgen05Passes.td"
 include "fmha/Dialect/Tile/Transforms/TilePass.td"
 

@@ -1,0 +1,72 @@
+//===- OpTimes.h - Clocks of ops on tiles -----------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rates and counts of the cost model (CostModel.h), for one op.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_MODULO_OPTIMES_H
+#define FMHA_SCHEDULE_MODULO_OPTIMES_H
+
+#include "fmha/Schedule/Modulo/LoopGraph.h"
+#include "fmha/Target/Target.h"
+
+#include <array>
+
+namespace fmha::schedule::modulo {
+
+/// Clocks of units, and clocks that nothing fills.
+struct OpTime {
+  std::array<double, unitCount> busy = {};
+  double waits = 0;
+  /// Share of iterations in which the op does its work.
+  double share = 1;
+
+  double &at(Unit unit) { return busy[unsigned(unit)]; }
+  /// Sets clocks and uses of `op`.
+  void write(LoopOp &op) const;
+};
+
+/// Times of the ops of a kernel on a target. CTAs of a group share each B.
+/// Accumulators in tensor memory are rescaled in each iteration or, if maxima
+/// have a threshold, sometimes.
+class OpTimes {
+public:
+  OpTimes(const target::Target &gpu, unsigned ctaGroup, bool alwaysRescales)
+      : gpu(gpu), ctaGroup(ctaGroup), alwaysRescales(alwaysRescales) {}
+
+  /// A product with D of `rows` x `columns` and an inner extent `depth`, of
+  /// elements of 16 bits.
+  OpTime product(double rows, double columns, double depth, bool aInSmem) const;
+  /// Copies a tile that is a B from device memory to shared memory, or back.
+  OpTime copy(double bytes) const;
+  /// Moves between registers and memory.
+  OpTime tmem(double bytes) const;
+  OpTime smem(double bytes) const;
+  /// Arithmetic on `scores` elements of `rows` rows.
+  OpTime maxima(double rows, double scores) const;
+  OpTime exponentials(double scores, double emulated) const;
+  OpTime sums(double scores) const;
+  OpTime conversions(double scores) const;
+  /// A mask, which only blocks at its edge need.
+  OpTime mask(double scores) const;
+  OpTime arithmetic(double elements, double instructions) const;
+  /// Multiplies an accumulator; with `inTmem` it is loaded and stored.
+  OpTime rescale(double elements, bool inTmem) const;
+  /// Returns `time` of an op under a condition that the loop changes.
+  static OpTime sometimes(OpTime time);
+
+private:
+  const target::Target &gpu;
+  unsigned ctaGroup;
+  bool alwaysRescales;
+};
+
+} // namespace fmha::schedule::modulo
+
+#endif // FMHA_SCHEDULE_MODULO_OPTIMES_H

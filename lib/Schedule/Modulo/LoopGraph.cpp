@@ -1,0 +1,193 @@
+//===- LoopGraph.cpp - The ops of a tiled loop as a graph -----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Modulo/LoopGraph.h"
+
+#include "Model/Text.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+using namespace fmha::schedule;
+using namespace fmha::schedule::modulo;
+
+std::optional<Unit> LoopOp::exclusiveUnit() const {
+  for (const Use &use : uses)
+    if (use.clocks == clocks && clocks)
+      return use.unit;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+/// Returns `name` without the number at its end.
+static std::string baseOf(const std::string &name) {
+  return name.substr(0, name.find_last_not_of("0123456789") + 1);
+}
+
+namespace {
+
+/// FNV-1a, which has the same result on every machine.
+class Hash {
+public:
+  void add(uint64_t number) {
+    for (unsigned byte = 0; byte < 8; ++byte)
+      addByte(uint8_t(number >> 8 * byte));
+  }
+  void add(const std::string &text) {
+    for (char letter : text)
+      addByte(uint8_t(letter));
+    addByte(0);
+  }
+  uint64_t value() const { return state; }
+
+private:
+  void addByte(uint8_t byte) { state = (state ^ byte) * 0x100000001b3; }
+  uint64_t state = 0xcbf29ce484222325;
+};
+
+} // namespace
+
+uint64_t fmha::schedule::modulo::structureOf(const LoopGraph &graph) {
+  Hash hash;
+  auto addOptional = [&](std::optional<unsigned> number) {
+    hash.add(number ? *number + 1 : 0);
+  };
+  for (const LoopOp &op : graph.ops) {
+    hash.add(op.name);
+    hash.add(uint64_t(op.executor));
+    addOptional(op.cluster);
+    addOptional(op.branch);
+  }
+  for (const Dependence &edge : graph.dependences) {
+    hash.add(edge.from);
+    hash.add(edge.to);
+    hash.add(edge.distance);
+    hash.add(edge.reuses);
+  }
+  return hash.value();
+}
+
+std::vector<unsigned> fmha::schedule::modulo::kindsOf(const LoopGraph &graph) {
+  using Key = std::pair<std::string, std::vector<unsigned>>;
+  std::map<Key, unsigned> numbers;
+  std::vector<unsigned> kinds(graph.ops.size());
+  // Ops are in program order, so those of this iteration come before.
+  for (unsigned op = 0; op < graph.ops.size(); ++op) {
+    Key key{baseOf(graph.ops[op].name), {}};
+    for (const Dependence &edge : graph.dependences)
+      if (edge.to == op && !edge.distance && !edge.reuses && edge.from < op)
+        key.second.push_back(kinds[edge.from]);
+    std::sort(key.second.begin(), key.second.end());
+    kinds[op] = numbers.try_emplace(std::move(key), unsigned(numbers.size()))
+                    .first->second;
+  }
+  return kinds;
+}
+
+//===----------------------------------------------------------------------===//
+// Check
+//===----------------------------------------------------------------------===//
+
+/// Returns an op that waits for itself in one iteration.
+static std::optional<unsigned> findLoop(const LoopGraph &graph) {
+  std::vector<unsigned> open(graph.ops.size());
+  for (const Dependence &edge : graph.dependences)
+    open[edge.to] += !edge.distance;
+  std::vector<unsigned> ready;
+  for (unsigned op = 0; op < open.size(); ++op)
+    if (!open[op])
+      ready.push_back(op);
+  for (size_t n = 0; n < ready.size(); ++n)
+    for (const Dependence &edge : graph.dependences)
+      if (!edge.distance && edge.from == ready[n] && !--open[edge.to])
+        ready.push_back(edge.to);
+  if (ready.size() == open.size())
+    return std::nullopt;
+  return std::find_if(open.begin(), open.end(),
+                      [](unsigned count) { return count != 0; }) -
+         open.begin();
+}
+
+std::optional<std::string>
+fmha::schedule::modulo::check(const LoopGraph &graph) {
+  for (const Dependence &edge : graph.dependences)
+    if (std::max(edge.from, edge.to) >= graph.ops.size())
+      return "a dependence of ops " + str(edge.from) + " and " + str(edge.to) +
+             ": expected numbers below " + str(graph.ops.size());
+  for (const LoopOp &op : graph.ops) {
+    if (op.cluster && *op.cluster >= graph.clusters.size())
+      return op.name + " is of cluster " + str(*op.cluster) +
+             ": expected a number below " + str(graph.clusters.size());
+    if (op.executor == Executor::Threads && !op.cluster)
+      return op.name + " is an op of threads: expected a cluster, got none";
+    for (const Use &use : op.uses)
+      if (use.clocks > op.clocks)
+        return op.name + " keeps " + std::string(stringify(use.unit)) +
+               " busy for " + str(use.clocks) + " of its " + str(op.clocks) +
+               " clocks: expected no more";
+  }
+  if (std::optional<unsigned> op = findLoop(graph))
+    return graph.ops[*op].name +
+           " waits for itself in one iteration: expected a dependence with a "
+           "distance in each cycle";
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string usesOf(const LoopOp &op) {
+  std::string text;
+  for (const Use &use : op.uses)
+    text += (text.empty() ? "" : ", ") + std::string(stringify(use.unit)) +
+            " " + str(use.clocks);
+  return text;
+}
+
+std::string fmha::schedule::modulo::print(const LoopGraph &graph) {
+  std::string text = graph.title + ": " + str(graph.rows) + " rows, " +
+                     str(graph.keys) + " keys\n";
+  for (const LoopOp &op : graph.ops) {
+    text += op.name + ": " + op.role + ", " + str(op.clocks) + " clk";
+    if (op.mostClocks != op.clocks)
+      text += " (" + str(op.mostClocks) + " at most)";
+    if (!op.uses.empty())
+      text += ", " + usesOf(op);
+    if (op.cluster)
+      text += ", registers of " + graph.clusters[*op.cluster].name;
+    if (op.branch)
+      text += ", under condition " + str(*op.branch);
+    text += "\n";
+  }
+  for (const Dependence &edge : graph.dependences)
+    text += graph.ops[edge.from].name + (edge.reuses ? " ~> " : " -> ") +
+            graph.ops[edge.to].name + ": distance " + str(edge.distance) +
+            ", latency " + str(edge.latency) +
+            (edge.crossing ? " + " + str(edge.crossing) : "") + "\n";
+  for (const Cluster &cluster : graph.clusters)
+    text += cluster.name + ": " + str(cluster.held) + " + " +
+            str(cluster.transient) + " registers\n";
+  return text;
+}
+
+std::string fmha::schedule::modulo::printDot(const LoopGraph &graph) {
+  std::string text = "digraph loop {\n  node [shape=box];\n";
+  for (const LoopOp &op : graph.ops)
+    text += "  " + op.name + " [label=\"" + op.name + "\\n" + op.role + "\\n" +
+            str(op.clocks) + " clk\"];\n";
+  for (const Dependence &edge : graph.dependences)
+    text += "  " + graph.ops[edge.from].name + " -> " +
+            graph.ops[edge.to].name + " [label=\"" + str(edge.distance) + "\"" +
+            (edge.reuses ? ", style=dashed" : "") + "];\n";
+  return text + "}\n";
+}

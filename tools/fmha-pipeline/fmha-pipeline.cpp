@@ -1,0 +1,172 @@
+//===- fmha-pipeline.cpp - Derive the pipeline of a loop ------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the graph of a loop in JSON, and prints the modulo schedule of least
+// interval with its proof or gap, the resource that bounds it, and the role,
+// stage and order of each op.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Modulo/DerivedPipelines.h"
+#include "fmha/Schedule/Solver/Solver.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+using namespace fmha::schedule::modulo;
+
+namespace {
+
+constexpr int noSchedule = 1, badInput = 2;
+
+const char *const description =
+    R"(Derives roles, stages and orders of the ops of a loop from its graph.
+
+  fmha-compile --head-dim=128 --emit=mlir --compile-to=placed |
+    fmha-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-print-loop-graph{format=json})))' \
+      2> loop.json > /dev/null
+  fmha-pipeline loop.json --svg=loop.svg)";
+
+struct Flags {
+  std::string input, svg;
+  bool asRow = false, boundsOnly = false;
+  SolverOptions solver;
+};
+
+std::optional<std::string> readFile(const std::string &path) {
+  std::ifstream file;
+  if (path != "-") {
+    file.open(path);
+    if (!file)
+      return std::nullopt;
+  }
+  std::istream &stream = path == "-" ? std::cin : file;
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+/// A graph, and the places of its ops in the schedule of the fused one.
+struct Derived {
+  LoopGraph graph;
+  FusedGraph fused;
+  Solution solution;
+
+  std::vector<NamedPlace> places() const;
+  std::string proof() const;
+  void print() const;
+  void printRow() const;
+};
+
+std::vector<NamedPlace> Derived::places() const {
+  std::vector<Place> of = arrange(fused.graph, *solution.schedule);
+  std::vector<NamedPlace> named;
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    named.push_back({graph.ops[op].name, of[fused.opOf[op]]});
+  return named;
+}
+
+std::string Derived::proof() const {
+  unsigned interval = solution.schedule->interval;
+  if (solution.bound == interval)
+    return "proven least";
+  return "gap " + std::to_string(interval - solution.bound) +
+         ", no less than " + std::to_string(solution.bound);
+}
+
+void Derived::print() const {
+  std::cout << graph.title << "\n";
+  for (const Bound &bound : boundsOf(fused.graph))
+    std::cout << "  at least " << bound.clocks << ": " << bound.what << "\n";
+  std::cout << "interval " << solution.schedule->interval << " clk (modeled), "
+            << proof() << ", bound by " << solution.binding << "; slack "
+            << solution.slack << "; " << solution.milliseconds << " ms\n"
+            << gantt(fused.graph, *solution.schedule);
+  for (size_t op = 0; op < fused.graph.ops.size(); ++op)
+    std::cout << fused.graph.ops[op].name << " at "
+              << solution.schedule->starts[op] << " for "
+              << fused.graph.ops[op].clocks << "\n";
+  for (const NamedPlace &named : places())
+    std::cout << named.op << ": " << named.place.role << ", stage "
+              << named.place.stage << ", order " << named.place.order << "\n";
+}
+
+/// Prints the row of DerivedPipelines.def without target and head dim.
+void Derived::printRow() const {
+  std::printf("0x%016llx, \"%s\", %u, %u, \"%s\", \"%s\"\n",
+              static_cast<unsigned long long>(structureOf(graph)),
+              graph.title.c_str(), solution.schedule->interval, solution.bound,
+              solution.binding.c_str(), printPlaces(places()).c_str());
+}
+
+/// Prints rows, keys and the largest bound, then all bounds.
+void printBounds(const LoopGraph &graph) {
+  std::vector<Bound> bounds = boundsOf(graph);
+  std::cout << graph.rows << " " << graph.keys << " "
+            << (bounds.empty() ? 0 : bounds.front().clocks) << "\n";
+  for (const Bound &bound : bounds)
+    std::cout << "at least " << bound.clocks << ": " << bound.what << "\n";
+}
+
+int run(const Flags &flags) {
+  std::optional<std::string> text = readFile(flags.input);
+  if (!text) {
+    std::cerr << flags.input << ": expected a file that can be read\n";
+    return badInput;
+  }
+  std::string error;
+  std::optional<LoopGraph> graph = readJson(*text, error);
+  if (!graph) {
+    std::cerr << flags.input << ": " << error << "\n";
+    return badInput;
+  }
+  FusedGraph fused = fuse(*graph);
+  if (flags.boundsOnly) {
+    printBounds(fused.graph);
+    return 0;
+  }
+  Derived derived{*graph, fused, solve(fused.graph, flags.solver)};
+  if (!derived.solution.schedule) {
+    std::cerr << graph->title << ": no schedule, excluded by "
+              << derived.solution.binding << "\n";
+    return noSchedule;
+  }
+  if (auto wrong = verify(fused.graph, *derived.solution.schedule)) {
+    std::cerr << "the solver's schedule is wrong: " << *wrong << "\n";
+    return noSchedule;
+  }
+  flags.asRow ? derived.printRow() : derived.print();
+  if (flags.svg.empty())
+    return 0;
+  std::ofstream(flags.svg) << ganttSvg(fused.graph, *derived.solution.schedule);
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app{description, "fmha-pipeline"};
+  Flags flags;
+  unsigned seconds = 60;
+  app.set_version_flag("--version", "fmha " FMHA_VERSION);
+  app.add_option("graph", flags.input,
+                 "graph in JSON (tile-print-loop-graph); - is standard input")
+      ->required();
+  app.add_option("--svg", flags.svg, "draw two intervals into this file");
+  app.add_flag("--row", flags.asRow, "print a row of DerivedPipelines.def");
+  app.add_flag("--bounds", flags.boundsOnly,
+               "print rows, keys and the bounds, without solving");
+  app.add_option("--seconds", seconds, "stop with the gap after that time");
+  app.add_option("--stages", flags.solver.stages,
+                 "intervals that an iteration may last");
+  CLI11_PARSE(app, argc, argv);
+  flags.solver.milliseconds = 1000 * seconds;
+  return run(flags);
+}
