@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares the kernels of two builds of the compiler on a Hopper GPU, cell by cell, in one run.
 
-    benchmark/compare_builds.py compile FOLDER OLD NEW    on the build host; OLD and NEW are two programs fmha-compile
+    benchmark/compare_builds.py compile FOLDER OLD NEW    on the build host; OLD and NEW are two programs fmha-compile, or
+                                                          commands: 'build/bin/fmha-compile --pipeline=derived'
     benchmark/compare_builds.py run FOLDER -o R.md        on the GPU host, with Python and the CUDA driver alone
 
 The cells are those of benchmark/hopper.py. Both kernels get the same inputs, and their outputs are compared bit by bit.
@@ -16,6 +17,7 @@ import json
 import math
 import pathlib
 import random
+import shlex
 import statistics
 import subprocess
 import sys
@@ -44,7 +46,7 @@ def compile_half(flags):
         dim, causal, length = cell
         shape = [f"--head-dim={dim}", f"--q-heads={WIDTH // dim}", f"--batch={TOKENS // length}", f"--q-len={length}", f"--kv-len={length}"]
         for emit in ("ptx", "manifest"):
-            words = [tool, "--target=sm_90a", *shape, *(["--causal"] if causal else []), f"--emit={emit}"]
+            words = [*shlex.split(tool), "--target=sm_90a", *shape, *(["--causal"] if causal else []), f"--emit={emit}"]
             subprocess.run([*words, "-o", f"{path(flags.folder, cell, build)}.{emit}"], check=True)
 
     pathlib.Path(flags.folder).mkdir(parents=True, exist_ok=True)
