@@ -65,9 +65,10 @@ void Reader::failAt(size_t position, const std::string &message) const {
   size_t lines = std::count(before.begin(), before.end(), '\n');
   size_t start = lines ? before.rfind('\n') + 1 : 0;
   bool one = text.find('\n') == text.npos;
-  throw LayoutError((one ? "" : "line " + std::to_string(lines + 1) + ", ") +
-                    "column " + std::to_string(position - start + 1) + ": " +
-                    message);
+  throw TextError((one ? "" : "line " + std::to_string(lines + 1) + ", ") +
+                      "column " + std::to_string(position - start + 1) + ": " +
+                      message,
+                  position, message);
 }
 
 int64_t Reader::integer() {

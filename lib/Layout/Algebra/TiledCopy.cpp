@@ -111,4 +111,10 @@ Layout TiledCopy::retile(const Layout &registers) const {
   return Layout::tuple(modes);
 }
 
+std::string TiledCopy::str() const {
+  constexpr int64_t usual = 16;
+  return instruction.name + ", " + tiled.str() +
+         (bits == usual ? "" : ", " + std::to_string(bits));
+}
+
 } // namespace fmha::layout::algebra

@@ -43,10 +43,14 @@ IntTuple coordinateOf(int64_t index, const IntTuple &shape,
   return IntTuple::tuple(modes);
 }
 
+/// Returns the permutation that leaves M, N and K to the atoms.
+Tiler anyOrder() { return Tiler::byMode({{}, {}, {}}); }
+
 } // namespace
 
 TiledMma::TiledMma(MmaAtom atom, const Layout &atoms, Tiler permutation)
-    : instruction(std::move(atom)), permutation(std::move(permutation)) {
+    : instruction(std::move(atom)), groups(atoms),
+      permutation(std::move(permutation)) {
   if (atoms.isLeaf() || atoms.rank() != 3)
     throw LayoutError("tiled_mma: expected a layout of atoms along M, N and K, "
                       "such as (4,1,1), got " +
@@ -138,6 +142,23 @@ Partition TiledMma::partition(Operand operand, const Layout &tensor,
 TiledCopy TiledMma::copyOf(Operand operand, const CopyAtom &atom,
                            int64_t valueBits) const {
   return {atom, valueBits, map(operand)};
+}
+
+std::string TiledMma::str() const {
+  bool plain = groups == Layout::columnMajor(groups.shape());
+  std::string text =
+      instruction.name + ", " + (plain ? groups.shape().str() : groups.str());
+  if (permutation == anyOrder())
+    return text;
+  const char *separator = ", (";
+  for (const Tiler &tiler : permutation.modes()) {
+    bool whole =
+        tiler ==
+        Tiler(Layout(tileSize(size_t(&tiler - permutation.modes().data())), 1));
+    text += separator + (whole ? tiler.layout().shape().str() : tiler.str());
+    separator = ",";
+  }
+  return text + ")";
 }
 
 } // namespace fmha::layout::algebra

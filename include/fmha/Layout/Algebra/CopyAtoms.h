@@ -25,6 +25,7 @@ struct CopyAtom {
   int64_t threads() const { return reference.size(0); }
   /// Returns the bits that each thread copies.
   int64_t bits() const { return reference.size(1); }
+  bool operator==(const CopyAtom &) const = default;
 };
 
 /// Returns the atom of this name, such as copy_128 or ldmatrix_x4_trans.

@@ -9,9 +9,11 @@
 #ifndef FMHA_LAYOUT_ALGEBRA_ERROR_H
 #define FMHA_LAYOUT_ALGEBRA_ERROR_H
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace fmha::layout::algebra {
 
@@ -20,6 +22,15 @@ namespace fmha::layout::algebra {
 /// repair.
 struct LayoutError : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+/// Text that is no layout. `position` is that of the first character that does
+/// not fit, and `reason` the message without it.
+struct TextError : LayoutError {
+  TextError(const std::string &message, size_t position, std::string reason)
+      : LayoutError(message), position(position), reason(std::move(reason)) {}
+  size_t position;
+  std::string reason;
 };
 
 /// Return the sum and the product, or throw a LayoutError if 64 bits do not

@@ -32,6 +32,7 @@ struct MmaAtom {
   int64_t bits = 16;
 
   const Layout &operand(Operand which) const { return operands[size_t(which)]; }
+  bool operator==(const MmaAtom &) const = default;
 };
 
 /// Returns the atom of this name, such as mma_m16n8k16_f32_bf16 or

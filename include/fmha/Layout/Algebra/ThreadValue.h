@@ -25,6 +25,9 @@ struct ThreadValue {
   IntTuple coordinate(int64_t thread, int64_t value) const {
     return idx2crd(layout(IntTuple::tuple({thread, value})), tile);
   }
+  /// Returns "((4,8),(2,2)):((32,1),(16,8)), (16,8)".
+  std::string str() const { return layout.str() + ", " + tile.str(); }
+  bool operator==(const ThreadValue &) const = default;
 };
 
 /// A value of a thread.

@@ -47,6 +47,11 @@ public:
   /// arranges, in the order in which this copy takes them.
   Layout retile(const Layout &registers) const;
 
+  /// Returns the instruction, the map and the tile, and bits other than 16:
+  /// "cp_async_128, ((16,8),8):((64,1),8), (8,128)".
+  std::string str() const;
+  bool operator==(const TiledCopy &) const = default;
+
 private:
   /// Returns (thread, value) -> tile for the side `target` of the atom.
   Layout arrange(const Layout &target) const;

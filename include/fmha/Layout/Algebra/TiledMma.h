@@ -47,9 +47,14 @@ public:
   TiledCopy copyOf(Operand operand, const CopyAtom &atom,
                    int64_t valueBits) const;
 
+  /// Returns the instruction, its groups of threads along M, N and K, and the
+  /// permutation: "mma_m16n8k8_f32_f16, (4,1,1):(1,0,0), (64:1,16:1,16:1)".
+  std::string str() const;
+  bool operator==(const TiledMma &) const = default;
+
 private:
   MmaAtom instruction;
-  Layout threadMap;
+  Layout groups, threadMap;
   Tiler permutation;
 };
 

@@ -29,6 +29,7 @@ public:
   const std::vector<Tiler> &modes() const { return children; }
   /// Returns "(8:1,_)".
   std::string str() const;
+  bool operator==(const Tiler &) const = default;
 
 private:
   Kind tag = Kind::Keep;
