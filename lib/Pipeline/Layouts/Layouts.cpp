@@ -79,7 +79,7 @@ static void addStages(Facts &facts, TileType type, const char *unit) {
 
 static void describeShared(TilePicture &picture, const Group &group) {
   TileType type = group.types.front();
-  auto layout = algebra::panelTile(type.getRows(), type.getColumns());
+  const auto &layout = cast<LayoutAttr>(type.getLayout()).getValue();
   picture.layout = layout;
   picture.facts = {
       {"offset",
@@ -102,8 +102,7 @@ static void describeShared(TilePicture &picture, const Group &group) {
 static void describeTmem(TilePicture &picture, const Group &group) {
   TileType type = group.types.front();
   picture.layout = layoutprint::TmemLayout{
-      algebra::tmemTile(type.getRows(), type.getColumns(), bitsOf(type)),
-      bitsOf(type)};
+      cast<LayoutAttr>(type.getLayout()).getValue().layout, bitsOf(type)};
   picture.facts = {
       {"first column",
        join(group, [](TileType t) { return t.getTmem().getColumn(); })},
@@ -118,12 +117,7 @@ static void describeTmem(TilePicture &picture, const Group &group) {
 
 static void describeRegisters(TilePicture &picture, const Group &group) {
   TileType type = group.types.front();
-  algebra::ThreadValue map;
-  if (auto place = dyn_cast<RegistersAttr>(type.getPlace()))
-    map =
-        algebra::rowTile(type.getRows(), type.getColumns(), place.getSlices());
-  else
-    map = algebra::fragmentTile(type.getRows(), type.getColumns());
+  const auto &map = cast<ThreadValuesAttr>(type.getLayout()).getValue();
   picture.layout = map;
   picture.facts = {{"threads", std::to_string(map.threads())},
                    {"values of a thread", std::to_string(map.values())},

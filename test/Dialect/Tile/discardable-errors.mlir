@@ -102,7 +102,7 @@ func.func @operands_type() attributes {tile.operands = i32} {
 // -----
 
 func.func @unknown() {
-  // expected-error@+1 {{unknown attribute "tile.q_tile" of the prefix tile.: expected tile.region, tile.partition or tile.kernel}}
+  // expected-error@+1 {{unknown attribute "tile.q_tile" of the prefix tile.: expected tile.region, tile.partition, tile.layout, tile.mma, tile.copies or tile.kernel}}
   %0 = tile.fill 0.0 {tile.q_tile = 0 : i32} : !tile.tile<128xf32>
   return
 }

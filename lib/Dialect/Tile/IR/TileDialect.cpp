@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LayoutValues.h"
 #include "fmha/Dialect/DiscardableAttributes.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Layout/Tmem.h"
@@ -24,7 +25,9 @@
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
+using fmha::layout::algebra::TiledMma;
 
+#include "fmha/Dialect/Tile/IR/TileAttrInterfaces.cpp.inc"
 #include "fmha/Dialect/Tile/IR/TileDialect.cpp.inc"
 #include "fmha/Dialect/Tile/IR/TileEnums.cpp.inc"
 
@@ -102,6 +105,54 @@ LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+/// Checks that an op has one result, a placed tile of rank 2 with this layout.
+static LogicalResult verifyLayout(Operation *op, Attribute layout) {
+  auto tile = op->getNumResults() == 1
+                  ? dyn_cast<TileType>(op->getResult(0).getType())
+                  : TileType();
+  Attribute expected = tile ? tile.getLayout() : Attribute();
+  if (!expected)
+    return op->emitError() << "\"tile.layout\": expected it on an op with one "
+                              "result, a placed tile of rank 2";
+  if (layout != expected)
+    return op->emitError() << "\"tile.layout\": expected the layout of " << tile
+                           << ", " << expected << ", got " << layout;
+  return success();
+}
+
+/// Checks that an op multiplies, by an instruction for its elements whose tile
+/// divides it.
+static LogicalResult verifyMma(Operation *op, Attribute value) {
+  auto dot = dyn_cast<DotOp>(op);
+  if (!dot)
+    return op->emitError() << "\"tile.mma\": expected it on tile.dot, got it "
+                              "on "
+                           << op->getName();
+  const TiledMma &mma = cast<TiledMmaAttr>(value).getValue();
+  std::string types =
+      dot.getA().getType().getElementType().isF16() ? "_f32_f16" : "_f32_bf16";
+  if (mma.atom().name.find(types) == std::string::npos)
+    return op->emitError() << "\"tile.mma\": expected an instruction of "
+                              "types "
+                           << StringRef(types).drop_front() << ", got "
+                           << mma.atom().name;
+  TileType d = dot.getType(), a = dot.getA().getType();
+  // The last part of N may be smaller.
+  if (d.getRows() % mma.tileSize(0) || d.getColumns() < mma.tileSize(1) ||
+      a.getColumns() % mma.tileSize(2))
+    return op->emitError()
+           << "\"tile.mma\": expected a tile that fits into the product of "
+           << d.getRows() << " x " << d.getColumns() << " x " << a.getColumns()
+           << " (M, N, K), got " << mma.tileSize(0) << " x " << mma.tileSize(1)
+           << " x " << mma.tileSize(2);
+  return success();
+}
+
+static bool isArrayOfCopies(Attribute value) {
+  auto array = dyn_cast<ArrayAttr>(value);
+  return array && llvm::all_of(array, llvm::IsaPred<TiledCopyAttr>);
+}
+
 namespace {
 /// A discardable attribute of the dialect, and the ops that may have it.
 struct Mark {
@@ -109,12 +160,20 @@ struct Mark {
   bool (*isOfType)(Attribute);
   StringLiteral type;
   bool onFunctions;
+  /// Checks what the value says of its op, if not null.
+  LogicalResult (*verify)(Operation *op, Attribute value) = nullptr;
 };
 constexpr Mark marks[] = {
     {"tile.region", [](Attribute a) { return isa<RegionAttr>(a); },
      "#tile.region", false},
     {"tile.partition", [](Attribute a) { return isa<PartitionAttr>(a); },
      "#tile.partition", false},
+    {"tile.layout",
+     [](Attribute a) { return isa<LayoutAttr, ThreadValuesAttr>(a); },
+     "#tile.layout or #tile.thread_values", false, verifyLayout},
+    {"tile.mma", [](Attribute a) { return isa<TiledMmaAttr>(a); },
+     "#tile.tiled_mma", false, verifyMma},
+    {"tile.copies", isArrayOfCopies, "an array of #tile.tiled_copy", false},
     {"tile.kernel", [](Attribute a) { return isa<KernelAttr>(a); },
      "#tile.kernel", true},
     {"tile.operands", [](Attribute a) { return isa<ArrayAttr>(a); },
@@ -129,13 +188,14 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (mark == std::end(marks))
     return op->emitError() << "unknown attribute \"" << name
                            << "\" of the prefix tile.: expected tile.region, "
-                              "tile.partition or tile.kernel";
+                              "tile.partition, tile.layout, tile.mma, "
+                              "tile.copies or tile.kernel";
   if (!mark->isOfType(attribute.getValue()))
     return op->emitError() << '"' << name << "\": expected " << mark->type
                            << ", got " << attribute.getValue();
   if (mark->onFunctions ? isa<FunctionOpInterface>(op)
                         : op->getDialect() == this)
-    return success();
+    return mark->verify ? mark->verify(op, attribute.getValue()) : success();
   return op->emitError() << '"' << name << "\": expected it on "
                          << (mark->onFunctions ? "a function"
                                                : "an op of the tile dialect")

@@ -42,10 +42,16 @@ Type TileType::parse(AsmParser &parser) {
       parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
       parser.parseType(elementType))
     return {};
-  if (succeeded(parser.parseOptionalComma()) && parser.parseAttribute(place))
+  bool hasPlace = succeeded(parser.parseOptionalComma());
+  SMLoc at = parser.getCurrentLocation();
+  if ((hasPlace && parser.parseAttribute(place)) || parser.parseGreater())
     return {};
-  if (parser.parseGreater())
-    return {};
+  if (auto layout = dyn_cast_or_null<ThreadValuesAttr>(place)) {
+    place = layout.findPlace([&] { return parser.emitError(at); }, shape,
+                             elementType);
+    if (!place)
+      return {};
+  }
   return parser.getChecked<TileType>(parser.getContext(), shape, elementType,
                                      place);
 }

@@ -20,6 +20,14 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+/// The values of attributes; who reads one includes its header.
+namespace fmha::layout::algebra {
+struct ComposedLayout;
+struct ThreadValue;
+class TiledCopy;
+class TiledMma;
+} // namespace fmha::layout::algebra
+
 namespace fmha::tile {
 /// Dynamic shared memory that a CTA can have on any target: 227 KiB.
 constexpr int64_t sharedMemoryBytes = 232448;
@@ -35,6 +43,8 @@ struct ViewPlace {
 
 #include "fmha/Dialect/Tile/IR/TileDialect.h.inc"
 #include "fmha/Dialect/Tile/IR/TileEnums.h.inc"
+
+#include "fmha/Dialect/Tile/IR/TileAttrInterfaces.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "fmha/Dialect/Tile/IR/TileAttrs.h.inc"

@@ -9,14 +9,13 @@
 #ifndef FMHA_DIALECT_TILE_IR_TILEATTRS_TD
 #define FMHA_DIALECT_TILE_IR_TILEATTRS_TD
 
-include "fmha/Dialect/Tile/IR/TileDialect.td"
+include "fmha/Dialect/Tile/IR/LayoutAttrs.td"
 
-class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
-    : AttrDef<Tile_Dialect, name, traits> {
-  let mnemonic = attrMnemonic;
-}
+/// A place of tiles, which has a layout for each shape and element type.
+class Tile_PlaceAttr<string name, string attrMnemonic>
+    : Tile_Attr<name, attrMnemonic, [DeclareAttrInterfaceMethods<Tile_PlaceAttrInterface>]>;
 
-def Tile_SmemAttr : Tile_Attr<"Smem", "smem"> {
+def Tile_SmemAttr : Tile_PlaceAttr<"Smem", "smem"> {
   let summary = "A place in dynamic shared memory";
   let description = [{
     The place begins `offset` bytes after the 1024-byte aligned start of dynamic shared memory. It has `stages` copies of
@@ -36,7 +35,7 @@ def Tile_SmemAttr : Tile_Attr<"Smem", "smem"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Tile_TmemAttr : Tile_Attr<"Tmem", "tmem"> {
+def Tile_TmemAttr : Tile_PlaceAttr<"Tmem", "tmem"> {
   let summary = "A place in tensor memory";
   let description = [{
     `column` is the first of the 32-bit columns that the tile takes, relative to the kernel's allocation; row r is lane r.
@@ -57,7 +56,7 @@ def Tile_TmemAttr : Tile_Attr<"Tmem", "tmem"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Tile_RegistersAttr : Tile_Attr<"Registers", "registers"> {
+def Tile_RegistersAttr : Tile_PlaceAttr<"Registers", "registers"> {
   let summary = "A place in registers: each thread of a 128-thread warpgroup holds a row, or half of one";
   let description = [{
     In a tile of 128 rows thread r holds row r, as `tcgen05.ld.32x32b` loads it, so that softmax needs no shuffles. In a
@@ -73,7 +72,7 @@ def Tile_RegistersAttr : Tile_Attr<"Registers", "registers"> {
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
 }
 
-def Tile_FragmentAttr : Tile_Attr<"Fragment", "fragment"> {
+def Tile_FragmentAttr : Tile_PlaceAttr<"Fragment", "fragment"> {
   let summary = "A place in registers: each thread of a warpgroup holds its part of a wgmma accumulator";
   let description = [{
     Thread t holds rows r = 16·(t / 32) + (t mod 32) / 4 and r + 8, and of each of them columns c = 8·j + 2·(t mod 4) and

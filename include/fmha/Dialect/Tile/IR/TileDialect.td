@@ -29,9 +29,11 @@ def Tile_Dialect : Dialect {
 
     A tile is a value of static shape. A tile of rank 2 has rows x columns; a tile of rank 1 has one element per row.
 
-    The dialect has three discardable attributes: `tile.region` and `tile.partition` on ops of the dialect, and
-    `tile.kernel` on a function. The attributes `#tile.region`, `#tile.partition` and `#tile.kernel` describe them. Other
-    attributes with the prefix `tile.` are errors.
+    The dialect has discardable attributes: `tile.region`, `tile.partition`, `tile.layout` and `tile.copies` on ops of the
+    dialect, `tile.mma` on `tile.dot`, and `tile.kernel` on a function. `#tile.region`, `#tile.partition`, `#tile.kernel` and
+    `#tile.tiled_mma` describe them. `tile.layout` is the layout of an op's result in its place, `#tile.layout` or
+    `#tile.thread_values`; `tile.copies` are the `#tile.tiled_copy` of its operands or its result between shared memory and
+    fragments. Other attributes with the prefix `tile.` are errors.
   }];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;

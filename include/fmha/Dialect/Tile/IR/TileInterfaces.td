@@ -24,6 +24,18 @@ def Tile_SyncOpInterface : OpInterface<"SyncOpInterface"> {
   ];
 }
 
+def Tile_PlaceAttrInterface : AttrInterface<"PlaceAttrInterface"> {
+  let cppNamespace = "::fmha::tile";
+  let description = [{
+    A place that a tile type may have. Its layout is what `fmha-compile --print-layouts` prints and by which passes distribute
+    tiles: `#tile.layout` in memory, `#tile.thread_values` in registers.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns the layout of a tile of rank 2 in this place, without the offset of the place.", "::mlir::Attribute",
+                    "getLayout", (ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType)>
+  ];
+}
+
 def Tile_LoadOpInterface : OpInterface<"LoadOpInterface"> {
   let cppNamespace = "::fmha::tile";
   let description = [{
