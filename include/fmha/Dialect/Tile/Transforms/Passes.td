@@ -41,6 +41,27 @@ def TileAssignMemory : Tile_Pass<"tile-assign-memory"> {
   }];
 }
 
+def TileAnnotateLayouts : Tile_Pass<"tile-annotate-layouts"> {
+  let summary = "Write the layout of each placed tile on the op that defines it";
+  let description = [{
+    Writes, for a reader, `tile.layout`, the layout of an op's result in its place, `tile.mma`, the product that the kernel
+    family emits for a `tile.dot`, and `tile.copies`, the copies by ldmatrix for its factors, or by stmatrix for a
+    `tile.move`. No later pass needs them, but `tile-distribute` obeys a `tile.mma` that was written by hand; an existing one is
+    kept. For placed and specialised kernels.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<128x64xf32, #tile.fragment>
+    ```
+    After:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b {
+      tile.layout = #tile.thread_values<((4,8,4),(2,2,8,2)):((256,1,16),(128,8,1024,64)), (128,64)>,
+      tile.mma = #tile.tiled_mma<mma_m16n8k16_f32_bf16, (4,1,1), (64,16,16)>} : ... -> !tile.tile<128x64xf32, #tile.fragment>
+    ```
+  }];
+}
+
 def TileAssignPartitions : Tile_Pass<"tile-assign-partitions", ["::fmha::FMHADialect"]> {
   let summary = "Assign a role, a stage and an order to every op on tiles";
   let description = [{

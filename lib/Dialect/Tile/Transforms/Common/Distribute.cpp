@@ -8,6 +8,7 @@
 
 #include "Distribute.h"
 #include "KernelFamily.h"
+#include "fmha/Dialect/Tile/Transforms/OffsetCode.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Layout/Algebra/PlacedTiles.h"
 #include "fmha/Layout/Tmem.h"
@@ -31,6 +32,7 @@ namespace fmha::tile {
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
+namespace algebra = fmha::layout::algebra;
 
 //===----------------------------------------------------------------------===//
 // Small builders
@@ -62,29 +64,9 @@ Value tile::threadInGroup(ImplicitLocOpBuilder &b) {
   return arith::AndIOp::create(b, thread, constantI32(b, 127));
 }
 
-/// Each mode takes some bits of the thread and moves them to those of its
-/// stride.
 Value tile::threadOffset(ImplicitLocOpBuilder &b,
-                         const layout::algebra::Layout &threads) {
-  Value thread = threadInGroup(b), offset;
-  int64_t number = threads.size();
-  for (const layout::algebra::Layout &mode : llvm::reverse(threads.modes())) {
-    number /= mode.size();
-    int64_t stride = mode.stride().value(), bits = mode.size() - 1;
-    if (!stride)
-      continue;
-    int32_t shift =
-        int32_t(llvm::Log2_64(number)) - int32_t(llvm::Log2_64(stride));
-    Value part = thread;
-    if (shift > 0)
-      part = arith::ShRUIOp::create(b, part, constantI32(b, shift));
-    part = arith::AndIOp::create(
-        b, part, constantI32(b, int32_t(bits * std::min(number, stride))));
-    if (shift < 0)
-      part = arith::ShLIOp::create(b, part, constantI32(b, -shift));
-    offset = offset ? Value(arith::OrIOp::create(b, offset, part)) : part;
-  }
-  return offset ? offset : constantI32(b, 0);
+                         const algebra::Layout &threads) {
+  return offsetOf(b, threads, threadInGroup(b));
 }
 
 Value tile::threadRow(ImplicitLocOpBuilder &b, TileType tile) {
@@ -92,9 +74,9 @@ Value tile::threadRow(ImplicitLocOpBuilder &b, TileType tile) {
     return threadInGroup(b);
   // All numbers of columns have the same rows.
   constexpr int64_t columns = 16;
-  return threadOffset(b, layout::algebra::placeOfThreads(
-                             layout::algebra::rowTile(tile.getRows(), columns))
-                             .rows);
+  return threadOffset(
+      b,
+      algebra::placeOfThreads(algebra::rowTile(tile.getRows(), columns)).rows);
 }
 
 Value tile::threadQuery(ImplicitLocOpBuilder &b, TileType tile,

@@ -72,8 +72,8 @@ int64_t ownColumns(TileType tile);
 mlir::Value threadInGroup(mlir::ImplicitLocOpBuilder &b);
 /// Returns the row of `tile` that this thread owns, i32.
 mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b, TileType tile);
-/// Returns the offset of this thread of its warpgroup in `threads`, whose
-/// extents and strides are powers of two, or 0 for modes without effect; i32.
+/// Returns the offset of this thread of its warpgroup in `threads`, i32
+/// (OffsetCode.h).
 mlir::Value threadOffset(mlir::ImplicitLocOpBuilder &b,
                          const layout::algebra::Layout &threads);
 /// Returns the query row and the head of this thread's row, relative to those

@@ -20,6 +20,8 @@
 #include "fmha/Kernel/KernelInfo.h"
 #include "fmha/Target/Target.h"
 
+#include <vector>
+
 namespace fmha::tile {
 
 /// The places of tiles (Memory/AssignMemory.cpp).
@@ -45,7 +47,22 @@ struct KernelFamily {
   /// Rewrites the ops on tiles of all roles for the threads that execute them.
   mlir::LogicalResult (*distribute)(WarpSpecializeOp op,
                                     const KernelInfo &info);
+  /// Returns the instruction of a product of tiles, and the warps that share
+  /// it; null if no thread holds a factor or a result.
+  layout::algebra::TiledMma (*productOf)(DotOp op,
+                                         const KernelInfo &info) = nullptr;
+  /// Returns the copies between shared memory and fragments that are emitted
+  /// for an op: of the factors of a product by ldmatrix, or of its tile by
+  /// stmatrix; null if there are none.
+  std::vector<layout::algebra::TiledCopy> (*copiesOf)(mlir::Operation *op) =
+      nullptr;
 };
+
+/// Attributes of ops: the layout of the result, the product of a tile.dot, and
+/// the copies of an op.
+constexpr llvm::StringLiteral layoutName = "tile.layout",
+                              productName = "tile.mma",
+                              copiesName = "tile.copies";
 
 /// Returns the family of the target of `schedule`.
 const KernelFamily &familyOf(const schedule::Schedule &schedule);

@@ -10,6 +10,7 @@
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_MMASYNC_MMASYNCDISTRIBUTE_H
 
 #include "Fragments/Fragments.h"
+#include "fmha/Layout/Algebra/TiledMma.h"
 
 namespace fmha::tile {
 
@@ -17,6 +18,15 @@ namespace fmha::tile {
 void populateMmaSyncProducts(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter,
                              const KernelInfo &info);
+
+/// Returns m16n8k16 or m16n8k8, `depth` says which, by four warps along M. A
+/// tile of 64 x 16 x 16 is what ldmatrix brings at once.
+layout::algebra::TiledMma mmaSyncProduct(mlir::Type element, int64_t depth);
+/// Implements KernelFamily::productOf: the schedule says how deep products are.
+layout::algebra::TiledMma productOfMmaSync(DotOp op, const KernelInfo &info);
+/// Implements KernelFamily::copiesOf: that of A, if A is in shared memory, and
+/// that of B. Each brings 16 x 16 elements.
+std::vector<layout::algebra::TiledCopy> copiesOfMmaSync(mlir::Operation *op);
 
 /// Implements KernelFamily::distribute: a warp has the fragments of its rows,
 /// in the layout of wgmma, whose fragments are those of mma.sync side by side.

@@ -45,6 +45,8 @@ const KernelFamily &tile::mmaSyncFamily() {
                                       {/*productsInTmem=*/false,
                                        /*copiesAtUse=*/true, productRows,
                                        /*columnStep=*/8},
-                                      distributeMmaSync};
+                                      distributeMmaSync,
+                                      productOfMmaSync,
+                                      copiesOfMmaSync};
   return family;
 }

@@ -24,8 +24,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Common/KernelFamily.h"
 #include "MmaSyncDistribute.h"
+#include "fmha/Layout/Algebra/IndexTerms.h"
+#include "fmha/Layout/Algebra/PlacedTiles.h"
 #include "fmha/Layout/SmemTile.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -38,12 +42,14 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
+namespace algebra = fmha::layout::algebra;
+
 namespace {
 
 /// Elements of a step of mma.sync in M and K, and columns of B of one ldmatrix,
 /// which are those of two products.
 constexpr int64_t stepRows = 16, stepDepth = 16, stepColumns = 16,
-                  productColumns = 8;
+                  productColumns = 8, warps = 4;
 
 /// Words of a thread: those of B for 8 columns of a step.
 constexpr int64_t wordsOfB = 2;
@@ -55,25 +61,28 @@ using Words = std::array<Value, 4>;
 /// swizzle.
 class MatrixReader {
 public:
-  /// The bits of the lane that are added to the row, and to the chunk of 8
-  /// columns: (l mod 16, l / 16) for A and for B by columns, (l mod 8 + 8 (l /
-  /// 16), l / 8 mod 2) for B by rows.
-  enum class Order { RowsFirst, ChunksFirst };
-
-  MatrixReader(ImplicitLocOpBuilder &b, TileType tile, Value base, Order order,
-               bool transposes, Value firstRow = nullptr)
+  /// `copy` has the row and the chunk that each lane addresses. A tile with a
+  /// row for each K is transposed as it is read.
+  MatrixReader(ImplicitLocOpBuilder &b, TileType tile, Value base,
+               const algebra::TiledCopy &copy, bool transposes)
       : b(b), panels(panelsOf(tile)), transposes(transposes) {
-    Value lane = threadInGroup(b);
-    bool rowsFirst = order == Order::RowsFirst;
+    algebra::MatrixPlace lanes = algebra::placeOfThreads(copy.source());
+    if (transposes)
+      std::swap(lanes.rows, lanes.columns);
+    // Bits 0 to 2 of the lane are the row of a matrix; bits 3 and 4 are which
+    // matrix: one of them the chunk, the other one 8 more rows.
+    constexpr int32_t rowShift = 7, chunkShift = 4, matrixBits = 3 + 4;
+    int32_t chunkBit = int32_t(
+        llvm::Log2_64(algebra::indexTerms(lanes.columns).front().divisor));
+    Value first = firstOfWarp(lanes.rows), lane = threadInGroup(b);
     Value inRow = bits(lane, 0, 7);
     Value row = arith::OrIOp::create(
         b, inRow,
-        arith::ShLIOp::create(b, bits(lane, rowsFirst ? 3 : 4, 1),
+        arith::ShLIOp::create(b, bits(lane, matrixBits - chunkBit, 1),
                               constantI32(b, 3)));
-    if (firstRow)
-      row = arith::AddIOp::create(b, row, firstRow);
-    Value chunk = bits(lane, rowsFirst ? 4 : 3, 1);
-    constexpr int32_t rowShift = 7, chunkShift = 4;
+    if (first)
+      row = arith::AddIOp::create(b, row, first);
+    Value chunk = bits(lane, chunkBit, 1);
     Value line = arith::ShLIOp::create(b, row, constantI32(b, rowShift));
     swizzled = arith::ShLIOp::create(b, arith::XOrIOp::create(b, chunk, inRow),
                                      constantI32(b, chunkShift));
@@ -114,6 +123,15 @@ public:
   }
 
 private:
+  /// Returns the first row of this warp; null if all warps read the same.
+  Value firstOfWarp(const algebra::Layout &rows) {
+    int64_t rowsOfWarp = rows(target::warpThreads);
+    if (!rowsOfWarp)
+      return {};
+    return threadOffset(
+        b, algebra::Layout::tuple({algebra::Layout(target::warpThreads, 0),
+                                   algebra::Layout(warps, rowsOfWarp)}));
+  }
   Value bits(Value lane, int32_t shift, int32_t mask) {
     return arith::AndIOp::create(
         b, arith::ShRUIOp::create(b, lane, constantI32(b, shift)),
@@ -132,17 +150,17 @@ private:
 /// Emits a product.
 class Product {
 public:
+  /// `mma` has the inner extent of the instruction.
   Product(ImplicitLocOpBuilder &b, DotOp op, DotOp::Adaptor adaptor,
-          int64_t depth)
+          const algebra::TiledMma &mma)
       : b(b), op(op), adaptor(adaptor), a(op.getA().getType()), d(op.getType()),
         tiles(d.getRows() / rowsOfFragment), steps(a.getColumns() / stepDepth),
-        columns(d.getColumns()), depth(depth) {}
+        columns(d.getColumns()), depth(mma.atom().shape[2]) {}
 
   Value build();
 
 private:
   void readAccumulator();
-  MatrixReader readerOfA();
   Words factorOfA(int64_t tile, int64_t step);
   int64_t rounds() const { return stepDepth / depth; }
   void multiply(const Words &factorA, const Words &factorB, int64_t tile,
@@ -170,16 +188,6 @@ void Product::readAccumulator() {
   Value zero = acc ? Value() : constantF32(b, 0);
   for (int64_t n = 0; n < size; ++n)
     sums.push_back(acc ? Value(vector::ExtractOp::create(b, acc, n)) : zero);
-}
-
-/// Warp w has rows 16 w to 16 w + 15 of every 64.
-MatrixReader Product::readerOfA() {
-  constexpr int32_t warpShift = 1, warpMask = 0x30;
-  Value first = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, threadInGroup(b), constantI32(b, warpShift)),
-      constantI32(b, warpMask));
-  return MatrixReader(b, a, adaptor.getA(), MatrixReader::Order::RowsFirst,
-                      /*transposes=*/false, first);
 }
 
 /// Returns A of one tile and K step, from shared memory or registers.
@@ -240,13 +248,12 @@ void Product::multiplyStep(ArrayRef<Words> ofA, const Words &ofB,
 /// each K, which ldmatrix.trans transposes.
 Value Product::build() {
   readAccumulator();
+  std::vector<algebra::TiledCopy> copies = copiesOfMmaSync(op);
   if (!a.inFragments())
-    rowsOfA.emplace(readerOfA());
+    rowsOfA.emplace(b, a, adaptor.getA(), copies.front(), /*transposes=*/false);
   bool byRows = op.getTransposeB();
   int64_t firstRow = op.getRows().value_or(0);
-  MatrixReader rowsOfB(b, op.getB().getType(), adaptor.getB(),
-                       byRows ? MatrixReader::Order::ChunksFirst
-                              : MatrixReader::Order::RowsFirst,
+  MatrixReader rowsOfB(b, op.getB().getType(), adaptor.getB(), copies.back(),
                        /*transposes=*/!byRows);
   int64_t parts = columns / stepColumns, count = steps * parts;
   auto factorOfB = [&](int64_t number) {
@@ -277,6 +284,40 @@ Value Product::build() {
   return op.getNegate() ? Value(arith::NegFOp::create(b, product)) : product;
 }
 
+algebra::TiledMma fmha::tile::mmaSyncProduct(Type element, int64_t depth) {
+  std::string name = "mma_m16n8k" + std::to_string(depth) +
+                     (element.isF16() ? "_f32_f16" : "_f32_bf16");
+  return {algebra::mmaAtom(name),
+          algebra::Layout::columnMajor(algebra::IntTuple::tuple({warps, 1, 1})),
+          algebra::Tiler::ofShape(algebra::IntTuple::tuple(
+              {warps * stepRows, stepColumns, stepDepth}))};
+}
+
+algebra::TiledMma fmha::tile::productOfMmaSync(DotOp op,
+                                               const KernelInfo &info) {
+  return mmaSyncProduct(op.getA().getType().getElementType(),
+                        info.schedule.mmaK);
+}
+
+/// Two products of half the depth take the halves of these fragments.
+std::vector<algebra::TiledCopy> fmha::tile::copiesOfMmaSync(Operation *op) {
+  auto dot = dyn_cast<DotOp>(op);
+  if (!dot)
+    return {};
+  TileType a = dot.getA().getType();
+  algebra::TiledMma mma = mmaSyncProduct(a.getElementType(), stepDepth);
+  auto copyOf = [&](algebra::Operand operand, const char *atom) {
+    return mma.copyOf(operand, algebra::copyAtom(atom), mma.atom().bits);
+  };
+  std::vector<algebra::TiledCopy> copies;
+  if (a.getSmem())
+    copies.push_back(copyOf(algebra::Operand::A, "ldmatrix_x4"));
+  copies.push_back(copyOf(algebra::Operand::B, dot.getTransposeB()
+                                                   ? "ldmatrix_x4"
+                                                   : "ldmatrix_x4_trans"));
+  return copies;
+}
+
 namespace {
 
 struct DotMmaSync : public FragmentPattern<DotOp> {
@@ -292,9 +333,30 @@ struct DotMmaSync : public FragmentPattern<DotOp> {
           op, "expected D in #tile.fragment, B in #tile.smem, an inner extent "
               "and columns of a multiple of 16, no condition, and no sign of a "
               "sum");
+    FailureOr<algebra::TiledMma> mma = chosenProduct(op);
+    if (failed(mma))
+      return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, Product(b, op, adaptor, info.schedule.mmaK).build());
+    rewriter.replaceOp(op, Product(b, op, adaptor, *mma).build());
     return success();
+  }
+
+private:
+  /// Returns the product that the op names, or that of the schedule.
+  FailureOr<algebra::TiledMma> chosenProduct(DotOp op) const {
+    auto chosen = op->getAttrOfType<TiledMmaAttr>(productName);
+    if (!chosen)
+      return productOfMmaSync(op, info);
+    Type element = op.getA().getType().getElementType();
+    algebra::TiledMma deep = mmaSyncProduct(element, stepDepth),
+                      half = mmaSyncProduct(element, stepDepth / 2);
+    if (chosen.getValue() == deep || chosen.getValue() == half)
+      return chosen.getValue();
+    return op.emitOpError() << "expected \"" << productName
+                            << "\" to be one of the products that mma.sync "
+                               "kernels emit, "
+                            << deep.str() << " or " << half.str() << ", got "
+                            << chosen.getValue().str();
   }
 };
 

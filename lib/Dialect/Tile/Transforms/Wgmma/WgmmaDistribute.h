@@ -36,6 +36,12 @@ void populateWgmmaMemory(mlir::RewritePatternSet &patterns,
                          const mlir::TypeConverter &converter,
                          const KernelInfo &info);
 
+/// Implements KernelFamily::productOf: wgmma with all columns of D, or 256.
+layout::algebra::TiledMma productOfWgmma(DotOp op, const KernelInfo &info);
+/// Implements KernelFamily::copiesOf: 16 columns of a tile that moves from
+/// fragments to shared memory.
+std::vector<layout::algebra::TiledCopy> copiesOfWgmma(mlir::Operation *op);
+
 /// Implements KernelFamily::distribute: a warpgroup has the fragments of its
 /// tiles, and products accumulate in them.
 mlir::LogicalResult distributeWgmma(WarpSpecializeOp op,

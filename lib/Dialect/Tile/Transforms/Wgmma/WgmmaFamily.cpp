@@ -21,6 +21,8 @@ const KernelFamily &tile::wgmmaFamily() {
       wgmmaPartition(),
       {/*productsInTmem=*/false, /*copiesAtUse=*/true, productRows,
        /*columnStep=*/8},
-      distributeWgmma};
+      distributeWgmma,
+      productOfWgmma,
+      copiesOfWgmma};
   return family;
 }

@@ -6,7 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Common/KernelFamily.h"
 #include "WgmmaDistribute.h"
+#include "fmha/Layout/Algebra/Compose.h"
+#include "fmha/Layout/Algebra/PlacedTiles.h"
+#include "fmha/Layout/Algebra/TiledMma.h"
 #include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,17 +21,58 @@
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
+namespace algebra = fmha::layout::algebra;
+
+/// Returns wgmma with `columns` columns of D.
+static algebra::TiledMma wgmmaProduct(DotOp op, int64_t columns) {
+  TileType a = op.getA().getType();
+  std::string name = "wgmma_m64n" + std::to_string(columns) + "k16" +
+                     (a.getElementType().isF16() ? "_f32_f16" : "_f32_bf16") +
+                     (a.inFragments() ? "_rs" : "");
+  return {algebra::mmaAtom(name),
+          algebra::Layout::columnMajor(algebra::IntTuple::tuple({1, 1, 1}))};
+}
+
+algebra::TiledMma fmha::tile::productOfWgmma(DotOp op, const KernelInfo &) {
+  // Most columns of D of one instruction (PTX ISA 9.7.15.2).
+  constexpr int64_t mostColumns = 256;
+  return wgmmaProduct(op, std::min(mostColumns, op.getType().getColumns()));
+}
+
+/// Returns the copy of 64 rows and 16 columns of an accumulator, in 16 bits, by
+/// stmatrix. Fragments of wgmma are those of mma.sync by four warps.
+static const algebra::TiledCopy &storeOf16() {
+  constexpr int64_t warps = 4, columns = 16, bits = 16;
+  static const algebra::TiledMma mma(
+      algebra::mmaAtom("mma_m16n8k16_f32_f16"),
+      algebra::Layout::columnMajor(algebra::IntTuple::tuple({warps, 1, 1})),
+      algebra::Tiler::byMode({{}, algebra::Layout(columns, 1), {}}));
+  static const algebra::TiledCopy copy =
+      mma.copyOf(algebra::Operand::C, algebra::copyAtom("stmatrix_x4"), bits);
+  return copy;
+}
+
+/// Returns the byte that this thread addresses in a line of 128 bytes, two for
+/// each column. The swizzle XORs the row inside its pattern of 8 rows into the
+/// chunk.
+static Value swizzledByte(ImplicitLocOpBuilder &b,
+                          const algebra::MatrixPlace &threads) {
+  constexpr int64_t swizzledRows = 8, bytes = 2;
+  algebra::Layout line(panelColumns, bytes);
+  algebra::Layout chunk = algebra::Layout::tuple(
+      {algebra::Layout(swizzledRows, layout::PanelTile::chunkBytes),
+       algebra::Layout(rowsOfFragment, 0)});
+  Value column = threadOffset(b, composition(line, threads.columns));
+  Value row = threadOffset(b, composition(chunk, threads.rows));
+  return arith::XOrIOp::create(b, column, row);
+}
 
 void tile::storeFragment(ImplicitLocOpBuilder &b, TileType to, Value words) {
-  Value thread = threadInGroup(b);
-  auto bits = [&](int32_t mask, int32_t shift) -> Value {
-    Value some = arith::AndIOp::create(b, thread, constantI32(b, mask));
-    return arith::ShLIOp::create(b, some, constantI32(b, shift));
-  };
-  // Row 16·warp + lane mod 16, of 128 bytes, and column byte 16·(lane / 16),
-  // which the swizzle changes by an XOR with 16·(row mod 8).
-  Value row = arith::OrIOp::create(b, bits(0x60, 6), bits(0xF, 7));
-  Value swizzled = arith::XOrIOp::create(b, bits(0x10, 0), bits(7, 4));
+  algebra::MatrixPlace lanes =
+      algebra::placeOfThreads(storeOf16().destination());
+  algebra::Layout lines(to.getRows(), layout::PanelTile::rowBytes);
+  Value row = threadOffset(b, composition(lines, lanes.rows));
+  Value swizzled = swizzledByte(b, lanes);
   Value base = advance(b, smemAddress(b, to.getSmem().getOffset()), row);
   layout::PanelTile panels = panelsOf(to);
   constexpr int64_t chunkColumns = layout::PanelTile::chunkElements;
@@ -39,6 +84,20 @@ void tile::storeFragment(ImplicitLocOpBuilder &b, TileType to, Value words) {
   }
 }
 
+/// Whether a move stores the fragments of a tile.
+static bool storesFragment(MoveOp op) {
+  TileType from = op.getInput().getType(), to = op.getType();
+  return from.inFragments() && to.getSmem() && to.getShape().size() == 2 &&
+         !to.getElementType().isF32();
+}
+
+std::vector<algebra::TiledCopy> fmha::tile::copiesOfWgmma(Operation *op) {
+  auto move = dyn_cast<MoveOp>(op);
+  if (!move || !storesFragment(move))
+    return {};
+  return {storeOf16()};
+}
+
 namespace {
 
 /// Moves P to shared memory, if it is multiplied from there.
@@ -48,9 +107,8 @@ struct MoveFragment : public FragmentPattern<MoveOp> {
   matchAndRewrite(MoveOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    TileType from = op.getInput().getType(), to = op.getType();
-    if (!from.inFragments() || !to.getSmem() || to.getShape().size() != 2 ||
-        to.getElementType().isF32())
+    TileType to = op.getType();
+    if (!storesFragment(op))
       return rewriter.notifyMatchFailure(op, "no way between these places");
     storeFragment(b, to, adaptor.getInput());
     rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
@@ -80,22 +138,40 @@ struct DotFragment : public FragmentPattern<DotOp> {
       return rewriter.notifyMatchFailure(
           op, "expected D of 64 rows in #tile.fragment, B in #tile.smem, an "
               "inner extent of a multiple of 16, and no condition");
+    FailureOr<int64_t> width = columnsOfInstruction(op);
+    if (failed(width))
+      return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Factors factors{adaptor.getAcc(), adaptor.getA(),
                     descriptor(b, adaptor.getB(), tileOfB(op))};
     if (!a.inFragments())
       factors.a = descriptor(b, factors.a, panelsOf(a).kMajor());
     SmallVector<Value> parts;
-    for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
-      parts.push_back(issuePart(b, op, factors, n));
+    for (int64_t n = 0; n < d.getColumns(); n += *width)
+      parts.push_back(
+          issuePart(b, op, factors, n, std::min(*width, d.getColumns() - n)));
     WgmmaCommitOp::create(b);
     rewriter.replaceOp(op, concatenate(b, parts));
     return success();
   }
 
 private:
-  /// Most columns of D of one instruction (PTX ISA 9.7.15.2).
-  static constexpr int64_t mostColumns = 256;
+  /// Returns the columns of D of an instruction: those of the product that the
+  /// op names, or of the widest one. Parts begin with panels of B.
+  FailureOr<int64_t> columnsOfInstruction(DotOp op) const {
+    auto chosen = op->getAttrOfType<TiledMmaAttr>(productName);
+    const algebra::TiledMma mma =
+        chosen ? chosen.getValue() : productOfWgmma(op, info);
+    int64_t columns = mma.atom().shape[1], all = op.getType().getColumns();
+    bool isWhole = columns == all || columns % panelColumns == 0;
+    if (mma.atom().name.starts_with("wgmma") && isWhole &&
+        mma == wgmmaProduct(op, columns))
+      return columns;
+    return op.emitOpError() << "expected \"" << productName << "\" to be "
+                            << productOfWgmma(op, info).str()
+                            << ", or one of fewer columns, a multiple of "
+                            << panelColumns << ", got " << mma.str();
+  }
 
   /// The accumulator, or null; A, in registers or a descriptor; and B.
   struct Factors {
@@ -107,11 +183,10 @@ private:
     return op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
   }
 
-  /// Emits columns [n, n + 256) of the product, or as many as there are.
+  /// Emits columns [n, n + columns) of the product.
   static Value issuePart(ImplicitLocOpBuilder &b, DotOp op,
-                         const Factors &factors, int64_t n) {
+                         const Factors &factors, int64_t n, int64_t columns) {
     layout::SmemTile tile = tileOfB(op);
-    int64_t columns = std::min(mostColumns, op.getType().getColumns() - n);
     auto type = VectorType::get({columns / 2}, b.getF32Type());
     Value acc = factors.acc;
     if (acc)
