@@ -160,7 +160,10 @@ static json::Array gridFactors(const KernelSpec &spec,
   };
   int64_t rows = int64_t(schedule.qTiles) * queriesOfTile(schedule);
   const char *length = spec.problem.cuSeqlensQ ? "max_q_len" : "q_len";
-  json::Array factors{parts(length, rows)};
+  json::Array factors{parts(length, rows * schedule.ctaGroup)};
+  // CTAs of a pair are neighbors.
+  if (schedule.ctaGroup > 1)
+    factors.push_back(schedule.ctaGroup);
   if (schedule.packHeads == 1) {
     factors.push_back("q_heads");
   } else {
@@ -331,7 +334,7 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"grid", std::move(grid)},
       {"block", json::Array{threads(schedule), 1, 1}},
       {"programmatic", hasGridDependencies(schedule.target)},
-      {"cluster", json::Array{1, 1, 1}},
+      {"cluster", json::Array{schedule.ctaGroup, 1, 1}},
       {"smem_bytes", map.smemBytes},
       {"tmem_columns", map.tmemColumns},
       {"roles", roles(schedule)},

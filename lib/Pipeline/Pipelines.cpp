@@ -81,10 +81,11 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void addNVVM(OpPassManager &pm) {
-  // After the verifiers of the previous level, which require commits, one
-  // branch around the MMA role, separate consumers, and loads of the tile
-  // dialect.
+  // After the verifiers of the previous level, which require commits, an MMA
+  // role in each CTA, one branch around it, separate consumers, and loads of
+  // the tile dialect.
   kernels(pm).addPass(tile::createTileTcgen05OrderProducts());
+  kernels(pm).addPass(tile::createTileTcgen05PairCtas());
   kernels(pm).addPass(tile::createTileTcgen05WidenRoles());
   kernels(pm).addPass(tile::createTileTcgen05ReduceLoads());
   kernels(pm).addPass(tile::createTileShareConsumers());

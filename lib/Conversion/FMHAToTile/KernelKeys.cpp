@@ -59,8 +59,16 @@ KeyViews KeyBlocks::view(const Sequence &keys, Value isSecond) {
   for (Value column : chunkColumns)
     views.keys.push_back(viewAt(Key, "k2", column));
   if (!k.plan.shareKv)
-    views.values = viewAt(Values, "v2", at.column);
+    views.values = viewAt(Values, "v2", valueColumn());
   return views;
+}
+
+/// Returns the first column of the values that the CTA loads, or null for 0.
+Value KeyBlocks::valueColumn() {
+  if (!at.rank)
+    return at.column;
+  return k.make<arith::MulIOp>(at.rank,
+                               k.index(k.outputColumns() / k.plan.ctaGroup));
 }
 
 KeyBlock KeyBlocks::buildBlock(Value block) {
@@ -152,10 +160,15 @@ BlockTiles KeyBlocks::load(const KeyBlock &keys) {
   Value firstKey = keys.column;
   BlockTiles block;
   int64_t chunk = k.plan.keyChunk ? k.plan.keyChunk : k.keyColumns();
+  // Each CTA of a pair loads its part of K's keys and of V's columns.
+  int64_t ownKeys = k.plan.kvBlock / k.plan.ctaGroup;
+  Value ownKey = firstKey;
+  if (at.rank)
+    ownKey = k.make<arith::AddIOp>(
+        firstKey, k.make<arith::MulIOp>(at.rank, k.index(ownKeys)));
   for (auto [n, view] : llvm::enumerate(keys.views.keys)) {
     int64_t columns = std::min(chunk, k.keyColumns() - int64_t(n) * chunk);
-    block.keys.push_back(
-        loadTile("KV", view, k.plan.kvBlock, columns, firstKey));
+    block.keys.push_back(loadTile("KV", view, ownKeys, columns, ownKey));
   }
   block.factors = loadFactors(keys);
   if (k.plan.shareKv) {
@@ -169,8 +182,8 @@ BlockTiles KeyBlocks::load(const KeyBlock &keys) {
   for (int64_t n = 0; n < k.plan.kvBlock; n += rows) {
     Value row = n ? k.make<arith::AddIOp>(firstKey, k.index(n)) : firstKey;
     block.values.push_back(loadTile(k.plan.vStages ? "V" : "KV",
-                                    keys.views.values, rows, k.outputColumns(),
-                                    row));
+                                    keys.views.values, rows,
+                                    k.outputColumns() / k.plan.ctaGroup, row));
   }
   return block;
 }

@@ -83,6 +83,7 @@ private:
   KeyBlock buildOfFirst(mlir::Value block);
   void chooseSource(KeyBlock &made, mlir::Value block);
   KeyViews view(const Sequence &keys, mlir::Value isSecond);
+  mlir::Value valueColumn();
   mlir::Value loadFactors(const KeyBlock &keys);
   mlir::Value loadTile(llvm::StringRef ring, mlir::Value view, int64_t rows,
                        int64_t columns, mlir::Value row);

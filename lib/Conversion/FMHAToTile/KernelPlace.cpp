@@ -375,6 +375,18 @@ static TilePlace buildTilePlace(KernelContext &k, Value id, Value rowBlocks,
   return buildInSections(k, id, rowBlocks, buildHeadsOfSection(k, keys), group);
 }
 
+/// Returns the number of row blocks of a head. CTAs of a pair, neighbors in the
+/// grid, have row blocks of the same head, of which the last may be empty.
+static Value buildRowBlocks(KernelContext &k, Coordinates &at, Value id,
+                            Value rows, int64_t rowsPerCta) {
+  Value ctas = k.plan.ctaGroup > 1 ? k.index(k.plan.ctaGroup) : Value();
+  if (ctas)
+    at.rank = k.make<arith::RemUIOp>(id, ctas);
+  Value blocks =
+      k.make<arith::CeilDivUIOp>(rows, k.index(rowsPerCta * k.plan.ctaGroup));
+  return ctas ? k.make<arith::MulIOp>(blocks, ctas) : blocks;
+}
+
 Coordinates fmha::buildCoordinates(KernelContext &k) {
   Coordinates at;
   int64_t rowsPerCta = int64_t(k.plan.qTiles) * k.rowsOfTile();
@@ -388,7 +400,7 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   Value id = gpu::BlockIdOp::create(k.b, gpu::Dimension::x);
   buildPass(k, at, id);
   buildSplit(k, at, id);
-  Value rowBlocks = k.make<arith::CeilDivUIOp>(longest, k.index(rowsPerCta));
+  Value rowBlocks = buildRowBlocks(k, at, id, longest, rowsPerCta);
   auto [rowBlock, place] = buildTilePlace(k, id, rowBlocks, longest);
   at.sequence = buildHeads(k, at, place, heads, kvHeads);
   if (schedule::splitsByLength(k.plan))

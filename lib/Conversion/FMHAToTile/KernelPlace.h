@@ -39,6 +39,9 @@ struct Coordinates {
   /// The number of the sequence: its batch, or its entry in varlen metadata.
   mlir::Value sequence;
   mlir::Value head, kvHead;
+  /// The number of the CTA in its pair, which has that part of the keys of K
+  /// and of the columns of V; null without pairs.
+  mlir::Value rank;
   /// With packed heads, `head` is the first of them, `member` its number in the
   /// group of `kvHead`, and `count` the number of heads that the group has from
   /// there on. Null otherwise.

@@ -100,7 +100,7 @@ Value OnlineSoftmax::buildScores(unsigned tile, Value query,
     auto dot = tile::DotOp::create(
         k.b, type, q, key, s, Value(), /*transpose_b=*/true,
         /*negate=*/!scalesInRegion(k) && k.op.getScaleOrDefault() < 0,
-        /*rows=*/IntegerAttr());
+        /*rows=*/IntegerAttr(), /*pair=*/k.plan.ctaGroup > 1);
     s = first ? dot : k.inRegion(dot, "S" + Twine(tile));
     first += columns;
   }
@@ -164,10 +164,14 @@ Value OnlineSoftmax::buildProduct(ArrayRef<Value> slices,
     Value p = k.slice(slices[key / sliceKeys], inSlice, keys);
     IntegerAttr rows =
         keys == valueKeys ? IntegerAttr() : k.b.getI32IntegerAttr(inValue);
-    Value v = k.slice(values[key / valueKeys], first, count);
+    Value v = values[key / valueKeys];
+    // A CTA of a pair has its part of the columns alone.
+    if (k.plan.ctaGroup == 1)
+      v = k.slice(v, first, count);
     acc = k.inConsumer(
         tile::DotOp::create(k.b, acc.getType(), p, v, acc, Value(),
-                            /*transpose_b=*/false, /*negate=*/false, rows),
+                            /*transpose_b=*/false, /*negate=*/false, rows,
+                            /*pair=*/k.plan.ctaGroup > 1),
         consumer);
   }
   return acc;

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "MachinePatterns.h"
-#include "Threads/ShareCode.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Layout/Tmem.h"
 
@@ -87,6 +86,20 @@ static Value halfOffset(ImplicitLocOpBuilder &b,
   return split ? i64(b, *split) : Value();
 }
 
+/// Returns the address of `barrier` in the even CTA of a pair, which is a
+/// cluster.
+static Value inEvenCta(ImplicitLocOpBuilder &b, Value barrier) {
+  auto ofCluster = LLVM::LLVMPointerType::get(b.getContext(), 7);
+  return NVVM::MapaOp::create(b, ofCluster, barrier, i32(b, 0));
+}
+
+static NVVM::CTAGroupKind groupOf(bool pair) {
+  return pair ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
+}
+
+static NVVM::MemScopeKind scopeOf(bool pair) {
+  return pair ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA;
+}
 namespace {
 
 template <typename OpTy>
@@ -161,8 +174,8 @@ MACHINE_PATTERN(WaitOp) {
   auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange());
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&loop.getBefore());
-  Value done = NVVM::MBarrierTryWaitOp::create(b, b.getI1Type(), address,
-                                               parity, Value());
+  Value done = NVVM::MBarrierTryWaitOp::create(
+      b, b.getI1Type(), address, parity, Value(), scopeOf(op.getPair()));
   Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
   scf::ConditionOp::create(b, arith::XOrIOp::create(b, done, yes),
                            ValueRange());
@@ -172,9 +185,12 @@ MACHINE_PATTERN(WaitOp) {
 }
 
 MACHINE_PATTERN(ArriveOp) {
-  NVVM::MBarrierArriveOp::create(
-      b, b.getI64Type(), stageAddress(b, adaptor.getBarrier(), op.getStage()),
-      Value());
+  Value own = stageAddress(b, adaptor.getBarrier(), op.getStage());
+  if (op.getPair())
+    NVVM::MBarrierArriveOp::create(b, Type(), inEvenCta(b, own), Value(),
+                                   scopeOf(true));
+  else
+    NVVM::MBarrierArriveOp::create(b, b.getI64Type(), own, Value());
   return {};
 }
 
@@ -186,17 +202,24 @@ MACHINE_PATTERN(ArriveCopiesOp) {
 }
 
 MACHINE_PATTERN(ArriveExpectTxOp) {
+  Value own = stageAddress(b, adaptor.getBarrier(), op.getStage());
+  Value barrier = op.getPair() ? inEvenCta(b, own) : own;
   NVVM::MBarrierArriveExpectTxOp::create(
-      b, Type(), stageAddress(b, adaptor.getBarrier(), op.getStage()),
-      i32(b, op.getBytes()), NVVM::MemScopeKind::CTA, /*relaxed=*/false,
-      Value());
+      b, Type(), barrier, i32(b, op.getBytes()), scopeOf(op.getPair()),
+      /*relaxed=*/false, Value());
   return {};
 }
 
 /// Emits the shared-memory form: the generic one prints a wrong address space.
 MACHINE_PATTERN(CommitOp) {
+  constexpr int16_t bothCtas = 0b11;
+  Value mask;
+  if (op.getBoth())
+    mask = LLVM::ConstantOp::create(b, b.getI16Type(),
+                                    b.getI16IntegerAttr(bothCtas));
   NVVM::Tcgen05CommitOp::create(
-      b, stageAddress(b, adaptor.getBarrier(), op.getStage()), Value());
+      b, stageAddress(b, adaptor.getBarrier(), op.getStage()), mask,
+      groupOf(op.getPair()));
   return {};
 }
 
@@ -271,11 +294,21 @@ MACHINE_PATTERN(TmaLoadOp) {
   if (adaptor.getOther())
     map =
         LLVM::SelectOp::create(b, adaptor.getSecond(), adaptor.getOther(), map);
+  Value dest = adaptor.getDest();
+  Value barrier = stageAddress(b, adaptor.getBarrier(), op.getStage());
+  NVVM::CTAGroupKindAttr group;
+  if (op.getPair()) {
+    // An address of shared memory of this CTA is one of the cluster as well.
+    dest = LLVM::AddrSpaceCastOp::create(
+        b, LLVM::LLVMPointerType::get(b.getContext(), 7), dest);
+    Value even =
+        LLVM::PtrToIntOp::create(b, b.getI32Type(), inEvenCta(b, barrier));
+    barrier = LLVM::IntToPtrOp::create(b, barrier.getType(), even);
+    group = NVVM::CTAGroupKindAttr::get(b.getContext(), groupOf(true));
+  }
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      b, adaptor.getDest(), map, at,
-      stageAddress(b, adaptor.getBarrier(), op.getStage()), ValueRange(),
-      Value(), Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
-      NVVM::CTAGroupKindAttr(), Value());
+      b, dest, map, at, barrier, ValueRange(), Value(), Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/!op.getPair(), group, Value());
   return {};
 }
 
@@ -299,8 +332,8 @@ MACHINE_PATTERN(TmaStoreWaitOp) {
 
 MACHINE_PATTERN(TmemAllocOp) {
   NVVM::Tcgen05AllocOp::create(b, sharedAddress(b, op.getOffset()),
-                               i32(b, op.getColumns()));
-  NVVM::Tcgen05RelinquishAllocPermitOp::create(b);
+                               i32(b, op.getColumns()), groupOf(op.getPair()));
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(b, groupOf(op.getPair()));
   return {};
 }
 
@@ -311,7 +344,8 @@ MACHINE_PATTERN(TmemBaseOp) {
 
 MACHINE_PATTERN(TmemDeallocOp) {
   NVVM::Tcgen05DeallocOp::create(b, tmemPointer(b, adaptor.getBase()),
-                                 i32(b, op.getColumns()));
+                                 i32(b, op.getColumns()),
+                                 groupOf(op.getPair()));
   return {};
 }
 
@@ -368,7 +402,7 @@ MACHINE_PATTERN(TmemWaitOp) {
 
 MACHINE_PATTERN(MmaOp) {
   NVVM::Tcgen05MMAOp::create(
-      b, NVVM::Tcgen05MMAKind::F16, NVVM::CTAGroupKind::CTA_1,
+      b, NVVM::Tcgen05MMAKind::F16, groupOf(op.getPair()),
       NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false, adaptor.getD(),
       adaptor.getA(), adaptor.getB(), i32(b, op.getInstruction()),
       adaptor.getAccumulate(), Value(), Value());
@@ -513,42 +547,6 @@ MACHINE_PATTERN(ListEntryOp) {
   return arith::IndexCastOp::create(b, b.getIndexType(), branch.getResult(0));
 }
 
-struct LowerFindSlotOp : public OpConversionPattern<FindSlotOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(FindSlotOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    ShareCode shares(b, adaptor.getLengths(), toI32(b, adaptor.getSequences()),
-                     op.getSplits(), op.getKeys());
-    ShareCode::Slot slot = shares.slotOf(toI32(b, adaptor.getSlot()));
-    auto index = [&](Value number) -> Value {
-      return arith::IndexCastOp::create(b, b.getIndexType(), number);
-    };
-    rewriter.replaceOp(
-        op, {index(slot.sequence), index(slot.part), index(slot.parts)});
-    return success();
-  }
-};
-
-/// computed = min(max(wanted, 1), all); skipped = all - computed
-struct LowerSplitTripsOp : public OpConversionPattern<SplitTripsOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(SplitTripsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value one = arith::ConstantIndexOp::create(b, 1);
-    Value wanted = arith::MaxSIOp::create(b, adaptor.getWanted(), one);
-    Value computed = arith::MinSIOp::create(b, wanted, adaptor.getAll());
-    Value skipped = arith::SubIOp::create(b, adaptor.getAll(), computed);
-    rewriter.replaceOp(op, {computed, skipped});
-    return success();
-  }
-};
-
 MACHINE_PATTERN(RereadOp) {
   auto made = LLVM::InlineAsmOp::create(
       b, b.getI32Type(), toI32(b, adaptor.getNumber()), "mov.b32 $0, $1;",
@@ -564,6 +562,12 @@ MACHINE_PATTERN(SyncWarpOp) {
 
 MACHINE_PATTERN(SyncCtaOp) {
   NVVM::BarrierOp::create(b);
+  return {};
+}
+
+MACHINE_PATTERN(SyncClusterOp) {
+  NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
+  NVVM::ClusterWaitOp::create(b, b.getUnitAttr());
   return {};
 }
 
@@ -589,8 +593,8 @@ void fmha::populateMachinePatterns(RewritePatternSet &patterns,
       LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
       LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
       LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
-      LowerAnyInWarpOp, LowerListLengthOp, LowerListEntryOp, LowerFindSlotOp,
-      LowerSplitTripsOp, LowerUniformOp, LowerRereadOp, LowerSyncWarpOp,
-      LowerSyncCtaOp, LowerAwaitGridsOp, LowerLaunchDependentsOp>(
-      converter, patterns.getContext());
+      LowerAnyInWarpOp, LowerListLengthOp, LowerListEntryOp, LowerUniformOp,
+      LowerRereadOp, LowerSyncWarpOp, LowerSyncCtaOp, LowerSyncClusterOp,
+      LowerAwaitGridsOp, LowerLaunchDependentsOp>(converter,
+                                                  patterns.getContext());
 }

@@ -56,6 +56,8 @@ void populateRotaryPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 void populateScorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
+void populateSlotPatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter);
 void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
 void populateMachinePatterns(mlir::RewritePatternSet &patterns,

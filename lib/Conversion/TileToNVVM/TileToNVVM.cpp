@@ -201,6 +201,10 @@ private:
         func->setAttr(name, attribute);
     if (op->hasAttr("tile.kernel"))
       func->setAttr(operandsName, b.getTypeArrayAttr(op.getArgumentTypes()));
+    if (op->hasAttr("fmha.schedule"))
+      if (auto ctas = int32_t(tile::scheduleOf(op).ctaGroup); ctas > 1)
+        func->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      b.getDenseI32ArrayAttr({ctas, 1, 1}));
     if (auto size = op.getKnownBlockSizeAttr()) {
       func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
       // setmaxnreg needs the registers that a thread starts with; ptxas ignores
@@ -508,6 +512,7 @@ struct ConvertTileToNVVMPass
     });
     RewritePatternSet patterns(&getContext());
     populateMachinePatterns(patterns, converter);
+    populateSlotPatterns(patterns, converter);
     populateWgmmaPatterns(patterns, converter);
     populateScorePatterns(patterns, converter);
     populateAppendPatterns(patterns, converter);

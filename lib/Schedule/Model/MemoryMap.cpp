@@ -58,9 +58,11 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   bool apart = halfLanes && sColumns + oColumns > layout::tmemColumns;
   sLane = apart ? layout::tmemHalfLanes : 0;
   qBytes = panelTileBytes(rows, problem.headDim);
+  // Each CTA of a pair has a part of K's keys and of V's columns.
+  uint64_t ctas = std::max(1u, schedule.ctaGroup);
   uint64_t key =
-      panelTileBytes(keys, std::min<uint64_t>(chunk, problem.headDim));
-  uint64_t value = panelTileBytes(chunkKeys, oColumns);
+      panelTileBytes(keys / ctas, std::min<uint64_t>(chunk, problem.headDim));
+  uint64_t value = panelTileBytes(chunkKeys, oColumns / ctas);
   bool together = schedule.vStages == 0 && !schedule.shareKv;
   kvStageBytes = together ? std::max(key, value) : key;
   vStageBytes = schedule.vStages ? value : 0;

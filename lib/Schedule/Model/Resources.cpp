@@ -101,9 +101,9 @@ Rings fmha::schedule::ringsOf(const Problem &problem, const Schedule &s) {
   rings.valueMessages =
       s.shareKv ? 0 : std::max(1u, s.kvBlock / std::max(1u, keys));
   unsigned group = std::max(1u, s.ctaGroup);
-  rings.keyBytes = panelTileBytes(s.kvBlock, columns) / group;
+  rings.keyBytes = panelTileBytes(s.kvBlock / group, columns);
   if (!s.shareKv)
-    rings.valueBytes = panelTileBytes(keys, outputColumns(problem, s)) / group;
+    rings.valueBytes = panelTileBytes(keys, outputColumns(problem, s) / group);
   rings.stages = s.kvStages;
   rings.valueStages = s.vStages;
   return rings;

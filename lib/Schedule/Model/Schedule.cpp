@@ -158,6 +158,9 @@ unsigned fmha::schedule::boxRows(const Problem &problem,
     return gatheredRows;
   bool inChunks = operand == Operand::Value && schedule.valueChunk;
   unsigned rows = inChunks ? schedule.valueChunk : schedule.kvBlock;
+  // Each CTA of a pair loads a part of the keys of K, and columns of V.
+  if (operand == Operand::Key)
+    rows /= std::max(1u, schedule.ctaGroup);
   if (problem.topk)
     return 1;
   return problem.pageSize ? std::gcd(rows, problem.pageSize) : rows;

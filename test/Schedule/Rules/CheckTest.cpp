@@ -123,8 +123,38 @@ TEST(Check, C3Tiles) {
 }
 
 TEST(Check, C4CtaGroup) {
-  EXPECT_THAT(violation([](auto &, Schedule &s) { s.ctaGroup = 2; }),
-              StartsWith("plan.C4: expected cta_group to be 1, got 2"));
+  auto paired = [](auto change) {
+    return violation([=](Problem &p, Schedule &s) {
+      s.ctaGroup = 2;
+      s.qTiles = 1;
+      change(p, s);
+    });
+  };
+  auto fieldOf = [&](auto change) {
+    return paired([=](Problem &, Schedule &s) { change(s); });
+  };
+  auto featureOf = [&](auto change) {
+    return paired([=](Problem &p, Schedule &) { change(p); });
+  };
+  EXPECT_EQ(fieldOf([](Schedule &) {}), "");
+  EXPECT_THAT(fieldOf([](Schedule &s) { s.ctaGroup = 3; }),
+              StartsWith("plan.C4: expected cta_group to be 1 or 2, got 3"));
+  EXPECT_THAT(fieldOf([](Schedule &s) { s.qTiles = 2; }),
+              StartsWith("plan.C4: expected q_tiles to be 1 with cta_group = "
+                         "2, got 2; leave it out, or take cta_group = 1"));
+  EXPECT_THAT(fieldOf([](Schedule &s) { s.qTileRows = 64; }),
+              StartsWith("plan.C4: expected q_tile_rows to be 128"));
+  EXPECT_THAT(fieldOf([](Schedule &s) { s.packHeads = 4; }),
+              StartsWith("plan.C4: expected pack_heads to be 1"));
+  EXPECT_THAT(fieldOf([](Schedule &s) { s.splits = 2; }),
+              StartsWith("plan.C4: expected splits to be 1"));
+  EXPECT_THAT(fieldOf([](Schedule &s) { s.scheduler = Scheduler::Static; }),
+              StartsWith("plan.C4: expected scheduler to be single"));
+  EXPECT_THAT(featureOf([](Problem &p) { p.mask.left = 100; }),
+              AllOf(StartsWith("plan.C4: "), HasSubstr("it has a mask"),
+                    HasSubstr("take cta_group = 1")));
+  EXPECT_THAT(featureOf([](Problem &p) { p.headDimV = 80; }),
+              AllOf(StartsWith("plan.C4: "), HasSubstr("multiple of 32")));
 }
 
 TEST(Check, C5Placement) {

@@ -92,6 +92,11 @@ void SyncCtaOp::getSyncEffects(Effects &effects) {
   effects.push_back({Action::SyncCta});
 }
 
+/// Every thread of the CTA waits for all others of it, and for more.
+void SyncClusterOp::getSyncEffects(Effects &effects) {
+  effects.push_back({Action::SyncCta});
+}
+
 void AwaitGridsOp::getSyncEffects(Effects &) {}
 void LaunchDependentsOp::getSyncEffects(Effects &) {}
 void SetRegistersOp::getSyncEffects(Effects &) {}
@@ -310,21 +315,24 @@ static void readShared(Unit unit, Value descriptor, int64_t extent,
     read(panel * leadingOffset(op.getFields()), depth * rowBytes);
 }
 
+/// A CTA of a pair has half of the rows of A and D and half of the columns of
+/// B.
 void MmaOp::getSyncEffects(Effects &effects) {
   uint32_t instruction = getInstruction();
+  int64_t ctas = getPair() ? 2 : 1;
+  int64_t ownRows = rowsOfA(instruction) / ctas;
   size_t first = effects.size();
   if (isa<LLVM::LLVMPointerType>(getA().getType()))
     effects.push_back(
         access(Unit::Mma, Memory::Tensor, false, getA(), 0, depth / 2));
   else
-    readShared(Unit::Mma, getA(), rowsOfA(instruction),
-               transposes(instruction, 0), effects);
-  readShared(Unit::Mma, getB(), rowsOfB(instruction),
+    readShared(Unit::Mma, getA(), ownRows, transposes(instruction, 0), effects);
+  readShared(Unit::Mma, getB(), rowsOfB(instruction) / ctas,
              transposes(instruction, 1), effects);
   effects.push_back(
       access(Unit::Mma, Memory::Tensor, true, getD(), 0, rowsOfB(instruction)));
   for (size_t i = first; i < effects.size(); ++i) {
-    effects[i].halfLanes = rowsOfA(instruction) == 64;
+    effects[i].halfLanes = ownRows == 64;
     effects[i].shape = shapeOf(instruction);
     effects[i].accumulator = getD();
   }

@@ -173,6 +173,9 @@ LogicalResult DotOp::verify() {
   TileType a = getA().getType(), b = getB().getType(), d = getType();
   int64_t depth = getTransposeB() ? b.getColumns() : b.getRows();
   int64_t columns = getTransposeB() ? b.getRows() : b.getColumns();
+  // The other CTA of a pair has the other half of the columns.
+  if (getPair())
+    columns *= 2;
   if (a.getElementType() != b.getElementType())
     return emitOpError() << "expected factors of one element type, got "
                          << a.getElementType() << " and " << b.getElementType();
@@ -388,4 +391,27 @@ LogicalResult ScaleColumnsOp::verify() {
     return success();
   return emitOpError() << "expected a factor for each column, at least " << end
                        << ", got " << getFactors().getType().getRows();
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs of CTAs
+//===----------------------------------------------------------------------===//
+
+LogicalResult CommitOp::verify() {
+  if (getBoth() && !getPair())
+    return emitOpError() << "expected `pair` with `both`: only MMAs of a pair "
+                            "of CTAs signal the barriers of both";
+  return success();
+}
+
+LogicalResult MmaOp::verify() {
+  constexpr unsigned firstBit = 24, bits = 5, unit = 16;
+  unsigned rows = (getInstruction() >> firstBit & ((1 << bits) - 1)) * unit;
+  // A CTA of a pair has 128 rows, one per lane of tensor memory.
+  constexpr unsigned rowsOfPair = 256;
+  if (getPair() && rows != rowsOfPair)
+    return emitOpError() << "expected M = " << rowsOfPair
+                         << " in the instruction of a pair of CTAs, got "
+                         << rows;
+  return success();
 }

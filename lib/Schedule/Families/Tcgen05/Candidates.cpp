@@ -19,17 +19,14 @@ static Values copiesOfKeys(const Problem &problem) {
   return {unsigned(gathers ? KvCopy::Gather4 : KvCopy::Tma)};
 }
 
-/// Adds the levels of the tree. Subtiles, separate rings and head_dim_v tiles
+/// Adds the levels of the tree. Pairs of CTAs are by request only: no GPU has
+/// shown that they are faster. Subtiles, separate rings and head_dim_v tiles
 /// cost something, and are needed only if whole blocks are large.
 static void addAxes(Axes &axes) {
   constexpr unsigned wide = 128;
   const Problem &problem = axes.problem;
   bool wideKeys = problem.headDim > wide, wideValues = problem.headDimV > wide;
   bool uneven = problem.headDim != problem.headDimV;
-  axes.levels.push_back(
-      {{1, 2}, rule(1) | rule(4), [](Schedule &s, unsigned group) {
-         s.ctaGroup = group;
-       }});
   // The warps of a second softmax convert K and V.
   bool converts = problem.kvE4M3;
   axes.add("kv_copy", copiesOfKeys(problem), 0);

@@ -11,7 +11,9 @@
 
 #include "fmha/Layout/Tmem.h"
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -134,6 +136,71 @@ static Violation checkKvCopies(const Case &c) {
   return std::nullopt;
 }
 
+/// Returns what a pair of CTAs has not been built for, and the way out; null
+/// if there is nothing.
+static const char *unpaired(const Problem &p) {
+  struct {
+    bool there;
+    const char *what;
+  } features[] = {
+      {!p.mask.isFull(), "a mask, by which the blocks of two CTAs differ"},
+      {p.cuSeqlensQ || p.cuSeqlensK, "packed sequences (cu_seqlens_q)"},
+      {p.blockTables, "pages (block_tables)"},
+      {p.topk, "lists of keys (topk)"},
+      {p.kvIndices, "lists of blocks (kv_indices)"},
+      {p.source2, "a second KV segment (source2)"},
+      {p.keyNew, "new keys (key_new)"},
+      {p.rotates(), "rotated queries (rotary)"},
+      {p.kvE4M3, "keys of 8 bits, which threads convert"},
+  };
+  const auto *found = std::ranges::find_if(
+      features, [](const auto &feature) { return feature.there; });
+  return found == std::end(features) ? nullptr : found->what;
+}
+
+/// Checks that a product of two CTAs can be built: each has 128 rows of M =
+/// 256, half of the keys of K and half of the columns of V, and both have the
+/// same blocks.
+static Violation checkPairs(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (s.ctaGroup == 1)
+    return std::nullopt;
+  if (s.ctaGroup != 2)
+    return "expected cta_group to be 1 or 2, got " + str(s.ctaGroup);
+  if (const char *what = unpaired(c.problem))
+    return "expected no such problem with cta_group = 2: it has " +
+           std::string(what) + "; take cta_group = 1";
+  struct {
+    const char *name;
+    unsigned expected, got;
+  } fields[] = {
+      {"q_tiles", 1, s.qTiles},         {"q_tile_rows", 128, s.qTileRows},
+      {"pack_heads", 1, s.packHeads},   {"key_chunk", 0, s.keyChunk},
+      {"value_chunk", 0, s.valueChunk}, {"o_columns", 0, s.oColumns},
+      {"share_kv", 0, s.shareKv},       {"splits", 1, s.splits}};
+  for (const auto &[name, expected, got] : fields)
+    if (got != expected)
+      return "expected " + std::string(name) + " to be " + str(expected) +
+             " with cta_group = 2, got " + str(got) +
+             "; leave it out, or take cta_group = 1";
+  if (s.scheduler != Scheduler::Single)
+    return "expected scheduler to be single with cta_group = 2, got " +
+           std::string(stringify(s.scheduler)) +
+           "; leave it out, or take cta_group = 1";
+  // N of a product with A in tensor memory is a multiple of 32.
+  constexpr unsigned columnStep = 32, most = 256;
+  unsigned columns = outputColumns(c.problem, s);
+  if (columns % columnStep || columns > most)
+    return "expected a head_dim_v that is a multiple of 32 up to 256 with "
+           "cta_group = 2, got " +
+           str(columns) + "; take cta_group = 1";
+  if (s.kvBlock / s.pSlices % columnStep)
+    return "expected slices of P of a multiple of 32 keys with cta_group = 2, "
+           "got " +
+           str(s.kvBlock / s.pSlices) + "; take fewer p_slices";
+  return std::nullopt;
+}
+
 static Violation checkPlacement(const Case &c) {
   Footprint sizes(c.problem, c.schedule);
   switch (c.schedule.pPlacement) {
@@ -164,7 +231,7 @@ static constexpr Entry entries[] = {
     {3, checkListedKeys},  {3, checkListedBlocks}, {2, checkHeadDims},
     {8, checkChunks},      {8, checkSlices},       {8, checkSharing},
     {8, checkScoreStages}, {2, checkTmem},         {8, checkCtasPerSm},
-    {4, checkCtaGroup},    {8, checkKvCopies},     {8, checkSplitBy},
+    {4, checkPairs},       {8, checkKvCopies},     {8, checkSplitBy},
     {8, checkNewKeys},     {5, checkPlacement},    {8, checkDemand},
     {8, checkLoopDemand},  {6, checkSmem},         {8, checkFeatures},
     {7, checkThreshold},   {9, checkRoles},        {10, checkWarps},

@@ -13,7 +13,7 @@
 #ifndef FMHA_DIALECT_TILE_IR_FACTOROPS_TD
 #define FMHA_DIALECT_TILE_IR_FACTOROPS_TD
 
-include "fmha/Dialect/Tile/IR/MachineOps.td"
+include "fmha/Dialect/Tile/IR/LaunchOps.td"
 
 def Tile_LoadFactorsOp : Tile_RowsOp<"load_factors", [Tile_LoadOpInterface, AllTypesMatch<["keys", "values"]>, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Loads the two factors of each row's page";

@@ -59,19 +59,26 @@ class Tile_BarrierStageOp<string mnemonic, dag extra = (ins)> : Tile_MachineOp<m
   let arguments = !con((ins Tile_BarrierType:$barrier, Index:$stage), extra);
 }
 
-def Tile_WaitOp : Tile_BarrierStageOp<"wait", (ins Index:$parity)> {
+/// Ops that have another form in a pair of CTAs, which execute one MMA role together: that of the even CTA.
+class Tile_PairedStageOp<string mnemonic, dag extra = (ins), dag flags = (ins)>
+    : Tile_BarrierStageOp<mnemonic, !con(extra, (ins UnitAttr:$pair), flags)>;
+
+def Tile_WaitOp : Tile_PairedStageOp<"wait", (ins Index:$parity)> {
   let summary = "Waits until the phase of parity `parity` (0 or 1) has completed";
   let description = [{
-    A loop around mbarrier.try_wait.parity, which may fail spuriously.
+    A loop around mbarrier.try_wait.parity, which may fail spuriously. With `pair`, arrivals of both CTAs are acquired (cluster scope).
     `tile.wait %full[%stage] parity %p : !tile.barrier<3>`
   }];
-  let assemblyFormat = "$barrier `[` $stage `]` `parity` $parity attr-dict `:` type($barrier)";
+  let assemblyFormat = "$barrier `[` $stage `]` `parity` $parity (`pair` $pair^)? attr-dict `:` type($barrier)";
 }
 
-def Tile_ArriveOp : Tile_BarrierStageOp<"arrive"> {
+def Tile_ArriveOp : Tile_PairedStageOp<"arrive"> {
   let summary = "mbarrier.arrive (release, CTA scope)";
-  let description = [{ `tile.arrive %empty[%stage] : !tile.barrier<3>` }];
-  let assemblyFormat = "$barrier `[` $stage `]` attr-dict `:` type($barrier)";
+  let description = [{
+    With `pair`, it arrives at the barrier of the even CTA of the pair (release, cluster scope).
+    `tile.arrive %empty[%stage] : !tile.barrier<3>`, `tile.arrive %p_full[%stage] pair : !tile.barrier<2>`
+  }];
+  let assemblyFormat = "$barrier `[` $stage `]` (`pair` $pair^)? attr-dict `:` type($barrier)";
 }
 
 def Tile_ArriveCopiesOp : Tile_BarrierStageOp<"arrive_copies"> {
@@ -83,16 +90,24 @@ def Tile_ArriveCopiesOp : Tile_BarrierStageOp<"arrive_copies"> {
   let assemblyFormat = "$barrier `[` $stage `]` attr-dict `:` type($barrier)";
 }
 
-def Tile_ArriveExpectTxOp : Tile_BarrierStageOp<"arrive_expect_tx", (ins Tile_TransactionAttr:$bytes)> {
+def Tile_ArriveExpectTxOp : Tile_PairedStageOp<"arrive_expect_tx", (ins Tile_TransactionAttr:$bytes)> {
   let summary = "mbarrier.arrive.expect_tx: one arrival, and `bytes` more that TMA will write";
-  let description = [{ `tile.arrive_expect_tx %full[%stage] bytes 32768 : !tile.barrier<3>` }];
-  let assemblyFormat = "$barrier `[` $stage `]` `bytes` $bytes attr-dict `:` type($barrier)";
+  let description = [{
+    With `pair`, the barrier is that of the even CTA of the pair. `tile.arrive_expect_tx %full[%stage] bytes 32768 : !tile.barrier<3>`
+  }];
+  let assemblyFormat = "$barrier `[` $stage `]` `bytes` $bytes (`pair` $pair^)? attr-dict `:` type($barrier)";
 }
 
-def Tile_CommitOp : Tile_BarrierStageOp<"commit"> {
+def Tile_CommitOp : Tile_PairedStageOp<"commit", (ins), (ins UnitAttr:$both)> {
   let summary = "tcgen05.commit: arrives once all earlier MMAs of this thread are complete";
-  let description = [{ `tile.commit %s_full[%stage] : !tile.barrier<1>` }];
-  let assemblyFormat = "$barrier `[` $stage `]` attr-dict `:` type($barrier)";
+  let description = [{
+    `pair` is for MMAs of a pair of CTAs (cta_group::2). With `both`, it arrives at the barriers of both CTAs (multicast).
+    `tile.commit %s_full[%stage] : !tile.barrier<1>`, `tile.commit %s_full[%stage] pair both : !tile.barrier<1>`
+
+    Constraints: `both` needs `pair`.
+  }];
+  let assemblyFormat = "$barrier `[` $stage `]` (`pair` $pair^)? (`both` $both^)? attr-dict `:` type($barrier)";
+  let hasVerifier = 1;
 }
 
 def Tile_FenceOp : Tile_MachineOp<"fence"> {
@@ -162,15 +177,18 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
     With `from`, a member of a group of query heads, the map is [head_dim, group, rows, kv_heads, batch], or has ends in
     place of batch; `head` is a KV head, and the box has rows of several query heads.
 
+    With `pair`, the box is written to this CTA and signals the barrier of the even CTA of the pair (cta_group::2).
+
     `tile.tma_load %K[%batch, %row, %head] column 64 to %dst signals %full[%stage] : memref<...>, !llvm.ptr<3>, !tile.barrier<3>`
   }];
   let arguments = (ins Tile_Tensor:$src, Index:$batch, Index:$row, Index:$head, Optional<Index>:$member,
                        Tile_BoxColumnAttr:$column, Optional<Index>:$first, Optional<Index>:$end, LLVM_PointerInAddressSpace<3>:$dest,
-                       Tile_BarrierType:$barrier, Index:$stage, Optional<Tile_Tensor>:$other, Optional<I1>:$second);
+                       Tile_BarrierType:$barrier, Index:$stage, Optional<Tile_Tensor>:$other, Optional<I1>:$second,
+                       UnitAttr:$pair);
   let assemblyFormat = [{
     $src (`or` $other^ `:` type($other) `if` $second)? `[` $batch `,` $row `,` $head `]` (`from` $member^)?
     `column` $column (`behind` $first^)? (`before` $end^)? `to` $dest
-    `signals` $barrier `[` $stage `]` attr-dict `:` type($src) `,` type($dest) `,` type($barrier)
+    `signals` $barrier `[` $stage `]` (`pair` $pair^)? attr-dict `:` type($src) `,` type($dest) `,` type($barrier)
   }];
   let hasVerifier = 1;
 }
@@ -323,9 +341,12 @@ def Tile_TmemRegisters
 
 def Tile_TmemAllocOp : Tile_MachineOp<"tmem_alloc"> {
   let summary = "tcgen05.alloc, which stores the base address in shared memory, and relinquish_alloc_permit";
-  let description = [{ `tile.tmem_alloc 512 to 231424` }];
-  let arguments = (ins Tile_TmemColumnsAttr:$columns, Tile_AlignedOffsetAttr<4>:$offset);
-  let assemblyFormat = "$columns `to` $offset attr-dict";
+  let description = [{
+    With `pair`, both CTAs of a pair execute it, and both get the columns (cta_group::2).
+    `tile.tmem_alloc 512 to 231424`
+  }];
+  let arguments = (ins Tile_TmemColumnsAttr:$columns, Tile_AlignedOffsetAttr<4>:$offset, UnitAttr:$pair);
+  let assemblyFormat = "$columns `to` $offset (`pair` $pair^)? attr-dict";
 }
 
 def Tile_TmemBaseOp : Tile_MachineOp<"tmem_base"> {
@@ -338,9 +359,9 @@ def Tile_TmemBaseOp : Tile_MachineOp<"tmem_base"> {
 
 def Tile_TmemDeallocOp : Tile_MachineOp<"tmem_dealloc"> {
   let summary = "tcgen05.dealloc";
-  let description = [{ `tile.tmem_dealloc %base columns 512` }];
-  let arguments = (ins I32:$base, Tile_TmemColumnsAttr:$columns);
-  let assemblyFormat = "$base `columns` $columns attr-dict";
+  let description = [{ `pair` has the meaning that it has in `tmem_alloc`. `tile.tmem_dealloc %base columns 512` }];
+  let arguments = (ins I32:$base, Tile_TmemColumnsAttr:$columns, UnitAttr:$pair);
+  let assemblyFormat = "$base `columns` $columns (`pair` $pair^)? attr-dict";
 }
 
 def Tile_TmemLoadOp : Tile_MachineOp<"tmem_load"> {
@@ -401,93 +422,24 @@ def Tile_DescriptorOp : Tile_Op<"descriptor"> {
 }
 
 def Tile_MmaOp : Tile_MachineOp<"mma"> {
-  let summary = "tcgen05.mma.cta_group::1.kind::f16";
+  let summary = "tcgen05.mma.kind::f16";
   let description = [{
     `a` is a descriptor (shared memory) or an address (tensor memory); D is overwritten unless `accumulate`.
     `tile.mma %d, %a, %b instruction 136316048 accumulate %p : !llvm.ptr<6>, i64, i64`
+
+    With `pair` it is the product of two CTAs (cta_group::2), at the same addresses in both: each has half of the rows of A and
+    D, and half of the columns of B. M and N of the instruction are those of both CTAs.
+    `tile.mma %d, %a, %b instruction 270533776 accumulate %p pair : !llvm.ptr<6>, i64, i64`
+
+    Constraints: with `pair` M is 256.
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<6>:$d, AnyTypeOf<[I64, LLVM_PointerInAddressSpace<6>]>:$a, I64:$b,
-                       I32Attr:$instruction, I1:$accumulate);
+                       I32Attr:$instruction, I1:$accumulate, UnitAttr:$pair);
   let assemblyFormat = [{
-    $d `,` $a `,` $b `instruction` $instruction `accumulate` $accumulate attr-dict `:` type($d) `,` type($a) `,` type($b)
+    $d `,` $a `,` $b `instruction` $instruction `accumulate` $accumulate (`pair` $pair^)? attr-dict
+    `:` type($d) `,` type($a) `,` type($b)
   }];
-}
-
-//===----------------------------------------------------------------------===//
-// Output tiles of the launch
-//===----------------------------------------------------------------------===//
-
-def Tile_TileCountOp : Tile_Op<"tile_count", [Pure]> {
-  let summary = "Number of output tiles of the launch, the parameter `tiles` of a kernel whose grid may be smaller";
-  let description = [{ `%n = tile.tile_count` }];
-  let results = (outs I32:$result);
-  let assemblyFormat = "attr-dict";
-}
-
-def Tile_TryCancelOp : Tile_BarrierStageOp<"try_cancel", (ins Tile_AlignedOffsetAttr<16>:$offset)> {
-  let summary = "clusterlaunchcontrol.try_cancel: requests the tile of a CTA that has not started";
-  let description = [{
-    The response is written to the 16 bytes at `offset` in shared memory and signals the barrier with that many bytes.
-    After a response that cancels no CTA there must be no other request.
-    `tile.try_cancel to 231440 signals %next[%stage] : !tile.barrier<1>`
-  }];
-  let assemblyFormat = "`to` $offset `signals` $barrier `[` $stage `]` attr-dict `:` type($barrier)";
-}
-
-def Tile_QueryCancelOp : Tile_MachineOp<"query_cancel"> {
-  let summary = "clusterlaunchcontrol.query_cancel: the number of the canceled CTA, -1 if there is none";
-  let description = [{ `%tile = tile.query_cancel at 231440` }];
-  let arguments = (ins Tile_AlignedOffsetAttr<16>:$offset);
-  let results = (outs I32:$result);
-  let assemblyFormat = "`at` $offset attr-dict";
-}
-
-def Tile_DrawTileOp : Tile_MachineOp<"draw_tile"> {
-  let summary = "atom.inc of the parameter `tile_counter`: the number of a tile that no CTA has yet, -1 if there is none";
-  let description = [{
-    The first tile of a CTA is its number in the grid; draw n of the launch returns tile `gridDim.x` + n. Each CTA draws until
-    it gets -1. That makes `tiles` draws in all, after which the counter is 0 again: atom.inc wraps.
-    `%tile = tile.draw_tile`
-  }];
-  let results = (outs I32:$result);
-  let assemblyFormat = "attr-dict";
-}
-
-def Tile_AnnounceTileOp : Tile_MachineOp<"announce_tile"> {
-  let summary = "Passes the number of the next tile, -1 for none, to the other roles of the CTA, as message `message`";
-  let description = [{
-    `tile-lower-channels` turns the messages into a ring of numbers in shared memory with a barrier for full and one for free
-    slots.
-    `tile.announce_tile %tile[%n]`
-  }];
-  let arguments = (ins I32:$tile, Index:$message);
-  let assemblyFormat = "$tile `[` $message `]` attr-dict";
-}
-
-def Tile_AwaitTileOp : Tile_MachineOp<"await_tile"> {
-  let summary = "Waits for message `message` of announce_tile and returns its number";
-  let description = [{ `%tile = tile.await_tile[%n]` }];
-  let arguments = (ins Index:$message);
-  let results = (outs Index:$result);
-  let assemblyFormat = "`` `[` $message `]` attr-dict";
-}
-
-def Tile_SetNextTileOp : Tile_MachineOp<"set_next_tile"> {
-  let summary = "Stores the number of the next tile in shared memory, -1 for none";
-  let description = [{
-    In a ring of numbers `slot` is that of the number.
-    `tile.set_next_tile %tile to 231464`, `tile.set_next_tile %tile to 231464[%slot]`
-  }];
-  let arguments = (ins I32:$tile, Tile_AlignedOffsetAttr<4>:$offset, Optional<Index>:$slot);
-  let assemblyFormat = "$tile `to` $offset (`` `[` $slot^ `]`)? attr-dict";
-}
-
-def Tile_NextTileOp : Tile_MachineOp<"next_tile"> {
-  let summary = "Reads the number that set_next_tile stored";
-  let description = [{ `%tile = tile.next_tile at 231464` }];
-  let arguments = (ins Tile_AlignedOffsetAttr<4>:$offset, Optional<Index>:$slot);
-  let results = (outs I32:$result);
-  let assemblyFormat = "`at` $offset (`` `[` $slot^ `]`)? attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -594,6 +546,15 @@ def Tile_LaunchDependentsOp : Tile_MachineOp<"launch_dependents"> {
 def Tile_SyncCtaOp : Tile_MachineOp<"sync_cta"> {
   let summary = "barrier.sync 0 of all threads of the CTA";
   let description = [{ `tile.sync_cta` }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_SyncClusterOp : Tile_MachineOp<"sync_cluster"> {
+  let summary = "barrier.cluster.arrive and wait of all threads of the cluster";
+  let description = [{
+    Orders what threads of any CTA of the cluster did before it before what they do after it.
+    `tile.sync_cluster`
+  }];
   let assemblyFormat = "attr-dict";
 }
 

@@ -288,21 +288,23 @@ def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
   let description = [{
     Computes `a`·`b`, or `a`·`b`ᵀ with `transpose_b`, and negates the product with `negate`. `acc`, if it is given, is added
     to the product, unless `accumulate` is given and false. With `rows`, the second factor is the rows of `b` from that
-    one on, as many as `a` has columns.
+    one on, as many as `a` has columns. With `pair`, two CTAs compute their products together: each has its own `a` and its half of
+    the columns of `b`, which are rows with `transpose_b`; the first half is that of the CTA with the even number.
 
     ```mlir
     %s = tile.dot %q, %k transpose_b : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
     %o = tile.dot %p, %v plus %acc : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
     %n = tile.dot %p1, %v rows 32 plus %o : !tile.tile<128x32xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
+    %t = tile.dot %q, %half pair transpose_b : !tile.tile<128x128xbf16>, !tile.tile<64x128xbf16> -> !tile.tile<128x128xf32>
     ```
 
     Constraints: `rows` is a multiple of 16, and excludes `transpose_b`.
   }];
   let arguments = (ins Tile_Matrix:$a, Tile_Matrix:$b, Optional<Tile_F32Matrix>:$acc, Optional<I1>:$accumulate,
-                       UnitAttr:$transpose_b, UnitAttr:$negate, OptionalAttr<Tile_SliceColumnAttr>:$rows);
+                       UnitAttr:$transpose_b, UnitAttr:$negate, OptionalAttr<Tile_SliceColumnAttr>:$rows, UnitAttr:$pair);
   let results = (outs Tile_Matrix:$result);
   let assemblyFormat = [{
-    $a `,` $b (`rows` $rows^)? (`transpose_b` $transpose_b^)? (`negate` $negate^)? (`plus` $acc^ `as` type($acc))? (`if` $accumulate^)? attr-dict
+    $a `,` $b (`rows` $rows^)? (`pair` $pair^)? (`transpose_b` $transpose_b^)? (`negate` $negate^)? (`plus` $acc^ `as` type($acc))? (`if` $accumulate^)? attr-dict
     `:` type($a) `,` type($b) `->` type($result)
   }];
   let hasVerifier = 1;

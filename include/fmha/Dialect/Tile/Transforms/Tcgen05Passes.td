@@ -126,4 +126,48 @@ def TileTcgen05UnrollRows : Tile_Pass<"tile-tcgen05-unroll-rows"> {
   }];
 }
 
+def TileTcgen05PairCtas : Tile_Pass<"tile-tcgen05-pair-ctas"> {
+  let summary = "Let one MMA role issue the products of a pair of CTAs";
+  let description = [{
+    Before this pass each CTA has an MMA role of its own, whose products with `pair` stand for its half of the product of both
+    CTAs. The pass leaves the role to the even CTA. A barrier for which the role waits becomes one of both CTAs: it counts the
+    arrivals of both, and all threads and copies signal that of the even CTA. A commit signals the barriers of both CTAs if
+    other roles wait for them. Tensor memory belongs to the pair, and the barriers of the CTA at the start and at the end become
+    barriers of the cluster: no CTA uses the barriers of the other one before they are initialized or after it has exited.
+    Kernels without such products are left unchanged.
+
+    Both CTAs execute the same code, so that the order in each of them is that of the kernel before the pass: whatever the MMA
+    role waited for in one CTA, it now waits for in both. The verifiers run before this pass and check that order.
+
+    Before:
+    ```mlir
+    tile.init_barrier %full arrivals 128 : !tile.barrier<1>
+    tile.sync_cta
+    scf.if %softmax {
+      tile.wait %scores[%c0] parity %c0 : !tile.barrier<1>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+    }
+    scf.if %leader {
+      tile.wait %full[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %o, %p, %v instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+      tile.commit %scores[%c0] : !tile.barrier<1>
+    }
+    ```
+    After:
+    ```mlir
+    tile.init_barrier %full arrivals 256 : !tile.barrier<1>
+    tile.sync_cluster
+    scf.if %softmax {
+      tile.wait %scores[%c0] parity %c0 : !tile.barrier<1>
+      tile.arrive %full[%c0] pair : !tile.barrier<1>
+    }
+    scf.if %leader_of_even_cta {
+      tile.wait %full[%c0] parity %c0 pair : !tile.barrier<1>
+      tile.mma %o, %p, %v instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+      tile.commit %scores[%c0] pair both : !tile.barrier<1>
+    }
+    ```
+  }];
+}
+
 #endif // FMHA_DIALECT_TILE_TRANSFORMS_TCGEN05PASSES_TD

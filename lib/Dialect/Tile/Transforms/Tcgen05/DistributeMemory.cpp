@@ -310,6 +310,11 @@ struct DistributeDot : public DistributePattern<DotOp> {
       return rewriter.notifyMatchFailure(
           op, "expected D in #tile.tmem, B in #tile.smem, A in either");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    // Parts of a pair's product would take columns of both halves of B.
+    if (op.getPair() && d.getColumns() > mostColumns)
+      return op.emitOpError() << "expected at most " << mostColumns
+                              << " columns in a product of a pair of CTAs, got "
+                              << d.getColumns();
     for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
       if (auto error = instruction(op, n).check())
         return op.emitOpError() << *error;
@@ -349,7 +354,7 @@ private:
       uint32_t offset = tile.mnOffset(n) + tile.kStepOffset(firstStep + step);
       Value bDescriptor = descriptor(b, adaptor.getB(), offset, tile);
       MmaOp::create(b, d, aOperand(b, op, adaptor, step), bDescriptor,
-                    int32_t(word), step == 0 ? first : yes);
+                    int32_t(word), step == 0 ? first : yes, op.getPair());
     }
   }
 
@@ -360,7 +365,8 @@ private:
                                                    : layout::InputType::BF16;
     shape.negateA = op.getNegate();
     shape.aInTmem = bool(a.getTmem());
-    shape.m = d.getRows();
+    shape.ctaGroup = op.getPair() ? 2 : 1;
+    shape.m = d.getRows() * shape.ctaGroup;
     shape.n = std::min(d.getColumns() - n, mostColumns);
     shape.bMajor = op.getTransposeB() ? layout::Major::K : layout::Major::MN;
     return shape;

@@ -1,0 +1,221 @@
+//===- Tcgen05PairCtas.cpp - Share an MMA role between two CTAs -----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   each CTA                    even CTA                   both CTAs
+//     wait %full         ->       wait %full pair
+//     mma ... pair                mma ... pair
+//     commit %done                commit %done pair both
+//     arrive %full                                           arrive %full pair
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILETCGEN05PAIRCTAS
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+constexpr unsigned ctasOfPair = 2;
+
+/// Returns the branch of one elected thread around `op`, or none.
+scf::IfOp branchOfOne(Operation *op) {
+  while (auto branch = op->getParentOfType<scf::IfOp>()) {
+    if (branch.getCondition().getDefiningOp<ElectOp>())
+      return branch;
+    op = branch;
+  }
+  return {};
+}
+
+/// What waits for a barrier and what signals it.
+struct BarrierUses {
+  SmallVector<WaitOp> roleWaits;
+  SmallVector<InitBarrierOp> inits;
+  SmallVector<CommitOp> commits;
+  /// Arrivals of threads and copies.
+  SmallVector<Operation *> arrivals;
+  bool othersWait = false;
+};
+
+class Pairing {
+public:
+  explicit Pairing(gpu::GPUFuncOp func) : func(func) {}
+
+  LogicalResult run() {
+    if (failed(findRole()))
+      return failure();
+    if (!role)
+      return success();
+    WalkResult walked = func.walk([&](BarrierOp barrier) {
+      return succeeded(share(barrier)) ? WalkResult::advance()
+                                       : WalkResult::interrupt();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+    shareMemory();
+    syncCluster();
+    leaveToEven();
+    return success();
+  }
+
+private:
+  LogicalResult findRole();
+  FailureOr<BarrierUses> usesOf(BarrierOp barrier);
+  LogicalResult share(BarrierOp barrier);
+  void shareMemory();
+  void syncCluster();
+  void leaveToEven();
+
+  gpu::GPUFuncOp func;
+  /// The branch of the thread that issues the products of the pair.
+  scf::IfOp role;
+};
+
+/// All products of a kernel have one cta_group (PTX ISA, tcgen05).
+LogicalResult Pairing::findRole() {
+  SmallVector<MmaOp> alone;
+  WalkResult walked = func.walk([&](MmaOp product) {
+    if (!product.getPair()) {
+      alone.push_back(product);
+      return WalkResult::advance();
+    }
+    scf::IfOp branch = branchOfOne(product);
+    if (branch && (!role || role == branch)) {
+      role = branch;
+      return WalkResult::advance();
+    }
+    product.emitOpError() << "expected the products of a pair of CTAs in one "
+                             "branch of one elected thread, got "
+                          << (branch ? "a second branch" : "none");
+    return WalkResult::interrupt();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  if (role && !alone.empty())
+    return alone.front().emitOpError()
+           << "expected `pair`, as other products of the kernel have it";
+  return success();
+}
+
+FailureOr<BarrierUses> Pairing::usesOf(BarrierOp barrier) {
+  BarrierUses uses;
+  for (Operation *user : barrier->getUsers()) {
+    bool inRole = role->isProperAncestor(user);
+    if (auto wait = dyn_cast<WaitOp>(user)) {
+      if (inRole)
+        uses.roleWaits.push_back(wait);
+      uses.othersWait |= !inRole;
+    } else if (auto init = dyn_cast<InitBarrierOp>(user)) {
+      uses.inits.push_back(init);
+    } else if (auto commit = dyn_cast<CommitOp>(user)) {
+      uses.commits.push_back(commit);
+    } else if (isa<ArriveOp, ArriveExpectTxOp, TmaLoadOp>(user) && !inRole) {
+      uses.arrivals.push_back(user);
+    } else {
+      return user->emitOpError()
+             << "expected only threads, tile.tma_load and products to signal "
+                "the barriers of a pair of CTAs";
+    }
+  }
+  return uses;
+}
+
+/// Sets `pair` on ops that act on the barrier of the even CTA.
+void setPair(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<ArriveOp, ArriveExpectTxOp, TmaLoadOp, WaitOp, CommitOp>(
+          [](auto one) { one.setPair(true); });
+}
+
+LogicalResult Pairing::share(BarrierOp barrier) {
+  FailureOr<BarrierUses> uses = usesOf(barrier);
+  if (failed(uses))
+    return failure();
+  for (CommitOp commit : uses->commits) {
+    commit.setPair(true);
+    commit.setBoth(uses->othersWait);
+  }
+  if (uses->roleWaits.empty() || uses->arrivals.empty())
+    return success();
+  if (uses->othersWait || !uses->commits.empty())
+    return barrier.emitOpError()
+           << "expected a barrier that the MMA role of a pair waits for to be "
+              "signaled by other roles alone, and waited for by no other role";
+  barrier.setArrivals(barrier.getArrivals() * ctasOfPair);
+  for (InitBarrierOp init : uses->inits)
+    init.setArrivals(init.getArrivals() * ctasOfPair);
+  for (WaitOp wait : uses->roleWaits)
+    setPair(wait);
+  for (Operation *arrival : uses->arrivals)
+    setPair(arrival);
+  return success();
+}
+
+void Pairing::shareMemory() {
+  func.walk([](TmemAllocOp alloc) { alloc.setPair(true); });
+  func.walk([](TmemDeallocOp dealloc) { dealloc.setPair(true); });
+}
+
+/// Replaces the barriers of all threads of the CTA: after the first one all
+/// barriers of the pair are initialized, and after the last one neither CTA
+/// signals the other one any more.
+void Pairing::syncCluster() {
+  for (Operation &op : llvm::make_early_inc_range(func.getBody().front()))
+    if (isa<SyncCtaOp>(op)) {
+      OpBuilder b(&op);
+      SyncClusterOp::create(b, op.getLoc());
+      op.erase();
+    }
+}
+
+/// Moves the role into a branch of the even CTA. The number of a CTA in its
+/// cluster of two is its number in the grid modulo 2.
+void Pairing::leaveToEven() {
+  ImplicitLocOpBuilder b(role.getLoc(), role);
+  Value number = arith::IndexCastOp::create(
+      b, b.getI32Type(), gpu::BlockIdOp::create(b, gpu::Dimension::x));
+  auto i32 = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  Value rank = arith::AndIOp::create(b, number, i32(ctasOfPair - 1));
+  Value isEven =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rank, i32(0));
+  auto branch = scf::IfOp::create(b, isEven, /*withElseRegion=*/false);
+  Operation *elect = role.getCondition().getDefiningOp();
+  role->moveBefore(branch.thenBlock()->getTerminator());
+  elect->moveBefore(role);
+}
+
+struct TileTcgen05PairCtasPass
+    : public fmha::tile::impl::TileTcgen05PairCtasBase<
+          TileTcgen05PairCtasPass> {
+  void runOnOperation() override {
+    if (failed(Pairing(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,81 @@
+// Programs that a pair of CTAs cannot share.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-pair-ctas)))'
+
+gpu.module @m {
+  gpu.func @no_branch(%d: !llvm.ptr<6>, %b: i64) kernel {
+    %true = arith.constant true
+    // expected-error@+1 {{expected the products of a pair of CTAs in one branch of one elected thread, got none}}
+    tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @two_branches(%d: !llvm.ptr<6>, %b: i64) kernel {
+    %true = arith.constant true
+    %one = tile.elect
+    scf.if %one {
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    %two = tile.elect
+    scf.if %two {
+      // expected-error@+1 {{in one branch of one elected thread, got a second branch}}
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @mixed(%d: !llvm.ptr<6>, %b: i64) kernel {
+    %true = arith.constant true
+    %one = tile.elect
+    scf.if %one {
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+      // expected-error@+1 {{expected `pair`, as other products of the kernel have it}}
+      tile.mma %d, %d, %b instruction 136316048 accumulate %true : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @shared_wait(%d: !llvm.ptr<6>, %b: i64) kernel {
+    %true = arith.constant true
+    %c0 = arith.constant 0 : index
+    // expected-error@+1 {{expected a barrier that the MMA role of a pair waits for to be signaled by other roles alone, and waited for by no other role}}
+    %p = tile.barrier "p.full" at 1064 arrivals 128 : !tile.barrier<1>
+    tile.arrive %p[%c0] : !tile.barrier<1>
+    tile.wait %p[%c0] parity %c0 : !tile.barrier<1>
+    %one = tile.elect
+    scf.if %one {
+      tile.wait %p[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @copies_of_threads(%d: !llvm.ptr<6>, %b: i64) kernel {
+    %true = arith.constant true
+    %c0 = arith.constant 0 : index
+    %p = tile.barrier "kv.full" at 1064 arrivals 64 : !tile.barrier<1>
+    // expected-error@+1 {{expected only threads, tile.tma_load and products to signal the barriers of a pair of CTAs}}
+    tile.arrive_copies %p[%c0] : !tile.barrier<1>
+    %one = tile.elect
+    scf.if %one {
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    gpu.return
+  }
+}
