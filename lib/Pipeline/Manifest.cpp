@@ -401,11 +401,13 @@ static std::string scheduleFlags(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
                                  const std::string &scheduleText) {
   schedule::Overrides overrides = unusualFields(schedule);
-  if (!isPlanned(spec, schedule, overrides)) {
+  // Their defaults are not always the planner's choice.
+  if (!isPlanned(spec, schedule, overrides))
     overrides.fix(schedule::Choice::PSlices, schedule.pSlices);
-    if (!isPlanned(spec, schedule, overrides))
-      return " --schedule='" + scheduleText + "'";
-  }
+  if (!isPlanned(spec, schedule, overrides))
+    overrides.fix(schedule::Choice::Exp2Emulated, schedule.exp2EmulatedPercent);
+  if (!isPlanned(spec, schedule, overrides))
+    return " --schedule='" + scheduleText + "'";
   std::string text = llvm::formatv(" --p-placement={0}",
                                    stringify(schedule.pPlacement).data());
   // The fields that alter a kernel most come first.

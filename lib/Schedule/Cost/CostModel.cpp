@@ -206,6 +206,9 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.pSlices = schedule.pSlices;
   kernel.rescaleThreshold = schedule.rescaleThreshold;
   kernel.emulated = schedule.exp2EmulatedPercent / 100.0;
+  kernel.commits = schedule.mmaOrder == MmaOrder::Commit;
+  kernel.compiled = !problem.needsTrueMax() && !problem.score;
+  kernel.masked = !problem.mask.isFull();
   kernel.shareKv = schedule.shareKv;
   kernel.persistent = schedule.scheduler != Scheduler::Single;
   kernel.draws = drawsTiles(schedule);

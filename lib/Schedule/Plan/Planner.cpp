@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Candidates.h"
+#include "Emulation.h"
 #include "Model/Footprint.h"
 #include "Model/Text.h"
 #include "Relax.h"
@@ -45,15 +46,18 @@ static std::vector<Schedule> rank(const Problem &problem,
   return ranked;
 }
 
-static Plan planFrom(const Problem &problem, Candidates candidates) {
+static Plan planFrom(const Problem &problem, Candidates candidates,
+                     const Overrides &overrides) {
   std::vector<Schedule> ranked = rank(problem, std::move(candidates.sound));
+  Emulation emulation = chooseEmulation(problem, ranked.front(), overrides);
   Plan plan;
-  plan.schedule = withRoles(ranked.front());
+  plan.schedule = withRoles(emulation.schedule.value_or(ranked.front()));
   plan.map = layOut(problem, plan.schedule);
   plan.reason = title(plan.schedule) + ": " +
-                describe(modelCost(problem, plan.schedule), plan.schedule);
-  plan.runnersUp.reserve(ranked.size() - 1);
-  for (size_t i = 1; i < ranked.size(); ++i)
+                describe(modelCost(problem, plan.schedule), plan.schedule) +
+                emulation.reason;
+  plan.runnersUp.reserve(ranked.size());
+  for (size_t i = emulation.schedule ? 0 : 1; i < ranked.size(); ++i)
     plan.runnersUp.push_back({std::move(ranked[i])});
   plan.rejected = std::move(candidates.rejected);
   return plan;
@@ -120,7 +124,7 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
         noneServes(overrides) + closestViolation(problem, candidates.rejected);
     return std::nullopt;
   }
-  Plan plan = planFrom(problem, std::move(candidates));
+  Plan plan = planFrom(problem, std::move(candidates), overrides);
   if (std::optional<std::string> broken = check(problem, plan.schedule)) {
     error = "the planner chose what cannot be built: " + *broken;
     return std::nullopt;

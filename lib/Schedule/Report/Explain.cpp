@@ -8,6 +8,7 @@
 
 #include "fmha/Schedule/Report/Explain.h"
 
+#include "fmha/Schedule/Model/Emulation.h"
 #include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Target/Target.h"
 
@@ -202,6 +203,18 @@ static std::string typesOf(const Problem &problem) {
   return text;
 }
 
+/// Returns ": 24 of 128 of a thread", of a KV block, since shares are rounded
+/// to pairs of a slice; nothing where threads do not have whole rows.
+static std::string emittedShare(const Schedule &s) {
+  constexpr unsigned wholeRows = 128;
+  if (!familyOf(s).kernel.accumulatesInTensorMemory)
+    return "";
+  unsigned slice = s.kvBlock * s.qTileRows / wholeRows / s.pSlices;
+  unsigned pairs = emulatedPairs(slice, s.exp2EmulatedPercent);
+  return ": " + str(2 * pairs * s.pSlices) + " of " + str(slice * s.pSlices) +
+         " of a thread";
+}
+
 static std::string summarize(const Problem &problem, const Schedule &s) {
   auto line = [](const std::string &what, const std::string &value) {
     return "  " + padRight(what, 19) + value + '\n';
@@ -252,9 +265,9 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   text += line("rescale_threshold",
                std::string("2^") + threshold + " growth of a row's maximum");
   if (s.exp2EmulatedPercent)
-    text += line("exp2_emulated", str(s.exp2EmulatedPercent) +
-                                      " % of the exponentials" +
-                                      std::string(familyOf(s).cost.emulation));
+    text += line("exp2_emulated",
+                 str(s.exp2EmulatedPercent) + " % of the exponentials" +
+                     emittedShare(s) + std::string(familyOf(s).cost.emulation));
   if (s.pOffset)
     text += line("p_offset", "P and O are 2^" + str(s.pOffset) +
                                  " times as large, until O is written");

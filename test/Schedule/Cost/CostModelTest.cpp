@@ -18,6 +18,7 @@ using testing::HasSubstr;
 static Cost costOf(unsigned headDim, const std::string &target,
                    Overrides overrides) {
   Problem problem = problemOf(headDim);
+  overrides.fix(Choice::Exp2Emulated, 0);
   return modelCost(problem, mustPlan(problem, target, overrides).schedule);
 }
 

@@ -77,7 +77,9 @@ TEST(Tuning, EveryScheduleToStepPassesTheRules) {
 
 TEST(Tuning, TriesLargerSharesUnlessTheShareIsFixed) {
   Problem problem = problemOf(128);
-  Plan plan = mustPlan(problem, "sm_100a");
+  Overrides overrides;
+  overrides.fix(Choice::Exp2Emulated, 0);
+  Plan plan = mustPlan(problem, "sm_100a", overrides);
   auto share = [](unsigned percent) {
     return Field(&Schedule::exp2EmulatedPercent, percent);
   };
@@ -86,8 +88,6 @@ TEST(Tuning, TriesLargerSharesUnlessTheShareIsFixed) {
   Schedule some = plan.schedule;
   some.exp2EmulatedPercent = 12;
   EXPECT_THAT(withEmulation(problem, some, {}), ElementsAre(share(25)));
-  Overrides overrides;
-  overrides.fix(Choice::Exp2Emulated, 0);
   EXPECT_THAT(withEmulation(problem, plan.schedule, overrides), IsEmpty());
   // With wgmma an emulated exponential took as long as two, on an H200.
   EXPECT_THAT(withEmulation(problem, mustPlan(problem, "sm_90a").schedule, {}),

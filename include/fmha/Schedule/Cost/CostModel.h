@@ -56,6 +56,19 @@
 // clocks after S is in registers, limited by the first or by the last slice.
 // (With wgmma the critical path is the measured time of one consumer alone.)
 //
+// These count units, not the order of instructions. For kernels whose SASS was
+// read, `ordered` replaces softmax and its hand-offs by the clocks F and L from
+// S to the signals of the first and the last slice (SoftmaxStreams.def), which
+// contain the load of S, the maximum, alpha and the stores of P. A block takes
+//
+//   QK + 136 + max(F + M, L + M/s) + 120 [+ 136] = T
+//
+// clocks: the wait for S, the signal of P, and with mma_order = commit the wait
+// for P V before the next QK. The warps of two tiles share a sub-partition: in
+// max(0, 2 B - T) of these clocks both are busy, where B is the whole loop, and
+// one in four instructions waits for the other warp. So emulated exponentials
+// are compared by T + max(0, 2 B - T) / 4.
+//
 //   turns  the softmax roles of the tiles take turns at the exp unit, each with
 //          the waits between its slices: tiles * (E + (s-1) L). The waits of
 //          one tile are not filled by another.
@@ -108,8 +121,15 @@ struct KernelModel {
   /// Whether the MMA role waits until P·V is complete before Q·K overwrites P.
   bool waitsForProducts = false;
   double rescaleThreshold = 8;
+  /// Whether the MMA role waits for each product before it issues another one
+  /// that overwrites its operands.
+  bool commits = false;
   /// Share of ex2 on FMA units, 0 to 1.
   double emulated = 0;
+  /// The compiler makes the kernel, without a score region and relative to any
+  /// maximum, so that the order of its softmax may be known
+  /// (SoftmaxStreams.def); some blocks have a mask.
+  bool compiled = false, masked = false;
   bool shareKv = false;
   /// Elements per scale (microscaling formats); 0 without scales.
   unsigned scaleBlock = 0;
@@ -159,6 +179,9 @@ struct Cost {
   /// Clocks of the block: the largest of the busiest unit, the critical path,
   /// the turns and the loads; with wgmma of the fitted clocks and the loads.
   double clocks = 0;
+  /// Clocks of the block by the order in which ptxas emits softmax, which
+  /// compares shares of emulated exponentials; 0 if it was not read.
+  double ordered = 0;
   /// The critical path determines the clocks.
   bool serial = false;
   /// The clocks are fitted to launches, so small differences count as well.

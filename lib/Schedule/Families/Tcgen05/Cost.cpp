@@ -8,7 +8,11 @@
 
 #include "Cost/FamilyCost.h"
 
+#include "fmha/Target/Target.h"
+
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -161,9 +165,62 @@ static double loads(const KernelModel &kernel, const target::Target &gpu,
   return traffic.l2Read * gpu.memoryLatency / free;
 }
 
-static void setClocks(const KernelModel &, const target::Target &,
+namespace {
+
+/// A row of SoftmaxStreams.def.
+struct Stream {
+  bool masked;
+  unsigned emulated, slices;
+  double first, last, loop;
+};
+
+} // namespace
+
+static constexpr Stream streams[] = {
+#define FMHA_STREAM(...) {__VA_ARGS__},
+#include "fmha/Schedule/Cost/SoftmaxStreams.def"
+};
+
+/// Returns the order in which ptxas emits the softmax of `kernel`, or null if
+/// it was not read.
+static const Stream *streamOf(const KernelModel &kernel,
+                              const target::Target &gpu) {
+  constexpr unsigned rows = 128, keys = 128, mufuPerClock = 16, head = 64;
+  bool wasRead = kernel.compiled && kernel.tiles == 2 &&
+                 kernel.tileRows == rows && kernel.keys == keys &&
+                 kernel.scoreStages == 1 && kernel.ctaGroup == 1 &&
+                 kernel.pPlacement == PPlacement::Tmem &&
+                 gpu.mufuPerClock == mufuPerClock &&
+                 std::min(kernel.headDim, kernel.headDimV) >= head;
+  if (!wasRead)
+    return nullptr;
+  const Stream *found = std::ranges::find_if(streams, [&](const Stream &one) {
+    return one.masked == kernel.masked && one.slices == kernel.pSlices &&
+           one.emulated == std::lround(kernel.emulated * 100);
+  });
+  return found == std::end(streams) ? nullptr : found;
+}
+
+/// Returns the clocks of a block of two tiles whose softmax is `stream`.
+static double orderedClocks(const Stream &stream, const KernelModel &kernel,
+                            const target::Target &gpu, const Cost &cost) {
+  // 441 slots of 1697 clocks, without emulation and in two slices.
+  constexpr double slotsOfOther = 0.25;
+  double products =
+      cost.qkClocks + std::max(stream.first + cost.pvClocks,
+                               stream.last + cost.pvClocks / stream.slices);
+  double waits = gpu.mmaLatency + gpu.probabilityLatency +
+                 (kernel.commits ? gpu.mmaLatency : 0);
+  double alone = products + waits;
+  return alone + std::max(0.0, 2 * stream.loop - alone) * slotsOfOther;
+}
+
+static void setClocks(const KernelModel &kernel, const target::Target &gpu,
                       double unitClocks, Cost &cost) {
   cost.clocks = std::max(unitClocks, cost.chain);
+  if (const Stream *stream = streamOf(kernel, gpu))
+    cost.ordered =
+        std::max(unitClocks, orderedClocks(*stream, kernel, gpu, cost));
 }
 
 static double launch(const LaunchWork &work) {

@@ -14,6 +14,8 @@
 
 #include "Distribute.h"
 
+#include "fmha/Schedule/Model/Emulation.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -104,7 +106,7 @@ Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
     return math::Exp2Op::create(b, x);
   // A thread may have, for example, 24 elements, half of a block of 48 keys.
   int64_t count = type.getDimSize(0), inGroup = std::gcd(count, group);
-  int64_t pairs = (count / 2 * percent + 50) / 100;
+  int64_t pairs = schedule::emulatedPairs(unsigned(count), percent);
   if (2 * pairs == count)
     return emulated(b, x, coefficients, by);
   if (pairs == 0)
