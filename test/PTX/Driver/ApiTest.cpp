@@ -121,7 +121,7 @@ TEST_F(ApiTest, OptionsSayWhatTheyExpect) {
         std::tuple("seed", "-1", "2^64-1"), std::tuple("mma", "", "exact"),
         std::tuple("checks", "no-such-id", "deadlock"),
         std::tuple("target", "B200", "sm_100a"),
-        std::tuple("time", "yes", "on | off"),
+        std::tuple("time", "yes", "on | sass | off"),
         std::tuple("time-sms", "all", "a number"),
         std::tuple("color", "red", "policy")}) {
     EXPECT_EQ(call<int>("ptxsimSetOption", name, value),
