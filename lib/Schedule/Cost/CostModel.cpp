@@ -207,7 +207,10 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.rescaleThreshold = schedule.rescaleThreshold;
   kernel.emulated = schedule.exp2EmulatedPercent / 100.0;
   kernel.commits = schedule.mmaOrder == MmaOrder::Commit;
-  kernel.compiled = !problem.needsTrueMax() && !problem.score;
+  // With emulation, a sink and a window's left bound with a causal mask and
+  // an LSE make ptxas spill 16 bytes.
+  kernel.compiled = !problem.needsTrueMax() && !problem.score &&
+                    !(problem.mask.left && problem.sink);
   kernel.masked = !problem.mask.isFull();
   kernel.shareKv = schedule.shareKv;
   kernel.persistent = schedule.scheduler != Scheduler::Single;

@@ -165,6 +165,17 @@ TEST(Stepped, NoneIsEmulatedOnB300) {
     }
 }
 
+/// ptxas spills 16 bytes of such a kernel if it has an LSE.
+TEST(Stepped, NoneIsEmulatedWithASinkAndALeftBound) {
+  Problem problem = problemOf(128);
+  problem.mask = Mask::Causal;
+  problem.mask.left = 100;
+  problem.lse = true;
+  EXPECT_EQ(mustPlan(problem, "sm_100a").schedule.exp2EmulatedPercent, 25u);
+  problem.sink = true;
+  EXPECT_EQ(mustPlan(problem, "sm_100a").schedule.exp2EmulatedPercent, 0u);
+}
+
 TEST(Stepped, ARequestedShareStays) {
   for (unsigned share : {0u, 12u, 18u}) {
     Overrides wanted;

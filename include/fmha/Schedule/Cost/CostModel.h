@@ -128,7 +128,8 @@ struct KernelModel {
   double emulated = 0;
   /// The compiler makes the kernel, without a score region and relative to any
   /// maximum, so that the order of its softmax may be known
-  /// (SoftmaxStreams.def); some blocks have a mask.
+  /// (SoftmaxStreams.def), and has registers for emulation; some blocks have a
+  /// mask.
   bool compiled = false, masked = false;
   bool shareKv = false;
   /// Elements per scale (microscaling formats); 0 without scales.
