@@ -68,6 +68,10 @@ if shutil.which("fatbinary", path=config.environment["PATH"]):
 if shutil.which("fmha-pipeline", path=config.environment["PATH"]):
     config.available_features.add("solver")
 
+# Long sweeps run whole, and otherwise in part: %if whole-sweeps %{1%} %else %{3%} (scripts/test --whole).
+if os.environ.get("FMHA_SWEEPS") == "whole":
+    config.available_features.add("whole-sweeps")
+
 def has_gpu():
     """Whether the driver is there and sees a device: REQUIRES: gpu. Without one such tests are reported as unsupported."""
     import ctypes
