@@ -15,6 +15,7 @@ from ._arguments import check_caches, integer, text, word
 from ._compile import DType
 from ._dlpack import host_array, like
 from ._errors import CompileError, Diagnostic, Error
+from ._gpus import target_on
 from ._host import Device, Policy, _library, _raise_faults, error_of, settings_of
 from ._rotary import ANGLES, Rotary, angles_of, check_rotary, rotary_dim_of
 from ._tensors import KINDS, Array, Layout, _bshd, _dense, _lengths, _table, check_written
@@ -58,7 +59,7 @@ def append(
     q: Any = None,
     q_out: Any = None,
     layout: Layout = "bshd",
-    target: str = "sm_100a",
+    target: str | None = None,
     device: Device = "sim",
     policy: Policy = "eager",
     seed: int = 0,
@@ -90,7 +91,8 @@ def append(
     settings = settings_of(device, policy, seed, checks)
     integer(stream, "stream", bits=64)
     word(layout, "layout", ("bshd", "bhsd"))
-    text(target, "target")
+    if target is not None:
+        text(target, "target")
     for name in (*_REQUIRED, "kv_lens"):
         if name not in given:
             raise TypeError(f"{name}: expected an array, got None")
@@ -116,8 +118,8 @@ def _check_query(given: dict[str, Any]) -> None:
         raise ValueError("q_out: expected q with it, got None")
 
 
-def _kernel_for(given: dict[str, Any], arrays: dict[str, Any], dtype: DType) -> AppendKernel:
-    """Returns the kernel for arrays in the order [batch, length, heads, dim]."""
+def _kernel_for(given: dict[str, Any], arrays: dict[str, Any], dtype: DType, gpu: int | None) -> AppendKernel:
+    """Returns the kernel for arrays in the order [batch, length, heads, dim], on a GPU or in the simulator (None)."""
     for name in _MATRICES:
         if name in arrays and len(arrays[name].shape) != 4:
             raise ValueError(f"{name}: expected 4 dimensions, got shape {tuple(arrays[name].shape)}")
@@ -134,7 +136,7 @@ def _kernel_for(given: dict[str, Any], arrays: dict[str, Any], dtype: DType) -> 
         given.get("rotary"),
         rotary_dim_of(arrays["rotary_cos"].shape, head_dim) if "rotary" in given else 0,
         "q" in arrays,
-        given["target"],
+        target_on(gpu, given.get("target")),
     )
 
 
@@ -174,8 +176,8 @@ def _append_on_host(given: dict[str, Any], arrays: dict[str, Any], settings: tup
     tables = _table(given.get("block_tables"), "block_tables")
     angles = angles_of(given)
     others = {"block_tables": tables} if tables is not None else {}
-    kernel = _kernel_for(given, {**bits, **angles, **others}, kinds["key_new"])
     kind_of_device, policy, seed, checks = settings
+    kernel = _kernel_for(given, {**bits, **angles, **others}, kinds["key_new"], 0 if kind_of_device == "cuda" else None)
     try:
         status, findings, driver_error, _, _ = _native.append(
             kernel.ptx, json.dumps(kernel.manifest), bits["key_new"], bits["value_new"], bits["k_cache"], bits["v_cache"],
@@ -200,7 +202,7 @@ def _append_on_device(given: dict[str, Any], arrays: dict[str, Any]) -> Any:
     dtype = imported["key_new"].dtype
     if dtype not in ("f16", "bf16"):
         raise TypeError(f"key_new: expected float16 or bfloat16 in device memory, got {dtype}; convert it")
-    kernel = _kernel_for(given, imported, "f16" if dtype == "f16" else "bf16")
+    kernel = _kernel_for(given, imported, "f16" if dtype == "f16" else "bf16", imported["key_new"].device)
     result = given.get("q_out")
     try:
         module = _device.module_of(kernel, imported["key_new"].device)

@@ -13,6 +13,7 @@ from ._arguments import block_options_of, check_pages, flag, integer, logits_of,
 from ._compile import Count, DType, Mask, OutDType, Packing, PPlacement, Scheduler, Window
 from ._dlpack import host_array, like
 from ._errors import Error
+from ._gpus import target_on
 from ._hints import hints_of
 from ._host import Device, Policy, _run, settings_of
 from ._kernels import NEW_KEYS, check_new_keys, kernel_of
@@ -149,7 +150,7 @@ def attention(
     layout: Layout = "bshd",
     dtype: DType | None = None,
     device: Device = "sim",
-    target: str = "sm_100a",
+    target: str | None = None,
     p_placement: PPlacement = "auto",
     q_tiles: Count = "auto",
     pack_heads: Packing = "auto",
@@ -258,7 +259,7 @@ def attention(
     lie on the device, too, and are not checked; sink, alibi and bias are float32. Host arrays are
     copied to the device and back.
 
-    target, p_placement, q_tiles, pack_heads, scheduler, ctas_per_sm (Hopper), exp2_emulated
+    target is a GPU architecture, by default that of the GPU, or sm_100a in the simulator. p_placement, q_tiles, pack_heads, scheduler, ctas_per_sm (Hopper), exp2_emulated
     (per cent of the exponentials that FMA units compute), p_offset (log2 of a factor on P, for terms too
     small for its type), schedule ('#fmha.schedule<...>') and splits (CTAs that share the
     keys of a row, whose parts a second kernel combines) are those of compile(). Others follow
@@ -337,7 +338,7 @@ def attention(
     options: dict[str, Any] = dict(
         dtype=kind, kv_dtype="auto" if k_scale is None else "e4m3", scale_per_head=scale_per == "head", scale_per_page=scale_per == "page", head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask, page_size=inputs[1].shape[1] if in_pages else None,
         lists=tuple(name for name, value in lists.items() if value is not None),
-        softcap=softcap, softcap_approx=softcap_approx, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
+        softcap=softcap, softcap_approx=softcap_approx, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target_on(0 if device == "cuda" else None, target), p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
         **block_options, **hints_of(shapes, lists["kv_lens"]),
     )  # fmt: skip
     angles = angles_of(given)

@@ -12,6 +12,7 @@ from . import _native
 from ._arguments import block_options_of, check_caches, window_bounds
 from ._dlpack import check_tensor, torch_of
 from ._errors import Error
+from ._gpus import target_on
 from ._hints import hints_of
 from ._kernels import NEW_ARRAYS, kernel_of
 from ._keywords import List
@@ -139,6 +140,7 @@ def _options_of_kernel(options: dict[str, Any], arrays: dict[str, _native.Device
     """Returns the arguments of compile()."""
     given = {name: options[name] for name in _OF_THE_KERNEL}
     given["window"] = window_bounds(given["window"])
+    given["target"] = target_on(arrays["q"].device, given["target"])
     if options["rotary"] is not None:
         given |= {"rotary": options["rotary"], "rotary_dim": rotary_dim_of(arrays["rotary_cos"].shape, arrays["q"].shape[-1])}
     given |= block_options_of(options["block_size"], tuple(arrays))

@@ -15,6 +15,7 @@ from . import _device, _native
 from ._arguments import flag, integer, logits_of, text, word
 from ._dlpack import float32_of, numpy_array
 from ._errors import CompileError, Diagnostic, Error
+from ._gpus import target_on
 from ._host import Device, Policy, _library, _raise_faults, error_of, settings_of
 from ._tensors import Array
 
@@ -74,7 +75,7 @@ def merge(
     unnormalised: bool = False,
     out_dtype: MergeDType = "f32",
     device: Device = "sim",
-    target: str = "sm_100a",
+    target: str | None = None,
     policy: Policy = "eager",
     seed: int = 0,
     checks: str = "all",
@@ -101,7 +102,8 @@ def merge(
     given = dict(locals())
     settings = settings_of(device, policy, seed, checks)
     word(out_dtype, "out_dtype", ("f32", "f16", "bf16"))
-    text(target, "target")
+    if target is not None:
+        text(target, "target")
     integer(stream, "stream", bits=64)
     flags = {"lse": lse, "return_row_max": return_row_max, "return_row_sum": return_row_sum, "unnormalised": unnormalised}
     for name, value in flags.items():
@@ -130,7 +132,7 @@ def _merge_on_host(given: dict[str, Any], features: tuple[str, ...], settings: t
         if array.shape != (count, batch, heads, rows):
             raise ValueError(f"{name}: expected the shape {(count, batch, heads, rows)}, got {array.shape}")
     logits = logits_of(given["sink"])
-    kernel = _kernel(dim, out_dtype, features, given["target"])
+    kernel = _kernel(dim, out_dtype, features, target_on(0 if device == "cuda" else None, given["target"]))
     out = np.zeros((batch, rows, heads, dim), np.float32 if out_dtype == "f32" else np.uint16)
     written = {name: np.zeros((batch, heads, rows), np.float32) for name in _ROWS if name in features}
     views = {name: _rows(array) for name, array in written.items()}
@@ -167,7 +169,7 @@ def _merge_on_device(given: dict[str, Any], features: tuple[str, ...]) -> Any:
     arrays |= {name: _device.import_array(given[name], name) for name in ("sink",) if given[name] is not None}
     _, batch, rows, heads, dim = arrays["o_parts"].shape
     place, stream, out = arrays["o_parts"].device, given["stream"], given["out"]
-    kernel = _kernel(dim, given["out_dtype"], features, given["target"])
+    kernel = _kernel(dim, given["out_dtype"], features, target_on(place, given["target"]))
     shapes = {"o": [batch, rows, heads, dim]} | {name: [batch, heads, rows] for name in _ROWS if name in features}
     try:
         module = _device.module_of(kernel, place)

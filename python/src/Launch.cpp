@@ -16,6 +16,7 @@
 
 #include "fmha/Runtime/Driver/DeviceMemory.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -114,6 +115,24 @@ void fmha::python::enterDeviceContext(int device) {
   check(deviceCalls().retainContext(&context, id), "creating a context");
   check(deviceCalls().setContext(context), "entering the context");
 }
+
+namespace {
+
+/// Returns the major and the minor compute capability of a device.
+std::pair<int, int> computeCapability(int device) {
+  driver::DeviceId id = 0;
+  check(deviceCalls().deviceGet(&id, device), "opening the device");
+  std::pair<int, int> capability;
+  check(deviceCalls().deviceGetAttribute(
+            &capability.first, driver::attributeComputeCapabilityMajor, id),
+        "asking for the compute capability");
+  check(deviceCalls().deviceGetAttribute(
+            &capability.second, driver::attributeComputeCapabilityMinor, id),
+        "asking for the compute capability");
+  return capability;
+}
+
+} // namespace
 
 DeviceArray::DeviceArray(nb::handle array)
     : owner(array), shape(size_t(owner->ndim)), strides(shape.size()) {
@@ -280,6 +299,7 @@ void fmha::python::bindLaunch(nb::module_ &module) {
            nb::arg("device"))
       .def_prop_ro("names", &LoadedModule::names)
       .def("launch", &launchOn, nb::arg("arrays"), nb::arg("stream"));
+  module.def("compute_capability", &computeCapability, nb::arg("device"));
   module.def("device_empty", &deviceEmpty, nb::arg("shape"), nb::arg("dtype"),
              nb::arg("device"), nb::arg("zero"), nb::arg("stream"));
   bindLaunchPlans(module);

@@ -11,17 +11,12 @@ import torch.utils.dlpack
 
 import fmha
 
-from .._errors import Error
-from .._gpus import target_of
+from .._gpus import SIMULATED, required_target
 
 
 @functools.cache
 def _target_of_gpu(index: int) -> str:
-    capability = torch.cuda.get_device_capability(index)
-    target = target_of(capability)
-    if target is None:
-        raise Error(f"device: expected compute capability 8.0 or later, got {capability[0]}.{capability[1]}")
-    return target
+    return required_target(torch.cuda.get_device_capability(index))
 
 
 def empty_in_order_of(query: torch.Tensor, columns: int, dtype: torch.dtype) -> torch.Tensor:
@@ -55,7 +50,7 @@ def _check_devices(tensors: dict[str, Any], place: torch.device) -> None:
 def place_of(q: torch.Tensor, target: str) -> dict[str, Any]:
     """Returns the keywords with which a launch on the tensors of a device runs there, or raises."""
     if q.device.type == "cpu":
-        return dict(target=target or "sm_100a")
+        return dict(target=target or SIMULATED)
     if q.device.type != "cuda":
         raise ValueError(f"q: expected a tensor on cpu or cuda, got one on {q.device}")
     return dict(target=target or _target_of_gpu(q.device.index), stream=torch.cuda.current_stream(q.device).cuda_stream)
