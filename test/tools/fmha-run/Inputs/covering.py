@@ -91,10 +91,15 @@ MMA_SYNC_FORBIDDEN = [
     (("ctas_per_sm", "3"), ("bias", {"whole", "broadcast"}), "plan.C2: 168 registers per thread"),
     (("ctas_per_sm", "3"), ("mask_file", True), "plan.C2: 168 registers per thread"),
     (("ctas_per_sm", "3"), ("alibi", True), "plan.C2: 168 registers per thread"),
+    (("ctas_per_sm", "3"), ("exp2_emulated", 25), ("dims", "128"), "plan.C2: 168 registers per thread"),
     (("mma_k", "8"), ("kv_block", "48"), "plan.C2: with code on scores that reads per key"),
     (("ctas_per_sm", "3"), ("kv_stages", "3"), ("dims", "128"), "plan.C6"),
     (("kv_block", "48"), ("dims", {"256", "512"}), "plan.C6: on targets of 100 KiB"),
     (("kv_stages", "3"), ("dims", "512"), "plan.C6: on targets of 100 KiB"),
+    (("tiles", "whole"), ("alibi", True), ("bias", {"whole", "broadcast"}), "plan.C2: two readers per key"),
+    (("tiles", "whole"), ("mask_file", True), ("bias", {"whole", "broadcast"}), "plan.C2: two readers per key"),
+    (("tiles", "whole"), ("exp2_emulated", 25), ("bias", {"whole", "broadcast"}), "plan.C2: with emulation"),
+    (("kv_block", "48"), ("exp2_emulated", 25), ("alibi", True), ("mask_file", True), ("bias", {"whole", "broadcast"}), "plan.C2: three readers per key"),
 ]
 
 ALL_TARGETS = ["sm_100a", "sm_103a", "sm_90a", *MMA_SYNC_TARGETS]
