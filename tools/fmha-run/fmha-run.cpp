@@ -72,9 +72,7 @@ llvm::Error compileKernel(Session &session, const Source &source) {
   return llvm::Error::success();
 }
 
-/// Runs `text` in place of the compiled kernel. A different problem is
-/// reported; the verdict shows its effect.
-/// Compiles the kernel that runs before attention.
+/// Compiles the kernel of fmha.append that runs before attention.
 llvm::Error compileAppend(Session &session) {
   if (!session.append || !session.append->isApart())
     return llvm::Error::success();
@@ -94,6 +92,8 @@ llvm::Error compileAppend(Session &session) {
   return llvm::Error::success();
 }
 
+/// Runs `text` in place of the compiled kernel. A different problem is
+/// reported; the verdict shows its effect.
 void replaceKernel(Session &session, std::string text) {
   std::string others = compareProblems(text, session.ptx);
   session.ptx = std::move(text);
@@ -315,8 +315,8 @@ runtime::DeviceOptions deviceOptions(const RunFlags &flags) {
   return options;
 }
 
-/// Checks that the time of the launch can be modeled, if it is asked for. The
-/// simulator knows for which targets.
+/// Checks that the time of the launch can be modeled, if it is requested. The
+/// simulator knows the targets, and the programs that SASS needs.
 llvm::Error checkTime(const RunFlags &flags) {
   if (!flags.options.time)
     return llvm::Error::success();
@@ -328,7 +328,7 @@ llvm::Error checkTime(const RunFlags &flags) {
   auto device = runtime::Device::open(deviceOptions(flags));
   if (!device)
     return device.takeError();
-  return (*device)->setOptions({{"time", "on"}});
+  return (*device)->setOptions({{"time", flags.options.sass ? "sass" : "on"}});
 }
 
 /// Runs the kernels, compares and writes what they leave.

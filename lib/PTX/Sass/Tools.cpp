@@ -99,28 +99,46 @@ int run(std::vector<std::string> words, const std::string &output,
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+const char *variableOf(const std::string &name) {
+  return name == "ptxas" ? "FMHA_PTXAS" : "FMHA_NVDISASM";
+}
+
+/// Returns the error for a program that was not found.
+std::string describeMissing(const std::string &name) {
+  std::string variable = variableOf(name);
+  const char *named = std::getenv(variable.c_str());
+  std::string where = named && *named
+                          ? "expected the path of " + name + " in " + variable +
+                                ", got '" + named + "', which is no program"
+                          : "expected " + name + " on the PATH, got none";
+  return where + "; `source scripts/setup` installs it and sets " + variable;
+}
+
 std::string required(const std::string &name) {
   if (auto path = findTool(name))
     return *path;
-  throw ToolError("expected " + name +
-                  " on the PATH, got none; scripts/setup "
-                  "installs it, and the variable FMHA_" +
-                  (name == "ptxas" ? "PTXAS" : "NVDISASM") + " can name it");
+  throw ToolError(describeMissing(name));
 }
 
 } // namespace
 
 std::optional<std::string> findTool(const std::string &name) {
-  bool isPtxas = name == "ptxas";
-  if (auto path = namedOrOnPath(name, isPtxas ? "FMHA_PTXAS" : "FMHA_NVDISASM"))
+  if (auto path = namedOrOnPath(name, variableOf(name)))
     return path;
-  auto other = isPtxas ? namedOrOnPath("nvdisasm", "FMHA_NVDISASM")
-                       : namedOrOnPath("ptxas", "FMHA_PTXAS");
+  std::string otherName = name == "ptxas" ? "nvdisasm" : "ptxas";
+  auto other = namedOrOnPath(otherName, variableOf(otherName));
   if (!other)
     return std::nullopt;
   fs::path sibling = fs::path(*other).parent_path() / name;
   return isProgram(sibling) ? std::optional<std::string>(sibling)
                             : std::nullopt;
+}
+
+std::optional<std::string> describeMissingTool() {
+  for (const char *name : {"ptxas", "nvdisasm"})
+    if (!findTool(name))
+      return describeMissing(name);
+  return std::nullopt;
 }
 
 std::string disassembled(std::string_view ptx, const std::string &target) {

@@ -34,7 +34,8 @@
  *                                  | report: they are only in the report
  * time         PTXSIM_TIME         off | on: the report has the modeled time of each
  *                                  launch; needs policy eager | sass: that of its
- *                                  SASS; needs ptxas and nvdisasm
+ *                                  SASS; needs ptxas and nvdisasm (FMHA_PTXAS and
+ *                                  FMHA_NVDISASM, or on the PATH)
  * time-sms     PTXSIM_TIME_SMS     0: as many SMs as the target has, or how many the
  *                                  GPU has that the time is modeled for
  * timeline     PTXSIM_TIMELINE     none | file that gets the modeled timeline of the first

@@ -27,6 +27,10 @@ public:
 /// folder of the other.
 std::optional<std::string> findTool(const std::string &name);
 
+/// Returns why SASS cannot be made, an error that names the way out, or nothing
+/// if ptxas and nvdisasm are there.
+std::optional<std::string> describeMissingTool();
+
 /// Assembles PTX for a target and returns its SASS as Reader.h reads it, with
 /// the lines of the PTX. Throws ToolError.
 std::string disassembled(std::string_view ptx, const std::string &target);

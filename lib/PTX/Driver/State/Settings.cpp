@@ -8,6 +8,7 @@
 
 #include "State.h"
 #include "fmha/PTX/Host/OptionText.h"
+#include "fmha/PTX/Sass/Tools.h"
 #include "fmha/PTX/Time/Costs.h"
 
 #include <algorithm>
@@ -62,6 +63,9 @@ Outcome setTime(Settings &settings, const std::string &value) {
       !timing::figuresOf(target, timing::Level::Middle))
     return "expected a target with figures for the modeled time (" +
            timing::targetsWithFigures() + "), got " + target;
+  if (value == "sass")
+    if (Outcome missing = sass::describeMissingTool())
+      return missing;
   settings.time = value != "off";
   settings.sass = value == "sass";
   return std::nullopt;
