@@ -31,10 +31,20 @@ constexpr int noSchedule = 1, badInput = 2;
 const char *const description =
     R"(Derives roles, stages and orders of the ops of a loop from its graph.
 
-  fmha-compile --head-dim=128 --emit=mlir --compile-to=placed |
-    fmha-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-print-loop-graph{format=json})))' \
-      2> loop.json > /dev/null
-  fmha-pipeline loop.json --svg=loop.svg)";
+Prints the bounds of the interval between two iterations, the least interval
+with its proof, a chart of two intervals, when each op starts, and the role,
+stage and order of each op. All clocks are modeled.)";
+
+const char *const examples = R"(Examples:
+  Derive the pipeline of attention with head dim 128, and draw it:
+    fmha-compile --head-dim=128 --emit=mlir --compile-to=placed -o placed.mlir
+    fmha-opt placed.mlir -o /dev/null 2> loop.json --pass-pipeline=\
+'builtin.module(gpu.module(gpu.func(tile-print-loop-graph{format=json})))'
+    fmha-pipeline loop.json --svg=loop.svg
+  What bounds the interval from below?
+    fmha-pipeline loop.json --bounds
+
+Exit code: 0 done, 1 no schedule, 2 bad input.)";
 
 struct Flags {
   std::string input, svg;
@@ -115,38 +125,43 @@ void printBounds(const LoopGraph &graph) {
     std::cout << "at least " << bound.clocks << ": " << bound.what << "\n";
 }
 
+/// Prints an error and returns the exit status.
+int fail(int status, const std::string &where, const std::string &what) {
+  std::cerr << "fmha-pipeline: error: " << where << ": " << what << "\n";
+  return status;
+}
+
+int draw(const std::string &path, const Derived &derived) {
+  std::ofstream file(path);
+  file << ganttSvg(derived.fused.graph, *derived.solution.schedule);
+  return file.flush() ? 0 : fail(badInput, path, "cannot write the file");
+}
+
 int run(const Flags &flags) {
   std::optional<std::string> text = readFile(flags.input);
-  if (!text) {
-    std::cerr << flags.input << ": expected a file that can be read\n";
-    return badInput;
-  }
+  if (!text)
+    return fail(badInput, flags.input, "cannot read the file");
   std::string error;
   std::optional<LoopGraph> graph = readJson(*text, error);
-  if (!graph) {
-    std::cerr << flags.input << ": " << error << "\n";
-    return badInput;
-  }
+  if (!graph)
+    return fail(badInput, flags.input, error);
   FusedGraph fused = fuse(*graph);
   if (flags.boundsOnly) {
     printBounds(fused.graph);
     return 0;
   }
   Derived derived{*graph, fused, solve(fused.graph, flags.solver)};
-  if (!derived.solution.schedule) {
-    std::cerr << graph->title << ": no schedule, excluded by "
-              << derived.solution.binding << "\n";
-    return noSchedule;
-  }
-  if (auto wrong = verify(fused.graph, *derived.solution.schedule)) {
-    std::cerr << "the solver's schedule is wrong: " << *wrong << "\n";
-    return noSchedule;
-  }
+  if (!derived.solution.schedule)
+    return fail(noSchedule, graph->title,
+                "expected a schedule, found none: excluded by " +
+                    derived.solution.binding +
+                    "; raise --seconds or --stages, or compile the kernel with "
+                    "another schedule");
+  if (auto wrong = verify(fused.graph, *derived.solution.schedule))
+    return fail(noSchedule, graph->title,
+                "the schedule of the solver is wrong: " + *wrong);
   flags.asRow ? derived.printRow() : derived.print();
-  if (flags.svg.empty())
-    return 0;
-  std::ofstream(flags.svg) << ganttSvg(fused.graph, *derived.solution.schedule);
-  return 0;
+  return flags.svg.empty() ? 0 : draw(flags.svg, derived);
 }
 
 } // namespace
@@ -157,16 +172,31 @@ int main(int argc, char **argv) {
   unsigned seconds = 60;
   app.set_version_flag("--version", "fmha " FMHA_VERSION);
   app.add_option("graph", flags.input,
-                 "graph in JSON (tile-print-loop-graph); - is standard input")
-      ->required();
-  app.add_option("--svg", flags.svg, "draw two intervals into this file");
-  app.add_flag("--row", flags.asRow, "print a row of DerivedPipelines.def");
+                 "Graph that tile-print-loop-graph{format=json} prints, - for "
+                 "standard input")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--svg", flags.svg, "Draw two intervals into this file")
+      ->type_name("FILE");
+  app.add_flag("--row", flags.asRow,
+               "Print a row of DerivedPipelines.def, without target and head "
+               "dim, and nothing else");
   app.add_flag("--bounds", flags.boundsOnly,
-               "print rows, keys and the bounds, without solving");
-  app.add_option("--seconds", seconds, "stop with the gap after that time");
+               "Print rows, keys and the bounds, without solving");
+  app.add_option("--seconds", seconds,
+                 "Stop after that time with the best schedule so far, and "
+                 "print how far it is from the proven bound; default 60")
+      ->type_name("N");
   app.add_option("--stages", flags.solver.stages,
-                 "intervals that an iteration may last");
-  CLI11_PARSE(app, argc, argv);
+                 "Most intervals that one iteration may last; default " +
+                     std::to_string(flags.solver.stages))
+      ->type_name("N");
+  app.footer(examples);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) ? badInput : 0;
+  }
   flags.solver.milliseconds = 1000 * seconds;
   return run(flags);
 }

@@ -106,14 +106,14 @@ std::string fmha::schedule::modulo::gantt(const LoopGraph &graph,
 
 std::string fmha::schedule::modulo::ganttSvg(const LoopGraph &graph,
                                              const ModuloSchedule &schedule) {
-  constexpr double left = 110, top = 40, width = 1000, height = 34, gap = 8;
+  constexpr double left = 110, top = 58, width = 1000, height = 34, gap = 8;
   Window window{graph, schedule};
   std::vector<Lane> lanes = window.lanes();
   std::vector<unsigned> kinds = kindsOf(graph);
   double bottom = top + double(lanes.size()) * (height + gap);
   Svg svg(left + width + 20, bottom + 50,
-          graph.title + ": two intervals of " + str(schedule.interval) +
-              " clocks (modeled)");
+          "Two intervals of " + str(schedule.interval) + " clocks (modeled)");
+  svg.words(16, 42, graph.title);
   auto atClock = [&](int64_t clock) {
     return left + double(clock) / window.clocks() * width;
   };
