@@ -74,7 +74,7 @@ build/bin/ptx-sim lanes.ptx --block=32 --arg=out:lanes.npy:s32:32
 ## What is executed
 
 Each form below is written in the dialect, compiled to PTX, executed in the simulator without a finding, and compared with a computation in
-NumPy: all elements of D and all other cells of tensor memory, or all cells and registers. Inputs are random, and schedules are eager, late and random in turn. For mmasim, forms are executed with its
+NumPy: all elements of D and all other cells of tensor memory, or all cells and registers. Inputs are random, and schedules are eager, late and random in turn. mmasim is a public bit-level model of tensor cores: forms are executed with its
 inputs and compared bit for bit with its results ([data](../test/data/mma-oracle)). None of it has run on a Blackwell GPU.
 The direction of `tcgen05.shift` and of `ashift`, to the lane before, is read from the text of CuTe DSL, not measured.
 
@@ -98,7 +98,7 @@ Numbers of executed forms with A in shared memory and in tensor memory, by the q
 Not executed:
 
 - K = 96, which sm_100a does not have.
-- Sparsity selectors above {selectors}. Neither the simulator nor the table knows their layout, so the verifier rejects them.
+- Sparsity selectors above {selectors}. The layout of their metadata is not known, so the verifier rejects them.
 - Combinations of flags, except both operands negated or transposed, and `max_shift` with zero columns. Each other flag is executed alone, with dense A (a
   selector with sparse A), and only in one CTA, except for `ashift` and disabled lanes.
 
@@ -179,7 +179,7 @@ def page():
         kinds="\n".join(kind_rows(of_products)),
         shapes="\n".join(shape_rows()),
         chips=", ".join(chip for (chip,) in rows("REDUCTION")),
-        selectors=" and ".join(f"{most} for {', '.join(KINDS[kind][0] for kind in KINDS if SELECTORS[kind] == most)}" for most in (1, 0)),
+        selectors=", and above ".join(f"{most} for {', '.join(KINDS[kind][0] for kind in KINDS if SELECTORS[kind] == most)}" for most in (1, 0)),
     )
 
 
