@@ -146,9 +146,10 @@ Translation::Translation(const Recording &recording, sass::Function given)
 void Translation::fail(const WarpRecord &warp, const std::string &why) const {
   throw Error(Error::Kind::Launch,
               "expected SASS of " + function.name +
-                  " that follows the PTX that ran, got another way of warp " +
+                  " that matches the PTX that ran, got a difference in warp " +
                   std::to_string(warp.warp) + ": " + why +
-                  "; without SASS, the PTX alone can be timed");
+                  "; pass --time in place of --sass (PTXSIM_TIME=on) to "
+                  "model the PTX");
 }
 
 /// Makes an instruction what its PTX is.
@@ -201,7 +202,7 @@ void Translation::addCodes() {
 void Translation::addSteps(const WarpRecord &from, WarpRecord &to) {
   std::vector<SassWalk::Visit> path = walker.walk(from);
   if (path.empty())
-    fail(from, "none through its branches ends");
+    fail(from, "no path of its branches reaches an exit");
   visitOf.clear();
   for (size_t visit = 0; visit < path.size(); ++visit) {
     const Block &block = blocks[path[visit].block];
@@ -280,8 +281,8 @@ void Translation::moveFacts(const WarpRecord &from, WarpRecord &to,
     const Code &code = recording.codes[from.steps[fact.step].code];
     fact.step = places[fact.step];
     if (fact.step == UINT32_MAX)
-      fail(from, "no instruction does what '" + code.opcode + "' of line " +
-                     std::to_string(code.line) + " does");
+      fail(from, "PTX has no instruction for '" + code.opcode + "' of line " +
+                     std::to_string(code.line));
     facts.emplace(fact.step, fact);
   }
   for (const auto &[step, fact] : facts)

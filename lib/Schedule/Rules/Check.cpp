@@ -196,7 +196,7 @@ Violation fmha::schedule::checkCtaGroup(const Case &c) {
   if (c.schedule.ctaGroup == 1)
     return std::nullopt;
   return "expected cta_group to be 1, got " + str(c.schedule.ctaGroup) +
-         ": only products in tensor memory are those of a pair of CTAs";
+         "; a pair of CTAs needs products in tensor memory";
 }
 
 std::string fmha::schedule::withConversion(std::string_view expected,

@@ -215,8 +215,9 @@ TEST(SassRecording, SaysWhatDoesNotFollow) {
   EXPECT_THAT(errorOf("", {{"BAR.SYNC 0x0", 0}, {"EXIT", 0}}),
               HasSubstr("PTX has 0 of 'Barrier' and SASS has 1"));
   EXPECT_THAT(errorOf("", {{"BRA `(.L_1)", 0, {.stall = 1}, 0}}),
-              HasSubstr("none through its branches ends"));
-  EXPECT_THAT(errorOf("", {}), HasSubstr("none through its branches ends"));
+              HasSubstr("no path of its branches reaches an exit"));
+  EXPECT_THAT(errorOf("", {}),
+              HasSubstr("no path of its branches reaches an exit"));
 }
 
 // --- in time ---

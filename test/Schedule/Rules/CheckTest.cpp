@@ -151,7 +151,7 @@ TEST(Check, C4CtaGroup) {
   EXPECT_THAT(fieldOf([](Schedule &s) { s.scheduler = Scheduler::Static; }),
               StartsWith("plan.C4: expected scheduler to be single"));
   EXPECT_THAT(featureOf([](Problem &p) { p.mask.left = 100; }),
-              AllOf(StartsWith("plan.C4: "), HasSubstr("it has a mask"),
+              AllOf(StartsWith("plan.C4: "), HasSubstr("got one with a mask"),
                     HasSubstr("take cta_group = 1")));
   EXPECT_THAT(featureOf([](Problem &p) { p.headDimV = 80; }),
               AllOf(StartsWith("plan.C4: "), HasSubstr("multiple of 32")));

@@ -168,7 +168,8 @@ static Violation checkPairs(const Case &c) {
   if (s.ctaGroup != 2)
     return "expected cta_group to be 1 or 2, got " + str(s.ctaGroup);
   if (const char *what = unpaired(c.problem))
-    return "expected no such problem with cta_group = 2: it has " +
+    return "expected a problem that a pair of CTAs can compute (cta_group = "
+           "2), got one with " +
            std::string(what) + "; take cta_group = 1";
   struct {
     const char *name;

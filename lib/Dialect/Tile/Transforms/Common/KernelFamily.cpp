@@ -42,9 +42,8 @@ LogicalResult tile::checkTakesPrograms(gpu::GPUFuncOp func, StringRef target) {
   std::vector<std::string> others = target::names(/*supported=*/true);
   llvm::erase_if(others, hasOneRole);
   return func.emitError()
-         << "expected a target that programs of tile ops are compiled for, one "
-            "of "
+         << "expected a target for programs of tile ops, one of "
          << llvm::join(others, ", ") << ", got " << target
          << ", whose kernels have one role and need an fmha.attention; name "
-            "another one in tile.kernel";
+            "one of these in tile.kernel";
 }

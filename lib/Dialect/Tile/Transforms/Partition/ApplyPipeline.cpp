@@ -42,8 +42,7 @@ struct TileApplyPipelinePass
                       : std::optional<std::vector<NamedPlace>>();
     if (!places || places->size() != made.ops.size())
       return made.loop.emitOpError()
-             << "expected a loop that the table of derived pipelines has, got "
-                "\""
+             << "expected a loop of the table of derived pipelines, got \""
              << made.graph.title << "\" of structure 0x"
              << llvm::utohexstr(structure)
              << "; derive its pipeline by scripts/build/pipelines.py, or "

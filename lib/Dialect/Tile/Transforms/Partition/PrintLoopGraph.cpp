@@ -35,11 +35,11 @@ struct TilePrintLoopGraphPass
   LogicalResult checkOptions() {
     if (format != "text" && format != "json" && format != "dot")
       return getOperation().emitError()
-             << getArgument() << " expects format text, json or dot, got \""
+             << getArgument() << ": expected format text, json or dot, got \""
              << format << '"';
     if (ctaGroup != 1 && ctaGroup != 2)
       return getOperation().emitError()
-             << getArgument() << " expects cta-group 1 or 2, got "
+             << getArgument() << ": expected cta-group 1 or 2, got "
              << unsigned(ctaGroup);
     return success();
   }

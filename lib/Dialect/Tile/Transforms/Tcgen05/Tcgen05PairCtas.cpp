@@ -94,7 +94,8 @@ private:
   scf::IfOp role;
 };
 
-/// All products of a kernel have one cta_group (PTX ISA, tcgen05).
+/// Finds the branch of the products with `pair`. All products of a kernel have
+/// the same cta_group (PTX ISA, tcgen05).
 LogicalResult Pairing::findRole() {
   SmallVector<MmaOp> alone;
   WalkResult walked = func.walk([&](MmaOp product) {
@@ -116,7 +117,8 @@ LogicalResult Pairing::findRole() {
     return failure();
   if (role && !alone.empty())
     return alone.front().emitOpError()
-           << "expected `pair`, as other products of the kernel have it";
+           << "expected `pair` on all products of a kernel or on none, got a "
+              "product without `pair`";
   return success();
 }
 
@@ -136,8 +138,10 @@ FailureOr<BarrierUses> Pairing::usesOf(BarrierOp barrier) {
       uses.arrivals.push_back(user);
     } else {
       return user->emitOpError()
-             << "expected only threads, tile.tma_load and products to signal "
-                "the barriers of a pair of CTAs";
+             << "expected the barriers of a pair of CTAs to be signaled by "
+                "tile.commit, or in other roles by tile.arrive, "
+                "tile.arrive_expect_tx or tile.tma_load, got "
+             << user->getName() << (inRole ? " in the MMA role" : "");
     }
   }
   return uses;
@@ -162,8 +166,11 @@ LogicalResult Pairing::share(BarrierOp barrier) {
     return success();
   if (uses->othersWait || !uses->commits.empty())
     return barrier.emitOpError()
-           << "expected a barrier that the MMA role of a pair waits for to be "
-              "signaled by other roles alone, and waited for by no other role";
+           << "expected only other roles to signal a barrier that the MMA role "
+              "of a pair of CTAs waits for, and none of them to wait for it, "
+              "got "
+           << (uses->othersWait ? "a wait in another role"
+                                : "a tile.commit of the MMA role");
   barrier.setArrivals(barrier.getArrivals() * ctasOfPair);
   for (InitBarrierOp init : uses->inits)
     init.setArrivals(init.getArrivals() * ctasOfPair);

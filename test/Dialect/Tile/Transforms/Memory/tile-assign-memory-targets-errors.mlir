@@ -5,7 +5,7 @@
 // The one role of mma.sync lowers no copies between roles.
 !t = memref<?x?x?x64xbf16>
 gpu.module @one_role {
-  // expected-error@+1 {{expected a target that programs of tile ops are compiled for, one of sm_100a, sm_103a, sm_90a, got sm_86, whose kernels have one role and need an fmha.attention; name another one in tile.kernel}}
+  // expected-error@+1 {{expected a target for programs of tile ops, one of sm_100a, sm_103a, sm_90a, got sm_86, whose kernels have one role and need an fmha.attention; name one of these in tile.kernel}}
   gpu.func @one_role(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_86">} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

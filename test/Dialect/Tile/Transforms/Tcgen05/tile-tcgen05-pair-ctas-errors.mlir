@@ -37,7 +37,7 @@ gpu.module @m {
     %one = tile.elect
     scf.if %one {
       tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
-      // expected-error@+1 {{expected `pair`, as other products of the kernel have it}}
+      // expected-error@+1 {{expected `pair` on all products of a kernel or on none, got a product without `pair`}}
       tile.mma %d, %d, %b instruction 136316048 accumulate %true : !llvm.ptr<6>, !llvm.ptr<6>, i64
     }
     gpu.return
@@ -50,7 +50,7 @@ gpu.module @m {
   gpu.func @shared_wait(%d: !llvm.ptr<6>, %b: i64) kernel {
     %true = arith.constant true
     %c0 = arith.constant 0 : index
-    // expected-error@+1 {{expected a barrier that the MMA role of a pair waits for to be signaled by other roles alone, and waited for by no other role}}
+    // expected-error@+1 {{expected only other roles to signal a barrier that the MMA role of a pair of CTAs waits for, and none of them to wait for it, got a wait in another role}}
     %p = tile.barrier "p.full" at 1064 arrivals 128 : !tile.barrier<1>
     tile.arrive %p[%c0] : !tile.barrier<1>
     tile.wait %p[%c0] parity %c0 : !tile.barrier<1>
@@ -70,7 +70,7 @@ gpu.module @m {
     %true = arith.constant true
     %c0 = arith.constant 0 : index
     %p = tile.barrier "kv.full" at 1064 arrivals 64 : !tile.barrier<1>
-    // expected-error@+1 {{expected only threads, tile.tma_load and products to signal the barriers of a pair of CTAs}}
+    // expected-error@+1 {{expected the barriers of a pair of CTAs to be signaled by tile.commit, or in other roles by tile.arrive, tile.arrive_expect_tx or tile.tma_load, got tile.arrive_copies}}
     tile.arrive_copies %p[%c0] : !tile.barrier<1>
     %one = tile.elect
     scf.if %one {
