@@ -21,9 +21,10 @@ struct Block {
   bool exits = false;
 };
 
-/// Returns the basic blocks, in the order of the text. A wait that ptxas peels
-/// off its loop gets the line of the loop's wait, and the loop, which only
-/// repeats it, follows no block.
+/// Returns the basic blocks, in the order of the text. If ptxas peels the first
+/// wait off a loop of waits, that wait gets the line of the loop's wait, and
+/// the loop is removed from the successors of all blocks, since it only
+/// retries.
 std::vector<Block> blocksOf(sass::Function &function);
 
 } // namespace ptxsim::timing

@@ -19,11 +19,12 @@
 
 namespace ptxsim::timing {
 
-/// Finds the ways that warps take through SASS from what they executed of its
-/// PTX. The steps of a warp are cut into runs where branches leave and lead to.
-/// A way suits if the instructions of its blocks have the lines of the runs, in
-/// order; ptxas moves and duplicates instructions and merges and turns
-/// branches, so the best way wins, by dynamic programming over runs and blocks.
+/// Finds the path of each warp through the SASS from the steps that it executed
+/// of the PTX. The steps are cut into runs at branches and their targets. A
+/// path matches if the instructions of its blocks have the lines of the runs,
+/// in order. Since ptxas moves and duplicates instructions and merges and
+/// inverts branches, no path matches exactly; dynamic programming over runs and
+/// blocks finds the best one.
 class SassWalk {
 public:
   /// A block that the warp visits, and the runs that it may have parts of.
@@ -32,7 +33,8 @@ public:
   };
   SassWalk(const sass::Function &function, const std::vector<Block> &blocks,
            const Recording &recording);
-  /// Returns the blocks that the warp visits; empty if no way ends with it.
+  /// Returns the blocks that the warp visits; empty if no path leads to an
+  /// exit.
   std::vector<Visit> walk(const WarpRecord &record);
   /// Returns the run of each step of the last warp.
   const std::vector<uint32_t> &runs() const { return runOfStep; }
@@ -56,19 +58,19 @@ private:
   const sass::Function &function;
   const std::vector<Block> &blocks;
   const Recording &recording;
-  /// What the instructions of each block weigh, how many rounds of a loop it
-  /// has, and what the instructions of each line weigh.
+  /// By block: the weight of its instructions, and how many rounds of a loop it
+  /// has. By line: the weight of its instructions.
   std::vector<double> weights, rounds;
   std::unordered_map<uint32_t, double> lineWeights;
   std::map<Lines, uint32_t> kinds;
   std::vector<Lines> linesOf;
-  /// By kind, what none of its lines being there costs.
+  /// By kind: the penalty of a path that has none of its lines.
   std::vector<double> costs;
   std::unordered_map<uint64_t, double> overlaps;
   /// Lines that runs begin with.
   std::unordered_set<uint32_t> leaders;
   std::vector<uint32_t> runOfStep;
-  /// By run: the best way to each block, the run being reached in it.
+  /// By run: the best path to each block in which the run begins.
   std::vector<std::map<uint32_t, Place>> places;
 };
 

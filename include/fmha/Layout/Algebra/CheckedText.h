@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For code without exceptions, as that of MLIR is: text is read and checked,
-// and an error is a value. The forms are those that str() of each class
-// returns, which are the arguments of the functions of fmha-layout:
+// Readers for code without exceptions, such as MLIR's: they read and check
+// text, and return errors as values. Each reads the text that str() of its
+// class returns, which is also the argument of a function of fmha-layout:
 //
 //   layout         Sw<3,3,3> o 0 o (64,(64,2)):(64,(1,4096))
 //   thread values  ((4,8),(2,2)):((32,1),(16,8)), (16,8)
@@ -29,27 +29,29 @@
 
 namespace fmha::layout::algebra {
 
-/// A value, or why the text from `position` on is none.
+/// A value, or an error and the position in the text where it is.
 template <typename T> struct Checked {
   std::optional<T> value;
   std::string error;
   size_t position = 0;
 };
 
+/// Reads a layout.
 Checked<ComposedLayout> readLayout(std::string_view text);
-/// Every element of the tile must have an owner, and no thread may hold an
-/// element twice.
+/// Reads a thread-value layout. Every element of the tile must have an owner,
+/// and no thread may hold an element twice.
 Checked<ThreadValue> readThreadValue(std::string_view text);
-/// The map may have values that several threads copy, or none.
+/// Reads a tiled copy. Several threads may copy the same value, and some values
+/// may have no thread.
 Checked<TiledCopy> readTiledCopy(std::string_view text);
+/// Reads a tiled product.
 Checked<TiledMma> readTiledMma(std::string_view text);
 
-/// Returns why `map` is no distribution of its tile, or nothing: the rules of
-/// readThreadValue().
+/// Returns the rule of readThreadValue() that `map` violates, or nothing.
 std::optional<std::string> whyNoDistribution(const ThreadValue &map);
 
-/// Returns whether both are one map: the same tile, and for each thread and
-/// value the same element. Modes may be grouped in different ways.
+/// Returns whether both maps have the same tile and map each thread and value
+/// to the same element. Their modes may be grouped differently.
 bool isSameMap(const ThreadValue &a, const ThreadValue &b);
 
 } // namespace fmha::layout::algebra

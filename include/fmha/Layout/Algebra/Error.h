@@ -24,8 +24,8 @@ struct LayoutError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Text that is no layout. `position` is that of the first character that does
-/// not fit, and `reason` the message without it.
+/// Text that is no layout. `position` is the first character that does not fit;
+/// `reason` is the message without the position.
 struct TextError : LayoutError {
   TextError(const std::string &message, size_t position, std::string reason)
       : LayoutError(message), position(position), reason(std::move(reason)) {}

@@ -22,8 +22,8 @@ namespace fmha::layout::algebra {
 /// The term index / divisor % extent * stride.
 struct IndexTerm {
   int64_t divisor = 1, extent = 1, stride = 1;
-  /// No mode follows: the quotient of an index below the size is below the
-  /// extent without a remainder.
+  /// Whether no mode follows. Then the quotient is below the extent for every
+  /// index below the size, so that it needs no remainder.
   bool isLast = false;
 
   int64_t operator()(int64_t index) const {
@@ -32,11 +32,11 @@ struct IndexTerm {
   bool operator==(const IndexTerm &) const = default;
 };
 
-/// Returns the terms of indices below the size of `layout`. Modes that add
-/// nothing have none.
+/// Returns the terms of the offset of an index below the size of `layout`.
+/// Modes that add nothing have no term.
 std::vector<IndexTerm> indexTerms(const Layout &layout);
-/// Returns whether each term is some bits of the index, in bits of the sum that
-/// no other term has.
+/// Returns whether each term moves some bits of the index to bits of the sum
+/// that no other term uses.
 bool areDisjointBits(const std::vector<IndexTerm> &terms);
 
 } // namespace fmha::layout::algebra

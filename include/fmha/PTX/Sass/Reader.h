@@ -15,7 +15,7 @@
 
 namespace ptxsim::sass {
 
-/// What is wrong with a text, and in which of its lines.
+/// An error in the text of nvdisasm, with its line.
 class ReadError : public std::runtime_error {
 public:
   ReadError(unsigned line, const std::string &message)

@@ -28,10 +28,11 @@ struct Code {
   /// Registers that a copy to or from tensor memory moves, operations of a
   /// product per 4096, bytes of a lane, or the groups that a wait leaves open.
   double amount = 0;
-  /// Of SASS: what holds it up. It issues in order, without a look at rows.
+  /// Of SASS: the control word. It determines when the instruction issues, in
+  /// order, instead of `reads` and `writes`.
   std::optional<sass::Control> control;
-  /// Of SASS: clocks in which its operands are read, during which the
-  /// sub-partition issues nothing else.
+  /// Of SASS: clocks that reading its operands takes. The sub-partition issues
+  /// nothing else during them.
   unsigned readClocks = 1;
 };
 

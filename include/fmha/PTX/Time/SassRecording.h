@@ -13,11 +13,11 @@
 
 namespace ptxsim::timing {
 
-/// Returns what the warps would have executed of the SASS of the same kernel,
-/// whose instructions have lines of the PTX. Copies, products, arrivals and
-/// waits are those of the PTX, in their order; loads and stores reach what
-/// those of their line did. Throws Error::Launch if SASS and PTX do not
-/// correspond.
+/// Returns the recording that the warps would have made with the SASS of the
+/// same kernel, whose instructions have lines of the PTX. Copies, products,
+/// arrivals and waits are those of the PTX, in their order; loads and stores
+/// reach the memory that those of their line reached. Throws Error::Launch if
+/// SASS and PTX do not correspond.
 Recording inSass(const Recording &recording, sass::Function function);
 
 } // namespace ptxsim::timing

@@ -371,7 +371,7 @@ constexpr unsigned mostPOffset = 96;
 ///             q_tile_rows. With blocks one head and no splits, a kv_block that
 ///             divides block_keys, and rows of a CTA that divide block_rows or
 ///             are a multiple of it, at most 16
-///   plan.C4   one CTA issues an MMA
+///   plan.C4   one CTA or a pair of CTAs issues an MMA
 ///   plan.C5   P is in shared memory, or in tensor memory if O is in the same
 ///             lanes as S; with wgmma in registers or, with one CTA per SM, in
 ///             shared memory

@@ -81,14 +81,14 @@ struct Cluster {
 };
 
 struct LoopGraph {
-  /// What the loop is of: "sm_100a head_dim=128 q_tiles=2 ...".
+  /// The kernel of the loop: "sm_100a head_dim=128 q_tiles=2 ...".
   std::string title;
   std::vector<LoopOp> ops;
   std::vector<Dependence> dependences;
   std::vector<Cluster> clusters;
-  /// Warpgroups that may have clusters, the registers that one thread of each
-  /// of them has together, those that one thread may have, and those that it
-  /// needs besides tiles.
+  /// Warpgroups that may have clusters; the sum of the registers per thread of
+  /// these warpgroups; the most registers of one thread; and the registers that
+  /// a thread needs in addition to those of tiles.
   unsigned warpgroups = 3, registers = 512, threadRegisters = 255,
            otherRegisters = 40;
   /// Query rows and keys of an iteration.
@@ -97,35 +97,37 @@ struct LoopGraph {
   bool operator==(const LoopGraph &) const = default;
 };
 
-/// Returns a number that is the same for graphs whose ops, dependences,
-/// clusters and branches are the same, whatever they take.
+/// Returns a number that is the same for graphs with the same ops, dependences,
+/// clusters and branches, even if clocks and registers differ.
 uint64_t structureOf(const LoopGraph &graph);
 
-/// Returns numbers of ops: two ops have the same one if their names differ in
-/// their numbers only and those of this iteration that they wait for are alike.
+/// Returns the kind of each op, a number. Two ops have the same kind if their
+/// names differ only in the number at the end, and the ops of this iteration
+/// that they wait for have the same kinds.
 std::vector<unsigned> kindsOf(const LoopGraph &graph);
 
 /// Returns the graph as text, one line per op and dependence.
 std::string print(const LoopGraph &graph);
-/// Returns it for Graphviz.
+/// Returns the graph for Graphviz, or in JSON.
 std::string printDot(const LoopGraph &graph);
 std::string printJson(const LoopGraph &graph);
-/// Reads what printJson() writes. On failure `error` says what is wrong where.
+/// Reads what printJson() writes. On failure sets `error`, a message.
 std::optional<LoopGraph> readJson(std::string_view text, std::string &error);
 
 /// Returns what is wrong with the graph, such as an op that waits for itself in
 /// one iteration, or nothing.
 std::optional<std::string> check(const LoopGraph &graph);
 
-/// A graph with fewer ops, and for each op of the first one its op there.
+/// A graph with fewer ops, and the op there for each op of the original graph.
 struct FusedGraph {
   LoopGraph graph;
   std::vector<unsigned> opOf;
 };
-/// Merges ops of a cluster that follow each other in the order of the program,
-/// with nothing to wait for and nothing to hand over in between: they are one
-/// piece of code, in which units overlap. What uses a reduction begins a new
-/// one. The pieces of a cluster keep the order of the program, as passes do.
+/// Merges ops of a cluster that follow each other in the order of the program
+/// if between them the thread waits for no other executor and hands nothing
+/// over: they are one piece of code, in which units work at the same time. An
+/// op that uses the result of a reduction begins a new piece. The pieces of a
+/// cluster keep the order of the program, as passes do.
 FusedGraph fuse(const LoopGraph &graph);
 
 } // namespace fmha::schedule::modulo

@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A modulo schedule starts an iteration every `interval` clocks, whatever the
-// earlier ones still do. What bounds the interval from below, whether a
-// schedule keeps all rules, and the roles, stages and orders that it implies.
+// A modulo schedule starts an iteration every `interval` clocks, even if
+// earlier iterations have not ended. These functions compute lower bounds of
+// the interval, check that a schedule keeps all rules, and derive roles, stages
+// and orders from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +22,8 @@
 
 namespace fmha::schedule::modulo {
 
-/// A number below which no interval is possible, and what says so: "unit MMA",
-/// "warpgroup of softmax0", "cycle dot1 -> move0 -> ...".
+/// A lower bound of the interval and its reason: "unit MMA", "warpgroup of
+/// softmax0", "cycle dot1 -> move0 -> ...".
 struct Bound {
   unsigned clocks;
   std::string what;
@@ -34,9 +35,8 @@ std::vector<Bound> boundsOf(const LoopGraph &graph);
 
 struct ModuloSchedule {
   unsigned interval = 0;
-  /// By op: when it starts in iteration 0, and when the thread of its cluster
-  /// hands it over (of an op of threads, and of one without a cluster, when it
-  /// starts).
+  /// By op: when it starts in iteration 0, and when a thread issues it. Ops of
+  /// threads and ops without a cluster start when they are issued.
   std::vector<int64_t> starts, issues;
   /// By cluster: its warpgroup.
   std::vector<unsigned> warpgroups;
@@ -45,17 +45,17 @@ struct ModuloSchedule {
 /// Whether a warpgroup with these clusters has enough registers.
 bool fitsWarpgroup(const LoopGraph &graph,
                    const std::vector<unsigned> &clusters);
-/// Returns the ways to give clusters to warpgroups that registers permit, by
-/// cluster, those whose busiest warpgroup has the least to do first. Warpgroups
-/// are numbered in the order of their first clusters.
+/// Returns all assignments of clusters to warpgroups that have enough
+/// registers, by cluster. Those whose busiest warpgroup has the least work come
+/// first. Warpgroups are numbered in the order of their first clusters.
 std::vector<std::vector<unsigned>> warpgroupsOf(const LoopGraph &graph);
 
 /// The first and the last op of threads of a cluster. Passes issue no product
-/// in between, so that all of them have one stage.
+/// between them, so that all of these ops have the same stage.
 struct ThreadRun {
   unsigned first, last;
 };
-/// Returns those of the cluster of `op`.
+/// Returns the run of the cluster of `op`.
 ThreadRun runOf(const LoopGraph &graph, unsigned op);
 
 /// Returns a message that names the rule that the schedule violates, or
@@ -78,13 +78,14 @@ struct Place {
   bool operator==(const Place &) const = default;
 };
 
-/// Returns the place of each op. A role begins with the op for which equal ops
-/// have equal stages and stages are few.
+/// Returns the place of each op. Of the ops that a role may begin with, it
+/// takes the one with which equal ops have equal stages and there are the
+/// fewest stages.
 std::vector<Place> arrange(const LoopGraph &graph,
                            const ModuloSchedule &schedule);
 
-/// Returns the units and roles over two intervals in the steady state, a line
-/// for each, a column for `clocks / columns`.
+/// Returns a chart of two intervals in the steady state, with a line for each
+/// unit and role and `columns` columns.
 std::string gantt(const LoopGraph &graph, const ModuloSchedule &schedule,
                   unsigned columns = 96);
 /// Returns the same as SVG.

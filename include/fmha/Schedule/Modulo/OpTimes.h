@@ -20,7 +20,7 @@
 
 namespace fmha::schedule::modulo {
 
-/// Clocks of units, and clocks that nothing fills.
+/// Clocks for which an op keeps units busy, and clocks for which it only waits.
 struct OpTime {
   std::array<double, unitCount> busy = {};
   double waits = 0;
@@ -33,8 +33,8 @@ struct OpTime {
 };
 
 /// Times of the ops of a kernel on a target. CTAs of a group share each B.
-/// Accumulators in tensor memory are rescaled in each iteration or, if maxima
-/// have a threshold, sometimes.
+/// Accumulators in tensor memory are rescaled in each iteration, or only in
+/// some if maxima have a threshold.
 class OpTimes {
 public:
   OpTimes(const target::Target &gpu, unsigned ctaGroup, bool alwaysRescales)
@@ -43,7 +43,7 @@ public:
   /// A product with D of `rows` x `columns` and an inner extent `depth`, of
   /// elements of 16 bits.
   OpTime product(double rows, double columns, double depth, bool aInSmem) const;
-  /// Copies a tile that is a B from device memory to shared memory, or back.
+  /// A copy of a tile that is a B, from device memory to shared memory or back.
   OpTime copy(double bytes) const;
   /// Moves between registers and memory.
   OpTime tmem(double bytes) const;
@@ -53,10 +53,11 @@ public:
   OpTime exponentials(double scores, double emulated) const;
   OpTime sums(double scores) const;
   OpTime conversions(double scores) const;
-  /// A mask, which only blocks at its edge need.
+  /// A mask, which only the blocks at its edge need.
   OpTime mask(double scores) const;
   OpTime arithmetic(double elements, double instructions) const;
-  /// Multiplies an accumulator; with `inTmem` it is loaded and stored.
+  /// A product of an accumulator and a factor per row; with `inTmem` the
+  /// accumulator is loaded and stored.
   OpTime rescale(double elements, bool inTmem) const;
   /// Returns `time` of an op under a condition that the loop changes.
   static OpTime sometimes(OpTime time);

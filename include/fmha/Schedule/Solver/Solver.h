@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Starts, order and warpgroups of all ops are one problem of difference logic
-// for Z3. An optional part of the build: compiling needs only its results.
+// Finds starts, order and warpgroups of all ops as one problem of difference
+// logic, which Z3 solves. This library is an optional part of the build, since
+// compiling needs only its results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,30 +20,30 @@
 namespace fmha::schedule::modulo {
 
 struct SolverOptions {
-  /// Stop after that time with the best schedule and the gap.
+  /// The solver stops after this time, with the best schedule that it found.
   unsigned milliseconds = 60000;
-  /// An iteration ends at most that many intervals after it began.
+  /// Most intervals from the start of an iteration to its end.
   unsigned stages = 6;
 };
 
 struct Solution {
   std::optional<ModuloSchedule> schedule;
-  /// No interval below this one is possible; equal to the schedule's interval
-  /// if it is proven to be the least.
+  /// Proven lower bound of the interval. If the schedule has this interval, it
+  /// is proven to be the least.
   unsigned bound = 0;
-  /// What makes a smaller interval impossible: the bound of one resource, or
-  /// the rules that Z3 needs for its proof. Without a schedule, what excludes
-  /// any.
+  /// The reason why no smaller interval is possible: the bound of one resource,
+  /// or the rules that the proof of Z3 uses. Without a schedule, the reason why
+  /// there is none.
   std::string binding;
-  /// Clocks by which every hand-over between threads and products may be late:
-  /// the most with this interval.
+  /// The most clocks by which every hand-over between threads and products may
+  /// be late with this interval.
   unsigned slack = 0;
   unsigned milliseconds = 0;
 };
 
-/// Returns the schedule of least interval. Of these it takes the warpgroups of
-/// which the busiest has the least to do, then the most slack, then the
-/// shortest iteration.
+/// Returns the schedule of the least interval. Of several, it returns the one
+/// whose busiest warpgroup has the least work; of these, the one with the most
+/// slack; and of these, the one with the shortest iteration.
 Solution solve(const LoopGraph &graph, const SolverOptions &options = {});
 
 } // namespace fmha::schedule::modulo

@@ -22,7 +22,7 @@ def Tile_TryCancelOp : Tile_BarrierStageOp<"try_cancel", (ins Tile_AlignedOffset
   let summary = "clusterlaunchcontrol.try_cancel: requests the tile of a CTA that has not started";
   let description = [{
     The response is written to the 16 bytes at `offset` in shared memory and signals the barrier with that many bytes.
-    After a response that cancels no CTA there must be no other request.
+    After a response that cancels no CTA, no other request may follow.
     `tile.try_cancel to 231440 signals %next[%stage] : !tile.barrier<1>`
   }];
   let assemblyFormat = "`to` $offset `signals` $barrier `[` $stage `]` attr-dict `:` type($barrier)";
@@ -40,7 +40,7 @@ def Tile_DrawTileOp : Tile_MachineOp<"draw_tile"> {
   let summary = "atom.inc of the parameter `tile_counter`: the number of a tile that no CTA has yet, -1 if there is none";
   let description = [{
     The first tile of a CTA is its number in the grid; draw n of the launch returns tile `gridDim.x` + n. Each CTA draws until
-    it gets -1. That makes `tiles` draws in all, after which the counter is 0 again: atom.inc wraps.
+    it gets -1. After all CTAs have done so, there were `tiles` draws, and the counter is 0 again, since atom.inc wraps.
     `%tile = tile.draw_tile`
   }];
   let results = (outs I32:$result);
@@ -69,7 +69,7 @@ def Tile_AwaitTileOp : Tile_MachineOp<"await_tile"> {
 def Tile_SetNextTileOp : Tile_MachineOp<"set_next_tile"> {
   let summary = "Stores the number of the next tile in shared memory, -1 for none";
   let description = [{
-    In a ring of numbers `slot` is that of the number.
+    In a ring of numbers, `slot` is the slot of this number.
     `tile.set_next_tile %tile to 231464`, `tile.set_next_tile %tile to 231464[%slot]`
   }];
   let arguments = (ins I32:$tile, Tile_AlignedOffsetAttr<4>:$offset, Optional<Index>:$slot);

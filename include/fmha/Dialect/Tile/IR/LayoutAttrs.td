@@ -28,13 +28,14 @@ class Tile_AlgebraAttr<string name, string attrMnemonic, string type>
 def Tile_LayoutAttr : Tile_AlgebraAttr<"Layout", "layout", "ComposedLayout"> {
   let summary = "A layout: the offset of each coordinate, with a swizzle or without";
   let description = [{
-    A shape and a stride tree of one form: the offset of a coordinate is its inner product with the strides. Of `Sw<b,m,s> o offset o layout`
-    the swizzle XORs `b` bits from bit m + s of the sum on into those from bit m on. Offsets of a tile in shared memory count
-    elements, those in tensor memory are addresses, lane << 16 | column, in elements. A shape without strides is column-major.
+    The shape and the strides are two trees of the same form, and the offset of a coordinate is its inner product with the
+    strides. In `Sw<b,m,s> o offset o layout`, the swizzle takes `b` bits of the sum, from bit m + s on, and XORs them into the
+    bits from m on. Offsets of a tile in shared memory count elements; those in tensor memory are addresses, lane << 16 | column,
+    in elements. A shape without strides is column-major.
 
     Examples: `#tile.layout<((4,8),(2,2)):((32,1),(16,8))>`, `#tile.layout<Sw<3,3,3> o 0 o (64,(64,2)):(64,(1,4096))>`.
 
-    Constraints: shape and strides have one form; extents are at least 1; size and cosize fit 63 bits; a swizzle has b <= |s| and
+    Constraints: shape and strides have the same form; extents are at least 1; size and cosize fit 63 bits; a swizzle has b <= |s| and
     at most 62 bits.
   }];
 }
@@ -43,10 +44,10 @@ def Tile_ThreadValuesAttr : Tile_AlgebraAttr<"ThreadValues", "thread_values", "T
   let summary = "A thread-value layout: which thread holds which elements of a tile";
   let description = [{
     The layout maps a thread and one of its values to an index in the tile, counted with the first extent fastest. Two modes of the
-    layout are the threads and the values; a stride of 0 means that threads hold the same.
+    layout are the threads and the values; a stride of 0 means that threads hold the same elements.
 
-    As the place of a tile it is the place in registers that has this map, `#tile.fragment` or `#tile.registers`, and is
-    printed as that one.
+    A tile type may have this attribute as its place. The parser replaces it by the place in registers that has this map,
+    `#tile.fragment` or `#tile.registers`, and the type is printed with that place.
 
     Examples: the accumulator of a warp, `#tile.thread_values<((4,8),(2,2)):((32,1),(16,8)), (16,8)>`, and
     `!tile.tile<64x8xf32, #tile.thread_values<((4,8,4),(2,2)):((128,1,16),(64,8)), (64,8)>>`, which is
@@ -81,7 +82,7 @@ def Tile_TiledMmaAttr : Tile_AlgebraAttr<"TiledMma", "tiled_mma", "TiledMma"> {
     groups): the parameters of CuTe's TiledMMA.
 
     The attribute `tile.mma` of a `tile.dot` has this type. `tile-annotate-layouts` writes the product that the kernel family
-    emits. One that was written by hand selects the instruction: K of mma.sync, and N of wgmma.
+    emits. A product that is written by hand selects the instruction: its K with mma.sync, its N with wgmma.
 
     Example: four warps along M, `#tile.tiled_mma<mma_m16n8k16_f32_bf16, (4,1,1), (64,16,16)>`.
 

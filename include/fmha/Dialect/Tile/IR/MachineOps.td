@@ -59,14 +59,14 @@ class Tile_BarrierStageOp<string mnemonic, dag extra = (ins)> : Tile_MachineOp<m
   let arguments = !con((ins Tile_BarrierType:$barrier, Index:$stage), extra);
 }
 
-/// Ops that have another form in a pair of CTAs, which execute one MMA role together: that of the even CTA.
+/// Ops on a barrier that may belong to a pair of CTAs, whose MMA role runs in the even CTA: `pair` is their form for pairs.
 class Tile_PairedStageOp<string mnemonic, dag extra = (ins), dag flags = (ins)>
     : Tile_BarrierStageOp<mnemonic, !con(extra, (ins UnitAttr:$pair), flags)>;
 
 def Tile_WaitOp : Tile_PairedStageOp<"wait", (ins Index:$parity)> {
   let summary = "Waits until the phase of parity `parity` (0 or 1) has completed";
   let description = [{
-    A loop around mbarrier.try_wait.parity, which may fail spuriously. With `pair`, arrivals of both CTAs are acquired (cluster scope).
+    A loop around mbarrier.try_wait.parity, which may fail spuriously. With `pair`, it acquires the arrivals of both CTAs (cluster scope).
     `tile.wait %full[%stage] parity %p : !tile.barrier<3>`
   }];
   let assemblyFormat = "$barrier `[` $stage `]` `parity` $parity (`pair` $pair^)? attr-dict `:` type($barrier)";
@@ -101,7 +101,7 @@ def Tile_ArriveExpectTxOp : Tile_PairedStageOp<"arrive_expect_tx", (ins Tile_Tra
 def Tile_CommitOp : Tile_PairedStageOp<"commit", (ins), (ins UnitAttr:$both)> {
   let summary = "tcgen05.commit: arrives once all earlier MMAs of this thread are complete";
   let description = [{
-    `pair` is for MMAs of a pair of CTAs (cta_group::2). With `both`, it arrives at the barriers of both CTAs (multicast).
+    With `pair`, the MMAs are those of a pair of CTAs (cta_group::2). With `both`, it arrives at the barriers of both (multicast).
     `tile.commit %s_full[%stage] : !tile.barrier<1>`, `tile.commit %s_full[%stage] pair both : !tile.barrier<1>`
 
     Constraints: `both` needs `pair`.
@@ -177,7 +177,7 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
     With `from`, a member of a group of query heads, the map is [head_dim, group, rows, kv_heads, batch], or has ends in
     place of batch; `head` is a KV head, and the box has rows of several query heads.
 
-    With `pair`, the box is written to this CTA and signals the barrier of the even CTA of the pair (cta_group::2).
+    With `pair`, the copy writes to this CTA and signals the barrier of the even CTA of the pair (cta_group::2).
 
     `tile.tma_load %K[%batch, %row, %head] column 64 to %dst signals %full[%stage] : memref<...>, !llvm.ptr<3>, !tile.barrier<3>`
   }];
@@ -359,7 +359,7 @@ def Tile_TmemBaseOp : Tile_MachineOp<"tmem_base"> {
 
 def Tile_TmemDeallocOp : Tile_MachineOp<"tmem_dealloc"> {
   let summary = "tcgen05.dealloc";
-  let description = [{ `pair` has the meaning that it has in `tmem_alloc`. `tile.tmem_dealloc %base columns 512` }];
+  let description = [{ With `pair`, both CTAs of a pair execute it. `tile.tmem_dealloc %base columns 512` }];
   let arguments = (ins I32:$base, Tile_TmemColumnsAttr:$columns, UnitAttr:$pair);
   let assemblyFormat = "$base `columns` $columns (`pair` $pair^)? attr-dict";
 }
@@ -427,11 +427,11 @@ def Tile_MmaOp : Tile_MachineOp<"mma"> {
     `a` is a descriptor (shared memory) or an address (tensor memory); D is overwritten unless `accumulate`.
     `tile.mma %d, %a, %b instruction 136316048 accumulate %p : !llvm.ptr<6>, i64, i64`
 
-    With `pair` it is the product of two CTAs (cta_group::2), at the same addresses in both: each has half of the rows of A and
-    D, and half of the columns of B. M and N of the instruction are those of both CTAs.
+    With `pair`, it multiplies for two CTAs (cta_group::2), at the same addresses in both: each has half of the rows of A and
+    of D, and half of the columns of B. M and N of the instruction count the rows and columns of both CTAs.
     `tile.mma %d, %a, %b instruction 270533776 accumulate %p pair : !llvm.ptr<6>, i64, i64`
 
-    Constraints: with `pair` M is 256.
+    Constraints: with `pair`, M is 256.
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<6>:$d, AnyTypeOf<[I64, LLVM_PointerInAddressSpace<6>]>:$a, I64:$b,
                        I32Attr:$instruction, I1:$accumulate, UnitAttr:$pair);
@@ -552,7 +552,7 @@ def Tile_SyncCtaOp : Tile_MachineOp<"sync_cta"> {
 def Tile_SyncClusterOp : Tile_MachineOp<"sync_cluster"> {
   let summary = "barrier.cluster.arrive and wait of all threads of the cluster";
   let description = [{
-    Orders what threads of any CTA of the cluster did before it before what they do after it.
+    All accesses of threads of the cluster before this barrier are ordered before all their accesses after it.
     `tile.sync_cluster`
   }];
   let assemblyFormat = "attr-dict";

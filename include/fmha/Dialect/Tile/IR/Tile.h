@@ -20,7 +20,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-/// The values of attributes; who reads one includes its header.
+/// Values of attributes. Code that reads one includes its header.
 namespace fmha::layout::algebra {
 struct ComposedLayout;
 struct ThreadValue;

@@ -32,8 +32,8 @@ def Tile_Dialect : Dialect {
     The dialect has discardable attributes: `tile.region`, `tile.partition`, `tile.layout` and `tile.copies` on ops of the
     dialect, `tile.mma` on `tile.dot`, and `tile.kernel` on a function. `#tile.region`, `#tile.partition`, `#tile.kernel` and
     `#tile.tiled_mma` describe them. `tile.layout` is the layout of an op's result in its place, `#tile.layout` or
-    `#tile.thread_values`; `tile.copies` are the `#tile.tiled_copy` of its operands or its result between shared memory and
-    fragments. Other attributes with the prefix `tile.` are errors.
+    `#tile.thread_values`; `tile.copies` lists the copies (`#tile.tiled_copy`) of its operands or its result between shared
+    memory and fragments. Other attributes with the prefix `tile.` are errors.
   }];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;

@@ -27,8 +27,8 @@ def Tile_SyncOpInterface : OpInterface<"SyncOpInterface"> {
 def Tile_PlaceAttrInterface : AttrInterface<"PlaceAttrInterface"> {
   let cppNamespace = "::fmha::tile";
   let description = [{
-    A place that a tile type may have. Its layout is what `fmha-compile --print-layouts` prints and by which passes distribute
-    tiles: `#tile.layout` in memory, `#tile.thread_values` in registers.
+    A place that a tile type may have. `fmha-compile --print-layouts` prints its layout, and passes distribute tiles by it:
+    a `#tile.layout` in memory, a `#tile.thread_values` in registers.
   }];
   let methods = [
     InterfaceMethod<"Returns the layout of a tile of rank 2 in this place, without the offset of the place.", "::mlir::Attribute",

@@ -288,8 +288,8 @@ def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
   let description = [{
     Computes `a`·`b`, or `a`·`b`ᵀ with `transpose_b`, and negates the product with `negate`. `acc`, if it is given, is added
     to the product, unless `accumulate` is given and false. With `rows`, the second factor is the rows of `b` from that
-    one on, as many as `a` has columns. With `pair`, two CTAs compute their products together: each has its own `a` and its half of
-    the columns of `b`, which are rows with `transpose_b`; the first half is that of the CTA with the even number.
+    one on, as many as `a` has columns. With `pair`, two CTAs compute their products together: each has its own `a` and half of
+    the columns of `b` (of its rows with `transpose_b`), the first half in the CTA with the even number.
 
     ```mlir
     %s = tile.dot %q, %k transpose_b : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>

@@ -24,7 +24,7 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     The number of columns of a tile is that of the matrix rounded up to 16, a K step of an MMA; columns that the matrix
     does not have are zero.
 
-    A tile of rank 2 in registers may name its layout instead of its place, and gets the place that has it:
+    A tile of rank 2 in registers may be written with its layout instead of its place. It gets the place that has this layout:
     `!tile.tile<128x64xf32, #tile.thread_values<(128,64):(1,128), (128,64)>>` is `!tile.tile<128x64xf32, #tile.registers>`.
 
     Constraints: rank 1 or 2, static extents, element type f16, bf16 or f32; the place is `#tile.smem`, `#tile.tmem`,

@@ -12,19 +12,19 @@
 include "fmha/Dialect/Tile/Transforms/TilePass.td"
 
 def TilePrintLoopGraph : Tile_Pass<"tile-print-loop-graph"> {
-  let summary = "Print the ops of each loop, what they take, and what they wait for";
+  let summary = "Print a graph of each loop: its ops with modeled clocks, and their dependences";
   let description = [{
-    Prints a graph for each innermost loop of a placed kernel that has products, to standard error: one line for each op, with
-    modeled clocks and the units that it keeps busy, and one for each dependence, with its distance in iterations. `->` is a
-    value, `~>` memory or registers that are used again. The kernel does not change. `fmha-pipeline` derives roles, stages and
-    orders from the graph in JSON. With `cta-group=2` times are those of pairs of CTAs that share K and V.
+    Prints a graph for each innermost loop of a placed kernel that has products, to standard error: a line for each op, with
+    its modeled clocks and the units that it keeps busy, and a line for each dependence, with its distance in iterations. `->`
+    is a value, `~>` is memory or registers that are used again. The kernel does not change. `fmha-pipeline` derives roles,
+    stages and orders from the graph in JSON. With `cta-group=2` the clocks are those of pairs of CTAs that share K and V.
 
-    Of
+    Input:
     ```mlir
     %s = tile.dot %q, %k transpose_b : ...
     %x = tile.move %s : ...
     ```
-    it prints
+    Output:
     ```
     dot0: mma, 517 clk, MMA 517, SMEM 512
     move0: softmax*, 287 clk, TMEM 287, registers of move0
@@ -33,17 +33,17 @@ def TilePrintLoopGraph : Tile_Pass<"tile-print-loop-graph"> {
     ```
   }];
   let options = [
-    Option<"format", "format", "std::string", "\"text\"", "text, json or dot">,
+    Option<"format", "format", "std::string", "\"text\"", "form of the graph: text, json or dot (Graphviz)">,
     Option<"ctaGroup", "cta-group", "unsigned", "1", "CTAs that share K and V: 1 or 2">,
-    Option<"fused", "fused", "bool", "false", "merge ops between waits, as the solver does">];
+    Option<"fused", "fused", "bool", "false", "merge the ops of a thread between two waits, as the solver does">];
 }
 
 def TileApplyPipeline : Tile_Pass<"tile-apply-pipeline", ["::fmha::FMHADialect"]> {
   let summary = "Write the derived role, stage and order on the ops of each loop";
   let description = [{
     Looks up the graph of each innermost loop with products in the table of derived pipelines (DerivedPipelines.def), and
-    writes `tile.partition` on its ops. `tile-assign-partitions` keeps these and assigns the ops outside. A loop that the table
-    does not have is an error: the solver has not been run on its graph.
+    writes `tile.partition` on its ops. `tile-assign-partitions` keeps these partitions and assigns all other ops. A loop that
+    is not in the table is an error: the solver has not been run on its graph.
 
     Before:
     ```mlir

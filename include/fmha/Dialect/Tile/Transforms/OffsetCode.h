@@ -22,7 +22,8 @@ namespace fmha::tile {
 ///   (6,4):(5,1)        t / 6 + t % 6 * 5
 mlir::Value offsetOf(mlir::ImplicitLocOpBuilder &b,
                      const layout::algebra::Layout &layout, mlir::Value index);
-/// The same with the offset and the swizzle of `layout`; the sum is at least 0.
+/// Emits the same with the offset and the swizzle of `layout`. The sum of the
+/// offsets must be at least 0.
 mlir::Value offsetOf(mlir::ImplicitLocOpBuilder &b,
                      const layout::algebra::ComposedLayout &layout,
                      mlir::Value index);

@@ -44,10 +44,10 @@ def TileAssignMemory : Tile_Pass<"tile-assign-memory"> {
 def TileAnnotateLayouts : Tile_Pass<"tile-annotate-layouts"> {
   let summary = "Write the layout of each placed tile on the op that defines it";
   let description = [{
-    Writes, for a reader, `tile.layout`, the layout of an op's result in its place, `tile.mma`, the product that the kernel
-    family emits for a `tile.dot`, and `tile.copies`, the copies by ldmatrix for its factors, or by stmatrix for a
-    `tile.move`. No later pass needs them, but `tile-distribute` obeys a `tile.mma` that was written by hand; an existing one is
-    kept. For placed and specialised kernels.
+    Writes three attributes for readers: `tile.layout` is the layout of an op's result in its place, `tile.mma` is the product
+    that the kernel family emits for a `tile.dot`, and `tile.copies` lists the copies of its factors by ldmatrix, or of a
+    `tile.move` by stmatrix. No later pass needs them. `tile-distribute` uses a `tile.mma` that is already there, so one that is
+    written by hand selects the instruction; this pass keeps it. It takes placed and specialised kernels.
 
     Before:
     ```mlir

@@ -130,14 +130,14 @@ def TileTcgen05PairCtas : Tile_Pass<"tile-tcgen05-pair-ctas"> {
   let summary = "Let one MMA role issue the products of a pair of CTAs";
   let description = [{
     Before this pass each CTA has an MMA role of its own, whose products with `pair` stand for its half of the product of both
-    CTAs. The pass leaves the role to the even CTA. A barrier for which the role waits becomes one of both CTAs: it counts the
-    arrivals of both, and all threads and copies signal that of the even CTA. A commit signals the barriers of both CTAs if
-    other roles wait for them. Tensor memory belongs to the pair, and the barriers of the CTA at the start and at the end become
-    barriers of the cluster: no CTA uses the barriers of the other one before they are initialized or after it has exited.
-    Kernels without such products are left unchanged.
+    CTAs. The pass keeps the role only in the even CTA. A barrier for which the role waits becomes a barrier of both CTAs: it
+    counts the arrivals of both, and all threads and copies signal the one in the even CTA. A commit signals the barriers of both
+    CTAs if other roles wait for them. Both CTAs allocate tensor memory together. The barriers of all threads at the start and
+    at the end become barriers of the cluster, so that no CTA uses a barrier of the other one before it is initialized or after
+    that CTA has exited. Kernels without such products do not change.
 
-    Both CTAs execute the same code, so that the order in each of them is that of the kernel before the pass: whatever the MMA
-    role waited for in one CTA, it now waits for in both. The verifiers run before this pass and check that order.
+    Both CTAs execute the same code. Whatever the MMA role waited for in one CTA before the pass, it now waits for in both, so
+    the order in each CTA stays the same. The verifiers run before this pass and check that order.
 
     Before:
     ```mlir

@@ -19,13 +19,13 @@ void populateMmaSyncProducts(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter,
                              const KernelInfo &info);
 
-/// Returns m16n8k16 or m16n8k8, `depth` says which, by four warps along M. A
-/// tile of 64 x 16 x 16 is what ldmatrix brings at once.
+/// Returns the product by m16n8k16 or m16n8k8 (K is `depth`) with four warps
+/// along M. Its tile of 64 x 16 x 16 is what one ldmatrix.x4 per warp loads.
 layout::algebra::TiledMma mmaSyncProduct(mlir::Type element, int64_t depth);
-/// Implements KernelFamily::productOf: the schedule says how deep products are.
+/// Implements KernelFamily::productOf, with K from the schedule.
 layout::algebra::TiledMma productOfMmaSync(DotOp op, const KernelInfo &info);
-/// Implements KernelFamily::copiesOf: that of A, if A is in shared memory, and
-/// that of B. Each brings 16 x 16 elements.
+/// Implements KernelFamily::copiesOf: the copy of A, if A is in shared memory,
+/// and the copy of B. Each loads 16 x 16 elements.
 std::vector<layout::algebra::TiledCopy> copiesOfMmaSync(mlir::Operation *op);
 
 /// Implements KernelFamily::distribute: a warp has the fragments of its rows,
