@@ -1,4 +1,4 @@
-// Forms for pairs of CTAs are the NVVM ops of cta_group::2 and of cluster scope, and the kernel has clusters of two.
+// Forms for pairs of CTAs become NVVM ops with cta_group::2 and cluster scope, and the kernel has clusters of two.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tile-to-nvvm))' | FileCheck %s
 

@@ -10,7 +10,7 @@
 
 namespace ptxsim::timing {
 
-/// Makes the end of `phase` a moment that is waited for.
+/// Adds the end of `phase` to a wait.
 static void take(OpenWait &wait, const Phase &phase) {
   if (phase.end.time < wait.until.time && wait.until.by.valid())
     return;
@@ -18,7 +18,7 @@ static void take(OpenWait &wait, const Phase &phase) {
   wait.afterEnd = phase.afterEnd;
 }
 
-/// Ends a wait: a scoreboard is at zero, or the warp goes on.
+/// Ends a wait: a scoreboard is at zero, or the warp continues.
 static void resume(State &state, StepId id, const OpenWait &wait) {
   WarpState &warp = state.warps[id.warp];
   Timed &timed = state.result.steps[id.warp][id.step];
@@ -40,7 +40,7 @@ static void resume(State &state, StepId id, const OpenWait &wait) {
   }
 }
 
-/// Counts one phase that has ended for a step that waits.
+/// Takes a phase that has ended off the wait of a step.
 static void release(State &state, StepId id, const Phase &phase) {
   WarpState &warp = state.warps[id.warp];
   auto found = warp.waits.find(id.step);

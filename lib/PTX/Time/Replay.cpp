@@ -169,8 +169,8 @@ void Replay::stuck() const {
   throw Error(Error::Kind::Launch, text);
 }
 
-/// Issues from the next warp that can. Steps of PTX issue in turns. SASS issues
-/// from the same warp as before if that can, else from the youngest that can.
+/// Issues from the next warp that can. With PTX, warps take turns. With SASS,
+/// the same warp as before issues if it can, otherwise the youngest that can.
 bool Replay::turn(SubPartition &part) {
   size_t count = part.warps.size();
   for (size_t i = 0; i < count; ++i) {
@@ -280,8 +280,8 @@ void Replay::settle(const WarpState &warp, Entry &entry) {
   });
 }
 
-/// Takes the ends of the scoreboards that SASS waits for. Returns false if one
-/// is not known yet.
+/// Sets `latest` to the last end of the scoreboards that an instruction of SASS
+/// waits for. Returns false if one is not known yet.
 bool Replay::takeScoreboards(const WarpState &warp,
                              const sass::Control &control, Moment &latest) {
   for (unsigned i = 0; i < sass::kBarriers; ++i) {
@@ -381,7 +381,7 @@ void Replay::takeSlot(const Doing &doing) {
   takePipe(doing, part.pipes[size_t(of.pipe)]);
 }
 
-/// Lets the step set its scoreboards and take the clocks of its stall count.
+/// Sets the scoreboards of the step, and holds the warp for its stall count.
 void Replay::finishInOrder(Doing &doing) {
   WarpState &warp = doing.warp;
   const sass::Control &control = *doing.code.control;

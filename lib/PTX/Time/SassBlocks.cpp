@@ -62,7 +62,7 @@ private:
   std::vector<Instruction> &list;
   std::vector<Block> blocks;
   std::map<uint32_t, uint32_t> indices;
-  /// Where BSYNC of each barrier may go on.
+  /// Where warps may continue after BSYNC, by barrier.
   std::multimap<std::string, uint32_t> joins;
 };
 
@@ -124,7 +124,7 @@ void Builder::dropRetries() {
     std::erase_if(block.next, [&](uint32_t index) {
       const Block &other = blocks[index];
       const Instruction *retry = waitOf(other);
-      // Of a loop, the block repeats itself; that is no retry of another.
+      // A block that repeats itself is its own loop, not the retry of another.
       bool repeats = &other != &block && retry &&
                      std::ranges::find(other.next, index) != other.next.end();
       if (repeats)

@@ -21,8 +21,8 @@
 namespace ptxsim::timing {
 namespace {
 
-/// Classes whose instructions ptxas neither duplicates nor drops: each of SASS
-/// is one of PTX.
+/// Classes whose instructions ptxas neither duplicates nor drops: each of them
+/// in SASS is one of PTX.
 constexpr std::string_view kMatched[] = {
     "Arrive",   "Wait",       "Barrier",   "ClusterBarrier", "Request",
     "Copy",     "CopyCommit", "CopyWait",  "CpCommit",       "CpArrive",
@@ -80,8 +80,9 @@ std::vector<uint16_t> reusedBy(const sass::Instruction &inst) {
   return reused;
 }
 
-/// Returns the clocks in which an instruction reads its registers: one of each
-/// of two banks a clock, but those that the instruction before it has kept.
+/// Returns the clocks in which an instruction reads its registers: one register
+/// of each of two banks per clock, without those that the previous instruction
+/// has kept.
 unsigned readClocks(const sass::Instruction &inst,
                     const sass::Instruction *before) {
   std::vector<uint16_t> kept;
@@ -152,14 +153,14 @@ void Translation::fail(const WarpRecord &warp, const std::string &why) const {
                   "model the PTX");
 }
 
-/// Makes an instruction what its PTX is.
+/// Gives an instruction of SASS the class and the amount of its PTX.
 void Translation::adopt(uint32_t index, const Code &of) {
   Code &code = result.codes[index];
   code.of = of.of;
   code.amount = of.amount;
 }
 
-/// Lets DEPBAR wait for its scoreboard where it waits for no copies.
+/// Makes a DEPBAR that waits for no copies wait for its scoreboard.
 void Translation::settleWait(const sass::Instruction &inst, Code &code) {
   auto [first, end] = byLine.equal_range(inst.line);
   bool waits = std::any_of(first, end, [](const auto &of) {
@@ -216,8 +217,8 @@ void Translation::addSteps(const WarpRecord &from, WarpRecord &to) {
   }
 }
 
-/// Returns whether the step of SASS, which has a guard, is that of PTX: the
-/// same instruction, in one of the runs of its block.
+/// Returns whether a step of SASS with a guard can be the step of PTX: its line
+/// is near, and the run is one of those of the block.
 bool Translation::suits(const WarpRecord &from, uint32_t ptx, uint32_t sass,
                         const sass::Instruction &inst) const {
   const SassWalk::Visit &visit = visitOf[sass];
@@ -228,8 +229,8 @@ bool Translation::suits(const WarpRecord &from, uint32_t ptx, uint32_t sass,
          line <= inst.line + near && inst.line <= line + near;
 }
 
-/// Drops what only one of the two has because a guard is false in all lanes:
-/// ptxas makes guards of branches and branches of guards.
+/// Drops steps that only PTX or only SASS has because a guard is false in all
+/// lanes: ptxas turns branches into guards and guards into branches.
 void Translation::pair(const WarpRecord &from, const WarpRecord &to,
                        std::string_view key, Match &match) {
   size_t inPtx = match.ptx.size(), inSass = match.sass.size();
@@ -289,8 +290,8 @@ void Translation::moveFacts(const WarpRecord &from, WarpRecord &to,
     to.facts.push_back(fact);
 }
 
-/// Lets loads and stores reach what those of their line did: the n-th time that
-/// the line is reached in SASS is taken to be the n-th time in PTX.
+/// Sets the memory that loads and stores reach to that of their line in PTX.
+/// The n-th visit of the line in SASS is assumed to be the n-th visit in PTX.
 void Translation::setReached(const WarpRecord &from, WarpRecord &to) {
   std::unordered_map<uint32_t, std::vector<const Step *>> seen;
   for (const Step &step : from.steps) {

@@ -14,16 +14,16 @@
 namespace ptxsim::timing {
 namespace {
 
-/// A block may be reached in so many runs after the one before it: ptxas turns
-/// short branches into predicates. Equal runs, of a loop that ptxas unrolls,
-/// count as one up to a limit.
+/// Most runs from a block to the next one: ptxas turns short branches into
+/// predicates. Equal runs, of a loop that ptxas unrolls, count as one; the
+/// second number limits these.
 constexpr uint32_t kMostRuns = 24, kMostRounds = 256;
 
-/// Ways that are worse than the best one to the same run by this much are
-/// forgotten.
+/// Paths whose score is this much below the best one to the same run are
+/// dropped.
 constexpr double kBeam = 600;
 
-/// What instructions weigh that ptxas neither duplicates nor drops.
+/// Weight of instructions that ptxas neither duplicates nor drops.
 constexpr double kHeavy = 20;
 
 double weightOf(const sass::Instruction &inst) {
@@ -37,7 +37,7 @@ double weightOf(const sass::Instruction &inst) {
 }
 
 /// Returns how many rounds of a loop a block has: how often most of its lines
-/// are there. A line that ptxas expands is as often there as its rarest opcode.
+/// occur. A line that ptxas expands occurs as often as its rarest opcode.
 double roundsOf(const sass::Function &function, const Block &block) {
   std::map<uint32_t, std::map<std::string_view, uint32_t>> counts;
   for (uint32_t i = block.first; i < block.end; ++i) {
@@ -121,7 +121,7 @@ std::vector<uint32_t> SassWalk::runsOf(const WarpRecord &record) {
     if (leaders.contains(code.line))
       close();
     runOfStep.back() = uint32_t(runs.size());
-    // A branch that no lane takes is there, too.
+    // A branch belongs to its run even if no lane takes it.
     bool isBranch = code.opcode.starts_with("bra");
     if (!step.isIdle || isBranch)
       lines.push_back(code.line);
@@ -132,7 +132,7 @@ std::vector<uint32_t> SassWalk::runsOf(const WarpRecord &record) {
   return runs;
 }
 
-/// Returns what the instructions of the block weigh that have a line of the
+/// Returns the weight of the instructions of the block that have a line of the
 /// kind.
 double SassWalk::overlapOf(uint32_t block, uint32_t kind) {
   uint64_t key = uint64_t(kind) << 32 | block;
@@ -155,12 +155,12 @@ void SassWalk::reach(uint32_t run, uint32_t block, Place place) {
     found->second = place;
 }
 
-/// Extends the best way to the block by those that may follow.
+/// Extends the best path to the block by each block that may follow.
 void SassWalk::leave(uint32_t run, uint32_t block,
                      const std::vector<uint32_t> &runs) {
   double from = places[run][block].score;
   for (uint32_t next : blocks[block].next) {
-    // A block may come after another in the same run, but none twice.
+    // Several blocks may be in one run, but none of them twice.
     bool isAhead = next > block;
     double seen = isAhead ? overlapOf(next, runs[run]) : 0, missed = 0;
     double found = seen > 0, all = weights[next];
@@ -175,7 +175,7 @@ void SassWalk::leave(uint32_t run, uint32_t block,
       } else if (!isAhead) {
         continue;
       }
-      // Of an unrolled loop, all rounds have to be there.
+      // All rounds of an unrolled loop must occur.
       double share = std::min(found / rounds[next], 1.0);
       double lost = missed + std::max(seen - all * rounds[next], 0.0);
       double score = from + 2 * share * std::min(seen, all) - all - lost;

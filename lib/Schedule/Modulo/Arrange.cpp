@@ -51,7 +51,7 @@ public:
   void arrange(std::vector<Place> &places);
 
 private:
-  /// Worse ones are greater.
+  /// The order with the least value is the best.
   using Cost = std::tuple<unsigned, unsigned, size_t, unsigned>;
 
   int64_t timeOf(unsigned op) const;

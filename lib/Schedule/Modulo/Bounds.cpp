@@ -101,8 +101,8 @@ std::vector<unsigned> CycleSearch::run() {
   return relax() ? cycleFrom(changed) : std::vector<unsigned>();
 }
 
-/// Adds the longest cycle of dependences: the interval below which there is
-/// one that does not fit.
+/// Adds the bound of the longest cycle of dependences: with any shorter
+/// interval some cycle does not fit.
 static void addCycle(const LoopGraph &graph, std::vector<Bound> &bounds) {
   unsigned low = 0, high = 1;
   std::vector<unsigned> longest;

@@ -68,7 +68,7 @@ void Fusion::relax(Clocks &most, const Dependence &edge) const {
   }
 }
 
-/// Whether other dependences demand what `edge` does.
+/// Whether other dependences imply `edge`.
 bool Fusion::isImplied(const Dependence &edge) const {
   Clocks most(graph.ops.size(), std::vector<int64_t>(edge.distance + 1, -1));
   most[edge.from][0] = 0;
@@ -169,8 +169,9 @@ LoopOp Fusion::merge(const Piece &piece) const {
   return op;
 }
 
-/// Adds the dependences between pieces. What a later op of a piece waits for
-/// as well is implied, or the op would begin a new piece.
+/// Adds the dependences between pieces. The first op of a piece waits for
+/// everything that its later ops wait for; otherwise those would begin a new
+/// one.
 void Fusion::addDependences() {
   for (Dependence edge : graph.dependences) {
     bool begins = pieces[made.opOf[edge.to]].ops.front() == edge.to;

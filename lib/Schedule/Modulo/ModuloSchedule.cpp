@@ -172,8 +172,8 @@ Verifier::Message Verifier::checkSize() const {
          str(schedule.warpgroups.size());
 }
 
-/// What threads and loads make must be there before a product is issued; other
-/// products must have ended before it starts.
+/// Results of threads and loads must be complete before a product is issued;
+/// other products must have ended before it starts.
 Verifier::Message Verifier::checkDependence(const Dependence &edge) const {
   const LoopOp &from = graph.ops[edge.from], &to = graph.ops[edge.to];
   bool atIssue =

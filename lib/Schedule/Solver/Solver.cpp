@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For a given interval T every rule is a difference of two times: an op of a
-// later iteration starts a multiple of T later, so that "a and b never overlap"
-// is a disjunction over that multiple k of
+// For a given interval T every rule limits the difference of two times. Since
+// an op of a later iteration starts a multiple k T later, "a and b never
+// overlap" is a disjunction over k of
 //
 //   clocks(a) <= start(b) - start(a) + k T <= T - clocks(b)
 //
@@ -34,7 +34,7 @@ namespace {
 
 enum class Answer { Yes, No, Unknown };
 
-/// What a schedule is asked to keep.
+/// Limits that a schedule must keep.
 struct Wanted {
   unsigned interval;
   /// Clocks by which every hand-over between threads and products may be late.
@@ -53,7 +53,7 @@ public:
 
   Answer solve(unsigned milliseconds);
   ModuloSchedule schedule() const { return found; }
-  /// Returns the rules that exclude a schedule, after a No.
+  /// Returns the rules that exclude a schedule, after the answer No.
   std::string core() const { return reasons; }
 
 private:
@@ -290,7 +290,8 @@ void Rules::addBranches() {
     }
 }
 
-/// Of products of one kind, the first of the program is the first.
+/// Lets the first product of each kind in the program be the first one in the
+/// schedule.
 void Rules::addSymmetry() {
   std::vector<unsigned> kinds = kindsOf(graph);
   for (unsigned b = 0; b < graph.ops.size(); ++b)
@@ -432,8 +433,8 @@ void Search::bisect() {
   }
 }
 
-/// Takes the partition whose busiest warpgroup has the least to do: it has time
-/// to spare where a condition holds more often than expected.
+/// Takes the partition whose busiest warpgroup has the least work, since it has
+/// time to spare if a condition holds more often than expected.
 void Search::balance() {
   size_t count = warpgroupsOf(graph).size();
   for (size_t n = 0; n < count; ++n)

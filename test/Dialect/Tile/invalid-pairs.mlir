@@ -1,4 +1,4 @@
-// What forms for pairs of CTAs refuse.
+// Invalid forms of ops for pairs of CTAs.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 

@@ -1,4 +1,4 @@
-// What is no layout, and a layout that a tile or a product cannot have. Errors are at the character that does not fit.
+// Text that is no layout, and layouts that a tile or a product cannot have. Errors are at the character that does not fit.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 // RUN: not fmha-opt %s --split-input-file 2>&1 | FileCheck %s --check-prefix=AT
@@ -94,7 +94,7 @@ func.func private @mma_tile() attributes {a = #tile.tiled_mma<mma_m16n8k8_f32_f1
 
 // -----
 
-// The order of values is that of the instructions.
+// Values have the order of the instructions.
 // expected-error@+1 {{expected the layout of a tile of rank 2 in registers, #tile.thread_values<((4,8,4),(2,2,1)):((128,1,16),(64,8,512)), (64,8)> (#tile.fragment), #tile.thread_values<((16,2,4),4):((1,256,16),64), (64,8)> (#tile.registers), got #tile.thread_values<((4,8,4),(2,2)):((128,1,16),(8,64)), (64,8)>}}
 func.func private @place(!tile.tile<64x8xf32, #tile.thread_values<((4,8,4),(2,2)):((128,1,16),(8,64)), (64,8)>>)
 

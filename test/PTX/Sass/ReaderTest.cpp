@@ -237,7 +237,7 @@ TEST(Reader, ResolvesLabelsAndLines) {
   ASSERT_EQ(function.instructions.size(), 3u);
   EXPECT_EQ(function.instructions[0].target, 2u);
   EXPECT_EQ(function.instructions[0].line, 12u);
-  // The line of another file is none of the PTX.
+  // A line of another file is not one of the PTX.
   EXPECT_EQ(function.instructions[1].line, 12u);
   EXPECT_EQ(function.instructions[2].address, 32u);
 }
@@ -250,7 +250,7 @@ TEST(Reader, LabelsBelongToFunctions) {
   EXPECT_THROW(read(".text.a:\n" + one + ".text.b:\n" + other), ReadError);
 }
 
-/// Returns what is wrong with a text.
+/// Returns the error of a text.
 std::string errorOf(const std::string &text) {
   try {
     read(text);

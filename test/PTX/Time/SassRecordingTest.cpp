@@ -100,8 +100,8 @@ TEST(SassRecording, LoopsHaveTheTripsOfThePtx) {
   }
 }
 
-/// ptxas turns the sense of a branch, places what is rare at the end, and
-/// begins the loop at another instruction.
+/// ptxas inverts a branch, places rare code at the end, and begins the loop at
+/// another instruction.
 TEST(SassRecording, BranchesMayBeTurnedAndBlocksMoved) {
   std::vector<Sass> list = {{"MOV R1, RZ", 0},
                             {"LOP3.LUT P1, R2, R1, 0x1", 2},
@@ -199,7 +199,7 @@ TEST(SassRecording, AWaitThatWasPeeledIsOne) {
   EXPECT_EQ(timesOf({body}, list), expected);
 }
 
-/// Returns the error of a SASS that does not follow the PTX.
+/// Returns the error for SASS that does not match the PTX.
 std::string errorOf(const std::string &body, const std::vector<Sass> &list) {
   try {
     inSass(record({body}), functionOf(list));
@@ -237,7 +237,8 @@ TEST(SassReplay, StallCountsSpaceInstructions) {
 }
 
 TEST(SassReplay, NothingPassesAWaitForAScoreboard) {
-  // The FADD needs nothing of the exponential, yet comes after what waits.
+  // The FADD does not need the exponential, but follows an instruction that
+  // does.
   std::vector<Sass> list = {
       {"MUFU.EX2 R1, R2", 0, {.stall = 1, .writeBarrier = 3}},
       {"FADD R3, R1, R1", 0, {.stall = 1, .waits = 1 << 3}},

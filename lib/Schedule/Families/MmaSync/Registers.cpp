@@ -23,8 +23,9 @@ struct TileRegisters {
       : scores(s.qTileRows * s.kvBlock / mmaSyncThreads),
         outputs(s.qTileRows * outputColumns(problem, s) / mmaSyncThreads) {}
 
-  /// The scores become P one by one: a part of P is there while most scores
-  /// are. ptxas begins more of it at once in blocks of many keys.
+  /// Returns the registers of P while most scores are still live, since scores
+  /// become P one by one. In blocks of many keys ptxas starts more of P at
+  /// once.
   unsigned ofP(unsigned keys) const {
     constexpr unsigned manyKeys = 128, share = 8, shareOfMany = 4;
     return scores / (keys > manyKeys ? shareOfMany : share);
@@ -33,8 +34,8 @@ struct TileRegisters {
 
 } // namespace
 
-/// Returns the registers that code on scores needs. It has the numbers of a
-/// thread's keys, and what it reads for them.
+/// Returns the registers that code on scores needs: for the positions of a
+/// thread's keys, and for the values that it reads for them.
 static unsigned ofScoreCode(const Problem &problem, unsigned scores) {
   constexpr unsigned usual = 20, ofLongOrReads = 16, shareOfKeys = 4,
                      shareOfLoads = 2;

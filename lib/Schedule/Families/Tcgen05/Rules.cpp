@@ -136,8 +136,7 @@ static Violation checkKvCopies(const Case &c) {
   return std::nullopt;
 }
 
-/// Returns what a pair of CTAs has not been built for, and the way out; null
-/// if there is nothing.
+/// Returns a feature of the problem that pairs of CTAs do not support, or null.
 static const char *unpaired(const Problem &p) {
   struct {
     bool there;

@@ -44,7 +44,7 @@ FACTORS = {
     "layout": ["bshd", "bhsd"],
 }
 
-# Levels of factors that are rejected together: (factor, level), where a set is any of its levels, and the rule that says so.
+# Levels of factors that are rejected together: (factor, level), where a set stands for any of its levels, and the rule that rejects them.
 FORBIDDEN = [
     (("dims", "40/72"), ("v_in_k", True), "V has more columns than K"),
     (("s_stages", "2"), ("p_placement", "smem"), "plan.C8: with two S, P lies in S"),

@@ -69,8 +69,8 @@ public:
     algebra::MatrixPlace lanes = algebra::placeOfThreads(copy.source());
     if (transposes)
       std::swap(lanes.rows, lanes.columns);
-    // Bits 0 to 2 of the lane are the row of a matrix; bits 3 and 4 are which
-    // matrix: one of them the chunk, the other one 8 more rows.
+    // Bits 0 to 2 of the lane are the row of a matrix. Bits 3 and 4 select the
+    // matrix: one of them selects the chunk, the other one 8 more rows.
     constexpr int32_t rowShift = 7, chunkShift = 4, matrixBits = 3 + 4;
     int32_t chunkBit = int32_t(
         llvm::Log2_64(algebra::indexTerms(lanes.columns).front().divisor));

@@ -28,7 +28,7 @@ namespace {
 struct Access {
   unsigned op;
   TileType tile;
-  /// Of a read: the op that made the tile, and in which iteration before.
+  /// Of a read: the op that writes the tile, and how many iterations before.
   unsigned writer = 0, distance = 0;
   Value value = {};
 };
@@ -41,8 +41,8 @@ public:
     findRoots();
   }
   void run();
-  /// Returns, by op, the first one of the iteration with the registers of its
-  /// result.
+  /// Returns, by op, the first op of the iteration whose result is in the same
+  /// registers.
   ArrayRef<unsigned> getRoots() const { return roots; }
 
 private:
@@ -103,8 +103,8 @@ private:
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Returns the role that the family's table gives to `op`; "" if it is that of
-/// its neighbors. A * stands for the number of an instance.
+/// Returns the role of `op` in the table of the family, with * for the number
+/// of an instance; "" if `op` takes the role of its neighbors.
 StringRef GraphBuilder::roleOf(Operation *op) {
   static constexpr StringLiteral neutral = "";
   if (PartitionAttr written = partitionOf(op))
@@ -162,8 +162,8 @@ void GraphBuilder::addOp(Operation *op) {
 // Registers
 //===----------------------------------------------------------------------===//
 
-/// Whether `tile` reaches op `to` in registers of the threads of op `from`.
-/// Numbers of rows may go through memory, to and from which ops move them.
+/// Whether op `to` reads `tile` from registers of the threads of op `from`. A
+/// move reads or writes these registers, too.
 bool GraphBuilder::sharesRegisters(unsigned from, unsigned to, Value tile) {
   auto isThere = [&](unsigned op) {
     return graph().ops[op].executor != Executor::Tma;
@@ -188,7 +188,7 @@ void GraphBuilder::addClusters() {
   }
 }
 
-/// Gives the ops of a cluster without a role that of the others.
+/// Gives ops without a role the role of the other ops of their cluster.
 void GraphBuilder::nameClusters() {
   std::vector<std::string> roles(graph().clusters.size());
   for (const LoopOp &op : graph().ops)
@@ -217,7 +217,8 @@ static Value takenOver(Operation *op) {
                                                                  : Value();
 }
 
-/// Finds for each op the first one of this iteration that has its registers.
+/// Finds the root of each op: the first op of this iteration whose result is in
+/// the same registers.
 void RegisterCounter::findRoots() {
   for (unsigned op = 0; op < made.ops.size(); ++op) {
     roots.push_back(op);
@@ -228,8 +229,8 @@ void RegisterCounter::findRoots() {
   }
 }
 
-/// Returns the ops whose tiles stay for the whole iteration: those of products,
-/// and those that the next iteration takes.
+/// Returns the ops whose tiles stay in registers for the whole iteration: those
+/// of products, and those that the next iteration reads.
 llvm::SetVector<unsigned> RegisterCounter::findHeld() {
   llvm::SetVector<unsigned> held;
   auto isProduct = [&](unsigned op) {
@@ -244,7 +245,7 @@ llvm::SetVector<unsigned> RegisterCounter::findHeld() {
   return held;
 }
 
-/// Returns the most registers of tiles that are not held.
+/// Returns the most registers that tiles which are not held take at once.
 unsigned RegisterCounter::mostAtOnce(unsigned cluster,
                                      const llvm::SetVector<unsigned> &held) {
   unsigned most = 0;
@@ -263,7 +264,8 @@ unsigned RegisterCounter::mostAtOnce(unsigned cluster,
   return most;
 }
 
-/// Code that changes an accumulator in tensor memory loads a piece of it.
+/// Counts all registers. Code that changes an accumulator in tensor memory
+/// loads a piece of it at a time.
 void RegisterCounter::run() {
   constexpr unsigned piece = 16;
   llvm::SetVector<unsigned> held = findHeld();
@@ -283,7 +285,7 @@ void RegisterCounter::run() {
 // Dependences
 //===----------------------------------------------------------------------===//
 
-/// Returns the clocks from the end of `from` to the start of `to`, which takes
+/// Returns the clocks from the end of `from` to the start of `to`, which reads
 /// `tile`.
 unsigned GraphBuilder::latencyOf(unsigned from, unsigned to, Value tile) {
   Executor user = graph().ops[to].executor;
@@ -316,7 +318,7 @@ void GraphBuilder::addFlow(unsigned from, unsigned to, unsigned distance,
     graph().dependences.push_back(edge);
 }
 
-/// Adds the dependences of op `to` on those that make its operands.
+/// Adds the dependences of op `to` on the ops that write its operands.
 void GraphBuilder::addOperands(unsigned to) {
   for (Value operand : made.ops[to]->getOperands()) {
     if (!isa<TileType>(operand.getType()))
@@ -389,7 +391,8 @@ void GraphBuilder::addReuse(unsigned from, unsigned to, unsigned distance) {
     graph().dependences.push_back(edge);
 }
 
-/// A tile in registers that a product reads or writes exists once.
+/// Adds the reuse of the registers that a product reads or writes: the next
+/// iteration needs the same ones.
 void GraphBuilder::addRegisterReuse(const Access &read,
                                     ArrayRef<unsigned> roots) {
   unsigned root = roots[read.writer];
@@ -399,8 +402,8 @@ void GraphBuilder::addRegisterReuse(const Access &read,
     addReuse(read.op, root, 1);
 }
 
-/// Messages of a ring lie in its stages in turn; another tile in the same place
-/// follows in the order of the program.
+/// Adds the reuse of memory. Messages of a ring use its stages in turn; another
+/// tile in the same place follows in the order of the program.
 void GraphBuilder::addMemoryReuse(const Access &read, const Access &write) {
   TileType tile = cast<TileType>(made.ops[read.writer]->getResult(0).getType());
   Extent place = extentOf(tile), other = extentOf(write.tile);
@@ -432,7 +435,7 @@ void GraphBuilder::addReuses(ArrayRef<unsigned> roots) {
       addMemoryReuse(read, write);
 }
 
-/// Messages of a ring are loaded in the order of the program.
+/// Orders the loads of each ring as in the program.
 void GraphBuilder::addOrderOfLoads() {
   llvm::MapVector<int64_t, SmallVector<unsigned>> rings;
   for (const Access &write : writes)
@@ -464,7 +467,8 @@ GraphOfLoop GraphBuilder::run() {
   return std::move(made);
 }
 
-/// Returns what the loop is of.
+/// Returns the title of the graph: target, head dims and fields of the
+/// schedule.
 static std::string titleOf(const KernelInfo &info) {
   const schedule::Schedule &plan = info.schedule;
   std::string text = plan.target;
@@ -483,7 +487,7 @@ static std::string titleOf(const KernelInfo &info) {
   return text + (info.problem.mask.isFull() ? "" : " masked");
 }
 
-/// Sets the capacities of the warpgroups besides that of the roles that issue.
+/// Sets the capacities of all warpgroups except the one of the issuing roles.
 static void setCapacities(LoopGraph &graph, const KernelInfo &info) {
   constexpr unsigned others = 32, issuing = 24;
   const schedule::Schedule &plan = info.schedule;

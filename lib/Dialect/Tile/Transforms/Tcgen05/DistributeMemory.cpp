@@ -310,7 +310,8 @@ struct DistributeDot : public DistributePattern<DotOp> {
       return rewriter.notifyMatchFailure(
           op, "expected D in #tile.tmem, B in #tile.smem, A in either");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    // Parts of a pair's product would take columns of both halves of B.
+    // If the product of a pair were split, its parts would need columns of both
+    // halves of B.
     if (op.getPair() && d.getColumns() > mostColumns)
       return op.emitOpError() << "expected at most " << mostColumns
                               << " columns in a product of a pair of CTAs, got "

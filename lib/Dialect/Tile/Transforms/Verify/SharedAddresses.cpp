@@ -41,8 +41,8 @@ static bool canHold(Type type) {
           (element.isIndex() || element.getIntOrFloatBitWidth() >= 32));
 }
 
-/// Returns whether results of an op may be made of its operands. Those of ops
-/// that read memory are what is there.
+/// Returns whether results of an op may be computed from its operands. Results
+/// of ops that read memory come from that memory.
 static bool computes(Operation *op) {
   return isMemoryEffectFree(op) || isa<LLVM::InlineAsmOp>(op);
 }

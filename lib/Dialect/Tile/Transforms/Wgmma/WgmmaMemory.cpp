@@ -157,7 +157,7 @@ struct DotFragment : public FragmentPattern<DotOp> {
 
 private:
   /// Returns the columns of D of an instruction: those of the product that the
-  /// op names, or of the widest one. Parts begin with panels of B.
+  /// op names, or of the widest one. Each part begins at a panel of B.
   FailureOr<int64_t> columnsOfInstruction(DotOp op) const {
     auto chosen = op->getAttrOfType<TiledMmaAttr>(productName);
     const algebra::TiledMma mma =

@@ -1,11 +1,11 @@
-// Each placed tile of rank 2 gets its layout, and with wgmma a product its instruction, in a program that no attention op made.
+// In a program without an attention op, each placed tile of rank 2 gets its layout, and each product of wgmma its instruction.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-assign-memory,tile-annotate-layouts)))' | FileCheck %s
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-assign-memory,tile-annotate-layouts,tile-annotate-layouts)))' | FileCheck %s
 
 !t = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
 
-// An accumulator of 64 x 128 has 16 groups of 8 columns, and takes one instruction of 128 columns. What it is moved by is stmatrix.
+// An accumulator of 64 x 128 has 16 groups of 8 columns, and takes one instruction of 128 columns. It is moved by stmatrix.
 // CHECK-LABEL: gpu.func @fragments
 // CHECK: tile.fill 0.000000e+00 {tile.layout = #tile.thread_values<((4,8,4),(2,2,16)):((128,1,16),(64,8,512)), (64,128)>}
 // CHECK: tile.load {{.*}} {tile.layout = #tile.layout<Sw<3,3,3> o 0 o (64,64):(64,1)>}
@@ -38,7 +38,7 @@ gpu.module @wgmma {
   }
 }
 
-// In tensor memory a row is a lane, and products have no fragments. Numbers of rows have no layout.
+// In tensor memory a row is a lane, and products have no fragments. Tiles of rank 1 have no layout.
 // CHECK-LABEL: gpu.func @rows
 // CHECK: tile.dot {{.*}} {tile.layout = #tile.layout<(128,64):(65536,1)>} :
 // CHECK: tile.move {{.*}} {tile.layout = #tile.thread_values<(128,64):(1,128), (128,64)>}

@@ -1,4 +1,4 @@
-// Programs for targets that are only for attention.
+// Programs for targets that have only kernels of attention.
 
 // RUN: fmha-opt %s --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-assign-memory)))'
 

@@ -1,4 +1,4 @@
-// A loop that no solver has seen, and a kernel of another level.
+// A loop that is not in the table, and a kernel of another level.
 
 // RUN: not fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-apply-pipeline)))' 2>&1 | FileCheck %s
 

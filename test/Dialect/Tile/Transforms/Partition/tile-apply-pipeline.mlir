@@ -1,4 +1,4 @@
-// The derived pipeline of attention, stated as properties: who does what, what overlaps, and in which order products run.
+// The derived pipeline of attention, stated as properties: the role of each op, stages that overlap, and the order of products.
 
 // RUN: fmha-compile --target=sm_100a --head-dim=128 --p-slices=2 --emit=mlir --compile-to=placed -o %t.sm100
 // RUN: fmha-opt %t.sm100 --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-apply-pipeline)))' | FileCheck %s --check-prefix=SM100
@@ -9,7 +9,7 @@
 // SM100: scf.for
 // SM100: tile.load {{.*}} {tile.partition = #tile.partition<role = "load">}
 // SM100: tile.load {{.*}} {tile.partition = #tile.partition<role = "load", order = 1>}
-// Q.K of this tile comes after its own P.V of the block before (orders 0 and 1, stage 1) and before P.V of the other tile.
+// Q.K of this tile comes after P.V of the same tile for the previous block (orders 0 and 1, stage 1) and before P.V of the other tile.
 // SM100: tile.dot {{.*}} transpose_b {tile.partition = #tile.partition<role = "mma", order = 2>}
 // SM100: tile.row_max {{.*}} {tile.partition = #tile.partition<role = "softmax0"
 // SM100: tile.rescale {{.*}} {tile.partition = #tile.partition<role = "correction"

@@ -1,4 +1,4 @@
-// The graph of a loop follows from ops, places and SSA values; no op of attention is looked for. Clocks are those of the cost model:
+// The pass makes the graph of a loop from ops, places and SSA values, without looking for attention. Clocks are those of the cost model:
 // a product of 128 x 128 x 64 is 4 instructions of 64.6 clocks, 64 KiB of scores take 65536 / 228 clocks of tensor memory, P half of that.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-print-loop-graph)))' 2>&1 >/dev/null | FileCheck %s
@@ -66,10 +66,10 @@ gpu.module @chain {
 // CHECK-DAG: move0 -> cast0: distance 0, latency 200
 // CHECK-DAG: move1 -> dot1: distance 0, latency 120
 // CHECK-DAG: dot1 -> dot1: distance 1, latency 0
-// The next scores overwrite what is read of these, and P, which lies over them.
+// The next scores overwrite these scores and P, which lies over them, so they wait until both are read.
 // CHECK-DAG: move0 ~> dot0: distance 1, latency 0
 // CHECK-DAG: dot1 ~> dot0: distance 1, latency 136
-// A ring of three stages: message n + 3 takes the slot of message n. K, of even number, is followed by V, and V by K.
+// A ring of three stages: message n + 3 takes the slot of message n. Messages of K have even numbers, those of V odd ones.
 // CHECK-DAG: dot0 ~> load1: distance 1, latency 136
 // CHECK-DAG: dot1 ~> load0: distance 2, latency 136
 // CHECK-DAG: load0 -> load1: distance 0, latency 0
@@ -77,7 +77,7 @@ gpu.module @chain {
 // Scores are 128 registers of a thread, and P takes their place.
 // CHECK: move0: 0 + 128 registers
 
-// From the load of the scores to the store of P there is nothing to wait for.
+// From the load of the scores to the store of P the thread waits for nothing.
 // FUSED: move0: softmax*, {{[0-9]+}} clk
 // FUSED-NOT: cast0:
 // FUSED-NOT: move1:

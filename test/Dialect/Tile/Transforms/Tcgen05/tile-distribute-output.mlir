@@ -1,4 +1,4 @@
-// A role writes its rows of O in pieces: 64, 32 or 16 columns at once, as many as it has registers for. The zeros of rows without keys come after them.
+// A role writes its rows of O in pieces of 64, 32 or 16 columns, depending on its registers. The zeros of rows without keys come after them.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 

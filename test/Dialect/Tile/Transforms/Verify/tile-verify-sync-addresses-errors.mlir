@@ -1,8 +1,8 @@
-// What is not a pointer to shared memory may still be an address in it: it is followed through casts, or an error.
+// A value that is not a pointer to shared memory may still be an address in it. The pass follows it through casts, or reports an error.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-sync)))'
 
-// A generic pointer has the place of the pointer that it was cast from.
+// A generic pointer has the address of the pointer that it was cast from.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -25,7 +25,7 @@ gpu.module @generic {
 
 // -----
 
-// A store by it, while the copies are in flight.
+// A store through a generic pointer while the copies are in flight.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -51,7 +51,7 @@ gpu.module @generic_store {
 
 // -----
 
-// A loop carries it: its place is not followed.
+// A generic pointer that a loop carries is not followed.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -74,7 +74,7 @@ gpu.module @carried {
 
 // -----
 
-// It may be chosen.
+// A generic pointer that a select chooses.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -95,7 +95,7 @@ gpu.module @selected {
 
 // -----
 
-// The number of an address is read by inline PTX.
+// Inline PTX takes an address as an integer.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -132,7 +132,7 @@ gpu.module @pure_code {
 
 // -----
 
-// A pointer is made of a number.
+// A pointer that is made of an integer.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -151,7 +151,7 @@ gpu.module @from_code {
 
 // -----
 
-// Memory is not followed, so that an address must not be stored.
+// An address must not be stored, since the pass does not follow memory.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -171,7 +171,7 @@ gpu.module @kept {
 
 // -----
 
-// Likewise.
+// Nor must a generic pointer to it be stored.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -207,7 +207,7 @@ gpu.module @memref {
 
 // -----
 
-// Its address.
+// The address of a memref of shared memory.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -264,7 +264,7 @@ gpu.module @one_matrix {
 
 // -----
 
-// Lanes 0 to 15 have those of two.
+// Lanes 0 to 15 have the addresses of two matrices.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -301,7 +301,7 @@ gpu.module @two_matrices {
 
 // -----
 
-// All lanes have those of four.
+// All lanes have the addresses of four matrices.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>

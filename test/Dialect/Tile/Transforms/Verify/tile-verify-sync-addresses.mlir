@@ -1,4 +1,4 @@
-// Addresses in shared memory that are followed, and those of device memory, which are not verified.
+// The pass follows these addresses in shared memory. It does not verify accesses to device memory.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-sync)))' | FileCheck %s
 // CHECK-LABEL: gpu.func @generic
@@ -30,7 +30,7 @@ gpu.module @generic {
 
 // -----
 
-// Device memory is not verified, also where there are generic pointers to shared memory.
+// Accesses to device memory are not verified, even in kernels with generic pointers to shared memory.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
@@ -84,7 +84,7 @@ gpu.module @one_matrix {
 
 // -----
 
-// Two do not read those of lanes 16 to 31.
+// Two matrices do not read the addresses of lanes 16 to 31.
 #schedule = #fmha.schedule<target = "sm_80", q_tiles = 1, q_tile_rows = 64, kv_block = 64, kv_stages = 2, kv_copy = cp_async, p_placement = registers,
   roles = [#fmha.role<"consumer0", first_warp = 0, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>, #gpu.address_space<global>>
