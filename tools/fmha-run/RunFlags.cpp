@@ -54,12 +54,13 @@ void RunFlags::addReport(FlagTable &table) {
   table.group("Report");
   table.addSwitch("time",
                   "model the clocks that the kernels take on a GPU and what "
-                  "bounds them; needs --device=sim, --policy=eager",
+                  "bounds them; needs --device=sim, --policy=eager and a "
+                  "target with figures: sm_90a, sm_100a or sm_103a",
                   [this](bool on) { options.time = on; });
   table.addSwitch("sass",
                   "with --time, which it implies: model the SASS that ptxas "
                   "makes of the kernels, not their PTX; needs ptxas and "
-                  "nvdisasm",
+                  "nvdisasm (FMHA_PTXAS and FMHA_NVDISASM, or on the PATH)",
                   [this](bool on) {
                     options.sass = on;
                     options.time |= on;

@@ -35,6 +35,18 @@ arrives doubled, parities flipped, counts changed, stages moved. With --id it
 writes that mutant. A simulator should report each mutant that changes what a
 run may do.)";
 
+const char *const examples = R"(Examples:
+  List the mutants of a kernel, and write one of them:
+    ptx-mutate kernel.ptx
+    ptx-mutate kernel.ptx --id=proxy-fence/delete@189 -o mutant.ptx
+  Does a run reach the place of a mutant? If so, this kernel traps there:
+    ptx-mutate kernel.ptx --id=proxy-fence/delete@189 --probe -o probe.ptx
+
+tools/ptx-mutate/README.md lists the classes of mutants. score.py in the same
+folder runs all mutants of the project's kernels in ptx-sim.
+
+Exit code: 0 done, 2 bad input.)";
+
 struct CommandLine {
   std::string kernel, id, output = "-";
   bool probe = false;
@@ -81,6 +93,8 @@ std::string listing(const std::vector<mutate::Site> &all) {
 }
 
 void work(const CommandLine &line) {
+  if (line.probe && line.id.empty())
+    throw BadInput("expected --id with --probe, got none");
   auto module = syntax::parse(readAll(line.kernel), line.kernel);
   std::vector<mutate::Site> all = mutate::sites(*module);
   if (line.id.empty())
@@ -99,13 +113,17 @@ int main(int argc, char **argv) {
   CommandLine line;
   CLI::App app(description, "ptx-mutate");
   app.add_option("kernel", line.kernel, "PTX file, - for the standard input")
-      ->required();
-  app.add_option("--id", line.id, "Write this mutant instead of the list");
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--id", line.id, "Write this mutant instead of the list")
+      ->type_name("ID");
   app.add_flag("--probe", line.probe,
-               "With --id: put a trap there instead, to see whether a run "
-               "reaches the place");
+               "With --id: write the kernel with a trap there instead of the "
+               "change, to see whether a run reaches the place");
   app.add_option("-o,--output", line.output,
-                 "File to write, - (default) for the standard output");
+                 "File to write, - (default) for the standard output")
+      ->type_name("FILE");
+  app.footer(examples);
   app.set_version_flag("--version", "ptx-mutate " FMHA_VERSION);
   try {
     app.parse(argc, argv);

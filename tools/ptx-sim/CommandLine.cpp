@@ -209,10 +209,12 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
       ->type_name("N");
   app.add_flag("--time", line.time,
                "Model the clocks that the launch takes on a GPU, and what "
-               "bounds it; validated only on sm_90a");
+               "bounds it, for sm_90a, sm_100a and sm_103a; validated only on "
+               "sm_90a");
   app.add_flag("--sass", line.sass,
                "Model the time of the SASS that ptxas makes of the PTX, not of "
-               "the PTX; needs ptxas and nvdisasm and implies --time");
+               "the PTX; implies --time; needs ptxas and nvdisasm (FMHA_PTXAS "
+               "and FMHA_NVDISASM, or on the PATH)");
   app.add_option("--timeline", line.timeline,
                  "Write the modeled time of the first CTAs as a trace for "
                  "https://ui.perfetto.dev, where a nanosecond is a modeled "
