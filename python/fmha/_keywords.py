@@ -20,6 +20,7 @@ class Keywords(TypedDict, total=False):
     q_tile_rows: int | Literal["auto"]
     kv_block: int | Literal["auto"]
     pack_heads: int | Literal["auto", "on", "off"]
+    cta_group: int | Literal["auto"]
     kv_stages: int | Literal["auto"]
     v_stages: int | Literal["auto"]
     key_chunk: int | Literal["auto"]
@@ -54,6 +55,7 @@ FIELDS = (
     "q_tile_rows",
     "kv_block",
     "pack_heads",
+    "cta_group",
     "kv_stages",
     "v_stages",
     "key_chunk",

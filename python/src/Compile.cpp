@@ -329,7 +329,6 @@ static nb::dict describe(const schedule::Schedule &schedule) {
     else
       result[name.c_str()] = value;
   }
-  result["cta_group"] = schedule.ctaGroup;
   result["p_placement"] = str(schedule::stringify(schedule.pPlacement));
   result["rescale_threshold"] = schedule.rescaleThreshold;
   result["roles"] = roles;

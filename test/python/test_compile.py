@@ -161,7 +161,7 @@ def test_schedule_with_a_module_is_rejected(kernel):
 
 # Keywords that go with a module: how a kernel is built, and for what.
 BESIDE_A_MODULE = (
-    "module target p_placement family q_tiles q_tile_rows kv_block p_slices kv_stages v_stages key_chunk value_chunk kv_copy o_columns "
+    "module target p_placement family cta_group q_tiles q_tile_rows kv_block p_slices kv_stages v_stages key_chunk value_chunk kv_copy o_columns "
     "pack_heads share_kv scheduler ctas_per_sm exp2_emulated mma_order mma_k s_stages p_offset splits split_by q_len kv_len kv_len_mean batch q_heads kv_heads verify_kernels name schedule"
 ).split()
 SIGNATURE = inspect.signature(fmha.compile).parameters

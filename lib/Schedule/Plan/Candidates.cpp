@@ -235,8 +235,6 @@ std::string fmha::schedule::title(const Schedule &s) {
   std::string text = "q_tiles = " + std::to_string(s.qTiles) +
                      ", p_placement = " + std::string(stringify(s.pPlacement)) +
                      ", kv_stages = " + std::to_string(s.kvStages);
-  if (s.ctaGroup != usual.ctaGroup)
-    text += ", cta_group = " + std::to_string(s.ctaGroup);
   for (const ScheduleField &field : scheduleFields()) {
     bool printed = field.name == "q_tiles" || field.name == "kv_stages";
     if (!printed && field.get(s) != field.get(usual))

@@ -53,6 +53,7 @@ constexpr Grid grids[] = {
     {"q_tile_rows", 16, 128}, // lanes of tensor memory
     {"q_tiles", 1, 4},        // 128 columns of S each
     {"family", 1, 1},         // a choice of two
+    {"cta_group", 1, 2},      // with tensor memory
 };
 /// Q of a wider head does not fit shared memory: 64 rows, the fewest of a CTA,
 /// of 1816 columns of 2 bytes are the 232448 available bytes. V may be wider.

@@ -229,6 +229,8 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
     text += ", a second KV segment with mask " + stringify(problem.mask2);
   text += '\n';
   text += line("family", std::string(familyName(s)));
+  if (s.ctaGroup > 1)
+    text += line("cta_group", str(s.ctaGroup) + ", each loads half of K and V");
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
   if (s.packHeads > 1)
     text += line("pack_heads",

@@ -13,7 +13,7 @@ import tempfile
 
 FIRST = ["q_tiles", "q_tile_rows", "kv_block", "kv_stages", "p_placement", "p_slices", "rescale_threshold"]
 # Said elsewhere in the heading, or of one value alone.
-ELSEWHERE = ["target", "cta_group", "accumulate"]
+ELSEWHERE = ["target", "accumulate"]
 
 
 def compile_to(folder, flags, emit):
@@ -53,7 +53,7 @@ def check(folder, draw):
     text = re.search(r"#fmha.schedule<(.*?), roles", module)[1]
     fields = dict(field.split(" = ") for field in text.split(", "))
     heading = dict(field.split("=", 1) for field in re.search(r"^// schedule: (.*)$", ptx, re.M)[1].split())
-    usual = {"family": "mma", "pack_heads": "1", "scheduler": "single", "ctas_per_sm": "1", "splits": "1", "kv_copy": "tma", "share_kv": "false",
+    usual = {"family": "mma", "pack_heads": "1", "cta_group": "1", "scheduler": "single", "ctas_per_sm": "1", "splits": "1", "kv_copy": "tma", "share_kv": "false",
              "split_by": "sequence", "mma_order": "commit", "mma_k": "16", "s_stages": "1"}
     for name, value in fields.items():
         if name in ELSEWHERE or (name not in FIRST and value == usual.get(name, "0")):
