@@ -1,7 +1,8 @@
-"""composition.py FMHA_RUN [--hopper | --mma-sync | --whole] [--decompose] [--share=N] [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: runs the
+"""composition.py FMHA_RUN [--hopper | --mma-sync | --pairs | --refused | --whole] [--decompose] [--share=N] [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: runs the
 compiled kernel of every case of the covering array (covering.py), with --hopper of that of sm_90a, with --mma-sync of that of the targets
-of mma.sync, with --whole of that whose features meet all head dims on both targets; the words of --flags follow the case's own in every
-run. With --share=N the seed chooses one case in N.
+of mma.sync, with --pairs of that of pairs of CTAs, with --whole of that whose features meet all head dims on both targets; the words of --flags follow the case's own in every
+run. With --share=N the seed chooses one case in N. With --refused no kernel runs: each level that pairs of CTAs do not take is refused
+by the rule that covering.py names.
 
 Each kernel is within the tolerance of float64, without findings, and writes the same bits under the eager, late and
 random policies. With --decompose its results also agree with fmha-decompose-to-linalg on the CPU, on the same files.
@@ -13,6 +14,7 @@ import itertools
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -38,15 +40,16 @@ LENGTHS = {
 }
 WINDOWS = {"none": {}, "left": dict(window_left=40), "right": dict(window_right=30), "both": dict(window_left=100, window_right=20)}
 TILES = {"auto": {}, "one": dict(q_tiles=1), "half": dict(q_tile_rows=64), "whole": dict(q_tile_rows=128)}
-# Factors whose level is the value of a flag, those of all arrays and those of mma.sync.
+# Factors whose level is the value of a flag, those of all arrays and those of some.
 FIELDS = ("v_in_k", "p_placement", "pack_heads", "scheduler", "splits", "exp2_emulated", "mma_order", "s_stages", "p_offset", "dtype", "layout")
-FIELDS_OF_MMA_SYNC = ("mma_k", "kv_block", "kv_stages", "ctas_per_sm")
+FIELDS_OF_SOME = ("mma_k", "kv_block", "kv_stages", "ctas_per_sm", "cta_group")
 LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k")
 # The factors of the array, and the pairs that are left out, by flag.
 ARRAYS = {
     None: (),
     "--hopper": (covering.HOPPER_FACTORS, covering.HOPPER_FORBIDDEN),
     "--mma-sync": (covering.MMA_SYNC_FACTORS, covering.MMA_SYNC_FORBIDDEN),
+    "--pairs": (covering.PAIR_FACTORS, covering.PAIRED_FORBIDDEN),
     "--whole": (covering.WHOLE,),
 }
 # Keys of a second source, and those of them that each sequence has where it says so.
@@ -151,7 +154,7 @@ class Files:
         words = dict(self.flags, target=case["target"], head_dim=dim, head_dim_v=dim_v, batch=self.batch, q_heads=self.q_heads,
                      kv_heads=self.kv_heads, q_len=self.q_rows, kv_len=self.k_rows, mask=case["mask"], lse=case["lse"])
         words.update({name: case[name] for name in FIELDS})
-        words.update({name: case[name] for name in FIELDS_OF_MMA_SYNC if case.get(name, "auto") != "auto"})
+        words.update({name: case[name] for name in FIELDS_OF_SOME if case.get(name, "auto") != "auto"})
         words.update(WINDOWS[case["window"]], **TILES[case["tiles"]])
         if case["scheduler"] == "static":
             words["max_ctas"] = 3  # Several tiles each.
@@ -206,12 +209,31 @@ def run_cases(tool, numbered, jobs, folder, seed, decompose):
     return failures
 
 
+def check_refusals(tool, folder):
+    """What is not refused as PAIR_FORBIDDEN says, as messages; the levels join a case of plain ones."""
+    plain = {name: levels[0] for name, levels in covering.PAIR_FACTORS.items()}
+    failures = []
+    for *together, why in covering.PAIR_FORBIDDEN:
+        choices = [[(factor, level) for level in (sorted(levels) if isinstance(levels, set) else [levels])] for factor, levels in together]
+        for number, chosen in enumerate(itertools.product(*choices)):
+            files = Files(plain | dict(chosen), number, folder, 0)
+            done = subprocess.run([tool, *matrix.flags(**files.words())], capture_output=True, text=True)
+            rule = why.split(":")[0]
+            if done.returncode != 2 or rule not in done.stderr:
+                failures.append(f"{chosen}: expected {rule}, got exit code {done.returncode}: {done.stderr}")
+    print(f"{len(failures)} of the levels that pairs of CTAs do not take are not refused by their rule")
+    return failures
+
+
 def main():
     tool = shutil.which(sys.argv[1])
     decompose = "--decompose" in sys.argv
     options = dict(word[2:].split("=", 1) for word in sys.argv[2:] if "=" in word)
     matrix.EXTRA.extend(options.get("flags", "").split())
     seed, jobs = int(options.get("seed", 0)), int(options.get("jobs", os.cpu_count()))
+    if "--refused" in sys.argv:
+        with tempfile.TemporaryDirectory() as folder:
+            sys.exit("\n".join(check_refusals(tool, folder)) or 0)
     kind = next((word for word in ARRAYS if word in sys.argv), None)
     array = covering.CoveringArray(*ARRAYS[kind], seed=seed)
     numbered = list(enumerate(array.cases))

@@ -3,8 +3,8 @@
 Each factor has levels; a case takes one level of each. The array is generated so that every two levels of two factors
 meet in some case, but for the combinations in FORBIDDEN, each of which the op's constraints or the planner's rules refuse by
 number. Head dims and targets are factors of their own; with WHOLE they are one, so that a level meets all head dims on both targets.
-sm_90a has an array of its own, with HOPPER_FACTORS, and so have the targets of mma.sync, with MMA_SYNC_FACTORS; composition.py runs these. CACHE_FACTORS
-are those of caches, lists and copies on all targets, which caches.py runs. Alone it prints the first array and its size; `table` prints how many
+sm_90a has an array of its own, with HOPPER_FACTORS, and so have the targets of mma.sync, with MMA_SYNC_FACTORS, and pairs of CTAs, which take few
+levels, with PAIR_FACTORS; composition.py runs these. CACHE_FACTORS are those of caches, lists and copies on all targets, which caches.py runs. Alone it prints the first array and its size; `table` prints how many
 cases each feature has at each head dim and on each target, and `check` compares that with the table in docs/features.md."""
 
 import itertools
@@ -48,6 +48,21 @@ FACTORS = {
 FORBIDDEN = [
     (("dims", "40/72"), ("v_in_k", True), "V has more columns than K"),
     (("s_stages", "2"), ("p_placement", "smem"), "plan.C8: with two S, P lies in S"),
+]
+
+# Levels that pairs of CTAs do not take.
+PAIR_FORBIDDEN = [
+    (("cta_group", "2"), ("dims", {"512", "40/72"}), "plan.C4: a head_dim_v that is a multiple of 32 up to 256"),
+    (("cta_group", "2"), ("mask", {"causal", "causal-top-left"}), "plan.C4: the blocks of two CTAs differ"),
+    (("cta_group", "2"), ("window", {"left", "right", "both"}), "plan.C4: the blocks of two CTAs differ"),
+    (("cta_group", "2"), ("cu_seqlens_q", True), "plan.C4: no packed sequences"),
+    (("cta_group", "2"), ("cu_seqlens_k", True), "plan.C4: no packed sequences"),
+    (("cta_group", "2"), ("source2", {"all keys", "own lengths", "causal"}), "plan.C4: one KV segment"),
+    (("cta_group", "2"), ("splits", "3"), "plan.C4: expected splits = 1"),
+    (("cta_group", "2"), ("tiles", "half"), "plan.C4: expected q_tile_rows = 128"),
+    (("cta_group", "2"), ("pack_heads", {"on", "16"}), "plan.C4: expected pack_heads = 1"),
+    (("cta_group", "2"), ("scheduler", {"static", "dynamic"}), "plan.C4: expected scheduler = single"),
+    (("cta_group", "2"), ("mma_order", "issue"), ("dims", {"256", "192/128"}), "plan.C8: too few registers for descriptors of whole keys"),
 ]
 
 # The factors of sm_90a that differ: the planner chooses the tiles, and exponentials are emulated on P in registers.
@@ -165,6 +180,20 @@ def matches(case, factor, level):
     return factor in case and (value == level or (isinstance(value, tuple) and value[0] == level))
 
 
+def is_forbidden(case, forbidden):
+    return any(all(matches(case, *one) for one in together) for *together, _ in forbidden)
+
+
+def within(factors, forbidden, fixed):
+    """The factors and what is forbidden, for cases that all have the levels of `fixed`."""
+    rest = [(*(one for one in together if not matches(fixed, *one)), why) for *together, why in forbidden]
+    levels = {name: [level for level in all_levels if not is_forbidden({name: level}, rest)] for name, all_levels in factors.items()}
+    return levels | {name: [level] for name, level in fixed.items()}, rest
+
+
+PAIR_FACTORS, PAIRED_FORBIDDEN = within(FACTORS, FORBIDDEN + PAIR_FORBIDDEN, {"cta_group": "2"})
+
+
 class CoveringArray:
     """The cases in which every two levels meet; `forbidden` as FORBIDDEN. They are found greedily: each begins with a pair
     that is missing and takes the best of some ways to go on (as AETG, Cohen et al., 1997)."""
@@ -184,15 +213,12 @@ class CoveringArray:
         # A level of WHOLE is two.
         self.cases = [dict(case, **dict(zip(("dims", "target"), case["dims"]))) if isinstance(case["dims"], tuple) else case for case in self.cases]
 
-    def is_forbidden(self, case):
-        return any(all(matches(case, *one) for one in together) for *together, _ in self.forbidden)
-
     def all_pairs(self):
         """Every pair of levels of two factors that is not forbidden."""
         pairs = set()
         for one, other in itertools.combinations(self.factors, 2):
             for pair in itertools.product(self.factors[one], self.factors[other]):
-                if not self.is_forbidden(dict(zip((one, other), pair))):
+                if not is_forbidden(dict(zip((one, other), pair)), self.forbidden):
                     pairs.add(((one, pair[0]), (other, pair[1])))
         return pairs
 
@@ -204,7 +230,7 @@ class CoveringArray:
         left = [factor for factor in self.factors if factor not in case]
         rng.shuffle(left)
         for factor in left:
-            allowed = [level for level in self.factors[factor] if not self.is_forbidden(dict(case, **{factor: level}))]
+            allowed = [level for level in self.factors[factor] if not is_forbidden(dict(case, **{factor: level}), self.forbidden)]
             rng.shuffle(allowed)
 
             def gain(level):
@@ -275,8 +301,9 @@ def main():
             page = file.read()
         hopper = CoveringArray(HOPPER_FACTORS, HOPPER_FORBIDDEN).cases
         mma_sync = CoveringArray(MMA_SYNC_FACTORS, MMA_SYNC_FORBIDDEN).cases
+        pairs = CoveringArray(PAIR_FACTORS, PAIRED_FORBIDDEN).cases
         caches = CoveringArray(CACHE_FACTORS, CACHE_FORBIDDEN).cases
-        counts = [f"{len(array)} cases", f"{len(hopper)} other cases", f"{len(mma_sync)} cases of mma.sync", f"{len(caches)} cases of caches"]
+        counts = [f"{len(array)} cases", f"{len(hopper)} other cases", f"{len(mma_sync)} cases of mma.sync", f"{len(pairs)} cases of pairs", f"{len(caches)} cases of caches"]
         missing = [line for line in table(array) + counts if line not in page]
         sys.exit("The table of features is not that of covering.py; it lacks\n" + "\n".join(missing) if missing else 0)
     else:
