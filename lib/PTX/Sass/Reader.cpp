@@ -54,6 +54,7 @@ private:
   void readSource(std::string_view line);
   void readInstruction(std::string_view line);
   void readUpperHalf(std::string_view line);
+  void addTargets(std::string_view operands);
   void readLabel(std::string_view name);
   uint64_t readWord(std::string_view line) const;
   void beginFunction(std::string_view name);
@@ -172,8 +173,25 @@ void Reader::readInstruction(std::string_view line) {
     uses.push_back(
         {list.size(), number, inst.operands.substr(name + 2, last - name - 2)});
   }
+  addTargets(inst.operands);
   list.push_back(std::move(inst));
   needsUpperHalf = true;
+}
+
+/// Takes the labels of BRX R4 -0xab0 (*"BRANCH_TARGETS .L_x_1,.L_x_2"*).
+void Reader::addTargets(std::string_view operands) {
+  constexpr std::string_view kWord = "BRANCH_TARGETS ";
+  size_t at = operands.find(kWord);
+  if (at == operands.npos)
+    return;
+  operands.remove_prefix(at + kWord.size());
+  operands = operands.substr(0, operands.find('"'));
+  while (!operands.empty()) {
+    size_t comma = std::min(operands.find(','), operands.size());
+    uses.push_back({functions.back().instructions.size(), number,
+                    std::string(trimmed(operands.substr(0, comma)))});
+    operands.remove_prefix(std::min(comma + 1, operands.size()));
+  }
 }
 
 void Reader::readUpperHalf(std::string_view line) {
@@ -196,10 +214,14 @@ void Reader::endFunction() {
   for (const Use &use : uses) {
     auto &list = functions.back().instructions;
     Instruction &inst = list[use.instruction];
-    bool jumps = inst.root() == "BRA" || inst.root() == "BSSY" ||
+    bool chooses = inst.root() == "BRX";
+    bool jumps = chooses || inst.root() == "BRA" || inst.root() == "BSSY" ||
                  inst.root() == "CALL" || inst.root() == "JMP";
     auto label = labels.find(use.label);
-    if (label != labels.end() && label->second < list.size())
+    bool isFound = label != labels.end() && label->second < list.size();
+    if (isFound && chooses)
+      inst.targets.push_back(label->second);
+    else if (isFound)
       inst.target = label->second;
     else if (jumps && inst.root() != "CALL")
       throw ReadError(use.line, "expected a label of the function, got '" +

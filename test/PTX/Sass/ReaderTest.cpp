@@ -242,6 +242,16 @@ TEST(Reader, ResolvesLabelsAndLines) {
   EXPECT_EQ(function.instructions[2].address, 32u);
 }
 
+TEST(Reader, ResolvesTheTargetsOfBrx) {
+  const char *brx = "BRX R4 -0xab0   (*\"BRANCH_TARGETS .L_x_1,.L_x_2\"*)";
+  std::string text = ".text.k:\n" + printed({brx, 0, 0, {}}) + ".L_x_2:\n" +
+                     printed({"NOP", 0, 0, {}}, 16) + ".L_x_1:\n" +
+                     printed({"EXIT", 0, 0, {}}, 32);
+  EXPECT_THAT(read(text)[0].instructions[0].targets, ElementsAre(2u, 1u));
+  text.replace(text.find("L_x_2"), 5, "L_x_3");
+  EXPECT_THROW(read(text), ReadError);
+}
+
 TEST(Reader, LabelsBelongToFunctions) {
   std::string one = printed({"BRA `(.L_x_1)", 0, 0, {}}) + ".L_x_1:\n" +
                     printed({"EXIT", 0, 0, {}}, 16);
