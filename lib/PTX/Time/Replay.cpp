@@ -22,6 +22,16 @@ size_t nextOf(const SubPartition &part, size_t i) {
   return i == 0 ? part.turn : youngest - (youngest <= part.turn);
 }
 
+/// Returns when an instruction can issue so that it has read its registers at
+/// the end of the window. Without a window it waits for all reads before it.
+double readableAt(const SubPartition &part, const Code &code, double window) {
+  double at = 0;
+  for (size_t bank = 0; bank < part.banks.size(); ++bank)
+    if (unsigned reads = code.bankReads[bank]; reads || window == 0)
+      at = std::max(at, part.banks[bank] - std::max(window - reads, 0.0));
+  return at;
+}
+
 /// Returns whether the step itself waits for groups of copies.
 bool waitsForGroups(Action action) {
   return action == Action::CopyWait || action == Action::CopyWaitRead ||
@@ -321,6 +331,12 @@ Cause Replay::latestOf(WarpState &warp, Entry &entry, double &time) {
     latest.time = free;
     cause = {pipe.last, Why::Busy, false};
   }
+  double window = state.figures[Figure::ReadWindow];
+  if (double at = readableAt(part, recording.codes[step.code], window);
+      at > latest.time) {
+    latest.time = at;
+    cause = {part.slot.last, Why::Slot, false};
+  }
   Moment room;
   if (of.action == Action::Wgmma)
     room = roomForProduct(state, part);
@@ -373,7 +389,10 @@ void Replay::issue(WarpState &warp, size_t at, Cause cause) {
 void Replay::takeSlot(const Doing &doing) {
   const CostClass &of = *doing.code.of;
   SubPartition &part = doing.part();
-  part.slot = {now + std::max(of.slots, doing.code.readClocks), doing.id};
+  part.slot = {now + of.slots, doing.id};
+  for (size_t bank = 0; bank < part.banks.size(); ++bank)
+    part.banks[bank] =
+        std::max(part.banks[bank], now) + doing.code.bankReads[bank];
   doing.warp.slots -= of.slots;
   doing.warp.lastIssued = doing.id;
   if (of.pipe == Pipe::None)

@@ -159,6 +159,8 @@ struct SubPartition {
   Unit slot, tmem;
   TensorCore tensor;
   std::array<Unit, kPipes> pipes;
+  /// When each bank of registers has been read.
+  std::array<double, 2> banks = {};
 };
 
 /// Units that the sub-partitions of an SM share. `link` leads to L2.

@@ -58,6 +58,7 @@ private:
   void link(Block &block);
   void dropRetries();
   const Instruction *waitOf(const Block &block) const;
+  const Instruction *retryOf(const Block &block, uint32_t index) const;
 
   std::vector<Instruction> &list;
   std::vector<Block> blocks;
@@ -74,6 +75,8 @@ void Builder::cut() {
     bool names = list[i].target != sass::kNoTarget;
     if (names && isOneOf(list[i].root(), {"BRA", "JMP", "BSSY"}))
       begins[list[i].target] = true;
+    for (uint32_t target : list[i].targets)
+      begins[target] = true;
     if (names && list[i].root() == "BSSY")
       joins.emplace(list[i].operands.substr(0, list[i].operands.find(',')),
                     list[i].target);
@@ -100,6 +103,8 @@ void Builder::link(Block &block) {
     add(block.end);
   if (mayJump(last))
     add(last.target);
+  for (uint32_t target : last.targets)
+    add(target);
   if (last.root() == "BSYNC") {
     auto [first, end] = joins.equal_range(last.operands);
     for (auto it = first; it != end; ++it)
@@ -116,20 +121,37 @@ const Instruction *Builder::waitOf(const Block &block) const {
   return list[block.end - 1].root() == "BRA" ? wait : nullptr;
 }
 
+/// Returns the wait of the loop that a block with a wait goes to if its phase
+/// has not ended; null if the block at `index` is none. With a time limit,
+/// ptxas copies the address of the mbarrier before that loop.
+const Instruction *Builder::retryOf(const Block &block, uint32_t index) const {
+  const Block *other = &blocks[index];
+  bool leads = other->next.size() == 1 && !waitOf(*other);
+  if (leads)
+    other = &blocks[index = other->next[0]];
+  auto goesOn = [&](uint32_t next) {
+    return next != index && blocks[next].next.size() == 1 &&
+           std::ranges::find(block.next, blocks[next].next[0]) !=
+               block.next.end();
+  };
+  bool repeats = std::ranges::find(other->next, index) != other->next.end();
+  // Of a loop, the block repeats itself; that is no retry of another.
+  if (!repeats || other == &block ||
+      (leads && std::ranges::none_of(other->next, goesOn)))
+    return nullptr;
+  return waitOf(*other);
+}
+
 void Builder::dropRetries() {
   for (Block &block : blocks) {
     const Instruction *wait = waitOf(block);
     if (!wait)
       continue;
     std::erase_if(block.next, [&](uint32_t index) {
-      const Block &other = blocks[index];
-      const Instruction *retry = waitOf(other);
-      // A block that repeats itself is its own loop, not the retry of another.
-      bool repeats = &other != &block && retry &&
-                     std::ranges::find(other.next, index) != other.next.end();
-      if (repeats)
+      const Instruction *retry = retryOf(block, index);
+      if (retry)
         list[size_t(wait - list.data())].line = retry->line;
-      return repeats;
+      return retry != nullptr;
     });
   }
 }

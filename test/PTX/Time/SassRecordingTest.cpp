@@ -28,6 +28,7 @@ struct Sass {
   uint32_t line = 0;
   sass::Control control = {.stall = 1};
   uint32_t target = sass::kNoTarget;
+  std::vector<uint32_t> targets = {};
 };
 
 sass::Function functionOf(const std::vector<Sass> &list) {
@@ -47,6 +48,8 @@ sass::Function functionOf(const std::vector<Sass> &list) {
     inst.line = kFirst + of.line;
     inst.control = of.control;
     inst.target = of.target;
+    inst.targets = of.targets;
+    sass::setRegisters(inst);
     function.instructions.push_back(inst);
   }
   return function;
@@ -199,6 +202,67 @@ TEST(SassRecording, AWaitThatWasPeeledIsOne) {
   EXPECT_EQ(timesOf({body}, list), expected);
 }
 
+/// With a time limit, ptxas copies the address before the loop, and sleeps in
+/// it.
+TEST(SassRecording, AWaitWithATimeLimitIsOne) {
+  std::string body = "mov.u32 %r9, 32;\n"                               // 0
+                     "mbarrier.init.shared::cta.b64 [smem], %r9;\n"     // 1
+                     "mbarrier.arrive.shared::cta.b64 %q1, [smem];\n" + // 2
+                     waitFor(0, "0", "WAIT"); // 3 to 5
+  std::vector<Sass> list = {{"SYNCS.EXCH.64 URZ, [UR4], UR6", 1},
+                            {"SYNCS.ARRIVE.TRANS64 RZ, [UR4], RZ", 2},
+                            {"SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R0", 4},
+                            {"@!P0 BRA `(.L_1)", 5, {.stall = 5}, 5},
+                            {"EXIT", 6},
+                            {"MOV R7, UR4", 4},
+                            {"SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R7], R0", 4},
+                            {"@!P0 NANOSLEEP.SYNCS 0x989680", 4},
+                            {"@!P0 SYNCS.PHASECHK.TRANS64 P0, [R7], R0", 4},
+                            {"@!P0 BRA `(.L_2)", 5, {.stall = 5}, 6},
+                            {"BRA `(.L_3)", 5, {.stall = 5}, 4}};
+  std::vector<unsigned> expected = {1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(timesOf({body}, list), expected);
+}
+
+/// ptxas makes a jump through a table of branches on one register.
+TEST(SassRecording, ATableOfBranchesGoesOnWhereThePtxDid) {
+  std::string body = "mov.u32 %r1, 2;\n"           // 0
+                     "setp.eq.u32 %p1, %r1, 1;\n"  // 1
+                     "@%p1 bra ONE;\n"             // 2
+                     "setp.eq.u32 %p2, %r1, 2;\n"  // 3
+                     "@%p2 bra TWO;\n"             // 4
+                     "bar.sync 1, 32;\n"           // 5
+                     "ONE:\n"                      // 6
+                     "mul.lo.u32 %r3, %r3, %r3;\n" // 7
+                     "bra END;\n"                  // 8
+                     "TWO:\n"                      // 9
+                     "bar.sync 2, 32;\n"           // 10
+                     "END:\n";                     // 11
+  std::vector<Sass> list = {
+      {"MOV R1, 0x2", 0},
+      {"BRX R4", 4, {.stall = 5}, sass::kNoTarget, {2, 3}},
+      {"IMAD R3, R3, R3, RZ", 7},
+      {"BAR.SYNC 0x2, 0x20", 10},
+      {"EXIT", 12}};
+  EXPECT_EQ(timesOf({body}, list), (std::vector<unsigned>{1, 1, 0, 1, 1}));
+}
+
+/// The handshake of two CTAs that allocate tensor memory is none of the PTX.
+TEST(SassRecording, AllocationsMayArrive) {
+  std::string body = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 "
+                     "[smem], 32;\n"                                  // 0
+                     "ld.shared.b32 %r1, [smem];\n"                   // 1
+                     "tcgen05.dealloc.cta_group::1.sync.aligned.b32 " // 2
+                     "%r1, 32;\n"
+                     "bar.sync 0;\n"; // 3
+  std::vector<Sass> list = {{"SYNCS.ARRIVE.TRANS64.RED RZ, [UR4], RZ", 0},
+                            {"UTCATOMSWS.FIND_AND_SET UP0, UR4, UR4", 0},
+                            {"LDS R1, [UR4]", 1},
+                            {"BAR.SYNC 0x0", 3},
+                            {"EXIT", 4}};
+  EXPECT_EQ(timesOf({body}, list), (std::vector<unsigned>{1, 1, 1, 1, 1}));
+}
+
 /// Returns the error for SASS that does not match the PTX.
 std::string errorOf(const std::string &body, const std::vector<Sass> &list) {
   try {
@@ -222,10 +286,11 @@ TEST(SassRecording, SaysWhatDoesNotFollow) {
 
 // --- in time ---
 
-double clocksOf(const std::vector<Sass> &list, unsigned threads = 32) {
+double clocksOf(const std::vector<Sass> &list, unsigned threads = 32,
+                const char *target = "sm_100a") {
   Recording recording =
       inSass(record({"mov.u32 %r1, 0;", threads}), functionOf(list));
-  return schedule(recording, *figuresOf("sm_100a", Level::Middle)).clocks;
+  return schedule(recording, *figuresOf(target, Level::Middle)).clocks;
 }
 
 TEST(SassReplay, StallCountsSpaceInstructions) {
@@ -249,6 +314,36 @@ TEST(SassReplay, NothingPassesAWaitForAScoreboard) {
   EXPECT_EQ(clocksOf(list), ready + 1 + figure(Figure::FmaLatency));
   list[1].control.waits = 1 << 2;
   EXPECT_EQ(clocksOf(list), figure(Figure::MufuLatency));
+}
+
+/// Each of two banks of registers is read once a clock, within three clocks of
+/// the issue.
+TEST(SassReplay, InstructionsShareTheBanksOfRegisters) {
+  auto clocksWith = [](const std::string &text) {
+    std::vector<Sass> list(10, {text, 0});
+    list.push_back({"EXIT", 1});
+    return clocksOf(list) - figure(Figure::FmaLatency);
+  };
+  EXPECT_EQ(clocksWith("FFMA R1, R1, R2, R1"), 9);
+  // The first reads in clocks 0 and 1, the second in 2 and 3, from issue 1 on.
+  EXPECT_EQ(clocksWith("FFMA R1, R2, R4, R5"), 1 + 8 * 2);
+  EXPECT_EQ(clocksWith("FFMA R1, R2, R4, R6"), 9 * 3);
+  // Of pairs, the interval has the reads.
+  EXPECT_EQ(clocksWith("FFMA2 R2, R4, R6, R8"),
+            9 * figure(Figure::Fma2Interval));
+}
+
+TEST(SassReplay, OthersIssueWhileABankIsRead) {
+  std::vector<Sass> list;
+  for (int i = 0; i < 10; ++i) {
+    list.push_back({"FFMA R1, R2, R4, R6", 0});
+    list.push_back({"FADD R3, R1, R1", 0});
+    list.push_back({"FADD R5, R1, R1", 0});
+  }
+  list.push_back({"EXIT", 1});
+  EXPECT_EQ(clocksOf(list), 29 + figure(Figure::FmaLatency));
+  // Without a window, they wait for its three reads.
+  EXPECT_EQ(clocksOf(list, 32, "sm_90a"), 49 + figure(Figure::FmaLatency));
 }
 
 TEST(SassReplay, WarpsShareThePipesOfTheirSubPartition) {

@@ -13,6 +13,7 @@
 #include "fmha/PTX/Sim/Core/Machine/Observer.h"
 #include "fmha/PTX/Time/Classes.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,8 @@ struct Code {
   /// Of SASS: the control word. It determines when the instruction issues, in
   /// order, instead of `reads` and `writes`.
   std::optional<sass::Control> control;
-  /// Of SASS: clocks that reading its operands takes. The sub-partition issues
-  /// nothing else during them.
-  unsigned readClocks = 1;
+  /// Of SASS: registers that it reads from each of the two banks.
+  std::array<uint8_t, 2> bankReads = {};
 };
 
 /// Which memory an access reached.
