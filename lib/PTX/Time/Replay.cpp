@@ -15,9 +15,11 @@
 namespace ptxsim::timing {
 namespace {
 
-/// Returns the warp that a scheduler tries i-th: the one that it issued from,
-/// then the others from the youngest on.
-size_t nextOf(const SubPartition &part, size_t i) {
+/// Returns the warp of SASS that a scheduler tries i-th: the one that it issued
+/// from, then the others in turns or from the youngest on.
+size_t nextOf(const SubPartition &part, size_t i, bool isYoungestFirst) {
+  if (!isYoungestFirst)
+    return (part.turn + i) % part.warps.size();
   size_t youngest = part.warps.size() - i;
   return i == 0 ? part.turn : youngest - (youngest <= part.turn);
 }
@@ -180,11 +182,14 @@ void Replay::stuck() const {
 }
 
 /// Issues from the next warp that can. With PTX, warps take turns. With SASS,
-/// the same warp as before issues if it can, otherwise the youngest that can.
+/// the same warp as before issues if it can, otherwise the next in turn, or the
+/// youngest that can.
 bool Replay::turn(SubPartition &part) {
   size_t count = part.warps.size();
+  bool isYoungestFirst = state.figures[Figure::YoungestFirst] != 0;
   for (size_t i = 0; i < count; ++i) {
-    size_t at = isSass ? nextOf(part, i) : (part.turn + 1 + i) % count;
+    size_t at =
+        isSass ? nextOf(part, i, isYoungestFirst) : (part.turn + 1 + i) % count;
     WarpState &warp = state.warps[part.warps[at]];
     if (warp.nextTry > now || !issueFrom(warp))
       continue;

@@ -358,4 +358,20 @@ TEST(SassReplay, WarpsShareThePipesOfTheirSubPartition) {
   EXPECT_EQ(clocksOf(list, 256), one + 10 * interval);
 }
 
+/// Three warps that compete for a pipe end together if they take turns; if the
+/// youngest is first, the oldest waits for the others.
+TEST(SassReplay, WarpsTakeTurnsOrTheYoungestIsFirst) {
+  std::vector<Sass> list(10, {"MUFU.EX2 R1, R2", 0, {.stall = 9}});
+  list.push_back({"EXIT", 1});
+  Recording recording =
+      inSass(record({"mov.u32 %r1, 0;", 384}), functionOf(list));
+  auto lead = [&](const char *target) {
+    Schedule launch = schedule(recording, *figuresOf(target, Level::Middle));
+    return launch.steps[0][9].issue - launch.steps[8][9].issue;
+  };
+  double interval = figure(Figure::MufuInterval);
+  EXPECT_LE(std::abs(lead("sm_100a")), 2 * interval);
+  EXPECT_GE(lead("sm_90a"), 9 * interval);
+}
+
 } // namespace
