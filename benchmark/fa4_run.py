@@ -56,7 +56,7 @@ def scheduler(options, blocks, cluster, sizes):
         return [i32(blocks), i32(1), i32(1), i32(1), *divmod_(1)], blocks
     if 12 in sizes:  # StaticPersistentTileScheduler
         clusters = -(-blocks // cluster)
-        return [*divmod_(clusters), *divmod_(1), i32(clusters)], min(SM_COUNT, clusters * cluster)
+        return [*divmod_(clusters), *divmod_(1), i32(clusters)], min(options.sms, clusters * cluster)
     raise SystemExit("a scheduler that is not known here")
 
 
@@ -117,6 +117,7 @@ def parsed():
     parser.add_argument("--two-cta", action="store_true")
     parser.add_argument("--as-written", action="store_true", help="do not elect a thread for TMA stores")
     parser.add_argument("--warm", action="store_true", help="model K and V in L2; the output is wrong")
+    parser.add_argument("--sms", type=int, default=SM_COUNT, help="of the persistent scheduler: CTAs that run at once (default %(default)s)")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--ptx-sim", default=str(ROOT / "build/bin/ptx-sim"))
     return parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]

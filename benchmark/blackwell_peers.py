@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""FlashAttention-4's kernels and ours in one run of the timing model; no Blackwell GPU is needed, and nothing is measured.
+
+    blackwell_peers.py FOLDER [--fa4-python=PYTHON] [--front-ends sass,ptx] [--only REGEX] [--keys 512 1536]
+
+FOLDER keeps FlashAttention-4's PTX (fa4_compile.py, by a Python that has the package) and clocks.json: clocks that are there are not modeled again.
+
+A kernel computes one tile of 256 query rows with two numbers of keys (head dim 256: 128 rows; FlashAttention-4's pairs of CTAs: 512 rows on two
+SMs). With S clocks for each block of 128 keys between them, and C = clocks - S blocks, a tile of a launch of N queries and N keys takes
+C + S N / 128 clocks, with a causal mask C + S (N / 256 + 1) on average (row block i has 2 i blocks of keys). Launches are whole waves of such tiles
+of equal rows on all SMs, so that the ratio of tiles is the ratio of launches: launch overhead, tails and the CTA order of either side are not in it.
+Without a mask FlashAttention-4's CTAs are persistent and overlap tiles: its C is that of one more tile of a CTA. Low, middle and high compare
+both sides with the same figures of Costs.def; the ratio is that of speeds, ours over theirs.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LENGTHS = (4096, 8192, 16384, 32768)
+LEVELS = ("low", "middle", "high")
+NO_EMULATION, ISSUE = ["--exp2-emulated=0"], ["--mma-order=issue"]
+STEPS = {"planner's default": [], "without emulation": NO_EMULATION, "mma_order = issue": ISSUE, "both": NO_EMULATION + ISSUE}
+# Where the planner emulates nothing.
+FEWER = {"planner's default": [], "mma_order = issue": ISSUE}
+# Of head dim 256: the kernel that the planner chose before.
+BEFORE = ["--q-tiles=1", "--s-stages=1"]
+
+
+def cell(name, dim, causal=False, target="sm_100a", two_cta=False, steps=STEPS):
+    return {"name": name, "dim": dim, "causal": causal, "target": target, "two_cta": two_cta, "steps": steps}
+
+
+# The package takes pairs of CTAs beyond 256 rows at head dim 128 without a mask.
+CELLS = [
+    cell("hd128 sm_103a", 128, target="sm_103a", two_cta=True, steps=FEWER),
+    cell("hd128 causal sm_103a", 128, causal=True, target="sm_103a", steps=FEWER),
+    cell("hd64", 64, steps=FEWER),
+    cell("hd64 causal", 64, causal=True),
+    cell("hd128", 128, two_cta=True),
+    cell("hd128 causal", 128, causal=True),
+    cell("hd256", 256, steps=FEWER),
+    cell("hd256 causal", 256, causal=True, steps=FEWER),
+]
+
+
+class Clocks:
+    """Modeled clocks, each of which is modeled once."""
+
+    def __init__(self, folder):
+        self.path = folder / "clocks.json"
+        self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def of(self, command, front_end):
+        command = [str(part) for part in command]
+        key = " ".join([front_end, *command]).replace(str(self.path.parent), "FOLDER").replace(str(ROOT) + "/", "")
+        if key not in self.known:
+            done = subprocess.run(command, capture_output=True, text=True)
+            made = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+            if not made.get("clocks"):
+                sys.exit(f"{' '.join(command)}\nmodeled no clocks: {done.stdout[-600:]}{done.stderr[-600:]}")
+            self.known[key] = made["clocks"]
+            self.path.write_text(json.dumps(self.known, indent=1) + "\n")
+            print(key, made["clocks"], file=sys.stderr, flush=True)
+        return self.known[key]
+
+
+def line_of(few, many, keys):
+    """Returns C and S at each level."""
+    blocks = [count / 128 for count in keys]
+    slopes = {level: (many[level] - few[level]) / (blocks[1] - blocks[0]) for level in LEVELS}
+    return {level: (few[level] - slopes[level] * blocks[0], slopes[level]) for level in LEVELS}
+
+
+def ours(flags, clocks, of, step, front_end):
+    rows = 128 if of["dim"] == 256 else 256
+    base = [ROOT / "build/bin/fmha-run", "--json", "--time", f"--head-dim={of['dim']}", f"--q-len={rows}", f"--target={of['target']}", *step]
+    base += (["--causal"] if of["causal"] else []) + (["--sass"] if front_end == "sass" else [])
+    return line_of(*(clocks.of([*base, f"--kv-len={keys}"], front_end) for keys in flags.keys), flags.keys)
+
+
+def fa4_ptx(flags, of):
+    kind = "causal" if of["causal"] else "pairs" if of["two_cta"] else "single"
+    path = flags.folder / f"fa4_{of['target']}_hd{of['dim']}_{kind}.ptx"
+    if not path.exists():
+        tool = [flags.fa4_python, ROOT / "benchmark/fa4_compile.py", path, f"--head-dim={of['dim']}", f"--arch={of['target']}"]
+        tool += (["--causal"] if of["causal"] else []) + (["--two-cta"] if of["two_cta"] else [])
+        subprocess.run([str(part) for part in tool], check=True, capture_output=True)
+    return path
+
+
+def fa4(flags, clocks, of, front_end):
+    rows = 512 if of["two_cta"] else 256
+    base = [sys.executable, ROOT / "benchmark/fa4_run.py", fa4_ptx(flags, of), f"--head-dim={of['dim']}"]
+    # Three stages cannot cover the latency of device memory, which most CTAs of a launch do not see.
+    base += ["--causal", "--warm"] if of["causal"] else []
+    base += ["--two-cta"] if of["two_cta"] else []
+    end = ["--", "--time"] + (["--sass"] if front_end == "sass" else [])
+
+    def at(keys, tiles=1):
+        more = [f"--sms={rows // 256}"] if tiles > 1 else []
+        return clocks.of([*base, f"--q-len={rows * tiles}", f"--kv-len={keys}", *more, *end], front_end)
+
+    few = at(flags.keys[0])
+    line = line_of(few, at(flags.keys[1]), flags.keys)
+    if of["causal"]:
+        return line
+    # One more tile of a persistent CTA.
+    two = at(flags.keys[0], tiles=2)
+    return {level: (two[level] - few[level] - slope * flags.keys[0] / 128, slope) for level, (_, slope) in line.items()}
+
+
+def tile(line, length, causal):
+    """Returns the clocks of a tile of a launch at each level."""
+    blocks = length / 256 + 1 if causal else length / 128
+    return {level: constant + slope * blocks for level, (constant, slope) in line.items()}
+
+
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def rows_of(flags, clocks, of, front_end):
+    """Yields the step, the lines of both sides, ratios by length at each level, and their means."""
+    peer = ours(flags, clocks, of, BEFORE, front_end) if of["dim"] == 256 else fa4(flags, clocks, of, front_end)
+    for name, step in of["steps"].items():
+        own = ours(flags, clocks, of, step, front_end)
+        ratios = {level: [tile(peer, n, of["causal"])[level] / tile(own, n, of["causal"])[level] for n in LENGTHS] for level in LEVELS}
+        yield name, own, peer, ratios, {level: mean(ratios[level]) for level in LEVELS}
+
+
+def text_of(line):
+    return ["{} **{}** {}".format(*(round(line[level][part]) for level in LEVELS)) for part in (1, 0)]
+
+
+def table(flags, clocks, front_end):
+    print(f"\nFront end: {front_end}\n\n| cell, step | S, ours | C, ours | S, theirs | C, theirs | 4k | 8k | 16k | 32k | mean: low **middle** high |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for of in CELLS:
+        if not re.search(flags.only, of["name"]):
+            continue
+        for name, own, peer, ratios, means in rows_of(flags, clocks, of, front_end):
+            middles = " | ".join(f"{ratio:.2f}" for ratio in ratios["middle"])
+            mean_text = "{:.2f} **{:.2f}** {:.2f}".format(*(means[level] for level in LEVELS))
+            print(f"| {of['name']}, {name} | {' | '.join([*text_of(own), *text_of(peer)])} | {middles} | {mean_text} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--fa4-python", default=sys.executable, help="has flash-attn-4 and its packages (fa4_compile.py)")
+    parser.add_argument("--front-ends", type=lambda text: text.split(","), default=["sass", "ptx"], help="sass (which needs nvdisasm), ptx or both")
+    parser.add_argument("--only", default="", help="cells whose name has this expression")
+    parser.add_argument("--keys", type=int, nargs=2, default=[512, 1536], help="the two numbers of keys, multiples of 128")
+    parser.add_argument("--nvdisasm", help="for SASS, where none is on the PATH")
+    flags = parser.parse_args()
+    flags.folder = flags.folder.resolve()
+    flags.folder.mkdir(parents=True, exist_ok=True)
+    if flags.nvdisasm:
+        os.environ["FMHA_NVDISASM"] = flags.nvdisasm
+    clocks = Clocks(flags.folder)
+    for front_end in flags.front_ends:
+        table(flags, clocks, front_end)
+
+
+if __name__ == "__main__":
+    main()
