@@ -39,6 +39,7 @@ def Tcgen05_Dialect : Dialect {
     warp executes, are issued by one thread and complete asynchronously: `commit` signals their completion.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 class Tcgen05_Enum<string name, string what, list<I32EnumAttrCase> cases>
