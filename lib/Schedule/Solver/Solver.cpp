@@ -140,7 +140,8 @@ void Rules::addTimes() {
   starts.push_back(zero);
 }
 
-/// One of the partitions of clusters into warpgroups is chosen.
+/// One of the partitions of clusters into warpgroups is chosen: it says of each
+/// pair of clusters whether they are together.
 void Rules::addWarpgroups() {
   partitions = warpgroupsOf(graph);
   z3::expr_vector any(context);
@@ -152,8 +153,10 @@ void Rules::addWarpgroups() {
       solver.add(!chosen.back());
     for (unsigned b = 0; b < graph.clusters.size(); ++b)
       for (unsigned a = 0; a < b; ++a)
-        if (partitions[n][a] == partitions[n][b])
-          solver.add(z3::implies(chosen.back(), together(a, b)));
+        solver.add(
+            z3::implies(chosen.back(), partitions[n][a] == partitions[n][b]
+                                           ? together(a, b)
+                                           : !together(a, b)));
   }
   solver.add(z3::implies(label("registers"), z3::mk_or(any)));
 }
@@ -498,6 +501,8 @@ Solution Search::run() {
     solution.bound = bounds.front().clocks;
     solution.binding = bounds.front().what;
   }
+  // An interval takes a clock even if no op does.
+  solution.bound = std::max(solution.bound, 1u);
   if (findAny(solution.bound)) {
     bisect();
     balance();

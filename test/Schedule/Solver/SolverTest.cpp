@@ -145,6 +145,34 @@ TEST(Solver, IsExactOnRandomGraphs) {
   }
 }
 
+/// The clocks of a hand-over between warpgroups count exactly if the clusters
+/// are in two.
+TEST(Solver, CountsCrossingsOfTheWarpgroupsItTakes) {
+  unsigned seed = std::random_device()();
+  RecordProperty("seed", int(seed));
+  std::mt19937 random(seed);
+  for (unsigned n = 0; n < 60; ++n) {
+    LoopGraph graph = randomGraph(random);
+    for (Dependence &edge : graph.dependences)
+      edge.crossing = unsigned(random() % 8);
+    Solution solution = solve(graph);
+    ASSERT_TRUE(solution.schedule) << "seed " << seed << "\n" << print(graph);
+    EXPECT_EQ(verify(graph, *solution.schedule), std::nullopt)
+        << "seed " << seed << "\n"
+        << print(graph);
+  }
+}
+
+TEST(Solver, AnIntervalTakesAClock) {
+  LoopGraph graph = chains(1);
+  for (LoopOp &op : graph.ops)
+    op.clocks = op.mostClocks = op.uses[0].clocks = 0;
+  Solution solution = solve(graph);
+  ASSERT_TRUE(solution.schedule);
+  EXPECT_EQ(solution.schedule->interval, 1u);
+  EXPECT_EQ(verify(graph, *solution.schedule), std::nullopt);
+}
+
 TEST(Solver, TwoTilesTakeTurns) {
   LoopGraph graph = chains(2);
   Solution solution = solve(graph);
