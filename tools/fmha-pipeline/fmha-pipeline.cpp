@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -27,6 +28,7 @@ using namespace fmha::schedule::modulo;
 namespace {
 
 constexpr int noSchedule = 1, badInput = 2;
+constexpr int mostSeconds = 24 * 60 * 60, mostStages = 64;
 
 const char *const description =
     R"(Derives roles, stages and orders of the ops of a loop from its graph.
@@ -54,13 +56,19 @@ struct Flags {
 
 std::optional<std::string> readFile(const std::string &path) {
   std::ifstream file;
+  std::error_code ignored;
   if (path != "-") {
     file.open(path);
-    if (!file)
+    if (!file || std::filesystem::is_directory(path, ignored))
       return std::nullopt;
   }
   std::istream &stream = path == "-" ? std::cin : file;
   return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+bool writeFile(const std::string &path, const std::string &text) {
+  std::ofstream file(path);
+  return bool((file << text).flush());
 }
 
 /// A graph, and the places of its ops in the schedule of the fused one.
@@ -186,11 +194,13 @@ int main(int argc, char **argv) {
   app.add_option("--seconds", seconds,
                  "Stop after that time with the best schedule so far, and "
                  "print how far it is from the proven bound; default 60")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Range(1, mostSeconds));
   app.add_option("--stages", flags.solver.stages,
                  "Most intervals that one iteration may last; default " +
                      std::to_string(flags.solver.stages))
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Range(1, mostStages));
   app.footer(examples);
   try {
     app.parse(argc, argv);

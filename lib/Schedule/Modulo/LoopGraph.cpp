@@ -11,6 +11,8 @@
 #include "Model/Text.h"
 
 #include <algorithm>
+#include <cctype>
+#include <initializer_list>
 #include <map>
 #include <tuple>
 
@@ -117,8 +119,94 @@ static std::optional<unsigned> findLoop(const LoopGraph &graph) {
          open.begin();
 }
 
+namespace {
+
+/// A number of a graph, and the least and the most that it may be.
+struct Number {
+  const char *what;
+  uint64_t value, least, most;
+};
+
+} // namespace
+
+/// Sums of clocks and of registers fit 32 bits, and the solver, which looks at
+/// each pair of ops and at each partition of clusters, ends.
+static constexpr uint64_t mostOps = 256, mostDependences = 4096,
+                          mostClusters = 8, mostWarpgroups = 8,
+                          mostClocks = 1 << 18, mostRegisters = 1 << 16,
+                          mostDistance = 16;
+
+static std::optional<std::string>
+findOutside(const std::string &of, std::initializer_list<Number> numbers) {
+  for (const Number &number : numbers)
+    if (number.value < number.least || number.value > number.most)
+      return of + ": expected " + number.what + " from " + str(number.least) +
+             " to " + str(number.most) + ", got " + str(number.value);
+  return std::nullopt;
+}
+
+/// Names of ops and roles are words in text, charts and rows.
+static std::optional<std::string>
+checkName(const char *what, const std::string &name, bool hasInstances) {
+  std::string_view word = name;
+  if (hasInstances && word.ends_with('*'))
+    word.remove_suffix(1);
+  bool isWord =
+      !word.empty() && std::all_of(word.begin(), word.end(), [](char letter) {
+        return std::isalnum(static_cast<unsigned char>(letter)) ||
+               letter == '_';
+      });
+  if (isWord)
+    return std::nullopt;
+  return std::string("expected ") + what +
+         " of letters, digits and underscores, got \"" + name + "\"";
+}
+
+static std::optional<std::string> checkOp(const LoopOp &op) {
+  if (auto wrong = checkName("the name of an op", op.name, false))
+    return wrong;
+  if (auto wrong = checkName("the role of an op", op.role, true))
+    return op.name + ": " + *wrong;
+  return findOutside(op.name,
+                     {{"clocks", op.clocks, 0, mostClocks},
+                      {"most clocks", op.mostClocks, op.clocks, mostClocks}});
+}
+
+/// Checks the extents of the graph and the sizes of its numbers.
+static std::optional<std::string> checkNumbers(const LoopGraph &graph) {
+  if (auto wrong = findOutside(
+          "the graph",
+          {{"ops", graph.ops.size(), 1, mostOps},
+           {"dependences", graph.dependences.size(), 0, mostDependences},
+           {"clusters", graph.clusters.size(), 0, mostClusters},
+           {"warpgroups", graph.warpgroups, 1, mostWarpgroups},
+           {"registers", graph.registers, 0, mostRegisters},
+           {"thread registers", graph.threadRegisters, 0, mostRegisters},
+           {"other registers", graph.otherRegisters, 0, mostRegisters}}))
+    return wrong;
+  for (const LoopOp &op : graph.ops)
+    if (auto wrong = checkOp(op))
+      return wrong;
+  for (const Dependence &edge : graph.dependences)
+    if (auto wrong = findOutside(
+            "a dependence of ops " + str(edge.from) + " and " + str(edge.to),
+            {{"a distance", edge.distance, 0, mostDistance},
+             {"a latency", edge.latency, 0, mostClocks},
+             {"clocks of crossing", edge.crossing, 0, mostClocks}}))
+      return wrong;
+  for (const Cluster &cluster : graph.clusters)
+    if (auto wrong = findOutside(
+            "cluster " + cluster.name,
+            {{"held registers", cluster.held, 0, mostRegisters},
+             {"transient registers", cluster.transient, 0, mostRegisters}}))
+      return wrong;
+  return std::nullopt;
+}
+
 std::optional<std::string>
 fmha::schedule::modulo::check(const LoopGraph &graph) {
+  if (std::optional<std::string> wrong = checkNumbers(graph))
+    return wrong;
   for (const Dependence &edge : graph.dependences)
     if (std::max(edge.from, edge.to) >= graph.ops.size())
       return "a dependence of ops " + str(edge.from) + " and " + str(edge.to) +

@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <limits>
+
 using namespace fmha::schedule;
 using namespace fmha::schedule::modulo;
 using nlohmann::json;
@@ -18,8 +20,24 @@ static json optionalOf(std::optional<unsigned> number) {
   return number ? json(*number) : json(nullptr);
 }
 
-static std::optional<unsigned> readOptional(const json &value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<unsigned>());
+/// Returns a number. Other numbers and booleans would be converted to one.
+static unsigned numberOf(const json &value, std::string_view what) {
+  constexpr uint64_t most = std::numeric_limits<unsigned>::max();
+  if (value.is_number_unsigned() && value.get<uint64_t>() <= most)
+    return value.get<unsigned>();
+  throw std::invalid_argument(std::string(what) +
+                              ": expected a whole number of 32 bits, got " +
+                              value.dump());
+}
+
+static unsigned readNumber(const json &object, const char *key) {
+  return numberOf(object.at(key), key);
+}
+
+static std::optional<unsigned> readOptional(const json &object,
+                                            const char *key) {
+  return object.at(key).is_null() ? std::nullopt
+                                  : std::optional(readNumber(object, key));
 }
 
 static json writeOp(const LoopOp &op) {
@@ -59,12 +77,12 @@ static LoopOp readOp(const json &value) {
   op.role = value.at("role");
   op.executor = Executor(
       findName(value.at("executor").get<std::string>(), executorNames));
-  op.clocks = value.at("clocks");
-  op.mostClocks = value.at("most_clocks");
+  op.clocks = readNumber(value, "clocks");
+  op.mostClocks = readNumber(value, "most_clocks");
   for (const auto &[name, clocks] : value.at("uses").items())
-    op.uses.push_back({readUnit(name), clocks.get<unsigned>()});
-  op.cluster = readOptional(value.at("cluster"));
-  op.branch = readOptional(value.at("branch"));
+    op.uses.push_back({readUnit(name), numberOf(clocks, name)});
+  op.cluster = readOptional(value, "cluster");
+  op.branch = readOptional(value, "branch");
   op.reduces = value.at("reduces");
   return op;
 }
@@ -100,21 +118,22 @@ std::string fmha::schedule::modulo::printJson(const LoopGraph &graph) {
 static LoopGraph readGraph(const json &all) {
   LoopGraph graph;
   graph.title = all.at("title");
-  graph.rows = all.at("rows");
-  graph.keys = all.at("keys");
-  graph.warpgroups = all.at("warpgroups");
-  graph.registers = all.at("registers");
-  graph.threadRegisters = all.at("thread_registers");
-  graph.otherRegisters = all.at("other_registers");
+  graph.rows = readNumber(all, "rows");
+  graph.keys = readNumber(all, "keys");
+  graph.warpgroups = readNumber(all, "warpgroups");
+  graph.registers = readNumber(all, "registers");
+  graph.threadRegisters = readNumber(all, "thread_registers");
+  graph.otherRegisters = readNumber(all, "other_registers");
   for (const json &op : all.at("ops"))
     graph.ops.push_back(readOp(op));
   for (const json &edge : all.at("dependences"))
-    graph.dependences.push_back({edge.at("from"), edge.at("to"),
-                                 edge.at("distance"), edge.at("latency"),
-                                 edge.at("crossing"), edge.at("reuses")});
+    graph.dependences.push_back(
+        {readNumber(edge, "from"), readNumber(edge, "to"),
+         readNumber(edge, "distance"), readNumber(edge, "latency"),
+         readNumber(edge, "crossing"), edge.at("reuses")});
   for (const json &cluster : all.at("clusters"))
-    graph.clusters.push_back(
-        {cluster.at("name"), cluster.at("held"), cluster.at("transient")});
+    graph.clusters.push_back({cluster.at("name"), readNumber(cluster, "held"),
+                              readNumber(cluster, "transient")});
   return graph;
 }
 

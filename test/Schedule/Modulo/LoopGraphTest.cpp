@@ -38,6 +38,54 @@ TEST(LoopGraph, AnErrorOfJsonSaysWhatIsExpected) {
   EXPECT_EQ(error, "a dependence of ops 7 and 0: expected numbers below 3");
 }
 
+/// Numbers that JSON could convert to others are none of a graph.
+TEST(LoopGraph, NumbersOfJsonAreWholeAndOf32Bits) {
+  for (const char *number :
+       {"-1", "1.5", "true", "4294967296", "\"8\"", "[]"}) {
+    std::string text = printJson(chains(1)), error;
+    text.replace(text.find("\"warpgroups\": 3"), 15,
+                 std::string("\"warpgroups\": ") + number);
+    EXPECT_FALSE(readJson(text, error)) << number;
+    EXPECT_NE(error.find("warpgroups: expected a whole number of 32 bits"),
+              std::string::npos)
+        << error;
+  }
+}
+
+TEST(LoopGraph, CheckRefusesWhatSolverAndChartsDoNotTake) {
+  using Change = void (*)(LoopGraph &);
+  const std::pair<Change, const char *> cases[] = {
+      {[](LoopGraph &g) { g.ops.clear(), g.dependences.clear(); },
+       "the graph: expected ops from 1 to 256, got 0"},
+      {[](LoopGraph &g) { g.warpgroups = 0; },
+       "the graph: expected warpgroups from 1 to 8, got 0"},
+      {[](LoopGraph &g) { g.warpgroups = 4000000000; },
+       "the graph: expected warpgroups from 1 to 8, got 4000000000"},
+      {[](LoopGraph &g) { g.clusters.resize(16, g.clusters[0]); },
+       "the graph: expected clusters from 0 to 8, got 16"},
+      {[](LoopGraph &g) { g.ops[1].role = ""; },
+       "exp0: expected the role of an op of letters, digits and underscores, "
+       "got \"\""},
+      {[](LoopGraph &g) { g.ops[1].name = "a\"b"; },
+       "expected the name of an op of letters, digits and underscores, got "
+       "\"a\"b\""},
+      {[](LoopGraph &g) { g.ops[1].mostClocks = 1; },
+       "exp0: expected most clocks from 20 to 262144, got 1"},
+      {[](LoopGraph &g) { g.ops[0].clocks = g.ops[0].mostClocks = -1; },
+       "first0: expected clocks from 0 to 262144, got 4294967295"},
+      {[](LoopGraph &g) { g.dependences[0].distance = -1; },
+       "a dependence of ops 0 and 1: expected a distance from 0 to 16, got "
+       "4294967295"},
+      {[](LoopGraph &g) { g.clusters[0].held = -1; },
+       "cluster exp0: expected held registers from 0 to 65536, got "
+       "4294967295"}};
+  for (const auto &[change, expected] : cases) {
+    LoopGraph graph = chains(1);
+    change(graph);
+    EXPECT_EQ(check(graph).value_or("nothing"), expected);
+  }
+}
+
 TEST(LoopGraph, CheckFindsACycleWithoutADistance) {
   LoopGraph graph = chains(1);
   EXPECT_FALSE(check(graph));
