@@ -55,8 +55,12 @@ enum class Arithmetic : uint8_t {
   Shr,
   Min,
   Max,
+  UnsignedMin,
+  UnsignedMax,
   Less,
   LessEqual,
+  UnsignedLess,
+  UnsignedLessEqual,
   Equal
 };
 

@@ -82,7 +82,21 @@ static Interval multiply(Interval a, Interval b) {
           *std::max_element(products, products + 4), unit};
 }
 
+static Interval compare(Arithmetic op, Interval a, Interval b);
+
+/// A negative number is greater than all others without a sign.
+static Interval compareUnsigned(Arithmetic op, Interval a, Interval b) {
+  bool same = (a.lo >= 0 && b.lo >= 0) || (a.hi < 0 && b.hi < 0);
+  if (same)
+    return compare(op == Arithmetic::UnsignedLess ? Arithmetic::Less
+                                                  : Arithmetic::LessEqual,
+                   a, b);
+  return decide(a.lo >= 0 && b.hi < 0, a.hi < 0 && b.lo >= 0);
+}
+
 static Interval compare(Arithmetic op, Interval a, Interval b) {
+  if (op == Arithmetic::UnsignedLess || op == Arithmetic::UnsignedLessEqual)
+    return compareUnsigned(op, a, b);
   if (op == Arithmetic::Less)
     return decide(a.hi < b.lo, a.lo >= b.hi);
   if (op == Arithmetic::LessEqual)
@@ -144,8 +158,16 @@ static Interval applyTo(Arithmetic op, Interval a, Interval b) {
                ? multiply(a, {int64_t(1) << b.lo, int64_t(1) << b.lo})
                : unknown;
   case Arithmetic::Shr:
-    return b.isExact() && a.lo >= 0 ? Interval{a.lo >> b.lo, a.hi >> b.lo}
-                                    : unknown;
+    return b.isExact() && b.lo >= 0 && b.lo < 64 && a.lo >= 0
+               ? Interval{a.lo >> b.lo, a.hi >> b.lo}
+               : unknown;
+  case Arithmetic::UnsignedMin:
+  case Arithmetic::UnsignedMax:
+    if (a.lo < 0 || b.lo < 0)
+      return unknown;
+    return applyTo(op == Arithmetic::UnsignedMin ? Arithmetic::Min
+                                                 : Arithmetic::Max,
+                   a, b);
   case Arithmetic::Min:
     return {std::min(a.lo, b.lo), std::min(a.hi, b.hi), unit};
   case Arithmetic::Max:

@@ -39,8 +39,10 @@ static std::optional<Arithmetic> arithmeticOf(Operation *op) {
       .Case<arith::XOrIOp>([](auto) { return A::Xor; })
       .Case<arith::ShLIOp>([](auto) { return A::Shl; })
       .Case<arith::ShRUIOp, arith::ShRSIOp>([](auto) { return A::Shr; })
-      .Case<arith::MinSIOp, arith::MinUIOp>([](auto) { return A::Min; })
-      .Case<arith::MaxSIOp, arith::MaxUIOp>([](auto) { return A::Max; })
+      .Case<arith::MinSIOp>([](auto) { return A::Min; })
+      .Case<arith::MaxSIOp>([](auto) { return A::Max; })
+      .Case<arith::MinUIOp>([](auto) { return A::UnsignedMin; })
+      .Case<arith::MaxUIOp>([](auto) { return A::UnsignedMax; })
       .Default(std::nullopt);
 }
 
@@ -61,17 +63,21 @@ static Comparison comparisonOf(arith::CmpIPredicate predicate) {
   case P::ne:
     return {Arithmetic::Equal, false, true};
   case P::slt:
-  case P::ult:
     return {Arithmetic::Less, false, false};
+  case P::ult:
+    return {Arithmetic::UnsignedLess, false, false};
   case P::sle:
-  case P::ule:
     return {Arithmetic::LessEqual, false, false};
+  case P::ule:
+    return {Arithmetic::UnsignedLessEqual, false, false};
   case P::sgt:
-  case P::ugt:
     return {Arithmetic::Less, true, false};
+  case P::ugt:
+    return {Arithmetic::UnsignedLess, true, false};
   case P::sge:
-  case P::uge:
     return {Arithmetic::LessEqual, true, false};
+  case P::uge:
+    return {Arithmetic::UnsignedLessEqual, true, false};
   }
   llvm_unreachable("all predicates are listed");
 }

@@ -244,6 +244,22 @@ bool TraceReader::readControl(Operation *op, Steps &steps) {
       });
 }
 
+/// Returns whether a call may do what the trace must have. It does not follow
+/// calls.
+static bool mayHaveEffects(CallOpInterface call) {
+  auto callee = dyn_cast_or_null<CallableOpInterface>(call.resolveCallable());
+  Region *body = callee ? callee.getCallableRegion() : nullptr;
+  if (!body)
+    return true;
+  return body
+      ->walk([](Operation *op) {
+        bool isPure = op->hasTrait<OpTrait::IsTerminator>() ||
+                      (op->getNumRegions() == 0 && isMemoryEffectFree(op));
+        return isPure ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
   b.setOp(op);
   // Most ops of a machine kernel compute with vectors and floats.
@@ -258,6 +274,10 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
   if (op->getNumRegions())
     return op->emitError() << "tile-verify-sync cannot follow this op: "
                               "expected scf.if, scf.for and scf.while";
+  if (auto call = dyn_cast<CallOpInterface>(op); call && mayHaveEffects(call))
+    return op->emitError() << "tile-verify-sync cannot follow this op: "
+                              "expected a call of a function without effects "
+                              "that it can see; inline the function first";
   if (failed(shared.check(op)))
     return failure();
   if (integers.readArithmetic(op, steps) || integers.readLeaf(op, steps))

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <optional>
 
 using namespace mlir;
 using namespace fmha;
@@ -227,17 +228,31 @@ void TraceRunner::runIf(const Step &step, Mask mask) {
 }
 
 /// for result = a to b step c { body }; steps copy the carried values.
+/// Returns the trips of a loop; none if they are so many that the loop is like
+/// one with an unknown number of them.
+static std::optional<int64_t> tripsBetween(int64_t first, int64_t last,
+                                           int64_t stride) {
+  constexpr uint64_t most = 512;
+  if (last <= first)
+    return 0;
+  // The difference of two signed numbers fits no sign.
+  uint64_t extent = uint64_t(last) - uint64_t(first);
+  if (extent / uint64_t(stride) > most)
+    return std::nullopt;
+  return int64_t((extent - 1) / uint64_t(stride) + 1);
+}
+
 void TraceRunner::runFor(const Step &step, Mask mask) {
   Interval first = over(step.a, mask), last = over(step.b, mask),
            stride = over(step.c, mask);
   if (!first.isExact() || !stride.isExact() || stride.lo <= 0)
     return giveUp(step.source, "the trips of this loop");
-  // A loop with many trips is one with an unknown number of them.
-  constexpr int64_t mostTrips = 512;
-  bool isKnown =
-      last.isExact() && (last.lo - first.lo) / stride.lo <= mostTrips;
-  int64_t end = isKnown ? last.lo : first.lo + scenario.trips * stride.lo;
-  for (int64_t i = first.lo; i < end && !lost; i += stride.lo) {
+  std::optional<int64_t> known =
+      last.isExact() ? tripsBetween(first.lo, last.lo, stride.lo)
+                     : std::nullopt;
+  int64_t trips = known.value_or(scenario.trips);
+  for (int64_t trip = 0; trip < trips && !lost; ++trip) {
+    auto i = int64_t(uint64_t(first.lo) + uint64_t(trip) * uint64_t(stride.lo));
     each(mask, [&](unsigned m) { at(step.result, m) = {i, i}; });
     runBody(step.body, mask);
   }

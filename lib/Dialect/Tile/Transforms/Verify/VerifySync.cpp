@@ -82,8 +82,18 @@ LogicalResult checkBarriers(gpu::GPUFuncOp func) {
 }
 
 /// Verifies `func`, and reports the errors of the first scenario that has some.
+/// Checks that regions are all of the control flow.
+LogicalResult checkBlocks(gpu::GPUFuncOp func) {
+  size_t blocks = llvm::range_size(func.getBody());
+  if (blocks == 1)
+    return success();
+  return func.emitOpError()
+         << "expected a kernel of one block, got " << blocks
+         << "; run tile-verify-sync ahead of convert-scf-to-cf";
+}
+
 LogicalResult verify(gpu::GPUFuncOp func, const KernelInfo &info) {
-  if (failed(checkLoadedRegisters(func)) ||
+  if (failed(checkBlocks(func)) || failed(checkLoadedRegisters(func)) ||
       failed(checkRegistersInFlight(func)) || failed(checkRoles(func)) ||
       failed(checkBarriers(func)))
     return failure();
