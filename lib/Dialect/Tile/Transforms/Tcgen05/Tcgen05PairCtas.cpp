@@ -65,7 +65,7 @@ public:
   explicit Pairing(gpu::GPUFuncOp func) : func(func) {}
 
   LogicalResult run() {
-    if (failed(findRole()))
+    if (failed(checkAlone()) || failed(findRole()))
       return failure();
     if (!role)
       return success();
@@ -82,6 +82,7 @@ public:
   }
 
 private:
+  LogicalResult checkAlone();
   LogicalResult findRole();
   FailureOr<BarrierUses> usesOf(BarrierOp barrier);
   LogicalResult share(BarrierOp barrier);
@@ -93,6 +94,25 @@ private:
   /// The branch of the thread that issues the products of the pair.
   scf::IfOp role;
 };
+
+/// Refuses a kernel that is shared already: barriers would count four CTAs.
+LogicalResult Pairing::checkAlone() {
+  auto isShared = [](Operation *op) {
+    return llvm::TypeSwitch<Operation *, bool>(op)
+        .Case<ArriveOp, ArriveExpectTxOp, TmaLoadOp, WaitOp, CommitOp,
+              TmemAllocOp, TmemDeallocOp>(
+            [](auto one) { return one.getPair(); })
+        .Default(false);
+  };
+  WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
+    if (!isShared(op))
+      return WalkResult::advance();
+    return op->emitOpError()
+           << "expected `pair` on products alone, got it here; "
+              "tile-tcgen05-pair-ctas has been run on this kernel already";
+  });
+  return failure(walked.wasInterrupted());
+}
 
 /// Finds the branch of the products with `pair`. All products of a kernel have
 /// the same cta_group (PTX ISA, tcgen05).
@@ -119,6 +139,11 @@ LogicalResult Pairing::findRole() {
     return alone.front().emitOpError()
            << "expected `pair` on all products of a kernel or on none, got a "
               "product without `pair`";
+  // The branch and its election move into the even CTA.
+  if (role && (role.getNumResults() || !role.getCondition().hasOneUse()))
+    return role.emitOpError()
+           << "expected the branch of the products of a pair of CTAs to have "
+              "no results, and an election of its own";
   return success();
 }
 

@@ -79,3 +79,36 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What the pass has shared is not shared again: its barriers would count four CTAs.
+gpu.module @m {
+  gpu.func @twice(%d: !llvm.ptr<6>, %b: i64) kernel {
+    %true = arith.constant true
+    // expected-error@+1 {{expected `pair` on products alone, got it here; tile-tcgen05-pair-ctas has been run on this kernel already}}
+    tile.tmem_alloc 512 to 2048 pair
+    %one = tile.elect
+    scf.if %one {
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @shared_election(%d: !llvm.ptr<6>, %b: i64) kernel {
+    %true = arith.constant true
+    %one = tile.elect
+    // expected-error@+1 {{expected the branch of the products of a pair of CTAs to have no results, and an election of its own}}
+    scf.if %one {
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    scf.if %one {
+      tile.tmem_alloc 512 to 2048
+    }
+    gpu.return
+  }
+}
