@@ -142,7 +142,10 @@ Checked<TiledCopy> readTiledCopy(std::string_view text) {
       part = nextPart(reader);
       bits = reader.integer();
     }
-    return TiledCopy(std::move(atom), bits, std::move(map));
+    TiledCopy copy(std::move(atom), bits, std::move(map));
+    part = begin;
+    expectDistribution(copy.map());
+    return copy;
   });
 }
 

@@ -43,6 +43,40 @@ IntTuple coordinateOf(int64_t index, const IntTuple &shape,
   return IntTuple::tuple(modes);
 }
 
+/// More groups or elements are an error, since each is looked at.
+constexpr int64_t mostIndices = 1 << 20;
+
+/// Throws unless the layout reaches each index below its size once.
+void expectPermutation(const char *what, const Layout &layout) {
+  if (layout.size() > mostIndices)
+    throw LayoutError(std::string("tiled_mma: expected ") + what +
+                      " of at most " + std::to_string(mostIndices) + ", got " +
+                      layout.str());
+  bool isNegative = false;
+  for (int64_t stride : layout.stride().leaves())
+    isNegative |= stride < 0;
+  if (isNegative || layout.cosize() != layout.size() || !isInjective(layout))
+    throw LayoutError(std::string("tiled_mma: expected ") + what +
+                      " that reach each index below their size once, got " +
+                      layout.str());
+}
+
+/// Throws unless each of M, N and K has an extent, a permutation, or neither.
+void expectPermutations(const Tiler &tiler) {
+  if (tiler.kind() != Tiler::Kind::ByMode || tiler.modes().size() != 3)
+    throw LayoutError("tiled_mma: expected a permutation of M, N and K, such "
+                      "as (64,16,_), got " +
+                      tiler.str());
+  for (const Tiler &mode : tiler.modes()) {
+    if (mode.kind() == Tiler::Kind::ByMode)
+      throw LayoutError("tiled_mma: expected an extent, a layout or _ in each "
+                        "mode of the permutation, got " +
+                        mode.str());
+    if (mode.kind() == Tiler::Kind::Whole)
+      expectPermutation("permutations", mode.layout());
+  }
+}
+
 /// Returns the permutation that leaves M, N and K to the atoms.
 Tiler anyOrder() { return Tiler::byMode({{}, {}, {}}); }
 
@@ -55,11 +89,9 @@ TiledMma::TiledMma(MmaAtom atom, const Layout &atoms, Tiler permutation)
     throw LayoutError("tiled_mma: expected a layout of atoms along M, N and K, "
                       "such as (4,1,1), got " +
                       atoms.str());
+  expectPermutation("atoms", atoms);
   const Tiler &tiler = this->permutation;
-  if (tiler.kind() != Tiler::Kind::ByMode || tiler.modes().size() != 3)
-    throw LayoutError("tiled_mma: expected a permutation of M, N and K, such "
-                      "as (64,16,_), got " +
-                      tiler.str());
+  expectPermutations(tiler);
   threadMap = tiledProduct(instruction.threads, Tiler(atoms));
   for (size_t i = 0; i < 3; ++i)
     if (tileSize(i) % (instruction.shape[i] * threadMap.size(i + 1)))

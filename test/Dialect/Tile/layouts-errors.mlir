@@ -79,6 +79,26 @@ func.func private @copy_values() attributes {a = #tile.tiled_copy<copy_128, (4,4
 
 // -----
 
+// expected-error@+1 {{expected extents of at least 1, got the tile (-8,128)}}
+func.func private @copy_extent() attributes {a = #tile.tiled_copy<cp_async_128, ((16,8),8):((64,1),8), (-8,128)>}
+
+// -----
+
+// expected-error@+1 {{expected a tile that holds the 10168 elements of ((16,8),8):((640,1),80), got (8,128)}}
+func.func private @copy_outside() attributes {a = #tile.tiled_copy<cp_async_128, ((16,8),8):((640,1),80), (8,128)>}
+
+// -----
+
+// expected-error@+1 {{expected at most 1048576 values of all threads, got 8796093022208; use one tile}}
+func.func private @copy_large() attributes {a = #tile.tiled_copy<cp_async_128, (1099511627776,8):(8,1), 8>}
+
+// -----
+
+// expected-error@+1 {{expected an owner of each element of (8,256)}}
+func.func private @copy_part() attributes {a = #tile.tiled_copy<cp_async_128, ((16,8),8):((64,1),8), (8,256)>}
+
+// -----
+
 // expected-error@+1 {{with N a multiple of 8 up to 256, got 'mma_m17n8k8'}}
 func.func private @mma() attributes {a = #tile.tiled_mma<mma_m17n8k8, (4,1,1)>}
 
@@ -86,6 +106,26 @@ func.func private @mma() attributes {a = #tile.tiled_mma<mma_m17n8k8, (4,1,1)>}
 
 // expected-error@+1 {{tiled_mma: expected a layout of atoms along M, N and K, such as (4,1,1), got 4:1}}
 func.func private @mma_groups() attributes {a = #tile.tiled_mma<mma_m16n8k8_f32_f16, 4>}
+
+// -----
+
+// expected-error@+1 {{tiled_mma: expected atoms that reach each index below their size once, got (4,1,1):(0,0,0)}}
+func.func private @mma_same_groups() attributes {a = #tile.tiled_mma<mma_m16n8k8_f32_f16, (4,1,1):(0,0,0)>}
+
+// -----
+
+// expected-error@+1 {{tiled_mma: expected atoms of at most 1048576, got (1099511627776,1,1)}}
+func.func private @mma_many_groups() attributes {a = #tile.tiled_mma<mma_m16n8k8_f32_f16, (1099511627776,1,1)>}
+
+// -----
+
+// expected-error@+1 {{tiled_mma: expected permutations that reach each index below their size once, got 64:0}}
+func.func private @mma_permutation() attributes {a = #tile.tiled_mma<mma_m16n8k8_f32_f16, (4,1,1), (64:0,8,8)>}
+
+// -----
+
+// expected-error@+1 {{tiled_mma: expected an extent, a layout or _ in each mode of the permutation, got (32:1,2:1)}}
+func.func private @mma_nested() attributes {a = #tile.tiled_mma<mma_m16n8k8_f32_f16, (4,1,1), ((32,2),8,8)>}
 
 // -----
 
