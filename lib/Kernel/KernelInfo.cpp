@@ -303,6 +303,14 @@ std::optional<KernelStage> tile::stageOf(gpu::GPUFuncOp func) {
   return std::nullopt;
 }
 
+/// Returns whether a pass makes one of the stages after `first` up to `last`.
+static bool isMaker(StringRef pass, KernelStage first, KernelStage last) {
+  for (unsigned n = unsigned(first) + 1; n <= unsigned(last); ++n)
+    if (textOf(KernelStage(n)).maker == pass)
+      return true;
+  return false;
+}
+
 LogicalResult tile::expectStage(gpu::GPUFuncOp func, KernelStage expected,
                                 StringRef pass) {
   std::optional<KernelStage> stage = stageOf(func);
@@ -320,8 +328,11 @@ LogicalResult tile::expectStage(gpu::GPUFuncOp func, KernelStage expected,
       func.emitError() << pass << " expects a " << textOf(expected).name
                        << " kernel, as " << textOf(expected).maker
                        << " makes it, got a " << textOf(*stage).name << " one";
-  if (*stage > expected)
+  if (*stage > expected && isMaker(pass, expected, *stage))
     return error << ": " << pass << " has been run on it already";
+  if (*stage > expected)
+    return error << "; run " << pass << " ahead of "
+                 << textOf(KernelStage(unsigned(expected) + 1)).maker;
   return error << "; run " << textOf(KernelStage(unsigned(*stage) + 1)).maker
                << " first";
 }

@@ -26,7 +26,7 @@ gpu.module @tiled {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @specialised {
-  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a specialised one: tile-assign-partitions has been run on it already}}
+  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a specialised one; run tile-assign-partitions ahead of tile-warp-specialize}}
   gpu.func @specialised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
@@ -44,7 +44,7 @@ gpu.module @specialised {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @synchronized {
-  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a synchronized one: tile-assign-partitions has been run on it already}}
+  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a synchronized one; run tile-assign-partitions ahead of tile-warp-specialize}}
   gpu.func @synchronized(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.warp_specialize { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
@@ -60,7 +60,7 @@ gpu.module @synchronized {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @machine {
-  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a machine one: tile-assign-partitions has been run on it already}}
+  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a machine one; run tile-assign-partitions ahead of tile-warp-specialize}}
   gpu.func @machine(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.sync_cta
     gpu.return
