@@ -159,6 +159,9 @@ void Reader::readInstruction(std::string_view line) {
   if (text.starts_with('@')) {
     size_t space = std::min(text.find(' '), text.size());
     inst.guard = text.substr(0, space);
+    if (inst.guard.find_first_not_of("@!") == std::string::npos)
+      fail("expected a predicate in the guard, @P0 or @!P0, got '" +
+           inst.guard + "'");
     text = trimmed(text.substr(space));
   }
   size_t space = std::min(text.find(' '), text.size());

@@ -284,6 +284,9 @@ TEST(Reader, SaysWhatIsWrong) {
               HasSubstr("expected ';'"));
   EXPECT_THAT(errorOf(".text.k:\n/*0000*/ ; /* 0x00 */\n/* 0x00 */\n"),
               HasSubstr("expected an opcode"));
+  for (const char *guard : {"@ NOP", "@! NOP", "@"})
+    EXPECT_THAT(errorOf(".text.k:\n" + printed({guard, 0, 0, {}})),
+                HasSubstr("expected a predicate in the guard"));
   EXPECT_THAT(errorOf(".text.k:\n" + printed({"BRA `(.L_9)", 0, 0, {}})),
               HasSubstr("expected a label of the function, got '.L_9'"));
   EXPECT_THAT(errorOf(".text.k:\n//## File \".nv_debug_ptx_txt\", line x\n"),
