@@ -147,9 +147,38 @@ static LogicalResult checkTarget(LdRedOp op) {
   return success();
 }
 
+/// Returns the version of PTX that the features of a target name, 86 of
+/// "+ptx86"; 0 if they name none.
+static unsigned ptxVersion(StringRef features) {
+  unsigned version = 0;
+  for (StringRef feature : llvm::split(features, ','))
+    if (feature.consume_front("+ptx"))
+      (void)feature.getAsInteger(10, version);
+  return version;
+}
+
+/// Reports a product with scale factors whose PTX is too old for the sizes of
+/// their blocks: LLVM has no instruction for it, and ends the process.
+static LogicalResult checkTarget(MmaOp op) {
+  constexpr unsigned least = 88;
+  auto module = op->getParentOfType<gpu::GPUModuleOp>();
+  if (!op.getBlock() || !module || !module.getTargetsAttr())
+    return success();
+  for (auto target : module.getTargetsAttr().getAsRange<NVVM::NVVMTargetAttr>())
+    if (ptxVersion(target.getFeatures()) < least)
+      return op.emitError()
+             << "expected a target with features = \"+ptx" << least
+             << "\" or of a later PTX for scale factors, got \""
+             << target.getFeatures() << '"';
+  return success();
+}
+
 static LogicalResult checkTargets(Operation *root) {
-  WalkResult result =
-      root->walk([](LdRedOp op) -> WalkResult { return checkTarget(op); });
+  WalkResult result = root->walk([](Operation *op) -> WalkResult {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<LdRedOp, MmaOp>([](auto one) { return checkTarget(one); })
+        .Default(success());
+  });
   return failure(result.wasInterrupted());
 }
 

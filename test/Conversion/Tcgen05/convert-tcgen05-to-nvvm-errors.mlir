@@ -88,3 +88,25 @@ gpu.module @with [#nvvm.target<chip = "sm_110a">] {
     llvm.return
   }
 }
+
+// -----
+
+// LLVM would end the process.
+gpu.module @old [#nvvm.target<chip = "sm_100a", features = "+ptx86">] {
+  llvm.func @scaled(%d: !llvm.ptr<6>, %a: i64, %p: i1) {
+    // expected-error@+1 {{expected a target with features = "+ptx88" or of a later PTX for scale factors, got "+ptx86"}}
+    tcgen05.mma mxf8f6f4 %d, %a, %a accumulate %p scales %d, %d shape 128 x 64 of f8E4M3FN, f8E4M3FN to f32
+        {block = 32 : i32, scale_type = f8E8M0FNU} : i64
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @new [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  llvm.func @scaled(%d: !llvm.ptr<6>, %a: i64, %p: i1) {
+    tcgen05.mma mxf8f6f4 %d, %a, %a accumulate %p scales %d, %d shape 128 x 64 of f8E4M3FN, f8E4M3FN to f32
+        {block = 32 : i32, scale_type = f8E8M0FNU} : i64
+    llvm.return
+  }
+}
