@@ -140,9 +140,10 @@ int fail(int status, const std::string &where, const std::string &what) {
 }
 
 int draw(const std::string &path, const Derived &derived) {
-  std::ofstream file(path);
-  file << ganttSvg(derived.fused.graph, *derived.solution.schedule);
-  return file.flush() ? 0 : fail(badInput, path, "cannot write the file");
+  if (writeFile(path,
+                ganttSvg(derived.fused.graph, *derived.solution.schedule)))
+    return 0;
+  return fail(badInput, path, "cannot write the file");
 }
 
 int run(const Flags &flags) {
