@@ -143,7 +143,7 @@ int draw(const std::string &path, const Derived &derived) {
   if (writeFile(path,
                 ganttSvg(derived.fused.graph, *derived.solution.schedule)))
     return 0;
-  return fail(badInput, path, "cannot write the file");
+  return fail(badInput, path, "expected a file that can be written");
 }
 
 int run(const Flags &flags) {
