@@ -4,6 +4,7 @@ with their references, and our own in the configurations that the tests use."""
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -35,6 +36,9 @@ OURS = {
     "fmha_static_1x64_bf16_causal": "--scheduler=static --q-tiles=1 --kv-stages=3 --head-dim=64 --causal --p-slices=1",
     "fmha_dynamic_1x64_f16": "--scheduler=dynamic --p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=f16 --p-slices=1",
     "fmha_v_in_k_128_64_bf16": "--v-in-k --q-tiles=1 --kv-stages=3 --head-dim=128 --head-dim-v=64 --p-slices=1",
+    "fmha_pair_64_bf16": "--cta-group=2 --q-tiles=1 --kv-stages=3 --head-dim=64 --s-stages=1 --p-slices=1",
+    "fmha_pair_128_f16": "--cta-group=2 --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=f16 --s-stages=2 --p-slices=2",
+    "fmha_pair_256_bf16": "--cta-group=2 --q-tiles=1 --kv-stages=3 --head-dim=256 --s-stages=1 --p-slices=1",
     "fmha_wgmma_2x64_bf16_causal": "--target=sm_90a --q-tiles=2 --kv-block=64 --kv-stages=3 --head-dim=64 --causal --p-placement=registers",
     "fmha_wgmma_smem_1x64_f16": "--target=sm_90a --q-tiles=1 --kv-block=64 --kv-stages=3 --head-dim=64 --dtype=f16 --p-placement=smem",
 }
@@ -167,7 +171,8 @@ def own_case(random, path, manifest, q_len, climbing, kv_len=KV_LEN):
     block = ",".join(map(str, manifest["block"]))
     # One CTA for all tiles, where any number will do.
     grid = ",".join(map(str, [1, 1, 1] if manifest.get("max_ctas") else tiles))
-    return Case(str(path), arguments, grid=grid, block=block, smem=manifest["smem_bytes"])
+    cluster = ",".join(map(str, manifest["cluster"]))
+    return Case(str(path), arguments, grid=grid, block=block, cluster=cluster, smem=manifest["smem_bytes"])
 
 
 def compiled(compiler, name, folder):
@@ -179,9 +184,10 @@ def compiled(compiler, name, folder):
     return paths["ptx"], json.loads(paths["manifest"].read_text())
 
 
-def own_kernels(random, compiler, folder):
-    """Our kernels, compiled into `folder`, and three launches of each, some with a fourth."""
-    files, texts = {}, {name: compiled(compiler, name, folder) for name in OURS}
+def own_kernels(random, compiler, folder, pattern=".*"):
+    """Our kernels that `pattern` names, compiled into `folder`, and three launches of each, some with a fourth."""
+    names = [name for name in OURS if re.fullmatch(pattern, name)]
+    files, texts = {}, {name: compiled(compiler, name, folder) for name in names}
     for name, (ptx, manifest) in texts.items():
         files[name] = [
             own_case(random, ptx, manifest, q_len, climbing)
@@ -190,6 +196,6 @@ def own_kernels(random, compiler, folder):
     # Where scores climb the first keys weigh nothing: nor do mistakes in them.
     for name, (ptx, manifest) in texts.items():
         files[name].append(own_case(random, ptx, manifest, Q_LENS[0], False))
-    for name in LONG:
+    for name in filter(texts.__contains__, LONG):
         files[name].append(own_case(random, *texts[name], Q_LENS[0], False, 128 * MANY_BLOCKS))
     return files

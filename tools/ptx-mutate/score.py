@@ -180,7 +180,7 @@ def load_kernels(options, folder):
     if options.fmha_compile:
         own = folder / "own"
         own.mkdir(exist_ok=True)
-        files |= kernels.own_kernels(generator, options.fmha_compile, own)
+        files |= kernels.own_kernels(generator, options.fmha_compile, own, options.kernels)
     chosen = {n: c for n, c in files.items() if re.fullmatch(options.kernels, n)}
     if not chosen:
         sys.exit(f"--kernels={options.kernels}: expected a pattern of one of {', '.join(files)}")
