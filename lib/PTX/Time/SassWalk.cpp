@@ -206,13 +206,11 @@ std::vector<SassWalk::Visit> SassWalk::walk(const WarpRecord &record) {
   if (runs.empty() || blocks.empty())
     return {};
   places.assign(runs.size(), {});
-  double seen = 0, missed = 0;
+  double seen = 0;
   for (uint32_t to = 0; to < std::min<size_t>(kMostRuns, runs.size()); ++to) {
     double overlap = overlapOf(0, runs[to]);
     seen += overlap;
-    missed += overlap == 0 ? costs[runs[to]] : 0;
-    double score = 2 * std::min(seen, weights[0]) - weights[0] - missed;
-    reach(to, 0, {score, to, 0});
+    reach(to, 0, {2 * std::min(seen, weights[0]) - weights[0], to, 0});
   }
   for (uint32_t run = 0; run < runs.size(); ++run) {
     double best = -std::numeric_limits<double>::infinity();
