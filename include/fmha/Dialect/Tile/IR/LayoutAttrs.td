@@ -71,7 +71,8 @@ def Tile_TiledCopyAttr : Tile_AlgebraAttr<"TiledCopy", "tiled_copy", "TiledCopy"
 
     Example: 128 threads copy 16 bytes each, `#tile.tiled_copy<cp_async_128, ((16,8),8):((64,1),8), (8,128)>`.
 
-    Constraints: `fmha-layout --help` lists the instructions; threads and values are multiples of those of the instruction.
+    Constraints: `fmha-layout --help` lists the instructions; threads and values are multiples of those of the instruction; the
+    layout has the constraints of `#tile.thread_values`.
   }];
 }
 
@@ -86,7 +87,8 @@ def Tile_TiledMmaAttr : Tile_AlgebraAttr<"TiledMma", "tiled_mma", "TiledMma"> {
 
     Example: four warps along M, `#tile.tiled_mma<mma_m16n8k16_f32_bf16, (4,1,1), (64,16,16)>`.
 
-    Constraints: `fmha-layout --help` lists the instructions; the tile is a multiple of what the groups multiply.
+    Constraints: `fmha-layout --help` lists the instructions; the tile is a multiple of what the groups multiply; groups and
+    permutations reach each index below their size once, and are at most 2^20.
   }];
 }
 
