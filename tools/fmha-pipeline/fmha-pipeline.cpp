@@ -149,7 +149,7 @@ int draw(const std::string &path, const Derived &derived) {
 int run(const Flags &flags) {
   std::optional<std::string> text = readFile(flags.input);
   if (!text)
-    return fail(badInput, flags.input, "cannot read the file");
+    return fail(badInput, flags.input, "expected a file that can be read");
   std::string error;
   std::optional<LoopGraph> graph = readJson(*text, error);
   if (!graph)
