@@ -31,6 +31,7 @@ def target_on(device: int | None, target: str | None) -> str:
     if device is None:
         return SIMULATED
     try:
-        return required_target(_native.compute_capability(device))
+        capability = _native.compute_capability(device)
     except RuntimeError as error:
         raise Error(str(error)) from None
+    return SIMULATED if capability is None else required_target(capability)

@@ -16,6 +16,7 @@
 
 #include "fmha/Runtime/Driver/DeviceMemory.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -25,6 +26,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 
 namespace nb = nanobind;
@@ -118,8 +120,13 @@ void fmha::python::enterDeviceContext(int device) {
 
 namespace {
 
-/// Returns the major and the minor compute capability of a device.
-std::pair<int, int> computeCapability(int device) {
+/// Returns the major and the minor compute capability of a device, or nullopt
+/// for one of the simulator that PTXSIM_TARGET does not name: it runs any
+/// kernel.
+std::optional<std::pair<int, int>> computeCapability(int device) {
+  const char *named = std::getenv("PTXSIM_TARGET");
+  if (deviceCalls().isSimulator() && !(named && *named))
+    return std::nullopt;
   driver::DeviceId id = 0;
   check(deviceCalls().deviceGet(&id, device), "opening the device");
   std::pair<int, int> capability;

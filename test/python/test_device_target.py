@@ -53,6 +53,12 @@ def test_kernels_are_compiled_for_the_gpu_of_the_arrays(gpu, keywords, expected)
     assert done.stdout.split() == [expected] * 3, done.stderr
 
 
+def test_kernels_of_before_do_not_change_the_target():
+    code = CALLS.format(keywords={}).replace("random =", "fmha.attention(*map(OnDevice, inputs(np.random.default_rng(4))), target='sm_90a'); random =")
+    done = run(code, None)
+    assert done.stdout.split() == ["sm_90a", *["sm_100a"] * 3], done.stderr
+
+
 @pytest.mark.parametrize("device, expected", [("cuda", "sm_90a"), ("sim", "sm_100a")])
 def test_arrays_of_the_host(tmp_path, device, expected):
     code = f"""
