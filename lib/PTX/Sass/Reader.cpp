@@ -38,8 +38,8 @@ std::string_view trimmed(std::string_view text) {
 /// Parses a whole number, nullopt if it is none.
 std::optional<uint64_t> parse(std::string_view digits, int base) {
   uint64_t value = 0;
-  const char *end = digits.data() + digits.size();
-  auto [last, error] = std::from_chars(digits.data(), end, value, base);
+  const char *begin = digits.data(), *end = begin + digits.size();
+  auto [last, error] = std::from_chars(begin, end, value, base);
   bool isWhole = error == std::errc() && last == end && !digits.empty();
   return isWhole ? std::optional(value) : std::nullopt;
 }
