@@ -15,10 +15,10 @@ both sides with the same figures of Costs.def; the ratio is that of speeds, ours
 
 import argparse
 import json
-import math
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 
@@ -29,7 +29,7 @@ NO_EMULATION, ISSUE = ["--exp2-emulated=0"], ["--mma-order=issue"]
 STEPS = {"planner's default": [], "without emulation": NO_EMULATION, "mma_order = issue": ISSUE, "both": NO_EMULATION + ISSUE}
 # Where the planner emulates nothing.
 FEWER = {"planner's default": [], "mma_order = issue": ISSUE}
-# Of head dim 256: the kernel that the planner chose before.
+# With head dim 256, the kernel that the planner chose before.
 BEFORE = ["--q-tiles=1", "--s-stages=1"]
 
 
@@ -122,17 +122,13 @@ def tile(line, length, causal):
     return {level: constant + slope * blocks for level, (constant, slope) in line.items()}
 
 
-def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def rows_of(flags, clocks, of, front_end):
     """Yields the step, the lines of both sides, ratios by length at each level, and their means."""
     peer = ours(flags, clocks, of, BEFORE, front_end) if of["dim"] == 256 else fa4(flags, clocks, of, front_end)
     for name, step in of["steps"].items():
         own = ours(flags, clocks, of, step, front_end)
         ratios = {level: [tile(peer, n, of["causal"])[level] / tile(own, n, of["causal"])[level] for n in LENGTHS] for level in LEVELS}
-        yield name, own, peer, ratios, {level: mean(ratios[level]) for level in LEVELS}
+        yield name, own, peer, ratios, {level: statistics.geometric_mean(ratios[level]) for level in LEVELS}
 
 
 def text_of(line):

@@ -7,7 +7,7 @@ from ._errors import Error
 
 # By compute capability. Kernels of sm_80 run on any later GPU that has its shared memory.
 _TARGETS = {(8, 6): "sm_86", (8, 9): "sm_89", (9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120", (12, 1): "sm_120"}
-# The target of launches in the simulator.
+# The target without a GPU: kernels run in the simulator.
 SIMULATED = "sm_100a"
 
 

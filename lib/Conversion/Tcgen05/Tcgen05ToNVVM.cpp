@@ -131,13 +131,18 @@ LogicalResult GroupCheck::run() {
   return success();
 }
 
-/// Reports an op whose module has a target without its instruction. Without a
-/// target, ptxas decides.
-static LogicalResult checkTarget(LdRedOp op) {
+/// Returns the targets of the module of an op; none if ptxas decides.
+static SmallVector<NVVM::NVVMTargetAttr> targetsOf(Operation *op) {
   auto module = op->getParentOfType<gpu::GPUModuleOp>();
   if (!module || !module.getTargetsAttr())
-    return success();
-  for (auto target : module.getTargetsAttr().getAsRange<NVVM::NVVMTargetAttr>())
+    return {};
+  return llvm::to_vector(
+      module.getTargetsAttr().getAsRange<NVVM::NVVMTargetAttr>());
+}
+
+/// Reports an op whose module has a target without its instruction.
+static LogicalResult checkTarget(LdRedOp op) {
+  for (NVVM::NVVMTargetAttr target : targetsOf(op))
     if (!hasReducingLoads(target.getChip()))
       return op.emitError()
              << "expected a target that has tcgen05.ld.red, one of "
@@ -161,10 +166,9 @@ static unsigned ptxVersion(StringRef features) {
 /// their blocks: LLVM has no instruction for it, and ends the process.
 static LogicalResult checkTarget(MmaOp op) {
   constexpr unsigned least = 88;
-  auto module = op->getParentOfType<gpu::GPUModuleOp>();
-  if (!op.getBlock() || !module || !module.getTargetsAttr())
+  if (!op.getBlock())
     return success();
-  for (auto target : module.getTargetsAttr().getAsRange<NVVM::NVVMTargetAttr>())
+  for (NVVM::NVVMTargetAttr target : targetsOf(op))
     if (ptxVersion(target.getFeatures()) < least)
       return op.emitError()
              << "expected a target with features = \"+ptx" << least

@@ -43,7 +43,7 @@ IntTuple coordinateOf(int64_t index, const IntTuple &shape,
   return IntTuple::tuple(modes);
 }
 
-/// More groups or elements are an error, since each is looked at.
+/// The most groups and elements, since the check visits each of them.
 constexpr int64_t mostIndices = 1 << 20;
 
 /// Throws unless the layout reaches each index below its size once.

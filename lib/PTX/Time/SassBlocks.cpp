@@ -121,8 +121,8 @@ const Instruction *Builder::waitOf(const Block &block) const {
   return list[block.end - 1].root() == "BRA" ? wait : nullptr;
 }
 
-/// Returns the wait of the loop that a block with a wait goes to if its phase
-/// has not ended; null if the block at `index` is none. With a time limit,
+/// Returns the wait of the loop that repeats the wait of `block` until its
+/// phase has ended; null if no such loop is at `index`. With a time limit,
 /// ptxas copies the address of the mbarrier before that loop.
 const Instruction *Builder::retryOf(const Block &block, uint32_t index) const {
   const Block *other = &blocks[index];
@@ -135,7 +135,7 @@ const Instruction *Builder::retryOf(const Block &block, uint32_t index) const {
                block.next.end();
   };
   bool repeats = std::ranges::find(other->next, index) != other->next.end();
-  // Of a loop, the block repeats itself; that is no retry of another.
+  // A block that repeats itself is its own loop, not the retry of another.
   if (!repeats || other == &block ||
       (leads && std::ranges::none_of(other->next, goesOn)))
     return nullptr;

@@ -129,8 +129,9 @@ struct Number {
 
 } // namespace
 
-/// Sums of clocks and of registers fit 32 bits, and the solver, which looks at
-/// each pair of ops and at each partition of clusters, ends.
+/// Limits so that sums of clocks and of registers fit 32 bits. The solver has
+/// rules for each pair of ops and for each partition of clusters, so that more
+/// of them would take too long.
 static constexpr uint64_t mostOps = 256, mostDependences = 4096,
                           mostClusters = 8, mostWarpgroups = 8,
                           mostClocks = 1 << 18, mostRegisters = 1 << 16,

@@ -20,7 +20,7 @@ import numpy as np
 from .. import _native
 from .._compile import Kernel, Mask, Window
 from .._errors import Error
-from .._gpus import target_of
+from .._gpus import SIMULATED, target_of
 from .._hints import hints_of
 from .._kernels import kernel_of
 
@@ -59,9 +59,9 @@ def default_target() -> str:
     try:
         device = jax.local_devices(backend="cuda")[0]
     except RuntimeError:  # There is no such backend.
-        return "sm_100a"
+        return SIMULATED
     major, minor = device.compute_capability.split(".")
-    return target_of((int(major), int(minor))) or "sm_100a"
+    return target_of((int(major), int(minor))) or SIMULATED
 
 
 def _kernel(options: Options, arrays: Arrays) -> Kernel:

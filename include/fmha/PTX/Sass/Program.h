@@ -63,7 +63,7 @@ struct Instruction {
   uint32_t line = 0;
   /// Index of the instruction that it names, or kNoTarget.
   uint32_t target = kNoTarget;
-  /// Those that BRX may go to.
+  /// Indices of the instructions that BRX may branch to.
   std::vector<uint32_t> targets;
   std::vector<Registers> reads, writes;
   /// Returns the opcode up to its first dot.

@@ -27,8 +27,8 @@ public:
 /// folder of the other.
 std::optional<std::string> findTool(const std::string &name);
 
-/// Returns why SASS cannot be made, an error that names the way out, or nothing
-/// if ptxas and nvdisasm are there.
+/// Returns the error for ptxas or nvdisasm that is missing, with the way out,
+/// or nullopt if both are found.
 std::optional<std::string> describeMissingTool();
 
 /// Assembles PTX for a target and returns its SASS as Reader.h reads it, with

@@ -11,6 +11,7 @@ from ... import _device, _native
 from ..._compile import Kernel
 from ..._dlpack import host_array, like
 from ..._errors import Error
+from ..._gpus import SIMULATED
 from ..._hints import hints_of
 from ..._host import _run, settings_of
 from ..._kernels import _compile, _once
@@ -60,7 +61,7 @@ def target_of(query: torch.Tensor, target: str | None) -> str:
     place = query.device
     if place.type not in ("cpu", "cuda"):
         raise ValueError(f"query: expected a tensor on cpu or cuda, got one on {place}")
-    return target or ("sm_100a" if place.type == "cpu" else _target_of_gpu(place.index))
+    return target or (SIMULATED if place.type == "cpu" else _target_of_gpu(place.index))
 
 
 def run(call: Call, plan: Plan, target: str) -> Results:

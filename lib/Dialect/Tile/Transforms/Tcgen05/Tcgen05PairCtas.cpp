@@ -95,7 +95,8 @@ private:
   scf::IfOp role;
 };
 
-/// Refuses a kernel that is shared already: barriers would count four CTAs.
+/// Refuses a kernel that is already shared by a pair: its barriers would count
+/// four CTAs.
 LogicalResult Pairing::checkAlone() {
   auto isShared = [](Operation *op) {
     return llvm::TypeSwitch<Operation *, bool>(op)

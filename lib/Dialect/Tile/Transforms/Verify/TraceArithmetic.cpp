@@ -84,7 +84,7 @@ static Interval multiply(Interval a, Interval b) {
 
 static Interval compare(Arithmetic op, Interval a, Interval b);
 
-/// A negative number is greater than all others without a sign.
+/// Compares as unsigned numbers, of which negative ones are the greatest.
 static Interval compareUnsigned(Arithmetic op, Interval a, Interval b) {
   bool same = (a.lo >= 0 && b.lo >= 0) || (a.hi < 0 && b.hi < 0);
   if (same)

@@ -244,20 +244,16 @@ bool TraceReader::readControl(Operation *op, Steps &steps) {
       });
 }
 
-/// Returns whether a call may do what the trace must have. It does not follow
-/// calls.
+/// Returns whether a call may have effects. The trace would miss them, since it
+/// does not follow calls.
 static bool mayHaveEffects(CallOpInterface call) {
   auto callee = dyn_cast_or_null<CallableOpInterface>(call.resolveCallable());
   Region *body = callee ? callee.getCallableRegion() : nullptr;
   if (!body)
     return true;
-  return body
-      ->walk([](Operation *op) {
-        bool isPure = op->hasTrait<OpTrait::IsTerminator>() ||
-                      (op->getNumRegions() == 0 && isMemoryEffectFree(op));
-        return isPure ? WalkResult::advance() : WalkResult::interrupt();
-      })
-      .wasInterrupted();
+  return !llvm::all_of(body->getOps(), [](Operation &op) {
+    return op.hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(&op);
+  });
 }
 
 LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {

@@ -228,14 +228,14 @@ void TraceRunner::runIf(const Step &step, Mask mask) {
 }
 
 /// for result = a to b step c { body }; steps copy the carried values.
-/// Returns the trips of a loop; none if they are so many that the loop is like
-/// one with an unknown number of them.
+/// Returns the trips of a loop, or nullopt for more than `most`, which count as
+/// unknown.
 static std::optional<int64_t> tripsBetween(int64_t first, int64_t last,
                                            int64_t stride) {
   constexpr uint64_t most = 512;
   if (last <= first)
     return 0;
-  // The difference of two signed numbers fits no sign.
+  // The difference of two signed numbers may need all 64 bits.
   uint64_t extent = uint64_t(last) - uint64_t(first);
   if (extent / uint64_t(stride) > most)
     return std::nullopt;

@@ -82,7 +82,7 @@ LogicalResult checkBarriers(gpu::GPUFuncOp func) {
 }
 
 /// Verifies `func`, and reports the errors of the first scenario that has some.
-/// Checks that regions are all of the control flow.
+/// Checks that the control flow is structured.
 LogicalResult checkBlocks(gpu::GPUFuncOp func) {
   size_t blocks = llvm::range_size(func.getBody());
   if (blocks == 1)
