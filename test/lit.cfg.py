@@ -68,9 +68,12 @@ if shutil.which("fatbinary", path=config.environment["PATH"]):
 if shutil.which("fmha-pipeline", path=config.environment["PATH"]):
     config.available_features.add("solver")
 
-# Long sweeps run whole, and otherwise in part: %if whole-sweeps %{1%} %else %{3%} (scripts/test --whole).
-if os.environ.get("FMHA_SWEEPS") == "whole":
+# Long sweeps run whole, and otherwise in part (scripts/test --whole): a script that takes a share of its cases as %share,
+# one that takes a number of them by %if whole-sweeps %{30%} %else %{10%}.
+whole = os.environ.get("FMHA_SWEEPS") == "whole"
+if whole:
     config.available_features.add("whole-sweeps")
+config.substitutions.append(("%share", "--share=1" if whole else "--share=3"))
 
 def has_gpu():
     """Whether the driver is there and sees a device: REQUIRES: gpu. Without one such tests are reported as unsupported."""

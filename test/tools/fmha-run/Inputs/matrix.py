@@ -1,7 +1,7 @@
-"""matrix.py FMHA_RUN PART [--jobs=N] [--flags=WORDS]: runs fmha-run over a matrix of problems on
+"""matrix.py FMHA_RUN PART [--jobs=N] [--share=N] [--flags=WORDS]: runs fmha-run over a matrix of problems on
 the simulator. Each run must end with exit status 0, status "ok", no findings, and
 a report that fits the schema; some runs are compared with each other bit by bit.
-Parts: the keys of PARTS below. The words of --flags go to every run.
+Parts: the keys of PARTS below. The words of --flags go to every run. With --share=N one run in N is made, always the same ones.
 
 In every run all bytes outside the problem hold NaN: fmha-run pads each row and each
 dimension of the tensors on the device with it."""
@@ -29,6 +29,8 @@ with open(os.path.join(HERE, "..", "schema.json")) as file:
 LENGTHS = [(0, 5), (0, 0), (1, 0), (129, 0), (1, 1), (1, 127), (127, 128), (128, 127), (128, 128), (129, 129), (129, 127), (255, 256), (256, 1),
            (256, 257), (257, 255), (300, 300), (300, 127), (127, 300), (1, 300), (64, 385)]
 EXTRA = []
+# One case in SHARE runs.
+SHARE = 1
 # What ptxas makes of the kernels is tested elsewhere; here it only takes time.
 ENVIRONMENT = dict(os.environ, FMHA_PTXAS="/no/ptxas/wanted")
 HEADS = [(1, 1, 1), (1, 4, 1), (2, 4, 2), (2, 2, 2)]
@@ -76,8 +78,23 @@ def different(commands):
     return list({frozenset({word.split("=", 1)[0]: word for word in command + EXTRA}.values()): command for command in commands}.values())
 
 
+def options_of(words):
+    """The options --name=value by name; sets the share of the cases that run."""
+    global SHARE
+    options = dict(word[2:].split("=", 1) for word in words)
+    SHARE = int(options.get("share", 1))
+    return options
+
+
+def share_of(cases):
+    """One case in SHARE, at least one, always the same ones."""
+    cases = list(cases)
+    chosen = random.Random(len(cases)).sample(range(len(cases)), -(-len(cases) // SHARE))
+    return [cases[i] for i in sorted(chosen)]
+
+
 def run_all(tool, cases, jobs):
-    commands = different([[tool, "--json", *flags(**case)] for case in cases])
+    commands = share_of(different([[tool, "--json", *flags(**case)] for case in cases]))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         failures = [failure for failure in pool.map(verdict, commands) if failure]
     print(f"{len(commands) - len(failures)} of {len(commands)} runs are right")
@@ -494,7 +511,7 @@ PARTS = {"lengths": lengths, "masks": masks, "dims": dims, "messages": messages,
 
 
 def main():
-    options = dict(word[2:].split("=", 1) for word in sys.argv[3:])
+    options = options_of(sys.argv[3:])
     jobs = int(options.get("jobs", len(os.sched_getaffinity(0))))
     EXTRA.extend(options.get("flags", "").split())
     with tempfile.TemporaryDirectory() as folder:

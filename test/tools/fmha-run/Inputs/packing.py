@@ -104,7 +104,7 @@ def decoding(folder):
 
 def main():
     tool = shutil.which(sys.argv[1])
-    options = dict(word[2:].split("=") for word in sys.argv[2:])
+    options = matrix.options_of(sys.argv[2:])
     seed, count = int(options.get("seed", 0)), int(options.get("cases", 90))
     jobs = int(options.get("jobs", os.cpu_count()))
     print(f"seed {seed}")

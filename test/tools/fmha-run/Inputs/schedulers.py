@@ -1,4 +1,4 @@
-"""schedulers.py FMHA_RUN [--jobs=N]: kernels whose CTAs do several tiles give the bits of those whose CTAs do one, with
+"""schedulers.py FMHA_RUN [--jobs=N] [--share=N]: kernels whose CTAs do several tiles give the bits of those whose CTAs do one, with
 every other feature, any number of CTAs, and under all policies. The simulator has few clusters at once, so that a dynamic
 scheduler finds tiles to take over."""
 
@@ -84,16 +84,17 @@ def compare(tool, folder, numbered):
 
 def main():
     tool = shutil.which(sys.argv[1])
-    jobs = next((int(word[7:]) for word in sys.argv[2:] if word.startswith("--jobs=")), os.cpu_count())
+    jobs = int(matrix.options_of(sys.argv[2:]).get("jobs", os.cpu_count()))
     with tempfile.TemporaryDirectory() as folder:
         parts = [os.path.join(folder, part) for part in ("lists", "codes")]
         for part in parts:
             os.mkdir(part)
         cases = [*shapes(), *lists(parts[0]), *codes(parts[1])]
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            results = pool.map(lambda numbered: compare(tool, folder, numbered), enumerate(cases))
+            results = pool.map(lambda numbered: compare(tool, folder, numbered), matrix.share_of(enumerate(cases)))
         failures = [failure for failure in results if failure]
-    print(f"{len(cases) - len(failures)} of {len(cases)} cases have the same bits under every scheduler")
+    ran = len(matrix.share_of(cases))
+    print(f"{ran - len(failures)} of {ran} cases have the same bits under every scheduler")
     for failure in failures:
         print(failure)
     return 1 if failures else 0

@@ -1,4 +1,4 @@
-"""scores.py FMHA_RUN [--jobs=N] [--seed=N]: soft caps, ALiBi, biases and masks from files, in every combination, with
+"""scores.py FMHA_RUN [--jobs=N] [--seed=N] [--share=N]: soft caps, ALiBi, biases and masks from files, in every combination, with
 harsh lengths, sequences of their own lengths, sinks and the other features in turn. What lies behind the keys of a
 sequence, or in rows that it does not have, is NaN in a bias: fmha-run must not tell the difference."""
 
@@ -114,7 +114,7 @@ def approximate_caps():
 
 def main():
     tool = shutil.which(sys.argv[1])
-    options = dict(word[2:].split("=") for word in sys.argv[2:])
+    options = matrix.options_of(sys.argv[2:])
     seed = int(options.get("seed", 0))
     print(f"seed {seed}")
     rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""sequences.py FMHA_RUN [--jobs=N]: sequences of their own lengths, in every combination of kv_lens, cu_seqlens_q
+"""sequences.py FMHA_RUN [--jobs=N] [--share=N]: sequences of their own lengths, in every combination of kv_lens, cu_seqlens_q
 and cu_seqlens_k, with sinks, harsh lengths and the other features in turn. Rows of q, k and v that no sequence has are NaN,
 which fmha-run writes there, and such rows of the output must stay as they were."""
 
@@ -107,7 +107,7 @@ def lies(tool, folder):
 
 def main():
     tool = shutil.which(sys.argv[1])
-    jobs = next((int(word[7:]) for word in sys.argv[2:] if word.startswith("--jobs=")), os.cpu_count())
+    jobs = int(matrix.options_of(sys.argv[2:]).get("jobs", os.cpu_count()))
     with tempfile.TemporaryDirectory() as folder:
         cases = []
         for n, (names, lengths) in enumerate(itertools.product(LISTS, SEQUENCES)):

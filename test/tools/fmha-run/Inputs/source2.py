@@ -1,4 +1,4 @@
-"""source2.py FMHA_RUN [--jobs=N] [--seed=N]: two sources of keys under one softmax, with every combination of lists, masks
+"""source2.py FMHA_RUN [--jobs=N] [--seed=N] [--share=N]: two sources of keys under one softmax, with every combination of lists, masks
 of both, harsh lengths of either, sinks, code on scores, head dims and placements in turn. Keys of either source that no
 sequence has are NaN, which fmha-run writes there. Some runs have the same bits in all orders, and some are merged from
 runs of either source alone."""
@@ -114,7 +114,7 @@ def merged(tool, folder, rng):
 
 def main():
     tool = shutil.which(sys.argv[1])
-    options = dict(word[2:].split("=") for word in sys.argv[2:])
+    options = matrix.options_of(sys.argv[2:])
     jobs, seed = int(options.get("jobs", os.cpu_count())), int(options.get("seed", 0))
     print(f"seed {seed}")
     rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""written.py FMHA_RUN PART [--jobs=N]: what kernels write beside the usual output. Parts: outputs (row maxima, row sums,
+"""written.py FMHA_RUN PART [--jobs=N] [--share=N]: what kernels write beside the usual output. Parts: outputs (row maxima, row sums,
 no division, f32), splits (KV blocks shared out to several CTAs). Problems are those of sequences.py and scores.py, and
 a few more with lengths around the borders; outputs are NaN before, and held against float64."""
 
@@ -87,7 +87,7 @@ PARTS = {"outputs": outputs, "splits": splits}
 
 
 def main():
-    options = dict(word[2:].split("=", 1) for word in sys.argv[3:])
+    options = matrix.options_of(sys.argv[3:])
     jobs = int(options.get("jobs", len(os.sched_getaffinity(0))))
     with tempfile.TemporaryDirectory() as folder:
         failures = PARTS[sys.argv[2]](sys.argv[1], jobs, folder)
