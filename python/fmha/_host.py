@@ -38,7 +38,7 @@ def _library() -> str:
 
 def error_of(failure: RuntimeError) -> Error:
     """The error of a launch, with keywords in place of the flags of fmha-run."""
-    return Error(str(failure).replace("--device=sim", "device='sim'").replace("--checks=", "checks="))
+    return Error(str(failure).replace("--device=sim", "device='sim'"))
 
 
 def _raise_faults(status: str, findings: str, driver_error: str) -> None:

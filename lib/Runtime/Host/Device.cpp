@@ -166,7 +166,7 @@ llvm::Error Device::setOptions(
     if (calls.setOption(name.c_str(), value.c_str()) == 0)
       continue;
     const char *reason = calls.lastError ? calls.lastError() : nullptr;
-    return failure("the simulator rejects --" + name + "=" + value +
+    return failure("the simulator rejects " + name + "=" + value +
                    (reason && *reason ? std::string(": ") + reason : ""));
   }
   return llvm::Error::success();
