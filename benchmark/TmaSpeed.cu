@@ -8,11 +8,13 @@
 //
 // Measures, in clocks of an SM, figures of include/fmha/PTX/Time/Costs.def:
 // bytes a clock that cp.async.bulk brings to each SM from L2, with one CTA on
-// every SM and with one alone, and the latency of one copy. Data is read several
-// times before, so that it is in L2. Build and run:
+// every SM and with one alone, and the latency of one copy. Data is read
+// several times before, so that it is in L2. With `boxes`, copies are boxes of
+// tensors of 64 columns, as attention kernels load K and V. Build and run:
 //
 //   nvcc -arch=sm_90a -O3 -cudart static benchmark/TmaSpeed.cu -o tma-speed
 //   ./tma-speed > results.csv
+//   ./tma-speed boxes > boxes.csv
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +22,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <cuda.h>
 #include <vector>
 
 #define CHECK(call)                                                            \
@@ -45,10 +49,10 @@ __device__ void waitFor(uint32_t barrier, uint32_t parity) {
 
 __device__ void copy(uint32_t to, const char *from, uint32_t bytes,
                      uint32_t barrier) {
-  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
-                   barrier),
-               "r"(bytes)
-               : "memory");
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier),
+      "r"(bytes)
+      : "memory");
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
                "bytes [%0], [%1], %2, [%3];" ::"r"(to),
                "l"(from), "r"(bytes), "r"(barrier)
@@ -56,9 +60,8 @@ __device__ void copy(uint32_t to, const char *from, uint32_t bytes,
 }
 
 /// Keeps `stages` copies of `bytes` in flight, `count` of them in all, from a
-/// range of `range` bytes, a power of two, that CTAs in groups of `sharers` read
-/// together.
-/// Writes the clocks of each CTA.
+/// range of `range` bytes, a power of two, that CTAs in groups of `sharers`
+/// read together. Writes the clocks of each CTA.
 __global__ void stream(const char *data, uint64_t range, uint32_t bytes,
                        uint32_t stages, uint32_t count, uint32_t sharers,
                        long long *clocks) {
@@ -94,7 +97,118 @@ static double median(std::vector<long long> values) {
   return double(values[values.size() / 2]);
 }
 
-int main() {
+/// Keeps `stages` groups of boxes in flight, each of all columns of `keys` rows
+/// of a tensor of `rows` rows, and writes the clocks of each CTA for `count` of
+/// them.
+__global__ void streamBoxes(const __grid_constant__ CUtensorMap map,
+                            uint32_t rows, uint32_t keys, uint32_t panels,
+                            uint32_t stages, uint32_t count, uint32_t skew,
+                            long long *clocks) {
+  extern __shared__ __align__(1024) char memory[];
+  __shared__ __align__(8) uint64_t barriers[32];
+  uint32_t base = (uint32_t(__cvta_generic_to_shared(memory)) + 1023) & ~1023u;
+  uint32_t barrier = uint32_t(__cvta_generic_to_shared(barriers));
+  for (uint32_t i = 0; i < stages; ++i)
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier + 8 * i));
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  uint32_t row = blockIdx.x * skew * keys % rows;
+  auto load = [&](uint32_t stage) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
+                     barrier + 8 * stage),
+                 "r"(panels * keys * 128)
+                 : "memory");
+    for (uint32_t panel = 0; panel < panels; ++panel)
+      asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
+                   "complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+                       base + (stage * panels + panel) * keys * 128),
+                   "l"(&map), "r"(panel * 64), "r"(row),
+                   "r"(barrier + 8 * stage)
+                   : "memory");
+    row = row + 2 * keys > rows ? 0 : row + keys;
+  };
+  long long begin = clock64();
+  for (uint32_t n = 0; n < stages && n < count; ++n)
+    load(n);
+  for (uint32_t n = 0, stage = 0, parity = 0; n < count; ++n) {
+    waitFor(barrier + 8 * stage, parity);
+    if (n + stages < count)
+      load(stage);
+    if (++stage == stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  clocks[blockIdx.x] = clock64() - begin;
+}
+
+static CUtensorMap tensorMap(void *data, uint64_t columns, uint64_t rows,
+                             uint64_t pitch, uint32_t keys) {
+  void *encode = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode,
+                                         12000, cudaEnableDefault, &found));
+  CUtensorMap map;
+  cuuint64_t dims[] = {columns, rows}, strides[] = {pitch};
+  cuuint32_t box[] = {64, keys}, steps[] = {1, 1};
+  auto error = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(encode)(
+      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, data, dims, strides, box,
+      steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (error != CUDA_SUCCESS) {
+    std::fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", int(error));
+    std::exit(1);
+  }
+  return map;
+}
+
+/// Boxes of 64 columns of tensors with the head dims and pitches of attention.
+static void runBoxes(const cudaDeviceProp &gpu, char *data, long long *clocks) {
+  CHECK(cudaFuncSetAttribute(
+      streamBoxes, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10));
+  std::printf("gpu,ctas,skew,columns,pitch,keys,panels,stages,count,"
+              "median_clocks,clocks_per_group,bytes_per_clock_and_sm\n");
+  auto run = [&](int ctas, uint32_t skew, uint32_t columns, uint32_t pitch,
+                 uint32_t keys, uint32_t stages, uint32_t count) {
+    const uint32_t rows = 4096 / keys * keys, panels = (columns + 63) / 64;
+    CUtensorMap map = tensorMap(data, columns, rows, pitch, keys);
+    std::vector<long long> taken(ctas);
+    std::vector<double> medians;
+    for (int repeat = 0; repeat < 7; ++repeat) {
+      streamBoxes<<<ctas, 1, 200 << 10>>>(map, rows, keys, panels, stages,
+                                          count, skew, clocks);
+      CHECK(cudaGetLastError());
+      CHECK(cudaMemcpy(taken.data(), clocks, ctas * sizeof(long long),
+                       cudaMemcpyDeviceToHost));
+      if (repeat > 1)
+        medians.push_back(median(taken));
+    }
+    std::nth_element(medians.begin(), medians.begin() + 2, medians.end());
+    std::printf("%s,%d,%u,%u,%u,%u,%u,%u,%u,%.0f,%.1f,%.2f\n", gpu.name, ctas,
+                skew, columns, pitch, keys, panels, stages, count, medians[2],
+                medians[2] / count, 2.0 * columns * keys * count / medians[2]);
+    std::fflush(stdout);
+  };
+  const uint32_t dims[] = {16,  32,  48,  64,  80,  96,  112, 128,
+                           144, 160, 176, 192, 208, 224, 240, 256};
+  for (uint32_t columns : dims)
+    for (uint32_t keys : {64u, 96u}) {
+      uint32_t bytes = (columns + 63) / 64 * keys * 128;
+      uint32_t stages = std::min(196608 / bytes, 16u);
+      for (int ctas : {1, gpu.multiProcessorCount})
+        for (uint32_t skew : {0u, 1u})
+          if (ctas > 1 || !skew) {
+            run(ctas, skew, columns, 2 * columns, keys, stages, 1024);
+            // The same columns at a pitch of whole lines.
+            if (columns % 64)
+              run(ctas, skew, columns, (columns + 63) / 64 * 128, keys, stages,
+                  1024);
+          }
+      run(1, 0, columns, 2 * columns, keys, 1, 1);
+      run(gpu.multiProcessorCount, 0, columns, 2 * columns, keys, 1, 1);
+    }
+}
+
+int main(int argc, char **argv) {
   cudaDeviceProp gpu;
   CHECK(cudaGetDeviceProperties(&gpu, 0));
   const uint64_t most = 64ull << 20;
@@ -103,6 +217,10 @@ int main() {
   CHECK(cudaMalloc(&data, most));
   CHECK(cudaMemset(data, 1, most));
   CHECK(cudaMalloc(&clocks, gpu.multiProcessorCount * sizeof(long long)));
+  if (argc > 1 && !std::strcmp(argv[1], "boxes")) {
+    runBoxes(gpu, data, clocks);
+    return 0;
+  }
   const int smem = 192 << 10;
   CHECK(cudaFuncSetAttribute(
       stream, cudaFuncAttributeMaxDynamicSharedMemorySize, smem));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a CUDA program that measures wgmma on a Hopper GPU, in clocks of an SM.
 
-    benchmark/wgmma_speed.py > wgmma-speed.cu
+    benchmark/wgmma_speed.py [PART...] > wgmma-speed.cu
     nvcc -arch=sm_90a -O3 -cudart static wgmma-speed.cu -o wgmma-speed
     ./wgmma-speed > results.csv
 
@@ -9,6 +9,8 @@ Each row is one program: warpgroups of 64 rows that repeat chains of products, s
 part_of_the_rate is what products reach of the rate of the tensor cores: one of 64 x N x 16 takes N / 2 clocks at the full rate.
 Figures of include/fmha/PTX/Time/Costs.def name the rows they come from.
 """
+
+import sys
 
 HEAD = r"""
 #include <algorithm>
@@ -138,6 +140,43 @@ def products_alone():
     return parts
 
 
+def small_products():
+    """Chains of eight products of few columns, where the operands in shared memory bound the rate."""
+    parts = []
+    for columns in (8, 16, 32, 48, 64, 80, 96):
+        for source in ("smem", "registers"):
+            for groups in (1, 2, 3):
+                body = "fence(); " + chain(columns, source, False, 8, "o", True) + " commit(); waitFor<0>();"
+                title = f"small chain of 8; n {columns}; A {source}; groups {groups}"
+                parts.append(program(title, groups, body, groups * 8 * columns // 2, f"float o[{columns // 2}] = {{}}"))
+    return parts
+
+
+# One thread that copies 256 rows of 128 bytes to shared memory a round.
+COPIES = """__shared__ __align__(8) uint64_t bar;
+    uint32_t barrier = uint32_t(__cvta_generic_to_shared(&bar));
+    if (threadIdx.x % 128 == 0) {
+      asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier));
+      #pragma unroll 1
+      for (int round = 0; round < rounds; ++round) {
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(32768) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared + 131072), "l"(data), "r"(32768), "r"(barrier) : "memory");
+        uint32_t done = 0;
+        while (!done) asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.b32 %0, 1, 0, p;}" : "=r"(done) : "r"(barrier), "r"(round & 1) : "memory");
+      }
+    }"""
+
+
+def products_with_copies():
+    """Products while another warpgroup copies to shared memory."""
+    parts = []
+    for columns, source, groups in ((64, "smem", 0), (48, "smem", 2), (64, "smem", 1), (64, "smem", 2), (80, "smem", 2), (128, "smem", 2), (128, "registers", 2), (256, "registers", 2)):
+        body = "fence(); " + chain(columns, source, False, 8, "o", True) + " commit(); waitFor<0>();"
+        title = f"chain of 8; n {columns}; A {source}; groups {groups}; 1 more: copies to shared memory"
+        parts.append(program(title, groups, body, groups * 8 * columns // 2, f"float o[{columns // 2}] = {{}}", 1, COPIES))
+    return parts
+
+
 # What one step of the other work does to value i of 64 that a thread has in registers.
 WORK = {
     "exponential": "x[i] = exponential(x[i]);",
@@ -219,8 +258,9 @@ def attentions():
 
 
 def main():
-    kernels = products_alone() + products_with_work() + products_with_bursts() + attentions()
-    used = "\n".join(product(n, s, t) for n in (64, 80, 128, 176, 256) for s in ("smem", "registers") for t in (False, True))
+    parts = {"alone": products_alone, "work": products_with_work, "bursts": products_with_bursts, "attention": attentions, "small": small_products, "copies": products_with_copies}
+    kernels = [kernel for part in sys.argv[1:] or parts for kernel in parts[part]()]
+    used = "\n".join(product(n, s, t) for n in (8, 16, 32, 48, 64, 80, 96, 128, 176, 256) for s in ("smem", "registers") for t in (False, True))
     print(HEAD, used, *kernels, sep="\n")
     rows = ",\n  ".join(f'{{"{title}", {name}, {groups}, {groups + others}, {clocks}}}' for name, title, groups, others, clocks in PROGRAMS)
     print(MAIN.replace("ROWS", rows))

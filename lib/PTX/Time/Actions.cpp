@@ -122,7 +122,10 @@ double copyOne(Doing &doing, const Fact &fact) {
   double started =
       occupy(doing, sm.tma, earliest, doing.figure(Figure::TmaInterval)) -
       doing.figure(Figure::TmaInterval);
-  double moved = occupy(doing, sm.link, started, fact.value / rate);
+  double moved =
+      occupy(doing, sm.link, started,
+             fact.value / rate +
+                 fact.partialRows * doing.figure(Figure::TmaPartialRow));
   if (between)
     return moved + doing.figure(Figure::ExchangeLatency);
   if (fact.direction == CopyDirection::FromGlobal)
@@ -266,13 +269,16 @@ void productCommit(Doing &doing) {
   signalAll(doing, doing.timed.end, true);
 }
 
-/// The warp's quarter of the product, on the tensor core of its sub-partition.
+/// The warp's quarter of the product, on the tensor core of its sub-partition:
+/// the clocks of its columns, or of its operands in shared memory, which the
+/// quarters read together. A row of 16 elements of K has 32 bytes.
 void wgmma(Doing &doing) {
-  double clocks =
-      std::max(doing.figure(Figure::WgmmaLeast),
-               doing.code.amount / doing.figure(Figure::WgmmaColumns) +
-                   doing.figure(Figure::WgmmaExtra));
-  startProduct(doing, clocks);
+  double columns = doing.code.amount;
+  double rows = columns + (doing.code.isAInSmem ? 64 : 0);
+  double clocks = std::max({doing.figure(Figure::WgmmaLeast),
+                            32 * rows / doing.figure(Figure::SharedBytes),
+                            columns / doing.figure(Figure::WgmmaColumns)});
+  startProduct(doing, clocks + doing.figure(Figure::WgmmaExtra));
 }
 
 void mmaSync(Doing &doing) {

@@ -26,23 +26,28 @@ bool isWarp(const WarpRecord &record, const Warp &warp) {
          record.rank == warp.cta.rank && record.warp == warp.index;
 }
 
-/// Returns the first number in `text` from `at` on, up to the end of the
-/// instruction; 0 if there is none.
-double numberAfter(std::string_view text, size_t at) {
-  std::string_view rest = text.substr(at, text.find(';', at) - at);
-  size_t first = std::min(rest.find_first_of("0123456789"), rest.size());
+/// Returns the first number in the text; 0 if there is none.
+double firstNumber(std::string_view text) {
+  size_t first = std::min(text.find_first_of("0123456789"), text.size());
   uint32_t number = 0;
-  std::from_chars(rest.data() + first, rest.data() + rest.size(), number);
+  std::from_chars(text.data() + first, text.data() + text.size(), number);
   return number;
+}
+
+/// Returns the operands of an instruction, up to its end; empty if it is not in
+/// the text.
+std::string_view textFrom(const Warp &warp, const Instruction &inst) {
+  std::string_view text = warp.machine.program.module->text;
+  const char *begin = inst.opcode.data();
+  if (begin < text.data() || begin >= text.data() + text.size())
+    return {};
+  size_t at = size_t(begin - text.data()) + inst.opcode.size();
+  return text.substr(at, text.find(';', at) - at);
 }
 
 /// Returns the groups that a wait leaves open.
 double openGroups(const Warp &warp, const Instruction &inst) {
-  std::string_view text = warp.machine.program.module->text;
-  const char *begin = inst.opcode.data();
-  if (begin < text.data() || begin >= text.data() + text.size())
-    return 0;
-  return numberAfter(text, size_t(begin - text.data()) + inst.opcode.size());
+  return firstNumber(textFrom(warp, inst));
 }
 
 double amountOf(const Warp &warp, const Instruction &inst, Action action) {
@@ -65,6 +70,17 @@ double amountOf(const Warp &warp, const Instruction &inst, Action action) {
   default:
     return 0;
   }
+}
+
+/// Returns whether the first operand of a wgmma after its accumulators is a
+/// descriptor: "wgmma… {%f1, …}, %rd1, …" in place of "{%f1, …}, {%r1, …}, …".
+bool readsAFromSmem(const Warp &warp, const Instruction &inst, Action action) {
+  if (action != Action::Wgmma)
+    return false;
+  std::string_view text = textFrom(warp, inst);
+  size_t end = text.find('}');
+  size_t next = text.find_first_not_of("}, \t\r\n", end);
+  return end != text.npos && next != text.npos && text[next] != '{';
 }
 
 /// Returns true if the decoder inserted `inst` before an instruction of the
@@ -135,6 +151,7 @@ uint32_t Recorder::codeOf(const Warp &warp, const Instruction &inst) {
   code.opcode = inst.opcode;
   code.line = inst.line;
   code.amount = amountOf(warp, inst, code.of->action);
+  code.isAInSmem = readsAFromSmem(warp, inst, code.of->action);
   for (Operand operand : function.reads[at])
     code.reads.push_back(operand.index());
   for (Operand operand : inst.dst)
@@ -306,6 +323,9 @@ void Recorder::copies(const Warp &warp, CopyDirection direction,
 
 void Recorder::reads(uint64_t address, uint64_t bytes) {
   result.readBytes += bytes;
+  bool isPartial = address % kLine != 0 || bytes % kLine != 0;
+  if (copying)
+    copying->partialRows += isPartial;
   if (touch(address, bytes, result.copiedBytes) && copying)
     copying->isFirstTouch = true;
 }

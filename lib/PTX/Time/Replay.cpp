@@ -181,15 +181,20 @@ void Replay::stuck() const {
   throw Error(Error::Kind::Launch, text);
 }
 
-/// Issues from the next warp that can. With PTX, warps take turns. With SASS,
-/// the same warp as before issues if it can, otherwise the next in turn, or the
-/// youngest that can.
+/// Issues from the next warp that can. With PTX, warps take turns, but the
+/// products of a chain issue in a row: if those of two warps alternated, both
+/// would end late and the warps stay in step. With SASS, the same warp as
+/// before issues if it can, otherwise the next in turn, or the youngest that
+/// can.
 bool Replay::turn(SubPartition &part) {
   size_t count = part.warps.size();
   bool isYoungestFirst = state.figures[Figure::YoungestFirst] != 0;
+  const StepId last = part.slot.last;
+  bool chains = last.valid() && result.at(last).issue >= now - 1 &&
+                isWgmma(state.warps[last.warp], last.step);
   for (size_t i = 0; i < count; ++i) {
-    size_t at =
-        isSass ? nextOf(part, i, isYoungestFirst) : (part.turn + 1 + i) % count;
+    size_t at = isSass ? nextOf(part, i, isYoungestFirst)
+                       : (part.turn + (chains ? 0 : 1) + i) % count;
     WarpState &warp = state.warps[part.warps[at]];
     if (warp.nextTry > now || !issueFrom(warp))
       continue;

@@ -158,6 +158,7 @@ void Translation::adopt(uint32_t index, const Code &of) {
   Code &code = result.codes[index];
   code.of = of.of;
   code.amount = of.amount;
+  code.isAInSmem = of.isAInSmem;
 }
 
 /// Makes a DEPBAR that waits for no copies wait for its scoreboard.

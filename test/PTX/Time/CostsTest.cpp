@@ -48,7 +48,7 @@ TEST(Costs, MiddleIsBetweenLowAndHigh) {
 TEST(Costs, PtxWithoutASuffixHasTheFiguresOfItsDevice) {
   auto plain = figuresOf("sm_90", Level::Middle);
   ASSERT_TRUE(plain);
-  EXPECT_EQ((*plain)[Figure::WgmmaLeast], 19);
+  EXPECT_EQ((*plain)[Figure::WgmmaLeast], 13);
   EXPECT_EQ((*figuresOf("sm_103a", Level::Low))[Figure::MufuInterval], 4);
 }
 

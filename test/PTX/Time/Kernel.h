@@ -62,9 +62,15 @@ inline Recording record(const Kernel &kernel) {
   return record(kernel, device);
 }
 
-inline double clocksOf(const Kernel &kernel, Level level = Level::Middle) {
-  Recording recording = record(kernel);
+inline double clocksOf(const Kernel &kernel, Device &device,
+                       Level level = Level::Middle) {
+  Recording recording = record(kernel, device);
   return schedule(recording, *figuresOf(kernel.target, level)).clocks;
+}
+
+inline double clocksOf(const Kernel &kernel, Level level = Level::Middle) {
+  Device device;
+  return clocksOf(kernel, device, level);
 }
 
 inline double figure(Figure of, const char *target = "sm_100a") {

@@ -6,11 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Expected clocks are rows of results/h200-wgmma-speed-2026-11-28.csv.
+// Expected clocks are rows of results/h200-wgmma-speed-2026-11-28.csv, and of
+// results/h200-wgmma-small-2026-11-29.csv for products of few columns.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+
+#include <limits>
 
 using namespace ptxsim;
 using namespace ptxsim::timing;
@@ -27,6 +30,21 @@ std::string chain(unsigned count) {
          repeat(count,
                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " + d +
                     "}, %q1, %q1, 1, 1, 1, 0, 0;") +
+         "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
+}
+
+/// The same with other columns, and with A in registers if `a` lists four.
+std::string narrowChain(unsigned count, unsigned columns,
+                        const std::string &a) {
+  std::string d = "{";
+  for (unsigned i = 0; i < columns / 2; ++i)
+    d += (i ? ", %f" : "%f") + std::to_string(i);
+  bool isInSmem = !a.starts_with("{");
+  return "wgmma.fence.sync.aligned;\n" +
+         repeat(count, "wgmma.mma_async.sync.aligned.m64n" +
+                           std::to_string(columns) + "k16.f32.bf16.bf16 " + d +
+                           "}, " + a + ", %q1, 1, 1, 1, " +
+                           (isInSmem ? "0, 0;" : "0;")) +
          "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
 }
 
@@ -118,6 +136,42 @@ TEST(Products, AreAheadOfShortBursts) {
   double alone = endsOf(kernelOf(kProducts, "")).products;
   double delayed = endsOf(kernelOf(kProducts, bursts(5))).products;
   EXPECT_LT(delayed - alone, 5 * 20);
+}
+
+TEST(Products, OperandsInSharedMemoryBoundNarrowOnes) {
+  auto clocksOfOne = [](unsigned columns, const std::string &a) {
+    auto clocks = [&](unsigned count) {
+      return clocksOf({"mov.b64 %q1, 0x0000001000080040;\n" +
+                           narrowChain(count, columns, a),
+                       384, "sm_90a"});
+    };
+    return (clocks(32) - clocks(16)) / 16 / 3;
+  };
+  for (auto [columns, measured] : {std::pair(8u, 18.07),
+                                   {16u, 20.08},
+                                   {32u, 24.08},
+                                   {48u, 28.08},
+                                   {64u, 32.08},
+                                   {96u, 48.06}})
+    EXPECT_NEAR(clocksOfOne(columns, "%q1"), measured, 0.3) << columns;
+  for (auto [columns, measured] :
+       {std::pair(8u, 13.11), {32u, 16.1}, {48u, 24.2}, {96u, 48.2}})
+    EXPECT_NEAR(clocksOfOne(columns, "{%r1, %r2, %r3, %r4}"), measured, 0.3)
+        << columns;
+}
+
+TEST(Products, AChainIssuesInARow) {
+  // If two chains of four alternated, the first would end after seven products.
+  Recording recording =
+      record({"mov.b64 %q1, 0x0000001000080040;\n" + chain(4), 256, "sm_90a"});
+  Schedule steps = schedule(recording, *figuresOf("sm_90a", Level::Middle));
+  double first = std::numeric_limits<double>::infinity(), last = 0;
+  for (const std::vector<Timed> &warp : steps.steps) {
+    first = std::min(first, warp.back().issue);
+    last = std::max(last, warp.back().issue);
+  }
+  EXPECT_LT(first, 4 * 64 + 80);
+  EXPECT_GT(last, 8 * 64);
 }
 
 TEST(Products, WarpgroupsTakeTurnsWhenTheQueueIsFull) {

@@ -51,6 +51,22 @@ TEST(Synchronization, AWaitForACopyTakesLatencyAndBytes) {
               16384 / figure(Figure::TmaBytes), 1);
 }
 
+TEST(Synchronization, RowsThatAreNoWholeLinesTakeLonger) {
+  auto clocksFrom = [](const std::string &source) {
+    Device device;
+    Kernel kernel = bulkLoad(device, 2048);
+    kernel.target = "sm_90a";
+    kernel.values = {bytesOf(device.allocate(4096))};
+    size_t at = kernel.body.find("[%q1]");
+    kernel.body.replace(at, 5, source);
+    return clocksOf(kernel, device);
+  };
+  double line = clocksFrom("[%q1+128]");
+  EXPECT_EQ(line, clocksFrom("[%q1]"));
+  EXPECT_NEAR(clocksFrom("[%q1+64]") - line,
+              figure(Figure::TmaPartialRow, "sm_90a"), 1);
+}
+
 TEST(Synchronization, ThePathOfCopiesOfAllLanesIsWhole) {
   // One instruction stores 32 times; its copies wait for each other, not for
   // it.

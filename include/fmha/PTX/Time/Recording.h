@@ -29,6 +29,8 @@ struct Code {
   /// Registers that a copy to or from tensor memory moves, operations of a
   /// product per 4096, bytes of a lane, or the groups that a wait leaves open.
   double amount = 0;
+  /// Of wgmma: whether A is in shared memory.
+  bool isAInSmem = false;
   /// Of SASS: the control word. It determines when the instruction issues, in
   /// order, instead of `reads` and `writes`.
   std::optional<sass::Control> control;
@@ -62,6 +64,8 @@ struct Fact {
   bool isFirstTouch = false;
   /// The phase, or the bytes of the copy.
   uint32_t value = 0;
+  /// Rows of a copy from global memory that are not whole lines.
+  uint32_t partialRows = 0;
   ProductShape shape = {};
 };
 
