@@ -215,6 +215,9 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
                "Model the time of the SASS that ptxas makes of the PTX, not of "
                "the PTX; implies --time; needs ptxas and nvdisasm (FMHA_PTXAS "
                "and FMHA_NVDISASM, or on the PATH)");
+  app.add_flag("--warm-l2", line.warmL2,
+               "Model the time of a launch whose data is in L2, not in device "
+               "memory; implies --time");
   app.add_option("--timeline", line.timeline,
                  "Write the modeled time of the first CTAs as a trace for "
                  "https://ui.perfetto.dev, where a nanosecond is a modeled "
@@ -319,7 +322,7 @@ void check(CommandLine &line, const Raw &raw) {
   if (line.schedules && line.compare)
     throw BadInput("--schedules draws schedules and --compare names one: "
                    "expected one of them");
-  line.time |= line.sass || !line.timeline.empty();
+  line.time |= line.sass || line.warmL2 || !line.timeline.empty();
   if (line.time && line.options.policy != Policy::Eager)
     throw BadInput("--time replays what ran under --policy=eager, got another "
                    "policy");

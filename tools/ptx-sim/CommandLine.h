@@ -39,6 +39,8 @@ struct CommandLine {
   bool json = false, listEntries = false, time = false;
   /// Whether the time is that of SASS.
   bool sass = false;
+  /// Whether the time is that of a launch whose data is in L2.
+  bool warmL2 = false;
   std::optional<WarpTrace> trace;
   /// Path of the trace of the modeled time, or empty for none.
   std::string timeline;

@@ -92,9 +92,13 @@ Outcome Comparer::launchOnce(Options options, bool traced) {
       std::fprintf(stderr, "%s\n", text.c_str());
     };
   }
-  std::optional<timing::FrontEnd> timed;
-  if (traced && job.line.time)
-    timed = job.line.sass ? timing::FrontEnd::Sass : timing::FrontEnd::Ptx;
+  std::optional<timing::TimeOptions> timed;
+  if (traced && job.line.time) {
+    timed.emplace();
+    timed->frontEnd =
+        job.line.sass ? timing::FrontEnd::Sass : timing::FrontEnd::Ptx;
+    timed->isL2Warm = job.line.warmL2;
+  }
   Outcome outcome = tool::run(job.module, config, arguments, options, timed,
                               !job.line.timeline.empty());
   result.instructions += outcome.result.warpInstructions;

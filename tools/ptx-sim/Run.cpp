@@ -82,7 +82,7 @@ std::vector<std::vector<uint8_t>> readOutputs(const Device &device,
 
 Outcome run(const Module &module, LaunchConfig config,
             const Arguments &arguments, const Options &options,
-            std::optional<timing::FrontEnd> timed, bool drawn) {
+            std::optional<timing::TimeOptions> timed, bool drawn) {
   Device device;
   auto target = TargetName::parse(module.target());
   Placed placed = place(device, arguments, target ? target->cc : 100);
@@ -90,11 +90,9 @@ Outcome run(const Module &module, LaunchConfig config,
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
   if (timed) {
-    timing::TimeOptions how;
-    how.frontEnd = *timed;
-    how.timeline = drawn ? &outcome.timeline : nullptr;
+    timed->timeline = drawn ? &outcome.timeline : nullptr;
     outcome.result = timing::launchTimed(device, module, config, options,
-                                         module.target(), outcome.time, how);
+                                         module.target(), outcome.time, *timed);
   } else {
     outcome.result = launch(device, module, config, options);
   }

@@ -32,7 +32,7 @@ struct Outcome {
 /// Throws BadInput and Error.
 Outcome run(const Module &module, LaunchConfig config,
             const Arguments &arguments, const Options &options,
-            std::optional<timing::FrontEnd> timed, bool drawn);
+            std::optional<timing::TimeOptions> timed, bool drawn);
 
 } // namespace ptxsim::tool
 

@@ -195,7 +195,7 @@ LaunchResult launchTimed(Device &device, const Module &module,
   if (how.frontEnd == FrontEnd::Sass)
     sass = sassOf(module, config.entry);
   Occupancy occupancy = occupancyOf(*entry, config, target, how.sms);
-  Recorder recorder(occupancy.perSm);
+  Recorder recorder(occupancy.perSm, Recorder::kMostSteps, how.isL2Warm);
   options.observer = &recorder;
   LaunchResult result = launch(device, module, config, options);
   bool ended = !result.faulted && (result.status == Status::Ok ||

@@ -245,6 +245,8 @@ void Recorder::notePlace(const Warp &warp, const Instruction &inst,
 /// the bytes of those.
 bool Recorder::touch(uint64_t address, uint64_t bytes, uint64_t &counter) {
   bool isNew = false;
+  if (isL2Warm)
+    return false;
   for (uint64_t line = address / kLine; line * kLine < address + bytes; ++line)
     if (lines.insert(line).second) {
       counter += kLine;

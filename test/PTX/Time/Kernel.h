@@ -41,14 +41,15 @@ inline std::string textOf(const Kernel &kernel) {
 }
 
 /// Runs one CTA and returns what its warps executed.
-inline Recording record(const Kernel &kernel, Device &device) {
+inline Recording record(const Kernel &kernel, Device &device,
+                        bool isL2Warm = false) {
   Module module = Module::parse(textOf(kernel), "test.ptx");
   LaunchConfig config;
   config.entry = "k";
   config.block = {kernel.threads, 1, 1};
   config.dynamicSharedBytes = kernel.sharedBytes;
   config.parameters = kernel.values;
-  Recorder recorder(1);
+  Recorder recorder(1, Recorder::kMostSteps, isL2Warm);
   Options options;
   options.checks = {"none"};
   options.observer = &recorder;

@@ -110,6 +110,18 @@ TEST(Replay, LoadsOfAKnownLineComeFromL2) {
                    sector + figure(Figure::L2Latency));
 }
 
+TEST(Replay, NothingComesFromDeviceMemoryIfL2IsWarm) {
+  Kernel kernel{"ld.param.u64 %q1, [in];\nld.global.b32 %r1, [%q1];\n"};
+  kernel.parameters = ".param .u64 in";
+  Device device;
+  kernel.values = {bytesOf(device.allocate(4096))};
+  Recording recording = record(kernel, device, true);
+  EXPECT_EQ(recording.loadedBytes, 0u);
+  Schedule steps = schedule(recording, *figuresOf("sm_100a", Level::Middle));
+  EXPECT_DOUBLE_EQ(steps.steps[0][1].end,
+                   32 / figure(Figure::TmaBytes) + figure(Figure::L2Latency));
+}
+
 /// Products of 128 x 128 x 16 one after the other, of one thread.
 std::string products(unsigned count) {
   return "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], "

@@ -38,6 +38,8 @@
  *                                  FMHA_NVDISASM, or on the PATH)
  * time-sms     PTXSIM_TIME_SMS     0: as many SMs as the target has, or how many the
  *                                  GPU has that the time is modeled for
+ * time-l2      PTXSIM_TIME_L2      cold: the first read of a line comes from device
+ *                                  memory | warm: all data is in L2
  * timeline     PTXSIM_TIMELINE     none | file that gets the modeled timeline of the first
  *                                  launch for Perfetto, that of the second one with ".2"
  *                                  after its name, and so on; needs time

@@ -64,11 +64,12 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
                   std::string *timeline = nullptr);
 
 /// How the time is modeled: `timeline` is as in estimate(), `sms` as in
-/// occupancyOf().
+/// occupancyOf(), `isL2Warm` as in Recorder.
 struct TimeOptions {
   FrontEnd frontEnd = FrontEnd::Ptx;
   std::string *timeline = nullptr;
   unsigned sms = 0;
+  bool isL2Warm = false;
 };
 
 /// Launches under Policy::Eager and sets `time` if the launch ended. Throws

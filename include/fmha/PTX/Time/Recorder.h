@@ -27,9 +27,11 @@ public:
   /// gigabytes.
   static constexpr size_t kMostSteps = size_t(1) << 25;
   /// `clusters` is the number of clusters to record. After more warp
-  /// instructions than `mostSteps` the launch throws Error::Launch.
-  explicit Recorder(uint64_t clusters, size_t mostSteps = kMostSteps)
-      : clusters(clusters), mostSteps(mostSteps) {}
+  /// instructions than `mostSteps` the launch throws Error::Launch. With
+  /// `isL2Warm`, nothing is read from device memory.
+  explicit Recorder(uint64_t clusters, size_t mostSteps = kMostSteps,
+                    bool isL2Warm = false)
+      : clusters(clusters), mostSteps(mostSteps), isL2Warm(isL2Warm) {}
   /// Returns what has been recorded.
   const Recording &recording() const { return result; }
 
@@ -77,6 +79,7 @@ private:
 
   uint64_t clusters;
   size_t mostSteps;
+  bool isL2Warm;
   Recording result;
   std::unordered_map<const Warp *, size_t> indices;
   std::vector<Missed> missed;

@@ -79,6 +79,13 @@ Outcome setTimeSms(Settings &settings, const std::string &value) {
   return "time-sms is '" + value + "', expected a number";
 }
 
+Outcome setTimeL2(Settings &settings, const std::string &value) {
+  if (value != "cold" && value != "warm")
+    return "time-l2 is '" + value + "', expected cold | warm";
+  settings.isL2Warm = value == "warm";
+  return std::nullopt;
+}
+
 struct Setter {
   const char *name;
   Outcome (*set)(Settings &, const std::string &);
@@ -86,13 +93,13 @@ struct Setter {
 constexpr Setter setters[] = {
     {"target", setTarget},        {"report", setReport},
     {"on-finding", setOnFinding}, {"time", setTime},
-    {"time-sms", setTimeSms},     {"timeline", setTimeline},
-    {"messages", setMessages}};
+    {"time-sms", setTimeSms},     {"time-l2", setTimeL2},
+    {"timeline", setTimeline},    {"messages", setMessages}};
 
 constexpr const char *names[] = {
-    "target",     "policy", "seed",     "checks",    "conformance",
-    "mma",        "approx", "threads",  "max-steps", "report",
-    "on-finding", "time",   "time-sms", "timeline",  "messages"};
+    "target",   "policy",  "seed",      "checks",  "conformance", "mma",
+    "approx",   "threads", "max-steps", "report",  "on-finding",  "time",
+    "time-sms", "time-l2", "timeline",  "messages"};
 
 std::string variableOf(const char *name) {
   std::string variable = std::string("PTXSIM_") + name;

@@ -119,6 +119,8 @@ struct Settings {
   bool sass = false;
   /// SMs of the GPU that the time is modeled for; 0: as many as the target has.
   unsigned timeSms = 0;
+  /// Whether the time is that of a launch whose data is in L2.
+  bool isL2Warm = false;
   /// The file that gets the timeline of the first launch, if its time is
   /// modeled; empty: none.
   std::string timelineFile;

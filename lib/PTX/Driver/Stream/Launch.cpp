@@ -171,7 +171,8 @@ LaunchResult launchFor(State &state, const CUmod_st &module,
   using ptxsim::timing::FrontEnd;
   ptxsim::timing::TimeOptions how{
       state.settings.sass ? FrontEnd::Sass : FrontEnd::Ptx,
-      draws ? &timeline : nullptr, state.settings.timeSms};
+      draws ? &timeline : nullptr, state.settings.timeSms,
+      state.settings.isL2Warm};
   LaunchResult result =
       ptxsim::timing::launchTimed(*state.device, module.module, config, options,
                                   state.target().text(), time, how);
