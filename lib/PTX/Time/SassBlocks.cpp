@@ -58,7 +58,8 @@ private:
   void link(Block &block);
   void dropRetries();
   const Instruction *waitOf(const Block &block) const;
-  const Instruction *retryOf(const Block &block, uint32_t index) const;
+  const Instruction *retryOf(const Block &block, uint32_t index,
+                             bool mustGoOn) const;
 
   std::vector<Instruction> &list;
   std::vector<Block> blocks;
@@ -123,8 +124,10 @@ const Instruction *Builder::waitOf(const Block &block) const {
 
 /// Returns the wait of the loop that repeats the wait of `block` until its
 /// phase has ended; null if no such loop is at `index`. With a time limit,
-/// ptxas copies the address of the mbarrier before that loop.
-const Instruction *Builder::retryOf(const Block &block, uint32_t index) const {
+/// ptxas copies the address of the mbarrier before that loop. With `mustGoOn`,
+/// the loop has to lead to another successor of `block`.
+const Instruction *Builder::retryOf(const Block &block, uint32_t index,
+                                    bool mustGoOn) const {
   const Block *other = &blocks[index];
   bool leads = other->next.size() == 1 && !waitOf(*other);
   if (leads)
@@ -137,7 +140,7 @@ const Instruction *Builder::retryOf(const Block &block, uint32_t index) const {
   bool repeats = std::ranges::find(other->next, index) != other->next.end();
   // A block that repeats itself is its own loop, not the retry of another.
   if (!repeats || other == &block ||
-      (leads && std::ranges::none_of(other->next, goesOn)))
+      ((leads || mustGoOn) && std::ranges::none_of(other->next, goesOn)))
     return nullptr;
   return waitOf(*other);
 }
@@ -147,8 +150,12 @@ void Builder::dropRetries() {
     const Instruction *wait = waitOf(block);
     if (!wait)
       continue;
+    // The next wait may be a loop that ptxas has not peeled.
+    bool mustGoOn = std::ranges::all_of(block.next, [&](uint32_t index) {
+      return retryOf(block, index, /*mustGoOn=*/false) != nullptr;
+    });
     std::erase_if(block.next, [&](uint32_t index) {
-      const Instruction *retry = retryOf(block, index);
+      const Instruction *retry = retryOf(block, index, mustGoOn);
       if (retry)
         list[size_t(wait - list.data())].line = retry->line;
       return retry != nullptr;
