@@ -9,7 +9,8 @@ A kernel computes one tile of 256 query rows with two numbers of keys (head dim 
 SMs). With S clocks for each block of 128 keys between them, and C = clocks - S blocks, a tile of a launch of N queries and N keys takes
 C + S N / 128 clocks, with a causal mask C + S (N / 256 + 1) on average (row block i has 2 i blocks of keys). Launches are whole waves of such tiles
 of equal rows on all SMs, so that the ratio of tiles is the ratio of launches: launch overhead, tails and the CTA order of either side are not in it.
-Without a mask FlashAttention-4's CTAs are persistent and overlap tiles: its C is that of one more tile of a CTA. Low, middle and high compare
+Without a mask FlashAttention-4's CTAs are persistent and overlap tiles: its C is that of one more tile of a CTA, and so is ours in the step
+"persistent". Low, middle and high compare
 both sides with the same figures of Costs.def; the ratio is that of speeds, ours over theirs.
 """
 
@@ -26,9 +27,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LENGTHS = (4096, 8192, 16384, 32768)
 LEVELS = ("low", "middle", "high")
 NO_EMULATION, ISSUE = ["--exp2-emulated=0"], ["--mma-order=issue"]
-STEPS = {"planner's default": [], "without emulation": NO_EMULATION, "mma_order = issue": ISSUE, "both": NO_EMULATION + ISSUE}
+# CTAs run ahead into their next tile.
+PERSISTENT = ["--scheduler=static"]
+STEPS = {"planner's default": [], "without emulation": NO_EMULATION, "mma_order = issue": ISSUE, "both": NO_EMULATION + ISSUE, "persistent": PERSISTENT}
 # Where the planner emulates nothing.
-FEWER = {"planner's default": [], "mma_order = issue": ISSUE}
+FEWER = {"planner's default": [], "mma_order = issue": ISSUE, "persistent": PERSISTENT}
 # With head dim 256, the kernel that the planner chose before.
 BEFORE = ["--q-tiles=1", "--s-stages=1"]
 
@@ -82,7 +85,13 @@ def ours(flags, clocks, of, step, front_end):
     rows = 128 if of["dim"] == 256 else 256
     base = [ROOT / "build/bin/fmha-run", "--json", "--time", f"--head-dim={of['dim']}", f"--q-len={rows}", f"--target={of['target']}", *step]
     base += (["--causal"] if of["causal"] else []) + (["--sass"] if front_end == "sass" else [])
-    return line_of(*(clocks.of([*base, f"--kv-len={keys}"], front_end) for keys in flags.keys), flags.keys)
+    few, many = (clocks.of([*base, f"--kv-len={keys}"], front_end) for keys in flags.keys)
+    line = line_of(few, many, flags.keys)
+    if PERSISTENT[0] not in step:
+        return line
+    # One more tile of a CTA, with the same keys.
+    two = clocks.of([*base, "--q-heads=2", "--kv-heads=1", "--max-ctas=1", f"--kv-len={flags.keys[0]}"], front_end)
+    return {level: (two[level] - few[level] - slope * flags.keys[0] / 128, slope) for level, (_, slope) in line.items()}
 
 
 def fa4_ptx(flags, of):
