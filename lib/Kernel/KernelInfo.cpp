@@ -217,6 +217,15 @@ static FailureOr<KernelInfo> readProgram(gpu::GPUFuncOp func,
   return info;
 }
 
+FailureOr<bool> tile::readRunsAhead(gpu::GPUFuncOp func) {
+  if (scheduleOf(func).scheduler == schedule::Scheduler::Single)
+    return false;
+  FailureOr<KernelInfo> info = readKernelInfo(func);
+  if (failed(info))
+    return failure();
+  return runsAhead(*info);
+}
+
 FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   if (KernelAttr kernel = programOf(func))
     return readProgram(func, kernel);

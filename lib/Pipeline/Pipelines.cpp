@@ -57,7 +57,7 @@ void fmha::buildWarpSpecializePipeline(OpPassManager &kernel) {
   kernel.addPass(tile::createTileSkipHiddenBlocks());
   kernel.addPass(tile::createTileRotateLoops());
   kernel.addPass(tile::createTileWgmmaAwaitProducts());
-  kernel.addPass(tile::createTileWgmmaLoopTiles());
+  kernel.addPass(tile::createTileLoopTiles());
   kernel.addPass(tile::createTileMmaSyncStageCopies());
 }
 

@@ -49,12 +49,19 @@ inline bool needs(Workaround what, const KernelInfo &info) {
          schedule::demand::needs(what, info.problem, info.schedule);
 }
 
+/// Whether messages of a channel follow those of an earlier output tile.
+inline bool runsAhead(const KernelInfo &info) {
+  return !info.isProgram && schedule::runsAhead(info.problem, info.schedule);
+}
+
 /// Returns the regions of `kernel`; there are none before tile-assign-memory.
 schedule::MemoryMap memoryOf(KernelAttr kernel);
 /// Returns the information of `func`, for which isTiledKernel() holds. Errors:
 /// its target cannot hold its schedule, or its operands are not those of such a
 /// kernel.
 mlir::FailureOr<KernelInfo> readKernelInfo(mlir::gpu::GPUFuncOp func);
+/// Returns the value of runsAhead() for `func`. Errors as readKernelInfo().
+mlir::FailureOr<bool> readRunsAhead(mlir::gpu::GPUFuncOp func);
 /// Whether `func` has an `fmha.schedule` or a `tile.kernel`.
 bool isTiledKernel(mlir::Operation *func);
 /// Returns the schedule of `func`, a kernel at any level; for a program one

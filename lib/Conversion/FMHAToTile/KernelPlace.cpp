@@ -123,7 +123,7 @@ static Value buildRowBlock(KernelContext &k, Value id, Value rowBlocks) {
   if (!laterRowsSeeMore(k))
     return number;
   Value last = k.make<arith::SubIOp>(rowBlocks, k.index(1));
-  if (!schedule::pairsTiles(k.plan))
+  if (!schedule::pairsTiles(k.problem, k.plan))
     return k.make<arith::SubIOp>(last, number);
   Value head = k.make<arith::DivUIOp>(id, rowBlocks);
   Value back = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne,

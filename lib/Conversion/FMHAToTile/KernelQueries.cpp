@@ -40,7 +40,7 @@ QueryTiles::QueryTiles(KernelContext &k, const Coordinates &at)
     : b(k.b), view(k.view(k.func.getArgument(Query), placeOfQueries(k, at),
                           k.plan.packHeads)),
       active(k.plan.qTiles) {
-  if (schedule::skipsEmptyTiles(k.plan))
+  if (schedule::skipsEmptyTiles(k.problem, k.plan))
     active[1] = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at.rows[1],
                                       at.queries.length);
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)

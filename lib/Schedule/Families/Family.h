@@ -48,11 +48,17 @@ struct KernelTraits {
   bool drawsTiles;
   /// Returns the value of sectionBytes(); null if that is always 0.
   uint64_t (*sectionBytes)(const Problem &problem, const Schedule &schedule);
-  /// In a loop over tiles the output is staged in a region apart from queries.
-  bool stagesOutputApart;
-  /// A CTA without rows for a query tile skips it: no other tile waits for it.
+  /// Returns the value of runsAhead(); null if that is always false.
+  bool (*runsAhead)(const Problem &problem, const Schedule &schedule);
+  /// Returns the regions in which outputs of 16 bits are staged apart from
+  /// queries, so that a CTA may run ahead: one for each query tile, or one that
+  /// a role uses for one tile after the other; null or 0 if there are none.
+  unsigned (*outputStages)(const Schedule &schedule);
+  /// A CTA without rows for a query tile skips it, unless it runs ahead: no
+  /// other tile waits for it.
   bool skipsEmptyTiles;
-  /// A CTA of the scheduler `static` computes a long and a short tile in turn.
+  /// A CTA of the scheduler `static` that runs ahead computes a long and a
+  /// short tile in turn.
   bool pairsTiles;
   /// The most columns of O that one role accumulates. With more `o_columns`
   /// several consumers share them. 0: there is no such bound.

@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 namespace fmha::schedule {
 
@@ -76,6 +77,11 @@ inline uint64_t smemOfCta(const target::Target &gpu, const Schedule &schedule) {
   return ofSm / std::max(schedule.ctasPerSm, 1u) / kept * kept - kept;
 }
 
+/// Returns the regions of staged outputs apart from queries, if they fit.
+inline unsigned outputStages(const Schedule &schedule) {
+  auto stages = familyOf(schedule).kernel.outputStages;
+  return stages ? stages(schedule) : 0;
+}
 /// Returns whether the output is staged in a separate region, so that the next
 /// tile's queries need not wait for the store: in kernels that loop over tiles,
 /// if the family does so and a ring of two blocks still fits.
@@ -101,6 +107,8 @@ struct Footprint {
   bool statsInSmem;
   /// Whether the staged output has a separate region instead of the queries'.
   bool outApart;
+  /// The separate regions of staged outputs, at most one per query tile.
+  unsigned outStages;
 
   Footprint(const Problem &problem, const Schedule &schedule);
 
@@ -110,6 +118,13 @@ struct Footprint {
   /// Returns the bytes of the region of a tile's queries.
   uint64_t queryBytes() const {
     return outApart || qBytes > outBytes ? qBytes : outBytes;
+  }
+  /// Returns the region in which the output of a tile is staged, "" for one of
+  /// its own.
+  std::string outputOver(unsigned tile) const {
+    if (!outApart)
+      return "Q" + std::to_string(tile);
+    return tile < outStages ? "" : "out" + std::to_string(tile % outStages);
   }
 };
 

@@ -28,18 +28,19 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
   if (s.scheduler == Scheduler::Single || problem.outF32 || s.splits > 1)
     return false;
   const target::Target *gpu = target::findTarget(s.target);
-  if (!familyOf(s).kernel.stagesOutputApart)
+  unsigned stages = outputStages(s);
+  if (!stages)
     return false;
   constexpr unsigned twoBlocks = 4;
   uint64_t columns = outputColumns(problem, s);
   uint64_t perTile =
       panelTileBytes(s.qTileRows, problem.headDim) +
-      panelTileBytes(s.qTileRows, columns) +
       (s.pPlacement == PPlacement::Smem ? panelTileBytes(s.qTileRows, s.kvBlock)
                                         : 0);
   uint64_t stage =
       panelTileBytes(s.kvBlock, std::max<uint64_t>(problem.headDim, columns));
   uint64_t needed = s.qTiles * perTile +
+                    stages * panelTileBytes(s.qTileRows, columns) +
                     std::max(s.kvStages, twoBlocks) * stage +
                     barrierSlots * barrierBytes + smallAlignment +
                     nextTileBytes(s) + factorStages * factorBytes(problem, s);
@@ -71,6 +72,7 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   bool staged = !problem.outF32 && schedule.splits == 1;
   outBytes = staged ? panelTileBytes(rows, oColumns) : 0;
   outApart = stagesOutputApart(problem, schedule);
+  outStages = outApart ? outputStages(schedule) : 0;
   inTensorMemory = familyOf(schedule).kernel.accumulatesInTensorMemory;
   statsInSmem = inTensorMemory || outputConsumers(schedule) > 1;
   statsBytes = statsInSmem ? statsPerTile * sizeof(float) : 0;
@@ -88,13 +90,13 @@ uint64_t Footprint::tmemColumns(const Schedule &schedule) const {
 uint64_t Footprint::smemBytes(const Schedule &schedule) const {
   bool pInSmem = schedule.pPlacement == PPlacement::Smem;
   uint64_t perTile = alignTo(queryBytes(), tileAlignment) +
-                     (outApart ? alignTo(outBytes, tileAlignment) : 0) +
                      (pInSmem ? alignTo(pBytes, tileAlignment) : 0) +
                      statsBytes;
   uint64_t rings =
       schedule.kvStages * alignTo(kvStageBytes, uint64_t(tileAlignment)) +
       schedule.vStages * alignTo(vStageBytes, uint64_t(tileAlignment));
   return alignTo(schedule.qTiles * perTile + rings +
+                     outStages * alignTo(outBytes, tileAlignment) +
                      factorStages * factorBytes + barrierSlots * barrierBytes +
                      smallAlignment + nextTileBytes(schedule),
                  smallAlignment);
@@ -183,13 +185,15 @@ void Layouter::layOutTiles() {
     });
   // The last product is done before the output is staged, so Q is dead. An f32
   // output is not staged.
-  forTiles([&](const std::string &i) {
-    if (sizes.outApart)
-      smem("out" + i, sizes.outBytes, 1, tileAlignment);
-    else if (sizes.outBytes)
-      map.smem.push_back({"out" + i, map.findSmem("Q" + i)->offset,
-                          unsigned(sizes.outBytes), 1, tileAlignment, "Q" + i});
-  });
+  for (unsigned tile = 0; sizes.outBytes && tile < schedule.qTiles; ++tile) {
+    std::string name = "out" + std::to_string(tile);
+    std::string over = sizes.outputOver(tile);
+    if (over.empty())
+      smem(name, sizes.outBytes, 1, tileAlignment);
+    else
+      map.smem.push_back({name, map.findSmem(over)->offset,
+                          unsigned(sizes.outBytes), 1, tileAlignment, over});
+  }
   if (sizes.statsInSmem)
     forTiles([&](const std::string &i) {
       smem("stats" + i, sizes.statsBytes, 1, smallAlignment);

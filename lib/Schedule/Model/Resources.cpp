@@ -45,15 +45,15 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
   uint64_t out = 0;
   if (!problem.outF32 && s.splits == 1)
     out = panelTileBytes(s.qTileRows, outputColumns(problem, s));
-  uint64_t perTile =
-      stagesOutputApart(problem, s)
-          ? alignTo(q, tileAlignment) + alignTo(out, tileAlignment)
-          : alignTo(std::max(q, out), tileAlignment);
+  bool apart = stagesOutputApart(problem, s);
+  uint64_t perTile = alignTo(apart ? q : std::max(q, out), tileAlignment);
+  uint64_t outputs =
+      apart ? outputStages(s) * alignTo(out, tileAlignment) : uint64_t(0);
   if (kernel.accumulatesInTensorMemory || outputConsumers(s) > 1)
     perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
   if (s.pPlacement == PPlacement::Smem)
     perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
-  return alignTo(s.qTiles * perTile + ringsOf(problem, s).bytes() +
+  return alignTo(s.qTiles * perTile + outputs + ringsOf(problem, s).bytes() +
                      factorStages * factorBytes(problem, s) +
                      barrierSlots * barrierBytes + smallAlignment +
                      nextTileBytes(s),

@@ -71,13 +71,22 @@ const Family &fmha::schedule::familyOf(const Schedule &schedule) {
   return familyServing(target::findTarget(schedule.target), schedule.family);
 }
 
-bool fmha::schedule::skipsEmptyTiles(const Schedule &schedule) {
-  return schedule.qTiles > 1 && familyOf(schedule).kernel.skipsEmptyTiles;
+bool fmha::schedule::runsAhead(const Problem &problem,
+                               const Schedule &schedule) {
+  auto runs = familyOf(schedule).kernel.runsAhead;
+  return runs && runs(problem, schedule);
 }
 
-bool fmha::schedule::pairsTiles(const Schedule &schedule) {
+bool fmha::schedule::skipsEmptyTiles(const Problem &problem,
+                                     const Schedule &schedule) {
+  return schedule.qTiles > 1 && familyOf(schedule).kernel.skipsEmptyTiles &&
+         !runsAhead(problem, schedule);
+}
+
+bool fmha::schedule::pairsTiles(const Problem &problem,
+                                const Schedule &schedule) {
   return schedule.scheduler == Scheduler::Static &&
-         familyOf(schedule).kernel.pairsTiles;
+         familyOf(schedule).kernel.pairsTiles && runsAhead(problem, schedule);
 }
 
 bool fmha::schedule::drawsTiles(const Schedule &schedule) {

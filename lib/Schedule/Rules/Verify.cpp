@@ -99,8 +99,7 @@ static void wantTiles(const Schedule &s, const Footprint &sizes,
     if (s.pPlacement == PPlacement::Smem)
       want("P" + i, sizes.pBytes, tileAlignment);
     if (sizes.outBytes)
-      want("out" + i, sizes.outBytes, tileAlignment, 1,
-           sizes.outApart ? "" : "Q" + i);
+      want("out" + i, sizes.outBytes, tileAlignment, 1, sizes.outputOver(tile));
     if (sizes.statsInSmem)
       want("stats" + i, sizes.statsBytes, smallAlignment);
   }

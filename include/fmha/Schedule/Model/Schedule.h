@@ -277,14 +277,21 @@ using PlanListener = std::function<void(const Plan &)>;
 /// multiples of 8. setmaxnreg moves registers only inside this pool.
 unsigned registersAtLaunch(unsigned threads, unsigned ctasPerSm = 1);
 
+/// Returns whether the roles of a CTA run ahead into its next tile: barriers
+/// are initialized once, and messages are counted from tile to tile. Otherwise
+/// a CTA that computes several tiles initializes its barriers again between
+/// two of them, when no operation is in flight.
+bool runsAhead(const Problem &problem, const Schedule &schedule);
+
 /// Returns whether a CTA without rows for its second query tile skips that
-/// tile. With wgmma a warpgroup computes it on zeros: the others wait for it in
-/// any case.
-bool skipsEmptyTiles(const Schedule &schedule);
+/// tile. Otherwise it computes the tile on zeros: with wgmma other warpgroups
+/// wait for it in any case, and roles that run ahead count equally many
+/// messages in every tile.
+bool skipsEmptyTiles(const Problem &problem, const Schedule &schedule);
 
 /// Returns whether a CTA computes neighboring tiles of a known order one after
 /// the other, so that a long one comes with a short one.
-bool pairsTiles(const Schedule &schedule);
+bool pairsTiles(const Problem &problem, const Schedule &schedule);
 
 /// Returns whether a CTA draws its next tile from a counter in device memory,
 /// `tile_counter`.

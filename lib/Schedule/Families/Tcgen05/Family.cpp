@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Families/Family.h"
+#include "Model/Footprint.h"
 
 #include "fmha/Schedule/Model/Schedule.h"
 #include "fmha/Target/Target.h"
@@ -64,6 +65,22 @@ static uint64_t sectionBytesOf(const Problem &p, const Schedule &s) {
   return s.scheduler == Scheduler::Single && !p.pageSize ? 50 << 20 : 0;
 }
 
+/// Returns whether roles run ahead into the next tile: with a known order of
+/// tiles, if an output that is staged leaves the place of the queries to those
+/// of the next tile. The response to a request for a tile is one message
+/// per tile, so a dynamic scheduler begins each tile with new barriers.
+static bool runsAheadOf(const Problem &p, const Schedule &s) {
+  bool staged = !p.outF32 && s.splits == 1;
+  return s.scheduler == Scheduler::Static &&
+         (!staged || stagesOutputApart(p, s));
+}
+
+/// Returns one stage for all query tiles: correction writes one after the
+/// other.
+static unsigned outputStagesOf(const Schedule &s) {
+  return s.scheduler == Scheduler::Static;
+}
+
 constinit const Family fmha::schedule::tcgen05Family = {
     .name = "tcgen05",
     .kind = FamilyKind::Mma,
@@ -77,9 +94,10 @@ constinit const Family fmha::schedule::tcgen05Family = {
                .announcesNextTile = true,
                .drawsTiles = false,
                .sectionBytes = sectionBytesOf,
-               .stagesOutputApart = false,
+               .runsAhead = runsAheadOf,
+               .outputStages = outputStagesOf,
                .skipsEmptyTiles = true,
-               .pairsTiles = false,
+               .pairsTiles = true,
                .columnsOfConsumer = 0,
                .usesAddresses = false,
                .readsNewKeys = false,

@@ -84,6 +84,16 @@ static uint64_t sectionBytesOf(const Problem &, const Schedule &s) {
   return drawsTiles(s) ? 16 << 20 : 0;
 }
 
+/// The role that takes the queries writes the output, perhaps over them.
+static bool runsAheadOf(const Problem &, const Schedule &s) {
+  return s.scheduler != Scheduler::Single;
+}
+
+/// Returns a stage for each consumer, since all of them end at once.
+static unsigned outputStagesOf(const Schedule &s) {
+  return s.scheduler == Scheduler::Single ? 0 : s.qTiles;
+}
+
 constinit const Family fmha::schedule::wgmmaFamily = {
     .name = "wgmma",
     .kind = FamilyKind::Mma,
@@ -97,7 +107,8 @@ constinit const Family fmha::schedule::wgmmaFamily = {
                .announcesNextTile = false,
                .drawsTiles = true,
                .sectionBytes = sectionBytesOf,
-               .stagesOutputApart = true,
+               .runsAhead = runsAheadOf,
+               .outputStages = outputStagesOf,
                .skipsEmptyTiles = false,
                .pairsTiles = true,
                .columnsOfConsumer = 256,

@@ -379,12 +379,15 @@ def TileMmaSyncStageCopies : Tile_Pass<"tile-mma-sync-stage-copies"> {
   }];
 }
 
-def TileWgmmaLoopTiles : Tile_Pass<"tile-wgmma-loop-tiles"> {
+def TileLoopTiles : Tile_Pass<"tile-loop-tiles"> {
   let summary = "Make the roles of a CTA loop over several output tiles";
   let description = [{
     If the schedule gives a CTA several output tiles, each role becomes a loop over them, in which the number of the tile
     replaces `gpu.block_id`. Channels continue from tile to tile: the number of a message includes the messages of earlier
-    tiles, and no role waits for another one between tiles. The loads of a tile begin with those of its first KV block.
+    tiles, and no role waits for another one between tiles. The loads of a tile begin with those of its first KV block. After
+    the last tile a role acquires again all slots that products free, so that none of their signals comes after the exit of the
+    CTA. Kernels that initialize barriers again for each tile (schedule::runsAhead) are left unchanged: tile-distribute makes
+    their loops.
 
     After, shortened:
     ```mlir

@@ -61,19 +61,12 @@ struct PartitionFamily {
   /// Threads of a consumer that signal a release: all of its warpgroup, or one
   /// per warp.
   unsigned releaseArrivals = 128;
-  /// If a CTA computes several output tiles, its barriers and the numbers of
-  /// messages continue from one tile to the next; otherwise they begin again.
-  bool keepsBarriers = false;
   /// Instances of a role differ in numbers only, and become one body.
   bool mergesInstances = false;
   /// One role has all ops, in program order: there are no channels, and loops
   /// are not rotated.
   bool hasOneRole = false;
 
-  /// Whether messages of a channel follow those of an earlier output tile.
-  bool repeats(const schedule::Schedule &schedule) const {
-    return keepsBarriers && schedule.scheduler != schedule::Scheduler::Single;
-  }
   /// Returns the rule of the role `name`, or null if the family has none. The
   /// name is the one for attention or the one for other programs, with or
   /// without an instance number.

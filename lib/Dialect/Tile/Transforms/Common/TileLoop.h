@@ -31,10 +31,10 @@ public:
       : b(b), info(info) {}
 
   /// Whether a CTA computes several tiles, and roles have no loops over tiles
-  /// yet (WgmmaLoopTiles.cpp makes those of wgmma kernels).
+  /// yet (tile-loop-tiles makes those that run ahead).
   bool isNeeded() const {
     return info.schedule.scheduler != schedule::Scheduler::Single &&
-           !partitionFamilyOf(info.schedule).keepsBarriers;
+           !runsAhead(info);
   }
   /// Reads `entry`, the block of the roles, and emits the ops that the loops
   /// need before the initialization of barriers.

@@ -27,7 +27,6 @@ const PartitionFamily &tile::mmaSyncPartition() {
                                          /*laterStageFirst=*/false,
                                          /*asyncProducts=*/false,
                                          /*releaseArrivals=*/128,
-                                         /*keepsBarriers=*/false,
                                          /*mergesInstances=*/false,
                                          /*hasOneRole=*/true};
   return family;

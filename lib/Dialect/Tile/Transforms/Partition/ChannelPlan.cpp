@@ -124,9 +124,10 @@ static bool areReverse(const PlannedChannel &a, const PlannedChannel &b) {
 /// Whether a consumer of `channel` overwrites its messages with those of
 /// `next`, so that the slots of both are free when those of `next` are:
 ///   queries: load -> consumer, output over them: consumer -> store
+/// Of channels between the same roles, each overwrites the other one.
 static bool takesOver(const PlannedChannel &next,
                       const PlannedChannel &channel) {
-  return channel.repeats && &next != &channel &&
+  return channel.repeats && &next != &channel && !areReverse(next, channel) &&
          Extent::of(next.type).overlaps(Extent::of(channel.type)) &&
          channel.consumers.contains(next.producer);
 }
@@ -252,7 +253,7 @@ PlannedChannel &Planner::channelOf(Value tile) {
   known = &made;
   made.producer = producer.str();
   made.type = type;
-  made.repeats = family.repeats(info.schedule);
+  made.repeats = runsAhead(info);
   return made;
 }
 

@@ -62,6 +62,9 @@ struct TileGuardLoopsPass
   void runOnOperation() override {
     if (!isTiledKernel(getOperation()))
       return;
+    FailureOr<bool> runsAhead = readRunsAhead(getOperation());
+    if (failed(runsAhead))
+      return signalPassFailure();
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) {
       bool hasTiles = loop->walk([](Operation *op) {
@@ -73,17 +76,16 @@ struct TileGuardLoopsPass
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      guard(loop, loadsOf(loop));
+      guard(loop, loadsOf(loop, *runsAhead));
   }
 
 private:
   /// Returns the loads that move into the branch: none if the numbers of
   /// messages continue from one output tile to the next, because then all
   /// messages are sent.
-  SmallVector<Operation *> loadsOf(scf::ForOp loop) {
-    schedule::Schedule schedule = scheduleOf(getOperation());
+  static SmallVector<Operation *> loadsOf(scf::ForOp loop, bool runsAhead) {
     SmallVector<Operation *> loads;
-    if (partitionFamilyOf(schedule).repeats(schedule))
+    if (runsAhead)
       return loads;
     for (Operation &op : *loop->getBlock())
       if (isOnlyFor(op, loop))

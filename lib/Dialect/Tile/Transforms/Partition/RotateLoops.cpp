@@ -365,10 +365,11 @@ struct TileRotateLoopsPass
           loops.push_back(loop);
       });
     });
-    schedule::Schedule schedule = scheduleOf(getOperation());
+    FailureOr<bool> runsAhead = readRunsAhead(getOperation());
+    if (failed(runsAhead))
+      return signalPassFailure();
     // Slots of a program are acquired again at its end.
-    bool repeats = partitionFamilyOf(schedule).repeats(schedule) ||
-                   getOperation()->hasAttr("tile.kernel");
+    bool repeats = *runsAhead || getOperation()->hasAttr("tile.kernel");
     DenseSet<Value> whole = channelsReleasedWhole(getOperation(), loops);
     for (scf::ForOp loop : loops) {
       bool isNested = bool(loop->getParentOfType<scf::ForOp>());

@@ -249,8 +249,10 @@ struct TileSkipHiddenBlocksPass
     if (!isTiledKernel(getOperation()))
       return;
     // Other kernels omit the last releases of a loop (tile-rotate-loops).
-    schedule::Schedule schedule = scheduleOf(getOperation());
-    if (!partitionFamilyOf(schedule).repeats(schedule))
+    FailureOr<bool> runsAhead = readRunsAhead(getOperation());
+    if (failed(runsAhead))
+      return signalPassFailure();
+    if (!*runsAhead)
       return;
     SmallVector<BlockLoop> loops;
     getOperation().walk([&](scf::ForOp loop) {

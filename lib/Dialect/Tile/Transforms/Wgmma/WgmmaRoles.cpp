@@ -49,7 +49,6 @@ const PartitionFamily &tile::wgmmaPartition() {
                                          /*laterStageFirst=*/false,
                                          /*asyncProducts=*/true,
                                          /*releaseArrivals=*/4,
-                                         /*keepsBarriers=*/true,
                                          /*mergesInstances=*/true};
   return family;
 }

@@ -8,7 +8,7 @@
 
 // Passes for kernels of wgmma leave those of other targets alone.
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile)' -o %t.tiled
-// RUN: fmha-opt %t.tiled --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-wgmma-await-products,tile-wgmma-loop-tiles,tile-share-consumers)))' -o %t.same
+// RUN: fmha-opt %t.tiled --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-wgmma-await-products,tile-loop-tiles,tile-share-consumers)))' -o %t.same
 // RUN: diff %t.tiled %t.same
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>

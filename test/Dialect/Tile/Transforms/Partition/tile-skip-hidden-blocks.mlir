@@ -15,7 +15,9 @@
 !s = !tile.tile<64x128xf32, #tile.fragment>
 
 // CHECK-LABEL: gpu.func @causal
-// CHECK-SAME: %[[ROW:[a-z0-9]*]]: index, %[[UPPER:[a-z0-9]*]]: index, %[[N:[a-z0-9]*]]: index)
+// CHECK: %[[ROW:.*]] = memref.dim
+// CHECK-NEXT: %[[UPPER:.*]] = memref.dim
+// CHECK-NEXT: %[[N:.*]] = memref.dim
 // CHECK: tile.role "consumer0"
 // CHECK: scf.if
 // CHECK: %[[C64:.*]] = arith.constant 64 : index
@@ -42,7 +44,12 @@
 // CHECK-NEXT: tile.release %[[KV]][%[[V]]]
 // CHECK-NEXT: }
 gpu.module @causal {
-  gpu.func @causal(%q: !t, %k: !t, %v: !t, %o: !t, %row: index, %upper: index, %n: index) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @causal(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %i0 = arith.constant 0 : index
+    %i1 = arith.constant 1 : index
+    %row = memref.dim %q, %i0 : !t
+    %upper = memref.dim %k, %i1 : !t
+    %n = memref.dim %v, %i1 : !t
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
@@ -112,14 +119,21 @@ gpu.module @causal {
 !s = !tile.tile<64x128xf32, #tile.fragment>
 
 // CHECK-LABEL: gpu.func @packed
-// CHECK-SAME: %[[ROW:[a-z0-9]*]]: index, %[[UPPER:[a-z0-9]*]]: index, %[[FIRST:[a-z0-9]*]]: index)
+// CHECK: %[[ROW:.*]] = memref.dim
+// CHECK-NEXT: %[[UPPER:.*]] = memref.dim
+// CHECK-NEXT: %[[FIRST:.*]] = memref.dim
 // CHECK: %[[C8:.*]] = arith.constant 8 : index
 // CHECK-NEXT: %[[END:.*]] = arith.addi %[[ROW]], %[[C8]]
 // CHECK-NEXT: %[[KEYS:.*]] = arith.addi %[[END]], %[[UPPER]]
 // CHECK-NEXT: arith.subi %[[KEYS]], %[[FIRST]]
 // CHECK: tile.split_trips %{{.*}} of %c3
 gpu.module @packed {
-  gpu.func @packed(%q: !t, %k: !t, %v: !t, %o: !t, %row: index, %upper: index, %first: index) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @packed(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %i0 = arith.constant 0 : index
+    %i1 = arith.constant 1 : index
+    %row = memref.dim %q, %i0 : !t
+    %upper = memref.dim %k, %i1 : !t
+    %first = memref.dim %v, %i1 : !t
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c3 = arith.constant 3 : index
@@ -177,7 +191,12 @@ gpu.module @packed {
 // CHECK-NEXT: tile.release
 // CHECK-NEXT: }
 gpu.module @shared {
-  gpu.func @shared(%q: !t, %k: !t, %v: !t, %o: !t, %row: index, %upper: index, %first: index) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @shared(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %i0 = arith.constant 0 : index
+    %i1 = arith.constant 1 : index
+    %row = memref.dim %q, %i0 : !t
+    %upper = memref.dim %k, %i1 : !t
+    %first = memref.dim %v, %i1 : !t
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c3 = arith.constant 3 : index
@@ -234,7 +253,12 @@ gpu.module @shared {
 // CHECK-LABEL: gpu.func @alone
 // CHECK-NOT: tile.split_trips
 gpu.module @alone {
-  gpu.func @alone(%q: !t, %k: !t, %v: !t, %o: !t, %row: index, %upper: index, %first: index) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @alone(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %i0 = arith.constant 0 : index
+    %i1 = arith.constant 1 : index
+    %row = memref.dim %q, %i0 : !t
+    %upper = memref.dim %k, %i1 : !t
+    %first = memref.dim %v, %i1 : !t
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c3 = arith.constant 3 : index
@@ -276,7 +300,12 @@ gpu.module @alone {
 // CHECK-LABEL: gpu.func @single
 // CHECK-NOT: tile.split_trips
 gpu.module @single {
-  gpu.func @single(%q: !t, %k: !t, %v: !t, %o: !t, %row: index, %upper: index, %first: index) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @single(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %i0 = arith.constant 0 : index
+    %i1 = arith.constant 1 : index
+    %row = memref.dim %q, %i0 : !t
+    %upper = memref.dim %k, %i1 : !t
+    %first = memref.dim %v, %i1 : !t
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c3 = arith.constant 3 : index
@@ -330,7 +359,12 @@ gpu.module @single {
 // CHECK-LABEL: gpu.func @others
 // CHECK-NOT: tile.split_trips
 gpu.module @others {
-  gpu.func @others(%q: !t, %k: !t, %v: !t, %o: !t, %row: index, %upper: index, %n: index) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @others(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %i0 = arith.constant 0 : index
+    %i1 = arith.constant 1 : index
+    %row = memref.dim %q, %i0 : !t
+    %upper = memref.dim %k, %i1 : !t
+    %n = memref.dim %v, %i1 : !t
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c3 = arith.constant 3 : index

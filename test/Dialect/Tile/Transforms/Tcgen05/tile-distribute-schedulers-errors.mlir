@@ -1,6 +1,6 @@
 // RUN: fmha-opt %s --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute)))'
 
-#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, scheduler = static, roles = [
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 13, p_placement = tmem, scheduler = static, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
   #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
   #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,

@@ -7,7 +7,7 @@
 // PASSES: tile-assign-memory
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
-// PASSES: tile-wgmma-loop-tiles
+// PASSES: tile-loop-tiles
 // PASSES-NEXT: tile-mma-sync-stage-copies
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync

@@ -1,4 +1,4 @@
-//===- WgmmaLoopTiles.cpp - Loop over tiles without resetting channels ----===//
+//===- LoopTiles.cpp - Loop over tiles without resetting channels ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,10 +16,12 @@
 // No barrier is initialized again between tiles, and no role waits for another
 // one there. Rings continue, so that the keys of a tile are loaded while the
 // previous tile is multiplied, and its output is written while the next one is.
-// With a static scheduler a role computes the next tile, tile + grid; with a
-// dynamic one the load role draws it after it has issued the loads of the
-// current tile and announces it to the other roles, which wait for it. It
-// draws again while a tile of packed sequences has no rows.
+// After the last tile a role acquires again the slots that products release,
+// so that no signal reaches shared memory after the CTA has exited. With a
+// static scheduler a role computes the next tile, tile + grid; with a dynamic
+// one the load role draws it after it has issued the loads of the current tile
+// and announces it to the other roles, which wait for it. It draws again while
+// a tile of packed sequences has no rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,10 +40,12 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace fmha::tile {
-#define GEN_PASS_DEF_TILEWGMMALOOPTILES
+#define GEN_PASS_DEF_TILELOOPTILES
 #include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace fmha::tile
 
@@ -223,10 +227,12 @@ Block *entryOf(RoleOp role) {
 
 /// Computes again, at the start of `body`, the values that `role` uses and that
 /// depend on the tile's number.
-void placeRole(ImplicitLocOpBuilder &b, RoleOp role, Block *body) {
+void placeRole(ImplicitLocOpBuilder &b, RoleOp role, Block *body,
+               const KernelInfo &info) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(body);
-  TileNumbers::of(*entryOf(role)).place(b, role, body->getArgument(0));
+  TileNumbers::of(*entryOf(role), needs(Workaround::RereadExtents, info))
+      .place(b, role, body->getArgument(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,33 +261,48 @@ struct MessageCount {
 
 using MessageCounts = llvm::MapVector<Value, MessageCount>;
 
-/// Counts the messages that each channel publishes. Fails at a publish inside
-/// of two loops, or of a loop that does not count from 0 by 1.
+/// Returns the value and the constant whose sum is `end`. The loop of
+/// overlapped stages ends at n - 1; one message of each channel comes before or
+/// after it.
+std::pair<Value, int64_t> splitEnd(Value end) {
+  auto sum = end.getDefiningOp<arith::AddIOp>();
+  std::optional<int64_t> more =
+      sum ? getConstantIntValue(sum.getRhs()) : std::nullopt;
+  return more ? std::pair(sum.getLhs(), *more) : std::pair(end, int64_t(0));
+}
+
+/// Adds to `count` a message of each iteration of `loop`. Fails in two loops,
+/// or in a loop that does not count from 0 by 1.
+LogicalResult countIterations(scf::ForOp loop, MessageCount &count) {
+  auto [end, more] = splitEnd(loop.getUpperBound());
+  bool isCounted = !loop->getParentOfType<scf::ForOp>() &&
+                   isConstantIntValue(loop.getLowerBound(), 0) &&
+                   isConstantIntValue(loop.getStep(), 1) &&
+                   (!count.end || count.end == end);
+  if (!isCounted)
+    return failure();
+  count.end = end;
+  ++count.perIteration;
+  count.known += more;
+  return success();
+}
+
+/// Counts the messages that each channel publishes.
 FailureOr<MessageCounts> countMessages(WarpSpecializeOp roles) {
   MessageCounts counts;
-  WalkResult walked =
-      roles.walk(
-          [&](PublishOp op) {
-            MessageCount &count = counts[op.getChannel()];
-            auto loop = op->getParentOfType<scf::ForOp>();
-            if (!loop) {
-              ++count.known;
-              return WalkResult::advance();
-            }
-            bool isCounted = !loop->getParentOfType<scf::ForOp>() &&
-                             isConstantIntValue(loop.getLowerBound(), 0) &&
-                             isConstantIntValue(loop.getStep(), 1) &&
-                             (!count.end || count.end == loop.getUpperBound());
-            if (!isCounted) {
-              op.emitOpError()
-                  << "expected one loop from 0 by 1 around the messages of "
-                     "a channel that several output tiles share";
-              return WalkResult::interrupt();
-            }
-            count.end = loop.getUpperBound();
-            ++count.perIteration;
-            return WalkResult::advance();
-          });
+  WalkResult walked = roles.walk([&](PublishOp op) {
+    MessageCount &count = counts[op.getChannel()];
+    auto loop = op->getParentOfType<scf::ForOp>();
+    if (!loop) {
+      ++count.known;
+      return WalkResult::advance();
+    }
+    if (succeeded(countIterations(loop, count)))
+      return WalkResult::advance();
+    op.emitOpError() << "expected one loop from 0 by 1 around the messages of "
+                        "a channel that several output tiles share";
+    return WalkResult::interrupt();
+  });
   if (walked.wasInterrupted())
     return failure();
   return counts;
@@ -327,6 +348,8 @@ public:
 private:
   void loadFirst();
   void rebase(Block *body, ValueRange before);
+  SmallVector<ChannelOp> channelsToDrain();
+  void drain(ArrayRef<ChannelOp> channels, ValueRange sent);
   Value carriedOf(const MessageCount &count, ValueRange before) {
     return before[llvm::find(carried, count) - carried.begin()];
   }
@@ -366,18 +389,65 @@ void TileLooper::loadFirst() {
 }
 
 /// Adds to the messages in `body` the carried counts `before`, of earlier
-/// tiles.
+/// tiles. Ends of channels that have had one message in a block still have one:
+/// by that tile-lower-channels knows that a slot is free.
 void TileLooper::rebase(Block *body, ValueRange before) {
   SmallVector<OpOperand *> messages;
   body->walk([&](Operation *op) {
     if (OpOperand *message = messageOf(op))
       messages.push_back(message);
   });
+  llvm::DenseMap<std::pair<Value, Value>, Value> sums;
   for (OpOperand *message : messages) {
     Operation *op = message->getOwner();
     const MessageCount &count = counts.find(op->getOperand(0))->second;
-    b.setInsertionPoint(op);
-    message->set(countFrom(b, carriedOf(count, before), message->get()));
+    Value base = carriedOf(count, before);
+    Value &sum = sums[{base, message->get()}];
+    if (!sum || sum.getParentBlock() != op->getBlock()) {
+      b.setInsertionPoint(op);
+      sum = countFrom(b, base, message->get());
+    }
+    message->set(sum);
+  }
+}
+
+/// Returns the channels whose slots the role acquires after the last tile.
+/// Products signal that a slot is free when they have read it, which may be
+/// after the end of all roles. If one release frees the slots of several
+/// channels, the producer of the first of them waits, which is the role that
+/// waits for it between tiles:
+///   S: mma -> softmax, P over it: softmax -> mma; mma waits
+SmallVector<ChannelOp> TileLooper::channelsToDrain() {
+  llvm::StringMap<ChannelOp> byName;
+  llvm::StringSet<> drained;
+  SmallVector<ChannelOp> found;
+  auto channels = entryOf(role)->getOps<ChannelOp>();
+  for (ChannelOp channel : channels)
+    byName[channel.getName()] = channel;
+  for (ChannelOp channel : channels) {
+    ChannelOp freeing =
+        byName.lookup(channel.getReleasedBy().value_or(channel.getName()));
+    bool isLate = freeing && freeing.hasReleaseBarrier() &&
+                  freeing.getConsumer() == Agent::Mma;
+    bool isOwn = llvm::any_of(channel->getUsers(), [&](Operation *user) {
+      return isa<PublishOp>(user) && role->isAncestor(user);
+    });
+    if (isLate && drained.insert(freeing.getName()).second && isOwn)
+      found.push_back(channel);
+  }
+  return found;
+}
+
+/// Acquires every slot again after the last of the messages `sent` by all
+/// tiles.
+void TileLooper::drain(ArrayRef<ChannelOp> channels, ValueRange sent) {
+  for (ChannelOp channel : channels) {
+    const MessageCount &count = counts.find(channel.getResult())->second;
+    for (unsigned slot = 0; slot < channel.getDepth(); ++slot) {
+      Value number = arith::AddIOp::create(
+          b, carriedOf(count, sent), arith::ConstantIndexOp::create(b, slot));
+      AcquireOp::create(b, channel.getType().getTile(), channel, number);
+    }
   }
 }
 
@@ -386,12 +456,14 @@ std::unique_ptr<TileOrder> TileLooper::makeOrder() {
     return std::make_unique<DrawnOrder>(b, isDrawing(role),
                                         TileNumbers::of(*entryOf(role)), rows);
   return std::make_unique<KnownOrder>(
-      b, info.problem.mask.rightBound().has_value());
+      b, schedule::pairsTiles(info.problem, info.schedule) &&
+             info.problem.mask.rightBound().has_value());
 }
 
 void TileLooper::run() {
   if (role.getSingleThread())
     loadFirst();
+  SmallVector<ChannelOp> drained = channelsToDrain();
   Block &block = role.getBody().front();
   SmallVector<Operation *> ops;
   for (Operation &op : block)
@@ -410,6 +482,7 @@ void TileLooper::run() {
   SmallVector<Type> types(initial.size(), b.getIndexType());
   SmallVector<Location> locs(initial.size(), b.getLoc());
   auto loop = scf::WhileOp::create(b, types, initial);
+  drain(drained, loop.getResults().drop_front());
   OpBuilder::InsertionGuard guard(b);
   Block *test = b.createBlock(&loop.getBefore(), {}, types, locs);
   scf::ConditionOp::create(b, order->isThere(test->getArgument(0)),
@@ -427,7 +500,7 @@ void TileLooper::run() {
   for (auto [count, sent] : llvm::zip(carried, before))
     next.push_back(arith::AddIOp::create(b, sent, count.create(b)));
   scf::YieldOp::create(b, next);
-  placeRole(b, role, each);
+  placeRole(b, role, each, info);
 }
 
 /// Checks that some role draws tiles if the scheduler requires it.
@@ -444,16 +517,15 @@ LogicalResult checkDrawing(WarpSpecializeOp op, const KernelInfo &info) {
             "dynamic, got none; take the scheduler static";
 }
 
-struct TileWgmmaLoopTilesPass
-    : public fmha::tile::impl::TileWgmmaLoopTilesBase<TileWgmmaLoopTilesPass> {
+struct TileLoopTilesPass
+    : public fmha::tile::impl::TileLoopTilesBase<TileLoopTilesPass> {
   void runOnOperation() override {
-    if (!isTiledKernel(getOperation()) ||
-        !partitionFamilyOf(scheduleOf(getOperation())).keepsBarriers)
+    if (!isTiledKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info))
       return signalPassFailure();
-    if (!partitionFamilyOf(info->schedule).repeats(info->schedule))
+    if (!runsAhead(*info))
       return;
     WalkResult walked = getOperation().walk([&](WarpSpecializeOp roles) {
       FailureOr<MessageCounts> counts = countMessages(roles);
