@@ -137,7 +137,8 @@ bool canWiden(scf::IfOp branch) {
   bool issues = false;
   WalkResult walked = branch.getThenRegion().walk([&](Operation *op) {
     issues |= isa<MmaOp>(op);
-    bool isControl = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op);
+    bool isControl = isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp,
+                         scf::ConditionOp>(op);
     return isControl || isForAll(op) || op->getNumResults() == 0
                ? WalkResult::advance()
                : WalkResult::interrupt();

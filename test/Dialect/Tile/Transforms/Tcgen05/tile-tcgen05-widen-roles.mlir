@@ -224,4 +224,33 @@ gpu.module @kernels {
     }
     gpu.return
   }
+  // Loops over tiles are for the whole warp, too.
+  // CHECK-LABEL: gpu.func @tiles
+  gpu.func @tiles(%count: index, %s: !llvm.ptr<6>, %q: !llvm.ptr<3>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %false = arith.constant false
+    %full = tile.barrier "q0.full" at 1024 arrivals 1 : !tile.barrier<1>
+    // CHECK: %[[LEADER:.*]] = tile.elect
+    // CHECK-NEXT: scf.while
+    // CHECK: tile.wait
+    // CHECK: scf.if %[[LEADER]] {
+    // CHECK-NEXT: tile.mma
+    %leader = tile.elect
+    scf.if %leader {
+      scf.while (%tile = %c0) : (index) -> index {
+        %more = arith.cmpi ult, %tile, %count : index
+        scf.condition(%more) %tile : index
+      } do {
+      ^bb0(%tile: index):
+        %parity = arith.andi %tile, %c1 : index
+        tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+        %a = tile.descriptor %q plus 0 fields 4611756662049538048 : !llvm.ptr<3>
+        tile.mma %s, %a, %a instruction 136316048 accumulate %false : !llvm.ptr<6>, i64, i64
+        %next = arith.addi %tile, %c1 : index
+        scf.yield %next : index
+      }
+    }
+    gpu.return
+  }
 }
