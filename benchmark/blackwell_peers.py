@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """FlashAttention-4's kernels and ours in one run of the timing model; no Blackwell GPU is needed, and nothing is measured.
 
-    blackwell_peers.py FOLDER [--fa4-python=PYTHON] [--front-ends sass,ptx] [--only REGEX] [--keys 512 1536]
+    blackwell_peers.py FOLDER [--fa4-python=PYTHON] [--front-ends sass,ptx] [--only REGEX] [--keys 512 1536] [--draws=N]
 
 FOLDER keeps FlashAttention-4's PTX (fa4_compile.py, by a Python that has the package) and clocks.json: clocks that are there are not modeled again.
 
@@ -10,8 +10,9 @@ SMs). With S clocks for each block of 128 keys between them, and C = clocks - S 
 C + S N / 128 clocks, with a causal mask C + S (N / 256 + 1) on average (row block i has 2 i blocks of keys). Launches are whole waves of such tiles
 of equal rows on all SMs, so that the ratio of tiles is the ratio of launches: launch overhead, tails and the CTA order of either side are not in it.
 Without a mask FlashAttention-4's CTAs are persistent and overlap tiles: its C is that of one more tile of a CTA, and so is ours in the step
-"persistent". Low, middle and high compare
-both sides with the same figures of Costs.def; the ratio is that of speeds, ours over theirs.
+"persistent". Low, middle and high compare both sides with the same figures of Costs.def; the ratio is that of speeds, ours over theirs. Slopes of
+one run can have two modes. With --draws the clocks are modeled N times with figures drawn within their ranges (the seeds 1 to N, the same on both
+sides), and the tables have quartiles of the draws in place of low, middle and high; ratios are paired.
 """
 
 import argparse
@@ -56,29 +57,32 @@ CELLS = [
 class Clocks:
     """Modeled clocks, each of which is modeled once."""
 
-    def __init__(self, folder):
-        self.path = folder / "clocks.json"
+    def __init__(self, folder, draws):
+        self.draws = draws
+        self.path = folder / ("drawn.json" if draws else "clocks.json")
         self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def of(self, command, front_end):
         command = [str(part) for part in command]
-        key = " ".join([front_end, *command]).replace(str(self.path.parent), "FOLDER").replace(str(ROOT) + "/", "")
+        drawn = [f"draws={self.draws}"] if self.draws else []
+        key = " ".join([*drawn, front_end, *command]).replace(str(self.path.parent), "FOLDER").replace(str(ROOT) + "/", "")
         if key not in self.known:
-            done = subprocess.run(command, capture_output=True, text=True)
+            variables = os.environ | {"PTXSIM_TIME_DRAWS": str(self.draws)}
+            done = subprocess.run(command, capture_output=True, text=True, env=variables)
             made = json.loads(done.stdout) if done.stdout.startswith("{") else {}
             if not made.get("clocks"):
                 sys.exit(f"{' '.join(command)}\nmodeled no clocks: {done.stdout[-600:]}{done.stderr[-600:]}")
-            self.known[key] = made["clocks"]
+            self.known[key] = dict(enumerate(made["drawn_clocks"])) if self.draws else made["clocks"]
             self.path.write_text(json.dumps(self.known, indent=1) + "\n")
             print(key, made["clocks"], file=sys.stderr, flush=True)
-        return self.known[key]
+        return {name if name in LEVELS else int(name): clocks for name, clocks in self.known[key].items()}
 
 
 def line_of(few, many, keys):
-    """Returns C and S at each level."""
+    """Returns C and S at each level, or of each draw."""
     blocks = [count / 128 for count in keys]
-    slopes = {level: (many[level] - few[level]) / (blocks[1] - blocks[0]) for level in LEVELS}
-    return {level: (few[level] - slopes[level] * blocks[0], slopes[level]) for level in LEVELS}
+    slopes = {level: (many[level] - few[level]) / (blocks[1] - blocks[0]) for level in few}
+    return {level: (few[level] - slopes[level] * blocks[0], slopes[level]) for level in few}
 
 
 def ours(flags, clocks, of, step, front_end):
@@ -110,7 +114,7 @@ def fa4(flags, clocks, of, front_end):
     # Three stages cannot cover the latency of device memory, which most CTAs of a launch do not see.
     base += ["--causal", "--warm"] if of["causal"] else []
     base += ["--two-cta"] if of["two_cta"] else []
-    end = ["--", "--time"] + (["--sass"] if front_end == "sass" else [])
+    end = ["--", "--time"] + (["--sass"] if front_end == "sass" else []) + ([f"--time-draws={flags.draws}"] if flags.draws else [])
 
     def at(keys, tiles=1):
         more = [f"--sms={rows // 256}"] if tiles > 1 else []
@@ -132,27 +136,33 @@ def tile(line, length, causal):
 
 
 def rows_of(flags, clocks, of, front_end):
-    """Yields the step, the lines of both sides, ratios by length at each level, and their means."""
+    """Yields the step, the lines of both sides, ratios by length at each level or of each draw, and their means."""
     peer = ours(flags, clocks, of, BEFORE, front_end) if of["dim"] == 256 else fa4(flags, clocks, of, front_end)
     for name, step in of["steps"].items():
         own = ours(flags, clocks, of, step, front_end)
-        ratios = {level: [tile(peer, n, of["causal"])[level] / tile(own, n, of["causal"])[level] for n in LENGTHS] for level in LEVELS}
-        yield name, own, peer, ratios, {level: statistics.geometric_mean(ratios[level]) for level in LEVELS}
+        ratios = {level: [tile(peer, n, of["causal"])[level] / tile(own, n, of["causal"])[level] for n in LENGTHS] for level in own}
+        yield name, own, peer, ratios, {level: statistics.geometric_mean(ratios[level]) for level in own}
+
+
+def three(values):
+    """Returns low, middle and high of values by level, or the quartiles of those by draw."""
+    return [values[level] for level in LEVELS] if "middle" in values else statistics.quantiles(values.values(), n=4)
 
 
 def text_of(line):
-    return ["{} **{}** {}".format(*(round(line[level][part]) for level in LEVELS)) for part in (1, 0)]
+    return ["{} **{}** {}".format(*(round(x) for x in three({level: both[part] for level, both in line.items()}))) for part in (1, 0)]
 
 
 def table(flags, clocks, front_end):
-    print(f"\nFront end: {front_end}\n\n| cell, step | S, ours | C, ours | S, theirs | C, theirs | 4k | 8k | 16k | 32k | mean: low **middle** high |")
+    drawn = f", quartiles of {flags.draws} draws with the seeds 1 to {flags.draws}" if flags.draws else ""
+    print(f"\nFront end: {front_end}{drawn}\n\n| cell, step | S, ours | C, ours | S, theirs | C, theirs | 4k | 8k | 16k | 32k | mean: low **middle** high |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for of in CELLS:
         if not re.search(flags.only, of["name"]):
             continue
         for name, own, peer, ratios, means in rows_of(flags, clocks, of, front_end):
-            middles = " | ".join(f"{ratio:.2f}" for ratio in ratios["middle"])
-            mean_text = "{:.2f} **{:.2f}** {:.2f}".format(*(means[level] for level in LEVELS))
+            middles = " | ".join(f"{three({level: of_level[n] for level, of_level in ratios.items()})[1]:.2f}" for n in range(len(LENGTHS)))
+            mean_text = "{:.2f} **{:.2f}** {:.2f}".format(*three(means))
             print(f"| {of['name']}, {name} | {' | '.join([*text_of(own), *text_of(peer)])} | {middles} | {mean_text} |", flush=True)
 
 
@@ -163,13 +173,14 @@ def main():
     parser.add_argument("--front-ends", type=lambda text: text.split(","), default=["sass", "ptx"], help="sass (which needs nvdisasm), ptx or both")
     parser.add_argument("--only", default="", help="cells whose name has this expression")
     parser.add_argument("--keys", type=int, nargs=2, default=[512, 1536], help="the two numbers of keys, multiples of 128")
+    parser.add_argument("--draws", type=int, default=0, help="model so often, with figures drawn within their ranges (0: low, middle and high)")
     parser.add_argument("--nvdisasm", help="for SASS, where none is on the PATH")
     flags = parser.parse_args()
     flags.folder = flags.folder.resolve()
     flags.folder.mkdir(parents=True, exist_ok=True)
     if flags.nvdisasm:
         os.environ["FMHA_NVDISASM"] = flags.nvdisasm
-    clocks = Clocks(flags.folder)
+    clocks = Clocks(flags.folder, flags.draws)
     for front_end in flags.front_ends:
         table(flags, clocks, front_end)
 

@@ -156,7 +156,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         report = report_of(options, passed, folder, *arguments(options, sizes, folder, q, k, v))
-        result = {key: report.get(key) for key in ("clocks", "bound", "mma_utilisation")}
+        result = {key: report.get(key) for key in ("clocks", "bound", "mma_utilisation", "drawn_clocks")}
         result["findings"] = [(f.get("id") or f.get("check"), f.get("ptx_line"), f.get("message")) for f in report.get("findings", [])]
         if options.check:
             result |= checked(options, q, k, v, np.load(folder / "o.npy").astype(np.float64))

@@ -226,6 +226,18 @@ static llvm::json::Object timeOf(const llvm::json::Array &times) {
   return all;
 }
 
+/// Returns the modeled clocks of all kernels with drawn figures, or nothing.
+static llvm::json::Array drawnClocksOf(const llvm::json::Array &times) {
+  std::vector<int64_t> sums;
+  for (const llvm::json::Value &value : times)
+    if (const auto *drawn = value.getAsObject()->getArray("drawn_clocks")) {
+      sums.resize(drawn->size());
+      for (auto [sum, clocks] : llvm::zip_equal(sums, *drawn))
+        sum += clocks.getAsInteger().value_or(0);
+    }
+  return llvm::json::Array(sums);
+}
+
 /// Prints the modeled time; nothing without one.
 static void printTime(llvm::raw_ostream &stream,
                       const llvm::json::Array &times) {
@@ -267,6 +279,8 @@ void printJson(llvm::raw_ostream &stream, const Outcome &outcome) {
     for (llvm::StringRef name :
          {"clocks", "front_end", "bound", "mma_utilisation"})
       json.attribute(name, *time.get(name));
+    if (llvm::json::Array drawn = drawnClocksOf(outcome.times); !drawn.empty())
+      json.attribute("drawn_clocks", std::move(drawn));
     json.attribute("seconds_compile", number(outcome.secondsCompile));
     json.attribute("seconds_run", number(outcome.secondsRun));
   });

@@ -223,6 +223,11 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
                  "https://ui.perfetto.dev, where a nanosecond is a modeled "
                  "clock; implies --time")
       ->type_name("FILE");
+  app.add_option("--time-draws", line.timeDraws,
+                 "Model the time so often once more, each time with figures "
+                 "drawn within their ranges by the seeds 1, 2, 3, ...; "
+                 "implies --time")
+      ->type_name("N");
   app.add_flag("--list-entries", line.listEntries,
                "List the entries of the file and their parameters");
 }
@@ -322,7 +327,7 @@ void check(CommandLine &line, const Raw &raw) {
   if (line.schedules && line.compare)
     throw BadInput("--schedules draws schedules and --compare names one: "
                    "expected one of them");
-  line.time |= line.sass || line.warmL2 || !line.timeline.empty();
+  line.time |= line.sass || line.warmL2 || line.timeDraws || !line.timeline.empty();
   if (line.time && line.options.policy != Policy::Eager)
     throw BadInput("--time replays what ran under --policy=eager, got another "
                    "policy");

@@ -44,6 +44,8 @@ struct CommandLine {
   std::optional<WarpTrace> trace;
   /// Path of the trace of the modeled time, or empty for none.
   std::string timeline;
+  /// How often the time is modeled with drawn figures.
+  unsigned timeDraws = 0;
   /// Path of the SARIF log, or empty for none.
   std::string sarif;
   /// All of argv, for the command that replays a schedule.

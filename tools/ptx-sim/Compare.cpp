@@ -98,6 +98,7 @@ Outcome Comparer::launchOnce(Options options, bool traced) {
     timed->frontEnd =
         job.line.sass ? timing::FrontEnd::Sass : timing::FrontEnd::Ptx;
     timed->isL2Warm = job.line.warmL2;
+    timed->draws = job.line.timeDraws;
   }
   Outcome outcome = tool::run(job.module, config, arguments, options, timed,
                               !job.line.timeline.empty());

@@ -28,7 +28,7 @@ struct Outcome {
 };
 
 /// Fills a fresh device, launches, and reads back the outputs. With `timed`,
-/// models the time of PTX or SASS as well, and with `drawn` also makes a trace.
+/// models the time as well, and with `drawn` also makes a trace.
 /// Throws BadInput and Error.
 Outcome run(const Module &module, LaunchConfig config,
             const Arguments &arguments, const Options &options,

@@ -11,6 +11,7 @@
 #include "fmha/PTX/Host/Target.h"
 
 #include <algorithm>
+#include <random>
 #include <ranges>
 #include <vector>
 
@@ -42,9 +43,9 @@ double valueOf(const CostRow &row, Level level) {
                                   : row.high;
 }
 
-} // namespace
-
-std::optional<Figures> figuresOf(std::string_view target, Level level) {
+/// Returns the figures of a target, each of which is the value of its row.
+template <typename Value>
+std::optional<Figures> figuresBy(std::string_view target, Value value) {
   auto name = TargetName::parse(target);
   if (!name)
     return std::nullopt;
@@ -54,10 +55,31 @@ std::optional<Figures> figuresOf(std::string_view target, Level level) {
   bool any = false;
   for (const CostRow &row : rows)
     if (hasWord(row.targets, known)) {
-      figures[row.figure] = valueOf(row, level);
+      figures[row.figure] = value(row);
       any = true;
     }
   return any ? std::optional(figures) : std::nullopt;
+}
+
+/// Returns the value at a share of the range, of which 0.5 is the middle.
+double valueAt(const CostRow &row, double share) {
+  return share < 0.5 ? row.low + (row.middle - row.low) * 2 * share
+                     : row.middle + (row.high - row.middle) * (2 * share - 1);
+}
+
+} // namespace
+
+std::optional<Figures> figuresOf(std::string_view target, Level level) {
+  return figuresBy(target,
+                   [&](const CostRow &row) { return valueOf(row, level); });
+}
+
+std::optional<Figures> drawnFigures(std::string_view target, uint32_t seed) {
+  return figuresBy(target, [&](const CostRow &row) {
+    std::seed_seq seeds{seed, uint32_t(row.figure)};
+    std::mt19937 dice(seeds);
+    return valueAt(row, dice() / (double(dice.max()) + 1));
+  });
 }
 
 std::string targetsWithFigures() {

@@ -144,7 +144,7 @@ Occupancy occupancyOf(const Module::Entry &entry, const LaunchConfig &config,
 
 Estimate estimate(const Recording &recording, const Occupancy &occupancy,
                   const LaunchConfig &config, std::string_view target,
-                  std::string *timeline) {
+                  const TimeOptions &how) {
   Estimate result;
   result.waves = occupancy.waves;
   result.ctasPerSm = occupancy.perSm;
@@ -158,18 +158,26 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
   };
   Typical typical = typicalAt(Level::Middle);
   Schedule launch = schedule(recording, figuresAt(target, Level::Middle),
-                             timeline != nullptr, typical.seed);
-  if (timeline)
-    *timeline = timelineOf(recording, launch);
+                             how.timeline != nullptr, typical.seed);
+  if (how.timeline)
+    *how.timeline = timelineOf(recording, launch);
   result.wave = {typicalAt(Level::Low).clocks, typical.clocks,
                  typicalAt(Level::High).clocks};
-  auto launchAt = [&](Level level, double wave) {
-    double memory = bytes / figuresAt(target, level)[Figure::DramBytes];
+  auto launchWith = [&](const Figures &figures, double wave) {
+    double memory = bytes / figures[Figure::DramBytes];
     return std::max(wave * double(occupancy.waves), memory);
+  };
+  auto launchAt = [&](Level level, double wave) {
+    return launchWith(figuresAt(target, level), wave);
   };
   result.clocks = {launchAt(Level::Low, result.wave.low),
                    launchAt(Level::Middle, result.wave.middle),
                    launchAt(Level::High, result.wave.high)};
+  for (uint32_t seed = 1; seed <= how.draws; ++seed) {
+    Figures figures = *drawnFigures(target, seed);
+    double wave = schedule(recording, figures, false, seed).clocks;
+    result.drawn.push_back(launchWith(figures, wave));
+  }
   double all = result.wave.middle * double(occupancy.waves);
   if (result.clocks.middle > 0)
     result.mmaUtilisation =
@@ -206,7 +214,7 @@ LaunchResult launchTimed(Device &device, const Module &module,
   if (sass)
     translated = inSass(recorder.recording(), std::move(*sass));
   time = estimate(sass ? *translated : recorder.recording(), occupancy, config,
-                  target, how.timeline);
+                  target, how);
   time->frontEnd = how.frontEnd;
   return result;
 }

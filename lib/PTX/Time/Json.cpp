@@ -26,5 +26,7 @@ Json ptxsim::timing::toJson(const Estimate *time) {
   json["bound"] = time->bound;
   json["mma_utilisation"] = time->mmaUtilisation;
   json["copied_bytes"] = time->copiedBytes;
+  for (double clocks : time->drawn)
+    json["drawn_clocks"].push_back(std::llround(clocks));
   return json;
 }

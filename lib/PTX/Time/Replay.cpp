@@ -188,7 +188,7 @@ void Replay::stuck() const {
 /// can.
 bool Replay::turn(SubPartition &part) {
   size_t count = part.warps.size();
-  bool isYoungestFirst = state.figures[Figure::YoungestFirst] != 0;
+  bool isYoungestFirst = state.figures[Figure::YoungestFirst] >= 0.5;
   const StepId last = part.slot.last;
   bool chains = last.valid() && result.at(last).issue >= now - 1 &&
                 isWgmma(state.warps[last.warp], last.step);

@@ -67,6 +67,10 @@ llvm::Error readSimulatorReport(Device &device, driver::Result result,
         {"front_end", object->getString("front_end").value_or("").str()},
         {"bound", object->getString("bound").value_or("").str()},
         {"mma_utilisation", object->getNumber("mma_utilisation").value_or(0)}});
+  if (const llvm::json::Array *drawn = object->getArray("drawn_clocks");
+      drawn && !report.times.empty())
+    (*report.times.back().getAsObject())["drawn_clocks"] =
+        llvm::json::Array(*drawn);
   return llvm::Error::success();
 }
 

@@ -124,6 +124,7 @@ TEST_F(ApiTest, OptionsSayWhatTheyExpect) {
         std::tuple("time", "yes", "on | sass | off"),
         std::tuple("time-sms", "all", "a number"),
         std::tuple("time-l2", "hot", "cold | warm"),
+        std::tuple("time-draws", "-1", "a number"),
         std::tuple("color", "red", "policy")}) {
     EXPECT_EQ(call<int>("ptxsimSetOption", name, value),
               CUDA_ERROR_INVALID_VALUE)

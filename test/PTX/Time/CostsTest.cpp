@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace ptxsim::timing;
 
 namespace {
@@ -52,7 +54,37 @@ TEST(Costs, PtxWithoutASuffixHasTheFiguresOfItsDevice) {
   EXPECT_EQ((*figuresOf("sm_103a", Level::Low))[Figure::MufuInterval], 4);
 }
 
+TEST(Costs, DrawnFiguresAreWithinTheirRanges) {
+  bool differ = false;
+  for (std::string_view target : targets)
+    for (uint32_t seed = 1; seed <= 20; ++seed) {
+      Figures drawn = *drawnFigures(target, seed);
+      Figures next = *drawnFigures(target, seed + 1);
+      for (size_t i = 0; i < size_t(Figure::Count); ++i)
+        if (const CostRow *row = rowOf(Figure(i), target)) {
+          auto [least, most] = std::minmax(row->low, row->high);
+          EXPECT_GE(drawn[row->figure], least) << row->name << ", " << seed;
+          EXPECT_LE(drawn[row->figure], most) << row->name << ", " << seed;
+          EXPECT_EQ(drawn[row->figure],
+                    (*drawnFigures(target, seed))[row->figure]);
+          differ |= drawn[row->figure] != next[row->figure];
+        }
+    }
+  EXPECT_TRUE(differ);
+}
+
+TEST(Costs, HalfOfTheDrawsAreBelowTheMiddle) {
+  constexpr uint32_t draws = 400;
+  const CostRow *row = rowOf(Figure::MmaCommit, "sm_100a");
+  ASSERT_LT(row->low, row->middle);
+  unsigned below = 0;
+  for (uint32_t seed = 1; seed <= draws; ++seed)
+    below += (*drawnFigures("sm_100a", seed))[row->figure] < row->middle;
+  EXPECT_NEAR(below, draws / 2, 50);
+}
+
 TEST(Costs, OtherTargetsHaveNone) {
+  EXPECT_FALSE(drawnFigures("sm_80", 1));
   EXPECT_FALSE(figuresOf("sm_80", Level::Middle));
   EXPECT_FALSE(figuresOf("nonsense", Level::Middle));
   EXPECT_EQ(targetsWithFigures(), "sm_90a, sm_100a and sm_103a");

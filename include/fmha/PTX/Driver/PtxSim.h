@@ -40,6 +40,8 @@
  *                                  GPU has that the time is modeled for
  * time-l2      PTXSIM_TIME_L2      cold: the first read of a line comes from device
  *                                  memory | warm: all data is in L2
+ * time-draws   PTXSIM_TIME_DRAWS   0 | how often the time is modeled once more, with
+ *                                  figures drawn within their ranges; needs time
  * timeline     PTXSIM_TIMELINE     none | file that gets the modeled timeline of the first
  *                                  launch for Perfetto, that of the second one with ".2"
  *                                  after its name, and so on; needs time

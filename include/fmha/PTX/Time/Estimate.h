@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ptxsim::timing {
 
@@ -46,6 +47,8 @@ Occupancy occupancyOf(const Module::Entry &entry, const LaunchConfig &config,
 struct Estimate {
   /// Of the launch, and of the CTAs that were recorded, which run together.
   Range clocks, wave;
+  /// Of the launch with figures that are drawn with the seeds 1, 2, 3, ...
+  std::vector<double> drawn;
   uint64_t waves = 1, ctasPerSm = 1;
   FrontEnd frontEnd = FrontEnd::Ptx;
   /// Share of the clocks for which the tensor cores work, with likely figures.
@@ -56,21 +59,22 @@ struct Estimate {
   std::string bound;
 };
 
-/// Steps the recording and extends it to the grid. Sets `timeline`, if it is
-/// not null, to the recorded CTAs in time (Timeline.h). Throws Error::Launch if
-/// the target has no figures.
-Estimate estimate(const Recording &recording, const Occupancy &occupancy,
-                  const LaunchConfig &config, std::string_view target,
-                  std::string *timeline = nullptr);
-
-/// How the time is modeled: `timeline` is as in estimate(), `sms` as in
-/// occupancyOf(), `isL2Warm` as in Recorder.
+/// How the time is modeled: `timeline`, if it is not null, becomes the recorded
+/// CTAs in time (Timeline.h), `sms` is as in occupancyOf(), `isL2Warm` as in
+/// Recorder, and `draws` is how often figures are drawn within their ranges.
 struct TimeOptions {
   FrontEnd frontEnd = FrontEnd::Ptx;
   std::string *timeline = nullptr;
   unsigned sms = 0;
   bool isL2Warm = false;
+  unsigned draws = 0;
 };
+
+/// Steps the recording and extends it to the grid. Throws Error::Launch if the
+/// target has no figures.
+Estimate estimate(const Recording &recording, const Occupancy &occupancy,
+                  const LaunchConfig &config, std::string_view target,
+                  const TimeOptions &how = {});
 
 /// Launches under Policy::Eager and sets `time` if the launch ended. Throws
 /// Error::Launch, before the launch, if the target has no figures, or if the

@@ -71,12 +71,21 @@ Outcome setTime(Settings &settings, const std::string &value) {
   return std::nullopt;
 }
 
-Outcome setTimeSms(Settings &settings, const std::string &value) {
+Outcome setNumber(unsigned &field, const std::string &name,
+                  const std::string &value) {
   const char *end = value.data() + value.size();
-  auto [last, error] = std::from_chars(value.data(), end, settings.timeSms);
+  auto [last, error] = std::from_chars(value.data(), end, field);
   if (error == std::errc() && last == end)
     return std::nullopt;
-  return "time-sms is '" + value + "', expected a number";
+  return name + " is '" + value + "', expected a number";
+}
+
+Outcome setTimeSms(Settings &settings, const std::string &value) {
+  return setNumber(settings.timeSms, "time-sms", value);
+}
+
+Outcome setTimeDraws(Settings &settings, const std::string &value) {
+  return setNumber(settings.timeDraws, "time-draws", value);
 }
 
 Outcome setTimeL2(Settings &settings, const std::string &value) {
@@ -94,12 +103,13 @@ constexpr Setter setters[] = {
     {"target", setTarget},        {"report", setReport},
     {"on-finding", setOnFinding}, {"time", setTime},
     {"time-sms", setTimeSms},     {"time-l2", setTimeL2},
-    {"timeline", setTimeline},    {"messages", setMessages}};
+    {"time-draws", setTimeDraws}, {"timeline", setTimeline},
+    {"messages", setMessages}};
 
 constexpr const char *names[] = {
-    "target",   "policy",  "seed",      "checks",  "conformance", "mma",
-    "approx",   "threads", "max-steps", "report",  "on-finding",  "time",
-    "time-sms", "time-l2", "timeline",  "messages"};
+    "target",   "policy",  "seed",       "checks",   "conformance", "mma",
+    "approx",   "threads", "max-steps",  "report",   "on-finding",  "time",
+    "time-sms", "time-l2", "time-draws", "timeline", "messages"};
 
 std::string variableOf(const char *name) {
   std::string variable = std::string("PTXSIM_") + name;

@@ -121,6 +121,8 @@ struct Settings {
   unsigned timeSms = 0;
   /// Whether the time is that of a launch whose data is in L2.
   bool isL2Warm = false;
+  /// How often the time is modeled with drawn figures.
+  unsigned timeDraws = 0;
   /// The file that gets the timeline of the first launch, if its time is
   /// modeled; empty: none.
   std::string timelineFile;

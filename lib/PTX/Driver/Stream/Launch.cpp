@@ -172,7 +172,7 @@ LaunchResult launchFor(State &state, const CUmod_st &module,
   ptxsim::timing::TimeOptions how{
       state.settings.sass ? FrontEnd::Sass : FrontEnd::Ptx,
       draws ? &timeline : nullptr, state.settings.timeSms,
-      state.settings.isL2Warm};
+      state.settings.isL2Warm, state.settings.timeDraws};
   LaunchResult result =
       ptxsim::timing::launchTimed(*state.device, module.module, config, options,
                                   state.target().text(), time, how);
