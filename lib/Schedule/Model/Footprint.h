@@ -88,8 +88,12 @@ inline unsigned outputStages(const Schedule &schedule) {
 bool stagesOutputApart(const Problem &problem, const Schedule &schedule);
 
 struct Footprint {
-  /// Columns of S, of O, and of P if it lies over S.
+  /// Columns of S, of O, and of P in tensor memory.
   uint64_t sColumns, oColumns, pColumns;
+  /// Whether P of two query tiles has columns of its own and does not lie over
+  /// S: if tensor memory has room, and the ring holds K and V of a block. Then
+  /// Q.K of the next block need not wait for P.V of this one.
+  bool pApart;
   /// Column of S where P starts: its upper half, so that the other half of the
   /// row stays readable while P is written.
   uint64_t pColumnInS;

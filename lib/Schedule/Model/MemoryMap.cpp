@@ -10,6 +10,7 @@
 
 #include "fmha/Layout/SmemTile.h"
 #include "fmha/Layout/Tmem.h"
+#include "fmha/Schedule/Model/Resources.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -47,6 +48,20 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
   return needed <= smemOfCta(*gpu, s);
 }
 
+/// Returns whether P of the schedule is apart from S if S, O and P of a tile
+/// take `columns`.
+static bool putsApart(const Problem &problem, const Schedule &schedule,
+                      uint64_t columns) {
+  bool loads = schedule.kvCopy == KvCopy::Tma && !schedule.shareKv;
+  Rings rings = ringsOf(problem, schedule);
+  bool holds = schedule.vStages ||
+               schedule.kvStages >= rings.keyMessages + rings.valueMessages;
+  return loads && holds && schedule.pPlacement == PPlacement::Tmem &&
+         schedule.sStages == 1 && schedule.qTiles == 2 &&
+         schedule.ctaGroup == 1 && schedule.qTileRows == layout::tmemLanes &&
+         schedule.qTiles * columns <= layout::tmemColumns;
+}
+
 Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   uint64_t rows = schedule.qTileRows, keys = schedule.kvBlock;
   uint64_t chunk = schedule.keyChunk ? schedule.keyChunk : problem.headDim;
@@ -55,6 +70,7 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   oColumns = outputColumns(problem, schedule);
   pColumns = keys * elementBytes / 4;
   pColumnInS = sColumns - pColumns;
+  pApart = putsApart(problem, schedule, sColumns + oColumns + pColumns);
   bool halfLanes = rows * 2 == layout::tmemLanes;
   bool apart = halfLanes && sColumns + oColumns > layout::tmemColumns;
   sLane = apart ? layout::tmemHalfLanes : 0;
@@ -84,6 +100,7 @@ uint64_t Footprint::tmemColumns(const Schedule &schedule) const {
     return 0;
   uint64_t ofS = schedule.sStages * sColumns;
   uint64_t columns = sLane ? std::max(ofS, oColumns) : ofS + oColumns;
+  columns += pApart ? pColumns : 0;
   return schedule.qTiles * columns;
 }
 
@@ -160,7 +177,9 @@ void Layouter::layOutTmem() {
     tmem("S" + i, sizes.sColumns, sizes.sLane, schedule.sStages);
   });
   forTiles([&](const std::string &i) { tmem("O" + i, sizes.oColumns, 0); });
-  if (schedule.pPlacement == PPlacement::Tmem)
+  if (sizes.pApart)
+    forTiles([&](const std::string &i) { tmem("P" + i, sizes.pColumns, 0); });
+  else if (schedule.pPlacement == PPlacement::Tmem)
     forTiles([&](const std::string &i) {
       TmemRegion over = *map.findTmem("S" + i);
       map.tmem.push_back({"P" + i, unsigned(over.column + sizes.pColumnInS),

@@ -79,7 +79,9 @@ static Memory describeTmem(const Schedule &s, const Footprint &sizes,
     memory.wanted.push_back(
         {"S" + i, "", sizes.sColumns, s.sStages, 1, 0, pitch});
     memory.wanted.push_back({"O" + i, "", sizes.oColumns, 1, 1});
-    if (s.pPlacement == PPlacement::Tmem)
+    if (sizes.pApart)
+      memory.wanted.push_back({"P" + i, "", sizes.pColumns, 1, 1});
+    else if (s.pPlacement == PPlacement::Tmem)
       memory.wanted.push_back({"P" + i, "S" + i, sizes.pColumns, s.sStages, 1,
                                sizes.pColumnInS, pitch});
   }

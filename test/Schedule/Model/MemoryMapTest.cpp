@@ -56,11 +56,31 @@ TEST(MemoryMap, TensorMemoryOfTwoTiles) {
     EXPECT_EQ(plan.map.findTmem("S1")->column, 128u);
     EXPECT_EQ(plan.map.findTmem("O0")->column, 256u);
     EXPECT_EQ(plan.map.findTmem("O1")->column, 256 + headDim);
-    EXPECT_EQ(plan.map.findTmem("P0")->column, 64u);
-    EXPECT_EQ(plan.map.findTmem("P1")->column, 192u);
-    EXPECT_EQ(plan.map.findTmem("P1")->aliases, "S1");
     EXPECT_EQ(plan.map.tmemColumns, 512u);
   }
+}
+
+/// P has columns of its own if S, O and P of both tiles fit.
+TEST(MemoryMap, PLiesOverSWhereThereIsNoRoom) {
+  Plan wide = planOf(80, 2, PPlacement::Tmem);
+  EXPECT_EQ(wide.map.findTmem("P0")->column, 64u);
+  EXPECT_EQ(wide.map.findTmem("P1")->column, 192u);
+  EXPECT_EQ(wide.map.findTmem("P1")->aliases, "S1");
+  Plan narrow = planOf(64, 2, PPlacement::Tmem);
+  EXPECT_EQ(narrow.map.findTmem("P0")->column, 384u);
+  EXPECT_EQ(narrow.map.findTmem("P1")->column, 448u);
+  EXPECT_EQ(narrow.map.findTmem("P1")->aliases, "");
+  EXPECT_EQ(narrow.map.tmemColumns, 512u);
+  EXPECT_EQ(planOf(64, 1, PPlacement::Tmem).map.findTmem("P0")->aliases, "S0");
+}
+
+/// Q.K of the next block would wait for V's slot.
+TEST(MemoryMap, PLiesOverSIfTheRingHoldsNoWholeBlock) {
+  Schedule schedule = planOf(64, 2, PPlacement::Tmem).schedule;
+  schedule.kvStages = 1;
+  EXPECT_EQ(layOut(problemOf(64), schedule).findTmem("P0")->aliases, "S0");
+  schedule.vStages = 1;
+  EXPECT_EQ(layOut(problemOf(64), schedule).findTmem("P0")->aliases, "");
 }
 
 TEST(MemoryMap, TensorMemoryOfOneTile) {

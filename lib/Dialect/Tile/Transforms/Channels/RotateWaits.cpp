@@ -16,6 +16,10 @@
 //   }                                   wait %free parity f(%n + 1)
 //                                     }
 //
+// A release of scores comes after the first message of the iteration: it would
+// let all loads end before the row maximum begins, and the message could not be
+// waited for at the end.
+//
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
@@ -225,12 +229,46 @@ void rotate(LoopWait &made, Operation *last) {
   made.wait->erase();
 }
 
+/// Returns the first op of the block from `op` on that signals, or null.
+Operation *nextSignal(Operation *op) {
+  while (op && !signals(op))
+    op = op->getNextNode();
+  return op;
+}
+
+/// Moves the release of a tile that the threads have loaded from tensor memory
+/// after the first message of the iteration:
+///   %s = tmem_wait load              %s = tmem_wait load
+///   fence tcgen05_before             %m = max %s
+///   arrive %free               ->    arrive %max
+///   %m = max %s                      fence tcgen05_before
+///   arrive %max                      arrive %free
+/// Before it, all loads would have to end before the first use of one, and the
+/// tile is not needed again before the next iteration.
+void sinkRelease(Block &block) {
+  auto release = dyn_cast_or_null<ArriveOp>(nextSignal(&block.front()));
+  auto fence =
+      release ? dyn_cast_or_null<FenceOp>(release->getPrevNode()) : FenceOp();
+  if (!fence || fence.getKind() != FenceKind::Tcgen05Before)
+    return;
+  Operation *before = fence->getPrevNode();
+  while (before && isMemoryEffectFree(before))
+    before = before->getPrevNode();
+  auto loads = dyn_cast_or_null<TmemWaitOp>(before);
+  auto message = dyn_cast_or_null<ArriveOp>(nextSignal(release->getNextNode()));
+  if (!loads || !loads->getNumResults() || !message)
+    return;
+  release->moveAfter(message);
+  fence->moveAfter(message);
+}
+
 struct TileRotateWaitsPass
     : public fmha::tile::impl::TileRotateWaitsBase<TileRotateWaitsPass> {
   void runOnOperation() override {
     auto plan = getOperation()->getAttrOfType<ScheduleAttr>("fmha.schedule");
     if (!plan || !plan.getValue().exp2EmulatedPercent)
       return;
+    getOperation().walk([](scf::ForOp loop) { sinkRelease(*loop.getBody()); });
     SmallVector<WaitOp> waits;
     getOperation().walk([&](WaitOp wait) { waits.push_back(wait); });
     for (WaitOp wait : waits) {

@@ -37,6 +37,8 @@ using namespace fmha::tile;
 
 namespace {
 
+using Classes = llvm::EquivalenceClasses<Operation *>;
+
 class Assigner {
 public:
   Assigner(gpu::GPUFuncOp func, const PartitionFamily &family,
@@ -57,6 +59,7 @@ private:
   LogicalResult findRules();
   void findInstances();
   bool isFedBy(Operation *op, const Edge &edge);
+  bool holdsBlock(ArrayRef<Operation *> products);
   unsigned roundsOf(Operation *op);
   unsigned orderAfterProducts(Operation *op);
   void orderWithProduct(Operation *op, unsigned order);
@@ -67,11 +70,6 @@ private:
   void assignSlices();
   StringRef nameOf(const RoleRule &rule);
   void write();
-
-  using Classes = llvm::EquivalenceClasses<Operation *>;
-  /// Numbers the classes of `members` in the order of their first op.
-  static llvm::DenseMap<Operation *, unsigned>
-  number(const Classes &classes, ArrayRef<Operation *> members);
 
   gpu::GPUFuncOp func;
   const PartitionFamily &family;
@@ -148,8 +146,9 @@ LogicalResult Assigner::findRules() {
   return success();
 }
 
-llvm::DenseMap<Operation *, unsigned>
-Assigner::number(const Classes &classes, ArrayRef<Operation *> members) {
+/// Numbers the classes of `members` in the order of their first op.
+static llvm::DenseMap<Operation *, unsigned>
+number(const Classes &classes, ArrayRef<Operation *> members) {
   llvm::DenseMap<Operation *, unsigned> numbers, made;
   for (Operation *op : members)
     made[op] = numbers.try_emplace(classes.getLeaderValue(op), numbers.size())
@@ -242,6 +241,24 @@ static bool hasStages(Operation *product) {
   return cast<TileType>(product->getResult(0).getType()).getStages() > 1;
 }
 
+/// Returns whether each ring holds all messages of an iteration that `products`
+/// read.
+bool Assigner::holdsBlock(ArrayRef<Operation *> products) {
+  llvm::DenseMap<int64_t, llvm::SmallPtrSet<Operation *, 4>> loads;
+  for (Operation *product : products)
+    for (unsigned number : edgesOf[product]) {
+      Operation *load = edges[number].source.op();
+      if (!isFedBy(product, edges[number]) || !isa<LoadOpInterface>(load))
+        continue;
+      auto type = cast<TileType>(load->getResult(0).getType());
+      SmemAttr ring = type.getSmem();
+      if (ring && loads[ring.getOffset()].insert(load).second &&
+          loads[ring.getOffset()].size() > type.getStages())
+        return false;
+    }
+  return true;
+}
+
 /// Gives a load the stage and order of the first product that reads it, so that
 /// K of the next block is loaded before V of this one. If products of both
 /// stages read a ring, its loads stay in program order, because its messages
@@ -268,23 +285,31 @@ void Assigner::orderLoads(ArrayRef<Operation *> products) {
 }
 
 /// Orders the ops of a loop. Products of an instance are consecutive, those of
-/// the later stage first or last. They come last if a result has several
-/// stages, since the product of the next block then has a free slot. They come
+/// the later stage first or last. After the first products of all instances
+/// come the later ones if the next block has a free slot: a result has several
+/// stages, or nothing that is read later lies over it. The later ones come
 /// first if consumers share them: all multiply by V at the same time, and then
-/// release it. Other ops of the role come after all products, except that ops
-/// which products of the first stage depend on come before those, and ops that
-/// depend on products of the later stage come after those. In
+/// release it. Other ops of the role come after all products, but ops that
+/// products of the first stage depend on before those, and ops that depend on
+/// products of the later stage after those. In
 ///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
 ///   %q = tile.cast %t; %u = tile.dot %q, ...
 /// an iteration has %t, %q, %u of this block, and then %s, %p of the next one.
 void Assigner::orderLoop(ArrayRef<Operation *> products) {
   SmallVector<Operation *> sorted(products);
-  bool isStaged = llvm::any_of(products, hasStages);
+  auto later = llvm::filter_to_vector(
+      products, [&](Operation *op) { return roundsOf(op) > 0; });
+  auto isEarly = [&](Operation *op) {
+    return !roundsOf(op) && isFreeBefore(op, later);
+  };
+  bool isStaged = llvm::any_of(products, hasStages) ||
+                  (llvm::any_of(products, isEarly) && holdsBlock(products));
   bool laterFirst =
       (family.laterStageFirst && !isStaged) || sharesProducts(products);
   auto key = [&](Operation *op) {
-    int stage = std::min(roundsOf(op), 1u);
-    return std::pair(instances[op], laterFirst ? -stage : stage);
+    unsigned stage = std::min(roundsOf(op), 1u), instance = instances[op];
+    return isStaged ? std::pair(stage, instance)
+                    : std::pair(instance, laterFirst ? 1 - stage : stage);
   };
   llvm::stable_sort(
       sorted, [&](Operation *a, Operation *b) { return key(a) < key(b); });

@@ -36,6 +36,8 @@ namespace {
 /// The parts of a rotated loop.
 enum class Part { Prologue, Body, Epilogue };
 
+struct Item;
+
 class Rotation {
 public:
   /// With `repeats`, more messages follow those of this loop, because the
@@ -60,9 +62,10 @@ private:
   LogicalResult check();
   void findCarried();
   void findLastReleases(Block &block, llvm::DenseMap<Value, Operation *> &last);
-  void build(Block &block, Part part, Iteration *of[2]);
-  void cloneItem(Operation &op, Part part, Iteration *of[2]);
-  void cloneBranch(scf::IfOp branch, Part part, Iteration *of[2]);
+  void build(Block &block, unsigned stages, Part part, Iteration *of[2]);
+  void cloneItem(const Item &item, Part part, Iteration *of[2]);
+  void cloneBranch(scf::IfOp branch, unsigned stages, Part part,
+                   Iteration *of[2]);
   Value remake(Value value, Iteration &in);
   void start(Iteration &iteration, Value index);
   SmallVector<Value> carriedOf(Iteration &iteration);
@@ -97,25 +100,49 @@ unsigned stagesIn(Operation *op) {
   return stages;
 }
 
-unsigned firstOrderIn(Operation *op) {
-  unsigned order = ~0u;
-  op->walk([&](Operation *inner) {
-    if (PartitionAttr partition = partitionOf(inner))
-      order = std::min(order, partition.getOrder());
-  });
-  return order;
+/// The ops of some stages that an op is or contains, and the first order of
+/// these.
+struct Item {
+  Item(Operation *op, unsigned stages) : op(op), stages(stages & stagesIn(op)) {
+    op->walk([&](Operation *inner) {
+      if (PartitionAttr partition = partitionOf(inner);
+          partition && stages >> partition.getStage() & 1)
+        order = std::min(order, partition.getOrder());
+    });
+  }
+  Operation *op;
+  unsigned stages, order = ~0u;
+};
+
+bool holdsProduct(Operation *op) {
+  return op->walk([](DotOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 /// Returns the ops of the role in their order. Arithmetic on indices is not
-/// among them; it is emitted before its users.
-SmallVector<Operation *> itemsOf(Block &block) {
-  SmallVector<Operation *> items;
+/// among them; it is emitted before its users. A branch with ops of both stages
+/// is two items if a product is between them:
+///   if (c) A1(i + 1);  B0(i);  if (c) B1(i)
+SmallVector<Item> itemsOf(Block &block) {
+  SmallVector<Item> all, items;
   for (Operation &op : block.without_terminator())
     if (stagesIn(&op))
-      items.push_back(&op);
-  llvm::stable_sort(items, [](Operation *a, Operation *b) {
-    return firstOrderIn(a) < firstOrderIn(b);
-  });
+      all.push_back(Item(&op, 3));
+  for (const Item &item : all) {
+    Item first(item.op, 1), second(item.op, 2);
+    auto [low, high] = std::minmax(first.order, second.order);
+    bool isSplit =
+        item.stages == 3 && llvm::any_of(all, [&](const Item &other) {
+          return low < other.order && other.order < high &&
+                 holdsProduct(other.op);
+        });
+    if (isSplit)
+      items.append({first, second});
+    else
+      items.push_back(item);
+  }
+  llvm::stable_sort(
+      items, [](const Item &a, const Item &b) { return a.order < b.order; });
   return items;
 }
 
@@ -174,11 +201,11 @@ void Rotation::findCarried() {
 
 void Rotation::findLastReleases(Block &block,
                                 llvm::DenseMap<Value, Operation *> &last) {
-  for (Operation *item : itemsOf(block)) {
-    auto release = dyn_cast<ReleaseOp>(item);
-    if (release && stagesIn(item) == 2)
+  for (const Item &item : itemsOf(block)) {
+    auto release = dyn_cast<ReleaseOp>(item.op);
+    if (release && item.stages == 2)
       last[release.getChannel()] = release;
-    if (auto branch = dyn_cast<scf::IfOp>(item))
+    if (auto branch = dyn_cast<scf::IfOp>(item.op); branch && item.stages != 1)
       findLastReleases(*branch.thenBlock(), last);
   }
 }
@@ -210,17 +237,16 @@ Value Rotation::remake(Value value, Iteration &in) {
   return in.values.lookup(value);
 }
 
-void Rotation::cloneBranch(scf::IfOp branch, Part part, Iteration *of[2]) {
-  unsigned stage = stagesIn(branch) == 2;
-  Iteration &values =
-      *of[stagesIn(branch) == 3 ? part == Part::Epilogue : stage];
+void Rotation::cloneBranch(scf::IfOp branch, unsigned stages, Part part,
+                           Iteration *of[2]) {
+  Iteration &values = *of[stages == 3 ? part == Part::Epilogue : stages == 2];
   auto made = scf::IfOp::create(b, branch.getResultTypes(),
                                 remake(branch.getCondition(), values),
                                 branch.elseBlock() != nullptr);
   auto fill = [&](Block *from, Block *to) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(to);
-    build(*from, part, of);
+    build(*from, stages, part, of);
     if (!branch.getNumResults())
       return;
     SmallVector<Value> yielded;
@@ -234,13 +260,13 @@ void Rotation::cloneBranch(scf::IfOp branch, Part part, Iteration *of[2]) {
   values.values.map(branch.getResults(), made.getResults());
 }
 
-void Rotation::cloneItem(Operation &op, Part part, Iteration *of[2]) {
+void Rotation::cloneItem(const Item &item, Part part, Iteration *of[2]) {
+  Operation &op = *item.op;
   if (part == Part::Epilogue && lastReleases.contains(&op))
     return;
   if (auto branch = dyn_cast<scf::IfOp>(op))
-    return cloneBranch(branch, part, of);
-  unsigned stage = stagesIn(&op) == 2;
-  Iteration &values = *of[stage];
+    return cloneBranch(branch, item.stages, part, of);
+  Iteration &values = *of[item.stages == 2];
   SetVector<Value> used(op.operand_begin(), op.operand_end());
   getUsedValuesDefinedAbove(op.getRegions(), used);
   for (Value value : used)
@@ -259,13 +285,12 @@ void Rotation::cloneItem(Operation &op, Part part, Iteration *of[2]) {
   }
 }
 
-void Rotation::build(Block &block, Part part, Iteration *of[2]) {
-  for (Operation *item : itemsOf(block)) {
-    unsigned stages = stagesIn(item);
-    unsigned wanted = part == Part::Body ? 3 : part == Part::Prologue ? 1 : 2;
-    if (stages & wanted)
-      cloneItem(*item, part, of);
-  }
+void Rotation::build(Block &block, unsigned stages, Part part,
+                     Iteration *of[2]) {
+  unsigned wanted = part == Part::Body ? 3 : part == Part::Prologue ? 1 : 2;
+  for (const Item &item : itemsOf(block))
+    if (item.stages & stages & wanted)
+      cloneItem(item, part, of);
 }
 
 void Rotation::start(Iteration &iteration, Value index) {
@@ -297,7 +322,7 @@ LogicalResult Rotation::run() {
        llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
     first.values.map(argument, init);
   Iteration *prologue[] = {&first, nullptr};
-  build(*loop.getBody(), Part::Prologue, prologue);
+  build(*loop.getBody(), 3, Part::Prologue, prologue);
 
   Value end = plus(b, loop.getUpperBound(), -1);
   auto made = scf::ForOp::create(b, loop.getLowerBound(), end, loop.getStep(),
@@ -311,7 +336,7 @@ LogicalResult Rotation::run() {
     for (auto [value, argument] : llvm::zip(carried, made.getRegionIterArgs()))
       current.values.map(value, argument);
     Iteration *body[] = {&next, &current};
-    build(*loop.getBody(), Part::Body, body);
+    build(*loop.getBody(), 3, Part::Body, body);
     if (!carried.empty())
       scf::YieldOp::create(b, carriedOf(next));
   }
@@ -326,7 +351,7 @@ LogicalResult Rotation::run() {
   for (auto [value, result] : llvm::zip(carried, made.getResults()))
     final.values.map(value, result);
   Iteration *epilogue[] = {nullptr, &final};
-  build(*loop.getBody(), Part::Epilogue, epilogue);
+  build(*loop.getBody(), 3, Part::Epilogue, epilogue);
   for (auto [result, value] :
        llvm::zip(loop.getResults(), loop.getYieldedValues()))
     result.replaceAllUsesWith(remake(value, final));

@@ -128,3 +128,21 @@ bool fmha::tile::overlapsStages(scf::ForOp loop, StringRef role) {
   });
   return !walked.wasInterrupted() && stagesOf(loop, role) == 3;
 }
+
+/// Whether two tiles in tensor memory have a column in common.
+static bool shareColumns(TileType a, TileType b) {
+  auto begin = [](TileType tile) { return tile.getTmem().getColumn(); };
+  auto end = [&](TileType tile) { return begin(tile) + tile.getTmemColumns(); };
+  return begin(a) < end(b) && begin(b) < end(a);
+}
+
+bool fmha::tile::isFreeBefore(Operation *product, ArrayRef<Operation *> later) {
+  auto result = cast<TileType>(product->getResult(0).getType());
+  auto readOf = [](Operation *op) {
+    return cast<TileType>(cast<DotOp>(op).getA().getType());
+  };
+  return result.getTmem() && !later.empty() &&
+         llvm::all_of(later, [&](Operation *op) {
+           return readOf(op).getTmem() && !shareColumns(result, readOf(op));
+         });
+}

@@ -44,6 +44,11 @@ bool isTileOp(mlir::Operation *op);
 /// its order.
 bool overlapsStages(mlir::scf::ForOp loop, llvm::StringRef role);
 
+/// Returns whether the slot of the result of `product` is free before `later`
+/// run: they read tiles from tensor memory, none of which lies over it.
+bool isFreeBefore(mlir::Operation *product,
+                  llvm::ArrayRef<mlir::Operation *> later);
+
 /// Returns the `tile.partition` of `op`; null if it has none.
 PartitionAttr partitionOf(mlir::Operation *op);
 void setPartition(mlir::Operation *op, PartitionAttr partition);

@@ -212,6 +212,24 @@ void RowUnroller::extract(vector::ExtractOp op) {
   op.setStaticPosition({at[0] % 2});
 }
 
+/// Moves what only later iterations use, such as the sums of rows, after all
+/// else, so that no store waits for it.
+void sinkYielded(Block &block) {
+  Operation *last = block.getTerminator();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    bool isYielded =
+        !op.use_empty() && isMemoryEffectFree(&op) && !op.getNumRegions() &&
+        llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return user == block.getTerminator() ||
+                 (user->getBlock() == &block && !user->isBeforeInBlock(last));
+        });
+    if (&op == block.getTerminator() || !isYielded)
+      continue;
+    op.moveBefore(last);
+    last = &op;
+  }
+}
+
 void RowUnroller::run() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     b.setInsertionPoint(&op);
@@ -249,8 +267,10 @@ struct TileTcgen05UnrollRowsPass
         blocks.push_back(block);
     });
     ImplicitLocOpBuilder b(func.getLoc(), &getContext());
-    for (Block *block : blocks)
+    for (Block *block : blocks) {
+      sinkYielded(*block);
       RowUnroller(b, *block).run();
+    }
   }
 };
 

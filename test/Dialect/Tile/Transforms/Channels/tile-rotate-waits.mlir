@@ -300,3 +300,54 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @kernels {
+  // The release of scores comes after the first message, and the wait moves.
+  // CHECK-LABEL: gpu.func @released_scores
+  gpu.func @released_scores(%n: index, %slot: !llvm.ptr<3>, %scores: !llvm.ptr<6>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: %[[FULL:.*]] = tile.barrier "alpha.full"
+    // CHECK: %[[FREE:.*]] = tile.barrier "alpha.free"
+    // CHECK: %[[P:.*]] = tile.barrier "p.full"
+    // CHECK: %[[S:.*]] = tile.barrier "s.free"
+    %full = tile.barrier "alpha.full" at 1024 arrivals 128 : !tile.barrier<1>
+    %free = tile.barrier "alpha.free" at 1032 arrivals 128 : !tile.barrier<1>
+    %p = tile.barrier "p.full" at 1040 arrivals 128 : !tile.barrier<1>
+    %s = tile.barrier "s.free" at 1048 arrivals 128 : !tile.barrier<1>
+    // CHECK: scf.for
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      // CHECK: tile.tmem_wait load
+      // CHECK-NOT: tile.wait
+      // CHECK-NOT: tile.fence
+      // CHECK: llvm.store
+      // CHECK-NEXT: tile.arrive %[[FULL]]
+      // CHECK-NEXT: tile.fence tcgen05_before
+      // CHECK-NEXT: tile.arrive %[[S]]
+      // CHECK-NEXT: tile.arrive %[[P]]
+      // CHECK: tile.wait %[[FREE]]
+      // CHECK-NEXT: }
+      %loaded = tile.tmem_load %scores : !llvm.ptr<6> -> vector<32xi32>
+      %row = tile.tmem_wait load of %loaded : vector<32xi32> to vector<32xi32>
+      tile.fence tcgen05_before
+      tile.arrive %s[%c0] : !tile.barrier<1>
+      %alpha = vector.extract %row[0] : i32 from vector<32xi32>
+      tile.wait %free[%c0] parity %parity : !tile.barrier<1>
+      llvm.store %alpha, %slot : i32, !llvm.ptr<3>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+      tile.arrive %p[%c0] : !tile.barrier<1>
+    }
+    // The consumer.
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %full[%c0] parity %parity : !tile.barrier<1>
+      %x = llvm.load %slot : !llvm.ptr<3> -> f32
+      tile.arrive %free[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+}

@@ -4,7 +4,7 @@
 //   memory, a row of statistics (128 x 4 = 512) per tile: 81920 and 82432; with P
 //   in shared memory (128 x 128 x 2 = 32768) P0 81920, P1 114688, rows 147456 on.
 // And in columns of tensor memory: S0 0, S1 128, O0 256, O1 256 + 64 = 320; P of
-// 16 bits takes the upper 64 of the 128 columns of its S: 64 and 192.
+// 16 bits takes the 64 columns after them, 384 and 448, since there is room.
 // Ops name these regions by tile.region, which the pass removes.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=tmem},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory)))' \
@@ -46,14 +46,14 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: tile.row_sum %{{.*}}, %{{.*}}, %[[ALPHA]]
 // P goes where the schedule says.
 // CHECK: %[[HALF:.*]] = tile.cast {{.*}} to <128x128xbf16, #tile.registers>
-// TMEM: %[[P0:.*]] = tile.move %[[HALF]] {{.*}} to <128x128xbf16, #tile.tmem<column = 64>>
+// TMEM: %[[P0:.*]] = tile.move %[[HALF]] {{.*}} to <128x128xbf16, #tile.tmem<column = 384>>
 // SMEM: %[[P0:.*]] = tile.move %[[HALF]] {{.*}} to <128x128xbf16, #tile.smem<offset = 81920>>
 // CHECK: %[[O0:.*]] = tile.rescale %{{.*}}, %[[BACK]] : <128x64xf32, #tile.tmem<column = 256>>
 // CHECK: tile.dot %[[P0]], %[[V]] plus %[[O0]] {{.*}} -> <128x64xf32, #tile.tmem<column = 256>>
 
 // The second tile's own places.
 // CHECK: tile.dot %[[Q1]], %[[K]] transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 128>>
-// TMEM: tile.move {{.*}} to <128x128xbf16, #tile.tmem<column = 192>>
+// TMEM: tile.move {{.*}} to <128x128xbf16, #tile.tmem<column = 448>>
 // SMEM: tile.move {{.*}} to <128x128xbf16, #tile.smem<offset = 114688>>
 // CHECK: tile.dot {{.*}} plus {{.*}} -> <128x64xf32, #tile.tmem<column = 320>>
 // CHECK: scf.yield

@@ -5,6 +5,8 @@
 // RUN:   | FileCheck %s
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,cse)))' \
 // RUN:   | FileCheck %s --check-prefix=TWO
+// RUN: sed s/x64xbf16/x128xbf16/ %s | fmha-opt --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,cse)))' \
+// RUN:   | FileCheck %s --check-prefix=WIDE
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
@@ -67,7 +69,8 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // CHECK: tile.role "store"
 
 // Two tiles share each K and V; where the second has no rows, only the first runs.
-// Both queries are received: one without rows is loaded as zeros.
+// Both queries are received: one without rows is loaded as zeros. P does not lie
+// over S, so scores of both tiles come first, and the branch is two.
 // TWO: %[[ACTIVE:.*]] = arith.cmpi slt
 // TWO: tile.role "softmax1"
 // TWO-NEXT: scf.if %[[ACTIVE]]
@@ -78,17 +81,46 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // TWO: scf.if %[[ACTIVE]] {
 // TWO: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 128>>
 // TWO: scf.for %[[J:[^ ]*]] =
-// TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 256>>
 // TWO: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 0>>
 // TWO: scf.if %[[ACTIVE]] {
-// TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 320>>
 // TWO: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 128>>
 // TWO: }
-// K and V are released for both.
-// TWO-COUNT-2: tile.release
+// K is released for both, and then V.
+// TWO: tile.release
+// TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 256>>
+// TWO: scf.if %[[ACTIVE]] {
+// TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 320>>
+// TWO: }
+// TWO: tile.release
 // TWO: }
 // TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 256>>
 // TWO: scf.if %[[ACTIVE]] {
 // TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 320>>
 // TWO-NOT: tile.dot
 // TWO: tile.role "store"
+
+// P lies over S where there is no room, and scores wait for its product.
+// WIDE: %[[ACTIVE:.*]] = arith.cmpi slt
+// WIDE: tile.role "softmax1"
+// WIDE-NEXT: scf.if %[[ACTIVE]]
+// WIDE: tile.role "mma"
+// WIDE: scf.if
+// WIDE-COUNT-3: tile.receive
+// WIDE: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 0>>
+// WIDE: scf.if %[[ACTIVE]] {
+// WIDE: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 128>>
+// WIDE: scf.for %[[J:[^ ]*]] =
+// WIDE: tile.dot {{.*}} -> <128x128xf32, #tile.tmem<column = 256>>
+// WIDE: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 0>>
+// WIDE: scf.if %[[ACTIVE]] {
+// WIDE: tile.dot {{.*}} -> <128x128xf32, #tile.tmem<column = 384>>
+// WIDE: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 128>>
+// WIDE: }
+// K and V are released for both.
+// WIDE-COUNT-2: tile.release
+// WIDE: }
+// WIDE: tile.dot {{.*}} -> <128x128xf32, #tile.tmem<column = 256>>
+// WIDE: scf.if %[[ACTIVE]] {
+// WIDE: tile.dot {{.*}} -> <128x128xf32, #tile.tmem<column = 384>>
+// WIDE-NOT: tile.dot
+// WIDE: tile.role "store"

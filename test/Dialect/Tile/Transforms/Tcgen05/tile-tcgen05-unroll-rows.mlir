@@ -102,3 +102,36 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @kernels {
+  // No store waits for the sum, which only the next iteration uses.
+  // CHECK-LABEL: gpu.func @sums_last
+  gpu.func @sums_last(%n: index, %s: !llvm.ptr<6>, %p: !llvm.ptr<6>, %sums: !llvm.ptr<3>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    // CHECK: scf.for
+    // CHECK-NOT: arith.addf
+    // CHECK: tile.tmem_wait store
+    // CHECK: arith.addf
+    // CHECK-NEXT: scf.yield
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%before = %zero) -> (f32) {
+      %v = tile.tmem_load %s : !llvm.ptr<6> -> vector<64xi32>
+      %w = tile.tmem_wait load of %v : vector<64xi32> to vector<64xi32>
+      %x = vector.bitcast %w : vector<64xi32> to vector<64xf32>
+      %e = math.exp2 %x : vector<64xf32>
+      %first = vector.extract %e[0] : f32 from vector<64xf32>
+      %after = arith.addf %before, %first : f32
+      %t = arith.truncf %e : vector<64xf32> to vector<64xbf16>
+      %words = vector.bitcast %t : vector<64xbf16> to vector<32xi32>
+      tile.tmem_store %words, %p : vector<32xi32>, !llvm.ptr<6>
+      tile.tmem_wait store
+      scf.yield %after : f32
+    }
+    llvm.store %sum, %sums : f32, !llvm.ptr<3>
+    gpu.return
+  }
+}
