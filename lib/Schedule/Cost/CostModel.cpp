@@ -10,6 +10,7 @@
 
 #include "Counts.h"
 #include "FamilyCost.h"
+#include "Model/Footprint.h"
 #include "Model/Text.h"
 
 #include "fmha/Layout/SmemTile.h"
@@ -224,6 +225,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
       std::max(familyOf(schedule).cost.scoreStages, schedule.sStages);
   kernel.waitsForProducts =
       schedule.sStages > 1 && schedule.mmaOrder == MmaOrder::Commit;
+  kernel.probabilitiesApart = Footprint(problem, schedule).pApart;
   Rings rings = ringsOf(problem, schedule);
   kernel.rings = rings;
   kernel.ringBytes = unsigned(rings.bytes());

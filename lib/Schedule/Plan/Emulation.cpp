@@ -20,7 +20,7 @@ using namespace fmha::schedule;
 
 /// Smaller gains are not resolved: at head dim 80 without a mask the clocks of
 /// SoftmaxStreams.def give 3.5 %, and the kernels stepped whole 0 to 2 %.
-static constexpr double leastGain = 0.04;
+static constexpr double leastGain = 0.04, leastGainOfSlices = 0.03;
 
 namespace {
 
@@ -65,6 +65,24 @@ static std::string compare(const Found &with, double without) {
          " of P, " + rounded(without) + " without emulation (modeled)";
 }
 
+/// Returns `best` with two slices of P, if it has one and that gains enough.
+static Emulation chooseSlices(const Problem &problem, const Schedule &best,
+                              const Overrides &overrides, double without,
+                              std::string otherwise) {
+  Schedule two = best;
+  two.pSlices = 2;
+  double clocks = modelCost(problem, two).ordered;
+  bool gains = clocks != 0 && clocks <= without * (1 - leastGainOfSlices);
+  if (overrides[Choice::PSlices] || best.pSlices != 1 || !gains ||
+      check(problem, withRoles(two)))
+    return {std::nullopt, std::move(otherwise)};
+  return {std::move(two),
+          "; p_slices = 2: by the order in which ptxas emits softmax a KV "
+          "block takes " +
+              rounded(clocks) + " clk, " + rounded(without) +
+              " with one slice (modeled)"};
+}
+
 Emulation fmha::schedule::chooseEmulation(const Problem &problem,
                                           const Schedule &best,
                                           const Overrides &overrides) {
@@ -76,12 +94,13 @@ Emulation fmha::schedule::chooseEmulation(const Problem &problem,
     std::string reason = found.violation.empty()
                              ? ""
                              : "; exp2_emulated = 0: " + found.violation;
-    return {std::nullopt, std::move(reason)};
+    return chooseSlices(problem, best, overrides, without, std::move(reason));
   }
   std::string clocks = compare(found, without);
   if (found.clocks > without * (1 - leastGain))
-    return {std::nullopt,
-            "; exp2_emulated = 0: " + clocks + ", a gain below 4 %"};
+    return chooseSlices(problem, best, overrides, without,
+                        "; exp2_emulated = 0: " + clocks +
+                            ", a gain below 4 %");
   std::string reason = "; exp2_emulated = " +
                        std::to_string(found.schedule->exp2EmulatedPercent) +
                        ": " + clocks;

@@ -10,7 +10,8 @@
 // units, which rank schedules of different shapes, do not know in which order
 // ptxas emits softmax, and without that order every share would gain. So the
 // share, and the slices of P with it, are chosen for the best schedule, by the
-// clocks of the softmax that was read (Cost::ordered).
+// clocks of the softmax that was read (Cost::ordered). So are two slices of P
+// where no emulation gains.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@
 namespace fmha::schedule {
 
 struct Emulation {
-  /// The schedule that emulates, if that gains enough.
+  /// The schedule that emulates, or has two slices of P, if that gains enough.
   std::optional<Schedule> schedule;
   /// "; exp2_emulated = 25: ...", or nothing if no order was read.
   std::string reason;

@@ -32,12 +32,12 @@ constexpr double noise = 0.03;
 
 struct Kernel {
   unsigned headDim = 0, emulated = 0, slices = 0;
-  bool causal = false;
+  bool causal = false, apart = false;
   MmaOrder order = MmaOrder::Commit;
   double median = 0, mean = 0;
   std::string reason;
 
-  auto group() const { return std::tuple(headDim, causal, order); }
+  auto group() const { return std::tuple(headDim, causal, order, apart); }
   Problem problem() const {
     Problem made = problemOf(headDim);
     made.mask = causal ? Mask::Causal : Mask::None;
@@ -49,7 +49,9 @@ struct Kernel {
     schedule.mmaOrder = order;
     schedule.exp2EmulatedPercent = emulated;
     schedule.pSlices = slices;
-    return modelCost(problem(), schedule).ordered;
+    KernelModel kernel = modelOf(problem(), schedule);
+    kernel.probabilitiesApart = apart;
+    return modelCost(kernel).ordered;
   }
   bool isFasterThan(const Kernel &other) const {
     return median < other.median * (1 - noise) &&
@@ -59,7 +61,8 @@ struct Kernel {
     std::ostringstream text;
     text << "head dim " << headDim << (causal ? " causal, " : ", ")
          << stringify(order) << ", " << emulated << " %, " << slices
-         << " slices: stepped " << median << ", modeled " << modeled();
+         << " slices" << (apart ? ", P apart" : "") << ": stepped " << median
+         << ", modeled " << modeled();
     return text.str();
   }
 };
@@ -75,8 +78,8 @@ std::vector<Kernel> readKernels() {
     std::istringstream text(line + ";");
     for (std::string field; std::getline(text, field, ';');)
       row.push_back(field);
-    EXPECT_EQ(row.size(), 8u) << line;
-    if (row.size() != 8)
+    EXPECT_EQ(row.size(), 9u) << line;
+    if (row.size() != 9)
       continue;
     Kernel kernel;
     kernel.headDim = unsigned(std::stoul(row[0]));
@@ -84,9 +87,10 @@ std::vector<Kernel> readKernels() {
     kernel.order = row[2] == "issue" ? MmaOrder::Issue : MmaOrder::Commit;
     kernel.emulated = unsigned(std::stoul(row[3]));
     kernel.slices = unsigned(std::stoul(row[4]));
-    kernel.median = std::stod(row[5]);
-    kernel.mean = std::stod(row[6]);
-    kernel.reason = row[7];
+    kernel.apart = row[5] == "apart";
+    kernel.median = std::stod(row[6]);
+    kernel.mean = std::stod(row[7]);
+    kernel.reason = row[8];
     kernels.push_back(std::move(kernel));
   }
   return kernels;
@@ -131,7 +135,10 @@ TEST(Stepped, ThePlannerChoosesAsTheyDo) {
     Schedule chosen = mustPlan(base.problem(), "sm_100a", overrides).schedule;
     overrides.fix(Choice::Exp2Emulated, 0);
     Schedule without = mustPlan(base.problem(), "sm_100a", overrides).schedule;
-    if (base.emulated || base.slices != without.pSlices)
+    bool isApart =
+        layOut(base.problem(), chosen).findTmem("P0")->aliases.empty();
+    if (base.emulated || base.slices != without.pSlices ||
+        base.apart != isApart)
       continue;
     const Kernel *best = &base, *taken = nullptr;
     for (const Kernel &one : kernels) {

@@ -277,11 +277,11 @@ TEST(Planner, GivesItsRolesToAScheduleWithoutAny) {
   for (unsigned qTiles : {1, 2}) {
     Schedule schedule;
     schedule.qTiles = qTiles;
-    EXPECT_THAT(*check(problemOf(64), schedule), HasSubstr("plan.C9"));
+    EXPECT_THAT(*check(problemOf(80), schedule), HasSubstr("plan.C9"));
     Schedule whole = withRoles(schedule);
-    EXPECT_EQ(check(problemOf(64), whole), std::nullopt);
+    EXPECT_EQ(check(problemOf(80), whole), std::nullopt);
     EXPECT_EQ(whole.roles,
-              mustPlan(problemOf(64), "sm_100a", fixed(qTiles, {}, {}))
+              mustPlan(problemOf(80), "sm_100a", fixed(qTiles, {}, {}))
                   .schedule.roles);
     // Roles that are there stay.
     whole.roles.pop_back();

@@ -82,12 +82,18 @@ TEST(Explain, SaysWhyExponentialsAreEmulatedOrNot) {
               AllOf(HasSubstr("exp2_emulated = 25: by the order"),
                     HasSubstr("clk with 25 % and 2 slices of P"),
                     HasSubstr("without emulation (modeled)")));
-  EXPECT_THAT(reasonOf(64, "sm_100a"),
+  EXPECT_THAT(reasonOf(80, "sm_100a"),
               AllOf(HasSubstr("exp2_emulated = 0: by the order"),
                     HasSubstr("a gain below 4 %")));
+  // P has columns of its own.
+  EXPECT_THAT(reasonOf(64, "sm_100a"),
+              HasSubstr("clk with 25 % and 1 slice of P"));
+  EXPECT_THAT(reasonOf(128, "sm_103a"),
+              AllOf(HasSubstr("p_slices = 2: by the order"),
+                    HasSubstr("with one slice (modeled)")));
   // Correction has too few registers there.
   EXPECT_THAT(reasonOf(96, "sm_100a"), HasSubstr("exp2_emulated = 0: plan.C8"));
-  EXPECT_EQ(listByRequest(problemOf(64), mustPlan(problemOf(64), "sm_100a"))
+  EXPECT_EQ(listByRequest(problemOf(80), mustPlan(problemOf(80), "sm_100a"))
                 .find("exp2_emulated"),
             std::string::npos);
 }

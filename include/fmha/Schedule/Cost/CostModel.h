@@ -120,6 +120,9 @@ struct KernelModel {
   unsigned scoreStages = 1;
   /// Whether the MMA role waits until P·V is complete before Q·K overwrites P.
   bool waitsForProducts = false;
+  /// Whether Q.K of the next block waits for softmax alone, as P does not lie
+  /// over S.
+  bool probabilitiesApart = false;
   double rescaleThreshold = 8;
   /// Whether the MMA role waits for each product before it issues another one
   /// that overwrites its operands.

@@ -169,7 +169,8 @@ namespace {
 
 /// A row of SoftmaxStreams.def.
 struct Stream {
-  bool masked;
+  unsigned mufuPerClock;
+  bool apart, masked;
   unsigned emulated, slices;
   double first, last, loop;
 };
@@ -185,17 +186,18 @@ static constexpr Stream streams[] = {
 /// it was not read.
 static const Stream *streamOf(const KernelModel &kernel,
                               const target::Target &gpu) {
-  constexpr unsigned rows = 128, keys = 128, mufuPerClock = 16, head = 64;
+  constexpr unsigned rows = 128, keys = 128, head = 64;
   bool wasRead = kernel.compiled && kernel.tiles == 2 &&
                  kernel.tileRows == rows && kernel.keys == keys &&
                  kernel.scoreStages == 1 && kernel.ctaGroup == 1 &&
                  kernel.pPlacement == PPlacement::Tmem &&
-                 gpu.mufuPerClock == mufuPerClock &&
                  std::min(kernel.headDim, kernel.headDimV) >= head;
   if (!wasRead)
     return nullptr;
   const Stream *found = std::ranges::find_if(streams, [&](const Stream &one) {
-    return one.masked == kernel.masked && one.slices == kernel.pSlices &&
+    return one.mufuPerClock == gpu.mufuPerClock &&
+           one.apart == kernel.probabilitiesApart &&
+           one.masked == kernel.masked && one.slices == kernel.pSlices &&
            one.emulated == std::lround(kernel.emulated * 100);
   });
   return found == std::end(streams) ? nullptr : found;
@@ -206,6 +208,13 @@ static double orderedClocks(const Stream &stream, const KernelModel &kernel,
                             const target::Target &gpu, const Cost &cost) {
   // 441 slots of 1697 clocks, without emulation and in two slices.
   constexpr double slotsOfOther = 0.25;
+  // The scores of the next block are there when softmax has stored P, so a
+  // block takes as long as softmax, and as what it waits for exponentials of
+  // the other tile: for most of them, as 12 stepped kernels do.
+  constexpr double exponentialsOfOther = 0.75;
+  if (kernel.probabilitiesApart)
+    return stream.loop +
+           cost.of(Unit::Mufu) / kernel.tiles * exponentialsOfOther;
   double products =
       cost.qkClocks + std::max(stream.first + cost.pvClocks,
                                stream.last + cost.pvClocks / stream.slices);
