@@ -189,12 +189,12 @@ struct SmemRegion {
 };
 
 /// Regions of kernels of tiles, for query tile i in {0, 1}: TMEM "S<i>", "O<i>"
-/// and, if P is in TMEM, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K
-/// alone if there is a "V"), "P<i>" if P is in SMEM, "out<i>" (the staged
-/// output, over Q<i>), "stats<i>" (one f32 per thread of a warpgroup),
-/// "barriers" (8 bytes each), "tmem_address" (neither of them with wgmma) and,
-/// if roles read the next tile in shared memory, "next_tile" (NextTile or
-/// DrawnTiles).
+/// and, if P is in TMEM, "P<i>", over S<i> unless there is room for two tiles
+/// of all three; SMEM "Q<i>", "KV" (the ring, of K alone if there is a "V"),
+/// "P<i>" if P is in SMEM, "out<i>" (the staged output, over Q<i>), "stats<i>"
+/// (one f32 per thread of a warpgroup), "barriers" (8 bytes each),
+/// "tmem_address" (neither of them with wgmma) and, if roles read the next tile
+/// in shared memory, "next_tile" (NextTile or DrawnTiles).
 struct MemoryMap {
   std::vector<TmemRegion> tmem;
   std::vector<SmemRegion> smem;
