@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 SCHEDULES = [
-    "--target=sm_100a --head-dim=64",
+    "--target=sm_100a --head-dim=64 --q-tiles=1",
     "--target=sm_100a --head-dim=128 --causal",
     "--target=sm_100a --head-dim=128 --p-slices=4",
     "--target=sm_100a --head-dim=256",
