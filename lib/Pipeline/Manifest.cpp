@@ -160,14 +160,16 @@ static json::Array gridFactors(const KernelSpec &spec,
   };
   int64_t rows = int64_t(schedule.qTiles) * queriesOfTile(schedule);
   const char *length = spec.problem.cuSeqlensQ ? "max_q_len" : "q_len";
-  json::Array factors{parts(length, rows * schedule.ctaGroup)};
+  bool isPacked = schedule.packHeads > 1;
+  unsigned ctas = schedule.ctaGroup;
+  json::Array factors{parts(length, isPacked ? rows : rows * ctas)};
   // CTAs of a pair are neighbors.
-  if (schedule.ctaGroup > 1)
-    factors.push_back(schedule.ctaGroup);
-  if (schedule.packHeads == 1) {
+  if (ctas > 1)
+    factors.push_back(ctas);
+  if (!isPacked) {
     factors.push_back("q_heads");
   } else {
-    factors.push_back(parts("group", schedule.packHeads));
+    factors.push_back(parts("group", int64_t(schedule.packHeads) * ctas));
     factors.push_back("kv_heads");
   }
   factors.push_back("batch");

@@ -39,6 +39,7 @@ OURS = {
     "fmha_pair_64_bf16": "--cta-group=2 --q-tiles=1 --kv-stages=3 --head-dim=64 --s-stages=1 --p-slices=1",
     "fmha_pair_128_f16": "--cta-group=2 --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=f16 --s-stages=2 --p-slices=2",
     "fmha_pair_256_bf16": "--cta-group=2 --q-tiles=1 --kv-stages=3 --head-dim=256 --s-stages=1 --p-slices=1",
+    "fmha_pair_rows64_64_bf16": "--cta-group=2 --q-tiles=1 --q-tile-rows=64 --p-placement=smem --kv-stages=3 --head-dim=64 --s-stages=2 --p-slices=1",
     "fmha_wgmma_2x64_bf16_causal": "--target=sm_90a --q-tiles=2 --kv-block=64 --kv-stages=3 --head-dim=64 --causal --p-placement=registers",
     "fmha_wgmma_smem_1x64_f16": "--target=sm_90a --q-tiles=1 --kv-block=64 --kv-stages=3 --head-dim=64 --dtype=f16 --p-placement=smem",
 }

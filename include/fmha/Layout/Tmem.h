@@ -33,6 +33,10 @@ constexpr unsigned tmemWarpLanes = 32;
 /// First lane of each warp's second half. A tile of 64 rows uses one half of
 /// the lanes, so that two tiles share the same columns.
 constexpr unsigned tmemHalfLanes = 16;
+/// Distance in lanes of the halves of a row if a pair of CTAs computes an
+/// accumulator of 64 rows in each: row m has columns 0 .. N/2 - 1 in lane m and
+/// the others in lane 64 + m, from the same column on.
+constexpr unsigned tmemPairLanes = 64;
 constexpr unsigned tmemColumnsPerKStep = 8;
 
 constexpr uint32_t tmemAddress(unsigned lane, unsigned column) {

@@ -153,11 +153,17 @@ static Value buildHeadsOfSection(KernelContext &k, Value keys) {
   return k.make<arith::MaxUIOp>(fit, one);
 }
 
+/// Returns the packed heads of the CTAs that share a product, 1 or a pair.
+static int64_t headsOfProduct(const KernelContext &k) {
+  return int64_t(k.plan.packHeads) * k.plan.ctaGroup;
+}
+
 /// Returns how many query heads, or chunks of packed heads, share a KV head.
+/// The chunks of a pair of CTAs are one.
 static Value buildTilesOfGroup(KernelContext &k, Value heads, Value kvHeads) {
   Value group = k.make<arith::DivUIOp>(heads, kvHeads);
   return k.isPacked()
-             ? k.make<arith::CeilDivUIOp>(group, k.index(k.plan.packHeads))
+             ? k.make<arith::CeilDivUIOp>(group, k.index(headsOfProduct(k)))
              : group;
 }
 
@@ -182,8 +188,8 @@ static Value buildTileCount(KernelContext &k) {
 ///   row block = last - number / here, heads = size·section + number mod here
 static TilePlace buildInSections(KernelContext &k, Value id, Value rowBlocks,
                                  Value most, Value group) {
-  unsigned others =
-      schedule::outputPasses(k.op.getProblem(), k.plan) * k.plan.splits;
+  unsigned others = schedule::outputPasses(k.op.getProblem(), k.plan) *
+                    k.plan.splits * k.plan.ctaGroup;
   Value tiles = buildTileCount(k);
   Value all = k.make<arith::DivUIOp>(
       tiles, k.make<arith::MulIOp>(rowBlocks, k.index(others)));
@@ -275,7 +281,8 @@ static void buildPass(KernelContext &k, Coordinates &at, Value &id) {
 }
 
 /// Builds the heads of a CTA and returns the index of the batch. Packed heads
-/// are a chunk of a group; the last chunk of a group may have fewer:
+/// are a chunk of a group; the last chunk of a group may have fewer, and the
+/// second one of a pair of CTAs none:
 ///   head = id mod q_heads; kv_head = head / group
 ///   chunk = id mod chunks; kv_head = (id / chunks) mod kv_heads
 static Value buildHeads(KernelContext &k, Coordinates &at, Value id,
@@ -289,10 +296,14 @@ static Value buildHeads(KernelContext &k, Coordinates &at, Value id,
   }
   Value group = k.make<arith::DivUIOp>(heads, kvHeads);
   Value packed = k.index(k.plan.packHeads);
-  Value chunks = k.make<arith::CeilDivUIOp>(group, packed);
+  Value ofPair = at.rank ? k.index(headsOfProduct(k)) : packed;
+  Value chunks = k.make<arith::CeilDivUIOp>(group, ofPair);
   Value groups = k.make<arith::DivUIOp>(id, chunks);
   at.kvHead = k.make<arith::RemUIOp>(groups, kvHeads);
-  at.member = k.make<arith::MulIOp>(k.make<arith::RemUIOp>(id, chunks), packed);
+  at.member = k.make<arith::MulIOp>(k.make<arith::RemUIOp>(id, chunks), ofPair);
+  if (at.rank)
+    at.member = k.make<arith::AddIOp>(at.member,
+                                      k.make<arith::MulIOp>(at.rank, packed));
   at.head =
       k.make<arith::AddIOp>(k.make<arith::MulIOp>(at.kvHead, group), at.member);
   at.count = k.make<arith::SubIOp>(group, at.member);
@@ -375,15 +386,27 @@ static TilePlace buildTilePlace(KernelContext &k, Value id, Value rowBlocks,
   return buildInSections(k, id, rowBlocks, buildHeadsOfSection(k, keys), group);
 }
 
+/// Builds the number of the CTA in a pair that has two chunks of packed heads,
+/// neighbors in the grid. Sets `id` to the index of the pair.
+static void buildRank(KernelContext &k, Coordinates &at, Value &id) {
+  if (k.plan.ctaGroup == 1 || !k.isPacked())
+    return;
+  Value ctas = k.index(k.plan.ctaGroup);
+  at.rank = k.make<arith::RemUIOp>(id, ctas);
+  id = k.make<arith::DivUIOp>(id, ctas);
+}
+
 /// Returns the number of row blocks of a head. CTAs of a pair, neighbors in the
-/// grid, have row blocks of the same head, of which the last may be empty.
+/// grid, have row blocks of the same head, of which the last may be empty, or
+/// chunks of packed heads.
 static Value buildRowBlocks(KernelContext &k, Coordinates &at, Value id,
                             Value rows, int64_t rowsPerCta) {
-  Value ctas = k.plan.ctaGroup > 1 ? k.index(k.plan.ctaGroup) : Value();
+  bool ofRows = k.plan.ctaGroup > 1 && !k.isPacked();
+  Value ctas = ofRows ? k.index(k.plan.ctaGroup) : Value();
   if (ctas)
     at.rank = k.make<arith::RemUIOp>(id, ctas);
-  Value blocks =
-      k.make<arith::CeilDivUIOp>(rows, k.index(rowsPerCta * k.plan.ctaGroup));
+  int64_t rowsPerPair = rowsPerCta * (ofRows ? k.plan.ctaGroup : 1);
+  Value blocks = k.make<arith::CeilDivUIOp>(rows, k.index(rowsPerPair));
   return ctas ? k.make<arith::MulIOp>(blocks, ctas) : blocks;
 }
 
@@ -398,6 +421,7 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   Value kvHeads = k.extent(Key, AttentionOp::Heads);
   // The grid is one-dimensional, since only x may exceed 65535.
   Value id = gpu::BlockIdOp::create(k.b, gpu::Dimension::x);
+  buildRank(k, at, id);
   buildPass(k, at, id);
   buildSplit(k, at, id);
   Value rowBlocks = buildRowBlocks(k, at, id, longest, rowsPerCta);

@@ -67,10 +67,16 @@ ThreadValue fragmentTile(int64_t rows, int64_t columns) {
           IntTuple::tuple({rows, columns})};
 }
 
-ThreadValue rowTile(int64_t rows, int64_t columns, int64_t slices) {
+ThreadValue rowTile(int64_t rows, int64_t columns, int64_t slices,
+                    int64_t distance) {
   IntTuple tile = IntTuple::tuple({rows, columns});
   if (rows != groupRows)
     return {Layout(tile, IntTuple::tuple({1, rows})), tile};
+  if (distance == groupRows) {
+    Layout threads =
+        Layout::tuple({Layout(rows, 1), Layout(2, columns / 2 * rows)});
+    return {Layout::tuple({threads, Layout(columns / 2, rows)}), tile};
+  }
   constexpr int64_t halfLanes = 16;
   int64_t part = columns / slices;
   Layout threads =
@@ -91,9 +97,12 @@ ComposedLayout panelTile(int64_t rows, int64_t columns) {
   return {Swizzle(3, 3, 3), 0, Layout::tuple({Layout(rows, panel), inRow})};
 }
 
-Layout tmemTile(int64_t rows, int64_t columns, int64_t bits) {
+Layout tmemTile(int64_t rows, int64_t columns, int64_t bits, int64_t distance) {
   int64_t lane = (int64_t(1) << 16) * (32 / bits);
   Layout down(rows, lane);
+  if (distance)
+    return Layout::tuple({down, Layout::tuple({Layout(columns / 2, 1),
+                                               Layout(2, distance * lane)})});
   // 16 rows in the lanes of each warp.
   if (rows == groupRows)
     down =

@@ -103,6 +103,9 @@ struct Footprint {
   /// separate ring (0 if it has none), one P, one staged output, one row
   /// statistic of all threads.
   uint64_t qBytes, kvStageBytes, vStageBytes, pBytes, outBytes, statsBytes;
+  /// Bytes by which threads of two warps exchange numbers of the halves of a
+  /// row, one per thread; 0 if a warp has both halves.
+  uint64_t halvesBytes;
   /// Bytes of the scales of one block.
   uint64_t factorBytes;
   /// Whether S, O and the statistics are handed off outside of registers.

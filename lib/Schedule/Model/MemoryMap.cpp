@@ -66,12 +66,15 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   uint64_t rows = schedule.qTileRows, keys = schedule.kvBlock;
   uint64_t chunk = schedule.keyChunk ? schedule.keyChunk : problem.headDim;
   uint64_t chunkKeys = schedule.valueChunk ? schedule.valueChunk : keys;
-  sColumns = keys;
-  oColumns = outputColumns(problem, schedule);
+  uint64_t columns = outputColumns(problem, schedule);
+  unsigned distance = lanesOfHalves(schedule);
+  bool ofPair = distance == layout::tmemPairLanes;
+  sColumns = ofPair ? keys / 2 : keys;
+  oColumns = ofPair ? columns / 2 : columns;
   pColumns = keys * elementBytes / 4;
   pColumnInS = sColumns - pColumns;
   pApart = putsApart(problem, schedule, sColumns + oColumns + pColumns);
-  bool halfLanes = rows * 2 == layout::tmemLanes;
+  bool halfLanes = distance == layout::tmemHalfLanes;
   bool apart = halfLanes && sColumns + oColumns > layout::tmemColumns;
   sLane = apart ? layout::tmemHalfLanes : 0;
   qBytes = panelTileBytes(rows, problem.headDim);
@@ -79,19 +82,20 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   uint64_t ctas = std::max(1u, schedule.ctaGroup);
   uint64_t key =
       panelTileBytes(keys / ctas, std::min<uint64_t>(chunk, problem.headDim));
-  uint64_t value = panelTileBytes(chunkKeys, oColumns / ctas);
+  uint64_t value = panelTileBytes(chunkKeys, columns / ctas);
   bool together = schedule.vStages == 0 && !schedule.shareKv;
   kvStageBytes = together ? std::max(key, value) : key;
   vStageBytes = schedule.vStages ? value : 0;
   pBytes = panelTileBytes(rows, keys);
   // Partial outputs of split-KV are f32 as well.
   bool staged = !problem.outF32 && schedule.splits == 1;
-  outBytes = staged ? panelTileBytes(rows, oColumns) : 0;
+  outBytes = staged ? panelTileBytes(rows, columns) : 0;
   outApart = stagesOutputApart(problem, schedule);
   outStages = outApart ? outputStages(schedule) : 0;
   inTensorMemory = familyOf(schedule).kernel.accumulatesInTensorMemory;
   statsInSmem = inTensorMemory || outputConsumers(schedule) > 1;
   statsBytes = statsInSmem ? statsPerTile * sizeof(float) : 0;
+  halvesBytes = ofPair ? statsBytes : 0;
   factorBytes = schedule::factorBytes(problem, schedule);
 }
 
@@ -108,7 +112,7 @@ uint64_t Footprint::smemBytes(const Schedule &schedule) const {
   bool pInSmem = schedule.pPlacement == PPlacement::Smem;
   uint64_t perTile = alignTo(queryBytes(), tileAlignment) +
                      (pInSmem ? alignTo(pBytes, tileAlignment) : 0) +
-                     statsBytes;
+                     statsBytes + halvesBytes;
   uint64_t rings =
       schedule.kvStages * alignTo(kvStageBytes, uint64_t(tileAlignment)) +
       schedule.vStages * alignTo(vStageBytes, uint64_t(tileAlignment));
@@ -216,6 +220,10 @@ void Layouter::layOutTiles() {
   if (sizes.statsInSmem)
     forTiles([&](const std::string &i) {
       smem("stats" + i, sizes.statsBytes, 1, smallAlignment);
+    });
+  if (sizes.halvesBytes)
+    forTiles([&](const std::string &i) {
+      smem("halves" + i, sizes.halvesBytes, 1, smallAlignment);
     });
   if (sizes.factorBytes)
     smem("factors", sizes.factorBytes, factorStages, smallAlignment);

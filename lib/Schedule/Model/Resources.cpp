@@ -51,6 +51,8 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
       apart ? outputStages(s) * alignTo(out, tileAlignment) : uint64_t(0);
   if (kernel.accumulatesInTensorMemory || outputConsumers(s) > 1)
     perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
+  if (lanesOfHalves(s) == layout::tmemPairLanes)
+    perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
   if (s.pPlacement == PPlacement::Smem)
     perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
   return alignTo(s.qTiles * perTile + outputs + ringsOf(problem, s).bytes() +
@@ -61,11 +63,14 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
 }
 
 uint64_t tmemColumnsOf(const Problem &problem, const Schedule &s) {
-  uint64_t scores = uint64_t(s.kvBlock) * s.sStages;
-  uint64_t outputs = outputColumns(problem, s);
+  unsigned distance = lanesOfHalves(s);
+  // A pair of CTAs puts the right half of 64 rows into the other lanes.
+  unsigned parts = distance == layout::tmemPairLanes ? 2 : 1;
+  uint64_t scores = uint64_t(s.kvBlock) / parts * s.sStages;
+  uint64_t outputs = outputColumns(problem, s) / parts;
   // An MMA of 64 rows uses lanes 0-15 or 16-31 of every 32: if O takes all
   // columns, S is in the other lanes.
-  bool halves = s.qTileRows == 64 && s.ctaGroup == 1;
+  bool halves = distance == layout::tmemHalfLanes;
   bool apart = halves && scores + outputs > layout::tmemColumns;
   return s.qTiles * (apart ? std::max(scores, outputs) : scores + outputs);
 }

@@ -11,6 +11,7 @@
 
 #include "Families/Family.h"
 
+#include "fmha/Layout/Tmem.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -92,6 +93,13 @@ bool fmha::schedule::pairsTiles(const Problem &problem,
 bool fmha::schedule::drawsTiles(const Schedule &schedule) {
   return schedule.scheduler == Scheduler::Dynamic &&
          familyOf(schedule).kernel.drawsTiles;
+}
+
+unsigned fmha::schedule::lanesOfHalves(const Schedule &schedule) {
+  if (!familyOf(schedule).kernel.accumulatesInTensorMemory ||
+      schedule.qTileRows * 2 != layout::tmemLanes)
+    return 0;
+  return schedule.ctaGroup > 1 ? layout::tmemPairLanes : layout::tmemHalfLanes;
 }
 
 uint64_t fmha::schedule::sectionBytes(const Problem &problem,

@@ -104,6 +104,8 @@ static void wantTiles(const Schedule &s, const Footprint &sizes,
       want("out" + i, sizes.outBytes, tileAlignment, 1, sizes.outputOver(tile));
     if (sizes.statsInSmem)
       want("stats" + i, sizes.statsBytes, smallAlignment);
+    if (sizes.halvesBytes)
+      want("halves" + i, sizes.halvesBytes, smallAlignment);
   }
   want("KV", sizes.kvStageBytes, tileAlignment, s.kvStages);
   if (s.vStages)

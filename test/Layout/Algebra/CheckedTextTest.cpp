@@ -49,8 +49,8 @@ TEST(CheckedText, PlacedTilesRoundTrip) {
   for (int64_t columns : {16, 64, 96, 256})
     for (const ThreadValue &map :
          {fragmentTile(64, columns), fragmentTile(128, columns),
-          rowTile(128, columns), rowTile(64, columns),
-          rowTile(64, columns, 4)}) {
+          rowTile(128, columns), rowTile(64, columns), rowTile(64, columns, 4),
+          rowTile(64, columns, 1, 64)}) {
       expectRoundTrip(map, readThreadValue(map.str()));
       EXPECT_EQ(whyNoDistribution(map), std::nullopt);
     }

@@ -174,6 +174,33 @@ TEST(PlacedTiles, RowsAreLoadedFromTensorMemory) {
   });
 }
 
+/// With M = 128 over two CTAs the halves of 64 rows are in separate warps, each
+/// of which loads its half as that of whole rows.
+TEST(PlacedTiles, HalvesOfPairsAreLoadedFromTensorMemory) {
+  constexpr int64_t rows = groupRows, distance = 64;
+  for (int64_t columns : {32, 64, 128, 256}) {
+    ThreadValue tile = rowTile(rows, columns, /*slices=*/1, distance);
+    expectBijection(tile);
+    Layout memory = tmemTile(rows, columns, 32, distance);
+    ptxsim::TmemLayout layout = ptxsim::layoutOf(2, 2 * rows, false, false);
+    ptxsim::TmemAccess access;
+    access.num = uint32_t(columns / 2);
+    for (int64_t thread = 0; thread < threads; ++thread)
+      for (int64_t value = 0; value < tile.values(); ++value) {
+        ptxsim::TmemCell loaded =
+            access.cell(uint32_t(thread % 32), uint32_t(value));
+        loaded.lane += uint32_t(thread / 32 * 32);
+        auto [row, column] = placeOf(tile, thread, value);
+        ASSERT_EQ(loaded,
+                  ptxsim::accumulatorCell(layout, uint32_t(row),
+                                          uint32_t(column), uint32_t(columns)));
+        ASSERT_EQ(
+            ptxsim::cellOf(uint32_t(memory(IntTuple::tuple({row, column})))),
+            loaded);
+      }
+  }
+}
+
 /// Panels have rows of 128 bytes, which the simulator swizzles as TMA and the
 /// tensor core do.
 TEST(PlacedTiles, PanelsAreSwizzledBy128Bytes) {

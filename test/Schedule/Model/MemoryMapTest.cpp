@@ -182,6 +182,40 @@ TEST(MemoryMap, SeveralTilesNeedTheNumberOfTheNextOne) {
   }
 }
 
+/// Of 64 rows in each CTA of a pair, lanes 0 to 63 have the left half of the
+/// columns and the others the right half: O of 512 columns leaves two S room.
+TEST(MemoryMap, HalvesOfPairsTakeHalfTheColumns) {
+  Problem problem;
+  problem.headDim = 576;
+  problem.headDimV = 512;
+  problem.vInK = true;
+  Schedule schedule;
+  schedule.ctaGroup = 2;
+  schedule.qTiles = 1;
+  schedule.qTileRows = schedule.keyChunk = schedule.packHeads = 64;
+  schedule.pPlacement = PPlacement::Smem;
+  schedule.sStages = 2;
+  schedule.valueChunk = 16;
+  schedule.kvStages = 9;
+  schedule.vStages = 8;
+  CheckedMap checked = checkAndLayOut(problem, withRoles(schedule));
+  ASSERT_EQ(checked.error.value_or(""), "");
+  const MemoryMap &map = checked.map;
+  EXPECT_EQ(map.findTmem("S0")->end(), 2u * 64);
+  EXPECT_EQ(map.findTmem("O0")->column, 2u * 64);
+  EXPECT_EQ(map.findTmem("O0")->columns, 256u);
+  EXPECT_FALSE(map.findTmem("P0"));
+  // A CTA has 64 of 128 keys, and 256 of 512 columns of V.
+  EXPECT_EQ(map.findSmem("KV")->bytes, 64u * 64 * 2);
+  EXPECT_EQ(map.findSmem("V")->bytes, 16u * 256 * 2);
+  // A number of each thread.
+  EXPECT_EQ(map.findSmem("halves0")->bytes, 128u * 4);
+  EXPECT_LE(map.smemBytes, 232448u);
+  EXPECT_EQ(lanesOfHalves(schedule), 64u);
+  schedule.ctaGroup = 1;
+  EXPECT_EQ(lanesOfHalves(schedule), 16u);
+}
+
 TEST(MemoryMap, DrawnTilesHaveARingOfNumbers) {
   std::string error;
   std::optional<Plan> found =
@@ -226,6 +260,7 @@ static Schedule randomSchedule(std::mt19937 &random) {
   s.target = pick("sm_100a", "sm_103a");
   s.qTiles = pick(1u, 2u);
   s.qTileRows = pick(128u, 128u, s.qTiles == 1 ? 64u : 128u);
+  s.ctaGroup = s.qTiles == 1 ? pick(1u, 2u) : 1u;
   s.kvBlock = pick(128u, 128u, 64u);
   s.kvStages = 1 + random() % 14;
   s.pPlacement = pick(PPlacement::Tmem, PPlacement::Smem);

@@ -27,14 +27,19 @@ namespace fmha::layout::algebra {
 ThreadValue fragmentTile(int64_t rows, int64_t columns);
 /// Returns rows as tcgen05.ld loads them: thread r has row r of 128. Of 64
 /// rows, lanes l and 16 + l of warp w have the halves of row 16 w + l, or the
-/// halves of each of `slices` parts of its columns.
-ThreadValue rowTile(int64_t rows, int64_t columns, int64_t slices = 1);
+/// halves of each of `slices` parts of its columns. With a distance of 64 in
+/// place of 16, threads t and 64 + t have the halves of row t.
+ThreadValue rowTile(int64_t rows, int64_t columns, int64_t slices = 1,
+                    int64_t distance = 16);
 /// Returns the offset in shared memory, in elements of 16 bits: panels of 64
 /// columns next to each other, with the 128-byte swizzle.
 ComposedLayout panelTile(int64_t rows, int64_t columns);
 /// Returns the address in tensor memory, lane << 16 | column, in elements of
 /// `bits`: two of 16 bits share a column, and the lane counts 2^17 of them.
-Layout tmemTile(int64_t rows, int64_t columns, int64_t bits);
+/// With a `distance`, the right half of each row is that many lanes below the
+/// left one.
+Layout tmemTile(int64_t rows, int64_t columns, int64_t bits,
+                int64_t distance = 0);
 
 /// The row and the column of a thread or a value: what it adds to the place of
 /// its other coordinate.

@@ -283,6 +283,11 @@ unsigned registersAtLaunch(unsigned threads, unsigned ctasPerSm = 1);
 /// two of them, when no operation is in flight.
 bool runsAhead(const Problem &problem, const Schedule &schedule);
 
+/// Returns the distance, in lanes of tensor memory and in threads, of the
+/// halves of a row of S and O: 16, or 64 in pairs of CTAs. 0 if rows are not
+/// cut in halves.
+unsigned lanesOfHalves(const Schedule &schedule);
+
 /// Returns whether a CTA without rows for its second query tile skips that
 /// tile. Otherwise it computes the tile on zeros: with wgmma other warpgroups
 /// wait for it in any case, and roles that run ahead count equally many

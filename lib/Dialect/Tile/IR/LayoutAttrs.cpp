@@ -10,6 +10,7 @@
 #include "fmha/Layout/Algebra/CheckedText.h"
 #include "fmha/Layout/Algebra/PlacedTiles.h"
 #include "fmha/Layout/SmemTile.h"
+#include "fmha/Layout/Tmem.h"
 
 #include "mlir/IR/DialectImplementation.h"
 
@@ -125,12 +126,14 @@ Attribute TmemAttr::getLayout(ArrayRef<int64_t> shape, Type type) const {
       getContext(),
       {{},
        0,
-       algebra::tmemTile(shape[0], shape[1], type.getIntOrFloatBitWidth())});
+       algebra::tmemTile(shape[0], shape[1], type.getIntOrFloatBitWidth(),
+                         getHalf())});
 }
 
 Attribute RegistersAttr::getLayout(ArrayRef<int64_t> shape, Type) const {
   return ThreadValuesAttr::get(
-      getContext(), algebra::rowTile(shape[0], shape[1], getSlices()));
+      getContext(),
+      algebra::rowTile(shape[0], shape[1], getSlices(), getHalf()));
 }
 
 Attribute FragmentAttr::getLayout(ArrayRef<int64_t> shape, Type) const {
@@ -149,16 +152,20 @@ Attribute TileType::getLayout() const {
 static SmallVector<PlaceAttrInterface>
 placesInRegisters(MLIRContext *ctx, int64_t rows, int64_t columns) {
   constexpr int64_t half = 64, step = 8, mostSlices = 16, largest = 1 << 20;
+  constexpr unsigned sameWarp = layout::tmemHalfLanes;
   SmallVector<PlaceAttrInterface> places;
   if (rows < 1 || columns < 1 || rows > largest || columns > largest)
     return places;
   if ((rows == half || rows == 2 * half) && columns % step == 0)
     places.push_back(FragmentAttr::get(ctx));
   if (rows != half)
-    places.push_back(RegistersAttr::get(ctx, /*slices=*/1));
+    places.push_back(RegistersAttr::get(ctx, /*slices=*/1, sameWarp));
   for (int64_t slices = 1; rows == half && slices <= mostSlices; slices *= 2)
     if (columns % (2 * slices) == 0)
-      places.push_back(RegistersAttr::get(ctx, unsigned(slices)));
+      places.push_back(RegistersAttr::get(ctx, unsigned(slices), sameWarp));
+  if (rows == half && columns % 2 == 0)
+    places.push_back(
+        RegistersAttr::get(ctx, /*slices=*/1, layout::tmemPairLanes));
   return places;
 }
 

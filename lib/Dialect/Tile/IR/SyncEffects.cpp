@@ -329,10 +329,12 @@ void MmaOp::getSyncEffects(Effects &effects) {
     readShared(Unit::Mma, getA(), ownRows, transposes(instruction, 0), effects);
   readShared(Unit::Mma, getB(), rowsOfB(instruction) / ctas,
              transposes(instruction, 1), effects);
-  effects.push_back(
-      access(Unit::Mma, Memory::Tensor, true, getD(), 0, rowsOfB(instruction)));
+  // A pair puts the right half of 64 rows into lanes that are otherwise empty.
+  bool halves = ownRows == 64;
+  effects.push_back(access(Unit::Mma, Memory::Tensor, true, getD(), 0,
+                           rowsOfB(instruction) / (halves ? ctas : 1)));
   for (size_t i = first; i < effects.size(); ++i) {
-    effects[i].halfLanes = ownRows == 64;
+    effects[i].halfLanes = halves && !getPair();
     effects[i].shape = shapeOf(instruction);
     effects[i].accumulator = getD();
   }

@@ -85,7 +85,7 @@ LogicalResult ExtentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           Float32Type::get(place.getContext()),
                           TmemAttr::get(place.getContext(), tmem.getColumn(),
                                         /*lane=*/0, tmem.getStages(),
-                                        tmem.getPitch()));
+                                        tmem.getPitch(), /*half=*/0));
 }
 
 LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -407,10 +407,11 @@ LogicalResult CommitOp::verify() {
 LogicalResult MmaOp::verify() {
   constexpr unsigned firstBit = 24, bits = 5, unit = 16;
   unsigned rows = (getInstruction() >> firstBit & ((1 << bits) - 1)) * unit;
-  // A CTA of a pair has 128 rows, one per lane of tensor memory.
-  constexpr unsigned rowsOfPair = 256;
-  if (getPair() && rows != rowsOfPair)
-    return emitOpError() << "expected M = " << rowsOfPair
+  // A CTA of a pair has 128 rows, one per lane of tensor memory, or the halves
+  // of 64.
+  constexpr unsigned whole = 256;
+  if (getPair() && rows != whole && rows != whole / 2)
+    return emitOpError() << "expected M = " << whole / 2 << " or " << whole
                          << " in the instruction of a pair of CTAs, got "
                          << rows;
   return success();

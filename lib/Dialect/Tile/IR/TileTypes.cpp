@@ -88,9 +88,11 @@ static constexpr int64_t threadsPerGroup = fmha::target::warpgroupThreads;
 static constexpr int64_t largestExtent = 1 << 20;
 
 /// Returns the number of 32-bit columns that a tile takes in tensor memory.
-static int64_t tmemColumns(ArrayRef<int64_t> shape, Type elementType) {
+static int64_t tmemColumns(ArrayRef<int64_t> shape, Type elementType,
+                           TmemAttr tmem) {
   int64_t columns = shape.size() == 2 ? shape[1] : 1;
-  return columns * elementType.getIntOrFloatBitWidth() / 32;
+  int64_t halves = tmem && tmem.getHalf() ? 2 : 1;
+  return columns * elementType.getIntOrFloatBitWidth() / 32 / halves;
 }
 
 /// Returns the bytes of a tile in shared memory: of whole panels, or, if it has
@@ -149,7 +151,16 @@ static LogicalResult verifySmem(EmitError emitError, ArrayRef<int64_t> shape,
 static LogicalResult verifyRegisters(EmitError emitError,
                                      ArrayRef<int64_t> shape,
                                      RegistersAttr place) {
-  int64_t slices = place.getSlices();
+  int64_t slices = place.getSlices(), half = place.getHalf();
+  bool isPair = half == fmha::layout::tmemPairLanes && shape[0] == half &&
+                slices == 1 && (shape.size() == 1 || shape[1] % 2 == 0);
+  if (half != fmha::layout::tmemHalfLanes && !isPair)
+    return emitError() << "expected half of #tile.registers to be "
+                       << fmha::layout::tmemHalfLanes << ", or "
+                       << fmha::layout::tmemPairLanes
+                       << " in 1 slice of 64 rows and an even number of "
+                          "columns, got "
+                       << half;
   if (slices == 1 || (slices != 0 && shape.size() == 2 && shape[0] == 64 &&
                       shape[1] % (2 * slices) == 0))
     return success();
@@ -184,10 +195,18 @@ static LogicalResult verifyTmem(EmitError emitError, ArrayRef<int64_t> shape,
     return emitError() << "expected #tile.tmem to begin at lane 0, or 16 for "
                           "64 rows, got lane "
                        << tmem.getLane() << " for " << shape[0] << " rows";
+  constexpr unsigned distance = fmha::layout::tmemPairLanes;
+  if (tmem.getHalf() && (tmem.getHalf() != distance || shape[0] != distance ||
+                         tmem.getLane() || shape.size() != 2 || shape[1] % 2))
+    return emitError() << "expected half of #tile.tmem to be 0, or " << distance
+                       << " for 64 rows and an even number of columns from "
+                          "lane 0 on, got "
+                       << tmem.getHalf();
   if (tmem.getStages() < 1 || tmem.getStages() > allColumns)
     return emitError() << "expected 1 to " << allColumns
                        << " stages of #tile.tmem, got " << tmem.getStages();
-  int64_t columns = tmemColumns(shape, elementType), pitch = tmem.getPitch();
+  int64_t columns = tmemColumns(shape, elementType, tmem),
+          pitch = tmem.getPitch();
   if (pitch && pitch < columns)
     return emitError() << "expected the pitch of #tile.tmem to be at least the "
                        << columns << " columns of the tile, got " << pitch;
@@ -250,18 +269,21 @@ int64_t TileType::getStagePitch() const {
 }
 
 int64_t TileType::getTmemColumns() const {
-  return tmemColumns(getShape(), getElementType());
+  return tmemColumns(getShape(), getElementType(), getTmem());
 }
 
 /// The place has the stage pitch of this one.
 Attribute TileType::getPlaceOfColumn(int64_t first) const {
   int64_t width = getElementType().getIntOrFloatBitWidth();
-  if (TmemAttr tmem = getTmem())
-    return TmemAttr::get(getContext(), tmem.getColumn() + first * width / 32,
+  if (TmemAttr tmem = getTmem()) {
+    int64_t columns = first * width / 32 / (tmem.getHalf() ? 2 : 1);
+    return TmemAttr::get(getContext(), tmem.getColumn() + columns,
                          tmem.getLane(), tmem.getStages(),
-                         tmem.getStages() == 1 ? 0 : getStagePitch());
-  if (inRegisters())
-    return RegistersAttr::get(getContext(), /*slices=*/1);
+                         tmem.getStages() == 1 ? 0 : getStagePitch(),
+                         tmem.getHalf());
+  }
+  if (auto registers = dyn_cast_or_null<RegistersAttr>(getPlace()))
+    return RegistersAttr::get(getContext(), /*slices=*/1, registers.getHalf());
   SmemAttr smem = getSmem();
   if (!smem)
     return getPlace();

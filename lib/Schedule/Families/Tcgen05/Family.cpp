@@ -9,6 +9,7 @@
 #include "Families/Family.h"
 #include "Model/Footprint.h"
 
+#include "fmha/Layout/Tmem.h"
 #include "fmha/Schedule/Model/Schedule.h"
 #include "fmha/Target/Target.h"
 
@@ -81,6 +82,11 @@ static unsigned outputStagesOf(const Schedule &s) {
   return s.scheduler == Scheduler::Static;
 }
 
+/// Returns the barriers of softmax warps that exchange the halves of a row.
+static unsigned namedBarriersOf(const Schedule &s) {
+  return lanesOfHalves(s) == layout::tmemPairLanes ? s.qTiles : 0;
+}
+
 constinit const Family fmha::schedule::tcgen05Family = {
     .name = "tcgen05",
     .kind = FamilyKind::Mma,
@@ -102,7 +108,7 @@ constinit const Family fmha::schedule::tcgen05Family = {
                .usesAddresses = false,
                .readsNewKeys = false,
                .regions = nullptr,
-               .namedBarriers = [](const Schedule &) { return 0u; },
+               .namedBarriers = namedBarriersOf,
                .roles = rolesOf},
     .rules = tcgen05Rules,
     .cost = tcgen05Cost,

@@ -25,7 +25,8 @@ static Violation checkTmem(const Case &c) {
   uint64_t needed = sizes.tmemColumns(s), there = c.gpu->tmemColumns;
   if (needed <= there)
     return std::nullopt;
-  bool halfLanes = s.qTileRows < layout::tmemLanes, several = s.sStages > 1;
+  bool halfLanes = lanesOfHalves(s) == layout::tmemHalfLanes;
+  bool several = s.sStages > 1;
   uint64_t room = halfLanes && !several
                       ? there
                       : there / s.qTiles - s.sStages * sizes.sColumns;
@@ -41,7 +42,14 @@ static Violation checkTmem(const Case &c) {
          " each), " + str(there) + " are available; take " + ways;
 }
 
-/// Checks that a second S is that of a single query tile, with P over it.
+/// Whether a pair of CTAs has 64 rows in each, whose halves are in the lanes of
+/// different warps.
+static bool isPairOfHalves(const Schedule &s) {
+  return lanesOfHalves(s) == layout::tmemPairLanes;
+}
+
+/// Checks that a second S is that of a single query tile, with P over it, or in
+/// shared memory where a pair leaves no other place.
 static Violation checkScoreStages(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.sStages == 1)
@@ -57,7 +65,7 @@ static Violation checkScoreStages(const Case &c) {
     return must("q_tiles to be 1",
                 ", since a second query tile overlaps softmax already",
                 str(s.qTiles));
-  if (s.pPlacement != PPlacement::Tmem)
+  if (s.pPlacement != PPlacement::Tmem && !isPairOfHalves(s))
     return must("p_placement to be tmem", ", since P lies in S",
                 std::string(stringify(s.pPlacement)));
   if (s.kvCopy == KvCopy::Convert)
@@ -137,14 +145,18 @@ static Violation checkKvCopies(const Case &c) {
 }
 
 /// Returns a feature of the problem that pairs of CTAs do not support, or null.
-static const char *unpaired(const Problem &p) {
+/// CTAs that have the heads of the same rows have the same blocks.
+static const char *unpaired(const Problem &p, const Schedule &s) {
+  bool sameRows = s.packHeads > 1;
   struct {
     bool there;
     const char *what;
   } features[] = {
-      {!p.mask.isFull(), "a mask, by which the blocks of two CTAs differ"},
+      {!p.mask.isFull() && !sameRows,
+       "a mask, by which the blocks of two CTAs differ"},
       {p.cuSeqlensQ || p.cuSeqlensK, "packed sequences (cu_seqlens_q)"},
-      {p.blockTables, "pages (block_tables)"},
+      {p.blockTables && !sameRows, "pages (block_tables)"},
+      {gathersRows(s), "rows that messages gather (kv_copy = gather4)"},
       {p.topk, "lists of keys (topk)"},
       {p.kvIndices, "lists of blocks (kv_indices)"},
       {p.source2, "a second KV segment (source2)"},
@@ -157,43 +169,90 @@ static const char *unpaired(const Problem &p) {
   return found == std::end(features) ? nullptr : found->what;
 }
 
-/// Checks that a product of two CTAs can be built: each has 128 rows of M =
-/// 256, half of the keys of K and half of the columns of V, and both have the
-/// same blocks.
+namespace {
+/// A field that has one value in pairs of CTAs.
+struct PairField {
+  const char *name;
+  unsigned expected, got;
+  /// Whether it has that value with 64 rows, too.
+  bool ofHalves;
+};
+} // namespace
+
+/// Checks fields that have one value in pairs of CTAs. With 128 rows nothing
+/// needs chunks, and row blocks of a head are neighbors.
+static Violation checkPairFields(const Schedule &s) {
+  bool halves = isPairOfHalves(s);
+  PairField fields[] = {{"q_tiles", 1, s.qTiles, true},
+                        {"q_tile_rows", 128, s.qTileRows, false},
+                        {"pack_heads", 1, s.packHeads, false},
+                        {"key_chunk", 0, s.keyChunk, false},
+                        {"value_chunk", 0, s.valueChunk, false},
+                        {"o_columns", 0, s.oColumns, true},
+                        {"share_kv", 0, s.shareKv, true},
+                        {"splits", 1, s.splits, false}};
+  // Splits of a row block are neighbors in the grid, and so are row blocks of a
+  // pair; chunks of heads come before both.
+  if (halves && s.splits > 1 && s.packHeads == 1)
+    return "expected splits to be 1 with cta_group = 2 and without packed "
+           "heads, got " +
+           str(s.splits) + "; take pack_heads above 1, or cta_group = 1";
+  for (const PairField &field : fields)
+    if (field.got != field.expected && (field.ofHalves || !halves))
+      return "expected " + std::string(field.name) + " to be " +
+             str(field.expected) + " with cta_group = 2" +
+             (field.ofHalves ? "" : " and tiles of 128 rows") + ", got " +
+             str(field.got) + "; leave it out, or take cta_group = 1";
+  return std::nullopt;
+}
+
+/// Checks what pairs with 64 rows in each CTA need beyond those with 128: S has
+/// the keys of one CTA in the lanes of two warps, from which tcgen05.mma reads
+/// no A.
+static Violation checkPairOfHalves(const Schedule &s) {
+  if (!isPairOfHalves(s))
+    return std::nullopt;
+  const std::string with =
+      " with cta_group = 2 and tiles of 64 rows, whose halves are in different "
+      "warps, got ";
+  if (s.pPlacement == PPlacement::Tmem)
+    return "expected p_placement to be smem" + with +
+           "tmem; take smem, or "
+           "cta_group = 1";
+  if (s.pSlices != 1)
+    return "expected p_slices to be 1" + with + str(s.pSlices) +
+           "; leave it out, or take cta_group = 1";
+  return std::nullopt;
+}
+
+/// Checks that a product of two CTAs can be built: each has half of the rows,
+/// 128 of M = 256 or 64 of M = 128, half of the keys of K and half of the
+/// columns of V, and both have the same blocks.
 static Violation checkPairs(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.ctaGroup == 1)
     return std::nullopt;
   if (s.ctaGroup != 2)
     return "expected cta_group to be 1 or 2, got " + str(s.ctaGroup);
-  if (const char *what = unpaired(c.problem))
+  if (const char *what = unpaired(c.problem, s))
     return "expected a problem that a pair of CTAs can compute (cta_group = "
            "2), got one with " +
            std::string(what) + "; take cta_group = 1";
-  struct {
-    const char *name;
-    unsigned expected, got;
-  } fields[] = {
-      {"q_tiles", 1, s.qTiles},         {"q_tile_rows", 128, s.qTileRows},
-      {"pack_heads", 1, s.packHeads},   {"key_chunk", 0, s.keyChunk},
-      {"value_chunk", 0, s.valueChunk}, {"o_columns", 0, s.oColumns},
-      {"share_kv", 0, s.shareKv},       {"splits", 1, s.splits}};
-  for (const auto &[name, expected, got] : fields)
-    if (got != expected)
-      return "expected " + std::string(name) + " to be " + str(expected) +
-             " with cta_group = 2, got " + str(got) +
-             "; leave it out, or take cta_group = 1";
+  if (Violation violation = checkPairFields(s))
+    return violation;
+  if (Violation violation = checkPairOfHalves(s))
+    return violation;
   if (s.scheduler != Scheduler::Single)
     return "expected scheduler to be single with cta_group = 2, got " +
            std::string(stringify(s.scheduler)) +
            "; leave it out, or take cta_group = 1";
   // N of a product with A in tensor memory is a multiple of 32.
-  constexpr unsigned columnStep = 32, most = 256;
+  constexpr unsigned columnStep = 32;
+  unsigned most = isPairOfHalves(s) ? 512 : 256;
   unsigned columns = outputColumns(c.problem, s);
   if (columns % columnStep || columns > most)
-    return "expected a head_dim_v that is a multiple of 32 up to 256 with "
-           "cta_group = 2, got " +
-           str(columns) + "; take cta_group = 1";
+    return "expected a head_dim_v that is a multiple of 32 up to " + str(most) +
+           " with cta_group = 2, got " + str(columns) + "; take cta_group = 1";
   if (s.kvBlock / s.pSlices % columnStep)
     return "expected slices of P of a multiple of 32 keys with cta_group = 2, "
            "got " +

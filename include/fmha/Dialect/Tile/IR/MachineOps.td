@@ -428,10 +428,11 @@ def Tile_MmaOp : Tile_MachineOp<"mma"> {
     `tile.mma %d, %a, %b instruction 136316048 accumulate %p : !llvm.ptr<6>, i64, i64`
 
     With `pair`, it multiplies for two CTAs (cta_group::2), at the same addresses in both: each has half of the rows of A and
-    of D, and half of the columns of B. M and N of the instruction count the rows and columns of both CTAs.
+    of D, and half of the columns of B. M and N of the instruction count the rows and columns of both CTAs. With M = 128 D has
+    `half = 64` (#tile.tmem).
     `tile.mma %d, %a, %b instruction 270533776 accumulate %p pair : !llvm.ptr<6>, i64, i64`
 
-    Constraints: with `pair`, M is 256.
+    Constraints: with `pair`, M is 128 or 256.
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<6>:$d, AnyTypeOf<[I64, LLVM_PointerInAddressSpace<6>]>:$a, I64:$b,
                        I32Attr:$instruction, I1:$accumulate, UnitAttr:$pair);

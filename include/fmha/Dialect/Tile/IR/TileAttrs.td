@@ -42,17 +42,20 @@ def Tile_TmemAttr : Tile_PlaceAttr<"Tmem", "tmem"> {
     An f32 tile takes one column per element column, a 16-bit tile (an A operand) one per two element columns. Row r of a
     tile of 64 rows is lane 32·(r/16) + r mod 16 + `lane`, so that two such tiles may lie in the same columns. The place
     holds `stages` copies of the tile. A copy begins `pitch` columns after the previous one, or directly after its end if
-    `pitch` is 0.
+    `pitch` is 0. With `half = 64` lanes r and 64 + r hold the left and the right half of the columns of row r of 64, as a
+    product of a pair of CTAs with M = 128 has them, so that the tile takes half as many columns.
 
-    Examples: `#tile.tmem<column = 256>`, `#tile.tmem<column = 0, lane = 16>`, and P in the upper half of each of two S,
-    `#tile.tmem<column = 64, stages = 2, pitch = 128>`.
+    Examples: `#tile.tmem<column = 256>`, `#tile.tmem<column = 0, lane = 16>`, P in the upper half of each of two S,
+    `#tile.tmem<column = 64, stages = 2, pitch = 128>`, and S of a pair of CTAs, `#tile.tmem<column = 0, half = 64>`.
 
     Constraints: `stages` >= 1; `pitch` is 0, or at least the columns of the tile; the last stage ends at column 512 or
-    before; `lane` is 0, or 16 if the tile has 64 rows.
+    before; `lane` is 0, or 16 if the tile has 64 rows; `half` is 0, or 64 if the tile has 64 rows, an even number of columns
+    and no `lane`.
   }];
   let parameters = (ins "unsigned":$column, DefaultValuedParameter<"unsigned", "0">:$lane,
                         DefaultValuedParameter<"unsigned", "1">:$stages,
-                        DefaultValuedParameter<"unsigned", "0">:$pitch);
+                        DefaultValuedParameter<"unsigned", "0">:$pitch,
+                        DefaultValuedParameter<"unsigned", "0">:$half);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -62,13 +65,15 @@ def Tile_RegistersAttr : Tile_PlaceAttr<"Registers", "registers"> {
     In a tile of 128 rows thread r holds row r, as `tcgen05.ld.32x32b` loads it, so that softmax needs no shuffles. In a
     tile of 64 rows lanes l and 16 + l of warp w hold the left and the right half of the columns of row 16·w + l, as
     `tcgen05.ld.16x32bx2` loads them, and both hold a rank-1 tile's element for the row. With `slices` the columns are cut
-    into that many equal parts, and the two lanes hold the halves of each part, so that both have work in each part.
+    into that many equal parts, and the two lanes hold the halves of each part, so that both have work in each part. With
+    `half = 64` threads t and 64 + t hold the halves of row t, as a product of a pair of CTAs with M = 128 has them.
 
-    Examples: `#tile.registers`, `#tile.registers<slices = 4>`.
+    Examples: `#tile.registers`, `#tile.registers<slices = 4>`, `#tile.registers<half = 64>`.
 
-    Constraints: `slices` is 1, or, in a tile of 64 rows and rank 2, cuts the columns into parts of even width.
+    Constraints: `slices` is 1, or, in a tile of 64 rows and rank 2, cuts the columns into parts of even width; `half` is 16,
+    or 64 in a tile of 64 rows with 1 slice.
   }];
-  let parameters = (ins DefaultValuedParameter<"unsigned", "1">:$slices);
+  let parameters = (ins DefaultValuedParameter<"unsigned", "1">:$slices, DefaultValuedParameter<"unsigned", "16">:$half);
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
 }
 

@@ -43,7 +43,7 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     /// Returns the number of 32-bit columns that the tile takes, or would take, in tensor memory.
     int64_t getTmemColumns() const;
     /// Whether the tile takes 16 of every warp's 32 lanes, as 64 rows in tensor memory do.
-    bool hasHalfLanes() const { return getTmem() && getRows() == 64; }
+    bool hasHalfLanes() const { return getTmem() && getRows() == 64 && !getTmem().getHalf(); }
     /// Returns the number of copies of the tile in its place, 1 in registers.
     unsigned getStages() const;
     /// Returns the distance from one stage to the next: bytes in shared memory, columns in tensor memory.

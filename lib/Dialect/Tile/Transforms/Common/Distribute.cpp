@@ -12,6 +12,7 @@
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Layout/Algebra/PlacedTiles.h"
 #include "fmha/Layout/Tmem.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -74,9 +75,11 @@ Value tile::threadRow(ImplicitLocOpBuilder &b, TileType tile) {
     return threadInGroup(b);
   // All numbers of columns have the same rows.
   constexpr int64_t columns = 16;
-  return threadOffset(
-      b,
-      algebra::placeOfThreads(algebra::rowTile(tile.getRows(), columns)).rows);
+  return threadOffset(b,
+                      algebra::placeOfThreads(
+                          algebra::rowTile(tile.getRows(), columns,
+                                           /*slices=*/1, distanceOfHalves(b)))
+                          .rows);
 }
 
 Value tile::threadQuery(ImplicitLocOpBuilder &b, TileType tile,
@@ -108,7 +111,10 @@ Value tile::firstOwnColumn(ImplicitLocOpBuilder &b, TileType tile) {
   if (threadsPerRow(tile) == 1)
     return {};
   Value half = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, threadInGroup(b), constantI32(b, 4)),
+      b,
+      arith::ShRUIOp::create(
+          b, threadInGroup(b),
+          constantI32(b, int32_t(llvm::Log2_64(distanceOfHalves(b))))),
       constantI32(b, 1));
   int64_t columns = ownColumns(tile);
   if (tile.inRegisters())
@@ -116,7 +122,42 @@ Value tile::firstOwnColumn(ImplicitLocOpBuilder &b, TileType tile) {
   return arith::MulIOp::create(b, half, constantI32(b, columns));
 }
 
-Value tile::ofOtherHalf(ImplicitLocOpBuilder &b, Value value) {
+int64_t tile::distanceOfHalves(ImplicitLocOpBuilder &b) {
+  auto func =
+      b.getInsertionBlock()->getParent()->getParentOfType<gpu::GPUFuncOp>();
+  bool ofPair =
+      schedule::lanesOfHalves(scheduleOf(func)) == layout::tmemPairLanes;
+  return ofPair ? layout::tmemPairLanes : layout::tmemHalfLanes;
+}
+
+/// Returns `value` of the thread `distance` further, modulo the warpgroup. The
+/// second barrier keeps the next exchange from overwriting what a thread has
+/// not read yet.
+static Value throughMemory(ImplicitLocOpBuilder &b, const KernelInfo &info,
+                           Value value, int64_t distance) {
+  constexpr int32_t barrier = 1;
+  const schedule::SmemRegion *region = info.map.findSmem("halves0");
+  Value base = smemAddress(b, region->offset), own = threadInGroup(b);
+  auto addressOf = [&](Value thread) {
+    return advance(b, base,
+                   arith::MulIOp::create(b, thread, constantI32(b, 4)));
+  };
+  auto sync = [&] {
+    SyncNamedOp::create(b, barrier, target::warpgroupThreads, Value());
+  };
+  LLVM::StoreOp::create(b, value, addressOf(own));
+  sync();
+  Value other = arith::XOrIOp::create(b, own, constantI32(b, distance));
+  Value read = LLVM::LoadOp::create(b, value.getType(), addressOf(other));
+  sync();
+  return read;
+}
+
+Value tile::ofOtherHalf(ImplicitLocOpBuilder &b, const KernelInfo &info,
+                        Value value) {
+  int64_t distance = distanceOfHalves(b);
+  if (distance != layout::tmemHalfLanes)
+    return throughMemory(b, info, value, distance);
   return gpu::ShuffleOp::create(b, value, layout::tmemHalfLanes,
                                 layout::tmemWarpLanes, gpu::ShuffleMode::XOR)
       .getShuffleResult();

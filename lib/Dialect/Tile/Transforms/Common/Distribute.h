@@ -129,8 +129,13 @@ enum class ExponentBy { Multiplication, Addition };
 /// or of 2^-18.5 if the sum itself is a result; `by` says how.
 mlir::Value exp2OfRow(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                       unsigned percent, bool forSum, ExponentBy by);
-/// Returns `value` of the thread with the other half of the row.
-mlir::Value ofOtherHalf(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
+/// Returns `value` of the thread with the other half of the row: of the same
+/// warp by a shuffle, or of another warp through shared memory.
+mlir::Value ofOtherHalf(mlir::ImplicitLocOpBuilder &b, const KernelInfo &info,
+                        mlir::Value value);
+/// Returns the distance, in threads, of the halves of a row that two threads
+/// share, in the kernel of the insertion point.
+int64_t distanceOfHalves(mlir::ImplicitLocOpBuilder &b);
 /// Returns columns [first, first + count) of a row, which is a vector.
 mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
                   int64_t first, int64_t count);

@@ -38,15 +38,17 @@ struct RowLayout {
   Value (*spread)(Builder &b, Value numbers, mlir::Type elements);
   /// Returns the maxima of the rows of `x`, a tile of type `tile`, in all
   /// threads that have elements of them.
-  Value (*maximum)(Builder &b, TileType tile, Value x);
+  Value (*maximum)(Builder &b, const KernelInfo &info, TileType tile, Value x);
   /// Returns the same, but NaN for rows with a NaN. Null: emulated exponentials
   /// keep NaN, since they multiply.
-  Value (*maximumOrNaN)(Builder &b, TileType tile, Value x);
+  Value (*maximumOrNaN)(Builder &b, const KernelInfo &info, TileType tile,
+                        Value x);
   /// Returns the sums of the elements of `x` that a thread has of its rows.
   Value (*partialSum)(Builder &b, Value x);
   /// Adds `partial`, the numbers of the rows of a tile of type `tile`, over the
   /// threads that share a row.
-  Value (*total)(Builder &b, TileType tile, Value partial);
+  Value (*total)(Builder &b, const KernelInfo &info, TileType tile,
+                 Value partial);
   /// Returns the query row of row `row` of a thread, and its head if `heads`
   /// are packed into rows, relative to those of the tile's first row; i32.
   Value (*query)(Builder &b, TileType tile, int64_t row,

@@ -114,7 +114,7 @@ struct RowMaxRows : public RowPattern<RowMaxOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     bool carriesNaN = exponentBy(info, layout) == ExponentBy::Addition;
     auto maximum = carriesNaN ? layout.maximumOrNaN : layout.maximum;
-    Value row = maximum(b, op.getInput().getType(), adaptor.getInput());
+    Value row = maximum(b, info, op.getInput().getType(), adaptor.getInput());
     auto [max, alpha] = raiseMaximum(b, info, op, adaptor.getOld(), row);
     if (carriesNaN)
       alpha = unlessInvalid(b, row, alpha);
@@ -168,7 +168,7 @@ struct RowSumRows : public RowPattern<RowSumOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value row = layout.partialSum(b, adaptor.getInput());
     if (!op.getPartial())
-      row = layout.total(b, op.getInput().getType(), row);
+      row = layout.total(b, info, op.getInput().getType(), row);
     rewriter.replaceOp(
         op, addToSum(b, op, adaptor.getOld(), adaptor.getAlpha(), row));
     return success();
@@ -181,7 +181,8 @@ struct RowTotalRows : public RowPattern<RowTotalOp> {
   matchAndRewrite(RowTotalOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, layout.total(b, op.getType(), adaptor.getInput()));
+    rewriter.replaceOp(op,
+                       layout.total(b, info, op.getType(), adaptor.getInput()));
     return success();
   }
 };

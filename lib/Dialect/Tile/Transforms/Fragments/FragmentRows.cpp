@@ -223,7 +223,7 @@ static RowLayout layoutOf(void (*write)(ImplicitLocOpBuilder &, TileType,
           [](ImplicitLocOpBuilder &b, Value all, Type elements) {
             return spreadRows(b, all, cast<VectorType>(elements).getDimSize(0));
           },
-          [](ImplicitLocOpBuilder &b, TileType, Value x) {
+          [](ImplicitLocOpBuilder &b, const KernelInfo &, TileType, Value x) {
             return overQuads<arith::MaxNumFOp>(
                 b, overOwn<arith::MaxNumFOp, rows>(b, x));
           },
@@ -231,9 +231,8 @@ static RowLayout layoutOf(void (*write)(ImplicitLocOpBuilder &, TileType,
           [](ImplicitLocOpBuilder &b, Value x) {
             return overOwn<arith::AddFOp, rows>(b, x);
           },
-          [](ImplicitLocOpBuilder &b, TileType, Value partial) {
-            return overQuads<arith::AddFOp>(b, partial);
-          },
+          [](ImplicitLocOpBuilder &b, const KernelInfo &, TileType,
+             Value partial) { return overQuads<arith::AddFOp>(b, partial); },
           [](ImplicitLocOpBuilder &b, TileType, int64_t row,
              std::optional<uint32_t> heads) {
             return fragmentQuery(b, row, heads);

@@ -31,6 +31,8 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
+static constexpr unsigned least = layout::tmemHalfLanes;
+
 static TileType typeOf(Value tile) { return cast<TileType>(tile.getType()); }
 
 static void setPlace(Value tile, Attribute place) {
@@ -39,12 +41,12 @@ static void setPlace(Value tile, Attribute place) {
 
 namespace {
 
-/// Writes places into the types of one kernel, in program order, and inserts
-/// moves of tiles to the places that their users need.
+/// Writes places into types in program order, and inserts moves between them.
 class Assigner {
 public:
   Assigner(gpu::GPUFuncOp func, const KernelInfo &info)
       : func(func), info(info), rules(familyOf(info.schedule).memory),
+        lanes(std::max(schedule::lanesOfHalves(info.schedule), least)),
         ctx(func.getContext()), accumulators(accumulatorsOf(func)) {}
   LogicalResult run() { return assignBlock(func.getBody().front()); }
 
@@ -63,15 +65,14 @@ private:
   void copyToRegisters(Value product);
 
   Attribute registers() {
-    return rules.productsInTmem ? Attribute(RegistersAttr::get(ctx, 1))
+    return rules.productsInTmem ? Attribute(RegistersAttr::get(ctx, 1, lanes))
                                 : FragmentAttr::get(ctx);
   }
-  /// Returns the place of a whole tile of scores. If it has 64 rows, both
-  /// threads of a row have work in each slice of P.
+  /// Of 64 rows both threads of a row have work in each slice of the scores.
   Attribute wholeRegisters(TileType type) {
     bool shared = rules.productsInTmem && type.getShape().size() == 2 &&
                   type.getRows() == layout::tmemLanes / 2;
-    return shared ? RegistersAttr::get(ctx, info.schedule.pSlices)
+    return shared ? RegistersAttr::get(ctx, info.schedule.pSlices, lanes)
                   : registers();
   }
   Attribute findRegion(StringRef name, TileType type);
@@ -85,6 +86,7 @@ private:
   gpu::GPUFuncOp func;
   const KernelInfo &info;
   const MemoryRules &rules;
+  const unsigned lanes; // The distance of threads that share a row.
   MLIRContext *ctx;
   llvm::DenseSet<Operation *> accumulators;
   OpBuilder b{ctx};
@@ -99,7 +101,8 @@ private:
 /// largest tile.
 Attribute Assigner::findRegion(StringRef name, TileType type) {
   if (const schedule::TmemRegion *t = info.map.findTmem(name.str()))
-    return TmemAttr::get(ctx, t->column, t->lane, t->stages, t->pitch);
+    return TmemAttr::get(ctx, t->column, t->lane, t->stages, t->pitch,
+                         lanes > least ? lanes : 0);
   const schedule::SmemRegion *smem = info.map.findSmem(name.str());
   if (!smem)
     return {};
@@ -114,7 +117,7 @@ LogicalResult Assigner::checkRegion(Operation *op, StringRef name,
                                     TileType type, Attribute place) {
   uint64_t needed, there;
   if (const schedule::TmemRegion *tmem = info.map.findTmem(name.str())) {
-    needed = type.getTmemColumns();
+    needed = type.getTmemColumns() / (lanes > least ? 2 : 1);
     there = tmem->columns;
   } else {
     needed = type.getBytes();
@@ -138,11 +141,9 @@ FailureOr<Attribute> Assigner::regionFor(Operation *op, StringRef name,
       return failure();
     return found;
   }
-  InFlightDiagnostic error = op->emitOpError()
-                             << "expected a tile.region of the kernel's memory "
-                                "map";
+  InFlightDiagnostic error =
+      op->emitOpError("expected a tile.region of the kernel's memory map (");
   llvm::ListSeparator separator(", ");
-  error << " (";
   if (memory != Memory::Tensor)
     for (const schedule::SmemRegion &region : info.map.smem)
       error << StringRef(separator) << region.name;
@@ -206,8 +207,7 @@ static void setInsertionPointFor(OpBuilder &b, Value value, Operation *user) {
     b.setInsertionPoint(user);
 }
 
-/// Copies numbers of rows through shared memory to the role that processes an
-/// accumulator.
+/// Copies numbers of rows through shared memory to an accumulator's role.
 LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
   if (!tile || !(typeOf(tile).getTmem() || comesFromOtherRole(op, rows.get())))
     return success();

@@ -236,7 +236,7 @@ ArrayAttr toAttribute(const schedule::MemoryMap &map, MLIRContext *ctx) {
     extents.push_back(
         ExtentAttr::get(ctx, region.name,
                         TmemAttr::get(ctx, region.column, region.lane,
-                                      region.stages, region.pitch),
+                                      region.stages, region.pitch, /*half=*/0),
                         region.columns));
   return ArrayAttr::get(ctx, extents);
 }

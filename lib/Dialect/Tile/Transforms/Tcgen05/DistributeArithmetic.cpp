@@ -203,21 +203,24 @@ private:
 /// Combines `own`, of this thread's elements, with the value of the thread that
 /// has the other half of the row, if there is one.
 template <typename OpTy>
-Value ofRow(ImplicitLocOpBuilder &b, TileType tile, Value own) {
+Value ofRow(ImplicitLocOpBuilder &b, const KernelInfo &info, TileType tile,
+            Value own) {
   return threadsPerRow(tile) == 2
-             ? OpTy::create(b, own, ofOtherHalf(b, own)).getResult()
+             ? OpTy::create(b, own, ofOtherHalf(b, info, own)).getResult()
              : own;
 }
 
 template <typename MaxOp>
-Value rowMaximum(ImplicitLocOpBuilder &b, TileType tile, Value x) {
-  return ofRow<MaxOp>(b, tile, maxOfRow<MaxOp>(b, x));
+Value rowMaximum(ImplicitLocOpBuilder &b, const KernelInfo &info, TileType tile,
+                 Value x) {
+  return ofRow<MaxOp>(b, info, tile, maxOfRow<MaxOp>(b, x));
 }
 
 /// Returns whether this thread has the left half of a row: of two threads that
 /// share a row, this one stores its number.
 Value isLeftHalf(ImplicitLocOpBuilder &b) {
-  Value half = arith::AndIOp::create(b, threadInGroup(b), constantI32(b, 16));
+  Value half = arith::AndIOp::create(b, threadInGroup(b),
+                                     constantI32(b, distanceOfHalves(b)));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, half,
                                constantI32(b, 0));
 }
@@ -280,8 +283,9 @@ const RowLayout &fmha::tile::rowOfThread() {
       rowMaximum<arith::MaxNumFOp>,
       rowMaximum<arith::MaximumFOp>,
       [](ImplicitLocOpBuilder &b, Value x) { return sumOfRow(b, x); },
-      [](ImplicitLocOpBuilder &b, TileType tile, Value partial) {
-        return ofRow<arith::AddFOp>(b, tile, partial);
+      [](ImplicitLocOpBuilder &b, const KernelInfo &info, TileType tile,
+         Value partial) {
+        return ofRow<arith::AddFOp>(b, info, tile, partial);
       },
       [](ImplicitLocOpBuilder &b, TileType tile, int64_t,
          std::optional<uint32_t> heads) { return threadQuery(b, tile, heads); },

@@ -9,6 +9,7 @@
 #include "Common/Distribute.h"
 #include "fmha/Layout/Instruction.h"
 #include "fmha/Layout/SmemTile.h"
+#include "fmha/Layout/Tmem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -71,8 +72,7 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
 
 IntegerAttr fmha::tile::splitOf(ImplicitLocOpBuilder &b, TileType tile,
                                 int64_t columns) {
-  return threadsPerRow(tile) == 2 ? b.getI32IntegerAttr(columns / 2)
-                                  : IntegerAttr();
+  return tile.hasHalfLanes() ? b.getI32IntegerAttr(columns / 2) : IntegerAttr();
 }
 
 /// Returns how many of `left` columns one instruction moves: a power of two.
@@ -310,12 +310,8 @@ struct DistributeDot : public DistributePattern<DotOp> {
       return rewriter.notifyMatchFailure(
           op, "expected D in #tile.tmem, B in #tile.smem, A in either");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    // If the product of a pair were split, its parts would need columns of both
-    // halves of B.
-    if (op.getPair() && d.getColumns() > mostColumns)
-      return op.emitOpError() << "expected at most " << mostColumns
-                              << " columns in a product of a pair of CTAs, got "
-                              << d.getColumns();
+    if (failed(checkPair(op)))
+      return failure();
     for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
       if (auto error = instruction(op, n).check())
         return op.emitOpError() << *error;
@@ -336,13 +332,34 @@ private:
   static constexpr int64_t mostColumns = 256;
   static constexpr int64_t kPerStep = 16;
 
-  /// Emits columns [n, n + 256) of the product, or as many as there are.
+  /// If the product of a pair with 128 rows per CTA were split, the columns of
+  /// O would be out of order: a part has columns of both halves of B. In halves
+  /// of 64 rows, which are in separate lanes, they stay in order.
+  static LogicalResult checkPair(DotOp op) {
+    TileType d = op.getType();
+    bool inHalves = d.getTmem().getHalf();
+    if (inHalves != (op.getPair() && d.getRows() == layout::tmemPairLanes))
+      return op.emitOpError()
+             << "expected half = " << layout::tmemPairLanes
+             << " in #tile.tmem of a product of 64 rows of a pair of CTAs, and "
+                "of no other, got "
+             << d;
+    if (!op.getPair() || inHalves || d.getColumns() <= mostColumns)
+      return success();
+    return op.emitOpError()
+           << "expected at most " << mostColumns
+           << " columns in a product of a pair of CTAs, got " << d.getColumns();
+  }
+
+  /// Emits columns [n, n + 256) of the product, or as many as there are. In
+  /// halves a CTA has half of them, in D as in B.
   void issuePart(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
                  int64_t n) const {
     layout::PanelTile panels = panelsOf(op.getB().getType());
     layout::SmemTile tile =
         op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
-    Value d = tmemAddress(b, context, op.getType(), adaptor.getAcc(), n,
+    int64_t own = op.getType().getTmem().getHalf() ? n / 2 : n;
+    Value d = tmemAddress(b, context, op.getType(), adaptor.getAcc(), own,
                           /*ofWarp=*/false);
     Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value first = adaptor.getAccumulate();
@@ -352,7 +369,7 @@ private:
     int64_t steps = op.getA().getType().getColumns() / kPerStep;
     int64_t firstStep = op.getRows().value_or(0) / kPerStep;
     for (int64_t step = 0; step < steps; ++step) {
-      uint32_t offset = tile.mnOffset(n) + tile.kStepOffset(firstStep + step);
+      uint32_t offset = tile.mnOffset(own) + tile.kStepOffset(firstStep + step);
       Value bDescriptor = descriptor(b, adaptor.getB(), offset, tile);
       MmaOp::create(b, d, aOperand(b, op, adaptor, step), bDescriptor,
                     int32_t(word), step == 0 ? first : yes, op.getPair());

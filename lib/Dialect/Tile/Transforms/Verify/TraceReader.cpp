@@ -31,7 +31,8 @@ using namespace fmha::tile;
 static SmallVector<int64_t> partsOfWarp(gpu::GPUFuncOp func,
                                         const KernelInfo &info) {
   SmallVector<int64_t> starts{0, 1};
-  bool isHalved = info.schedule.qTileRows == 64;
+  bool isHalved =
+      schedule::lanesOfHalves(info.schedule) == layout::tmemHalfLanes;
   bool hasFewer = func.walk([](NVVM::LdMatrixOp read) {
                         constexpr uint32_t most = 4;
                         return read.getNum() < most ? WalkResult::interrupt()

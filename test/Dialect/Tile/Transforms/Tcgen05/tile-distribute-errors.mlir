@@ -183,3 +183,29 @@ gpu.module @two_panels {
     gpu.return
   }
 }
+
+// -----
+
+// A pair of CTAs with 64 rows in each writes the halves of rows to different lanes.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!a = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!d = !tile.tile<64x128xf32, #tile.tmem<column = 0>>
+gpu.module @halves {
+  gpu.func @halves(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    tile.warp_specialize {
+      tile.role "mma" warps 13 to 14 registers 136 single_thread {
+        %c0 = arith.constant 0 : index
+        %0 = tile.slot %c0 : !a
+        // expected-error@+2 {{expected half = 64 in #tile.tmem of a product of 64 rows of a pair of CTAs, and of no other, got '!tile.tile<64x128xf32, #tile.tmem<column = 0>>'}}
+        // expected-error@+1 {{failed to legalize operation 'tile.dot'}}
+        %1 = tile.dot %0, %0 pair transpose_b : !a, !a -> !d
+      }
+    }
+    gpu.return
+  }
+}
