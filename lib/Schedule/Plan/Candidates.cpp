@@ -153,7 +153,9 @@ std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
     // The ring that holds the smaller share of a block's bytes grows first.
     bool value = growsV && (!growsK || schedule.vStages < schedule.kvStages);
     unsigned &stages = value ? schedule.vStages : schedule.kvStages;
-    if (stages >= mostStages)
+    // A ring may hold the messages of one block.
+    unsigned ofBlock = value ? rings.valueMessages : rings.keyMessages;
+    if (stages >= std::max(mostStages, ofBlock))
       return std::nullopt;
     ++stages;
     rings.stages = schedule.kvStages;
@@ -199,8 +201,8 @@ void Search::consider(Schedule schedule) {
   for (; done < tree.slices.size(); ++done) {
     Schedule sliced = schedule;
     sliced.pSlices = tree.slices[done];
-    // Only the ring and plan.C8 depend on the slices.
-    if (!mend(sliced, done ? rule(6) | rule(8) : rulesWithoutRoles)) {
+    // Only the ring, pairs of CTAs and plan.C8 depend on the slices.
+    if (!mend(sliced, done ? rule(4) | rule(6) | rule(8) : rulesWithoutRoles)) {
       // More slices do not help.
       reject(std::move(sliced), unsigned(tree.slices.size() - done));
       break;

@@ -8,6 +8,10 @@
 
 #include "Plan/Axes.h"
 
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+
 using namespace fmha::schedule;
 
 /// Returns how K and V are copied. A message of TMA covers at most one page, or
@@ -19,9 +23,20 @@ static Values copiesOfKeys(const Problem &problem) {
   return {unsigned(gathers ? KvCopy::Gather4 : KvCopy::Tma)};
 }
 
-/// Adds the levels of the tree. Pairs of CTAs are by request only: no GPU has
-/// shown that they are faster. Subtiles, separate rings and head_dim_v tiles
-/// cost something, and are needed only if whole blocks are large.
+/// Returns whether a pair of CTAs may share the heads of a group and so compute
+/// Q·K once: tensor memory of one CTA does not hold S and O of 128 rows, and
+/// the heads of a group fill the tiles of 64 rows of whole pairs.
+static bool sharesHeads(const Axes &axes) {
+  constexpr unsigned rows = 64, scores = 128;
+  unsigned group = groupHint(axes.problem);
+  bool isWide = axes.gpu && paddedColumns(axes.problem.headDimV) + scores >
+                                axes.gpu->tmemColumns;
+  return isWide && group && (group + rows - 1) / rows % 2 == 0;
+}
+
+/// Adds the levels of the tree. Other pairs of CTAs are by request only: no GPU
+/// has shown that they are faster. Subtiles, separate rings and head_dim_v
+/// tiles cost something, and are needed only if whole blocks are large.
 static void addAxes(Axes &axes) {
   constexpr unsigned wide = 128;
   const Problem &problem = axes.problem;
@@ -30,13 +45,20 @@ static void addAxes(Axes &axes) {
   // The warps of a second softmax convert K and V.
   bool converts = problem.kvE4M3;
   bool isPair = axes.overrides[Choice::CtaGroup].value_or(1) > 1;
-  axes.add("cta_group", {1}, 0);
+  axes.add("cta_group", sharesHeads(axes) ? Values{1, 2} : Values{1}, 0);
   axes.add("kv_copy", copiesOfKeys(problem), 0);
   axes.addTiles(problem.topk || converts || isPair ? Values{1} : Values{2, 1},
                 /*rows=*/128, 0);
   // If 128 does not divide block_rows, tiles of 64 rows have fewer lists.
   bool isUneven = problem.blockRows % 128 != 0;
-  axes.add("q_tile_rows", isUneven ? Values{64} : Values{128, 64}, 0);
+  // A requested pair has 128 rows in each CTA if they fit.
+  constexpr unsigned mostOfPair = 256;
+  bool isWhole = isPair && problem.headDimV <= mostOfPair;
+  axes.add("q_tile_rows",
+           isUneven  ? Values{64}
+           : isWhole ? Values{128}
+                     : Values{128, 64},
+           0);
   axes.addPacking();
   // Smaller KV blocks are slower, but block_keys may allow no others.
   bool isNarrow = problem.blockKeys % 64 != 0;
@@ -49,11 +71,17 @@ static void addAxes(Axes &axes) {
   axes.add("s_stages", converts ? Values{1} : Values{1, 2}, 0);
   // plan.C8 requires subtiles or sharing for wide heads: decides key_chunk.
   axes.add("share_kv", problem.vInK ? Values{1, 0} : Values{0}, 0);
-  axes.add("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},
-           rule(8));
-  axes.add("value_chunk",
-           wideValues ? parts(wide, converts ? 32 : 16, 64) : Values{0},
-           rule(8));
+  Values keyChunks = wideKeys ? parts(problem.headDim, 64, 256) : Values{0};
+  Values valueChunks =
+      wideValues ? parts(wide, converts ? 32 : 16, 64) : Values{0};
+  // Of schedules that cost the same the first one is taken. The rings of a pair
+  // hold about one block, so that small messages wait least for a free stage.
+  if (sharesHeads(axes)) {
+    std::ranges::reverse(keyChunks);
+    std::ranges::reverse(valueChunks);
+  }
+  axes.add("key_chunk", keyChunks, rule(8));
+  axes.add("value_chunk", valueChunks, rule(8));
   bool ownRing = wideKeys || wideValues || uneven;
   axes.add("v_stages", ownRing ? Values{0, 1} : Values{0}, rule(8));
   // Eight would save an eighth of a product for four more hand-offs, and no

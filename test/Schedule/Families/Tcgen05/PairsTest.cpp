@@ -1,0 +1,101 @@
+//===- PairsTest.cpp - Pairs of CTAs with 64 rows in each -----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planning.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <functional>
+
+using namespace fmha::schedule;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+
+/// Returns the rule that a pair with 64 rows in each CTA violates after
+/// `change`, "" if none.
+std::string violated(const std::function<void(Problem &, Schedule &)> &change) {
+  Problem problem = problemOf(128);
+  Schedule s;
+  s.ctaGroup = 2;
+  s.qTiles = 1;
+  s.qTileRows = 64;
+  s.pPlacement = PPlacement::Smem;
+  change(problem, s);
+  return check(problem, withRoles(s)).value_or("");
+}
+
+std::string violatedBy(const std::function<void(Schedule &)> &change) {
+  return violated([&](Problem &, Schedule &s) { change(s); });
+}
+
+TEST(Pairs, HalvesAreInTwoWarps) {
+  EXPECT_EQ(violatedBy([](Schedule &) {}), "");
+  // P is in shared memory, so a second S needs no P over it.
+  EXPECT_EQ(violatedBy([](Schedule &s) { s.sStages = 2; }), "");
+  EXPECT_EQ(violatedBy([](Schedule &s) { s.packHeads = 64; }), "");
+  EXPECT_EQ(violatedBy([](Schedule &s) {
+              s.packHeads = 64;
+              s.splits = 2;
+              s.rescaleThreshold = 0;
+            }),
+            "");
+  EXPECT_THAT(violatedBy([](Schedule &s) { s.splits = 2; }),
+              StartsWith("plan.C4: expected splits to be 1 with cta_group = 2 "
+                         "and without packed heads, got 2"));
+  EXPECT_THAT(violatedBy([](Schedule &s) { s.pPlacement = PPlacement::Tmem; }),
+              StartsWith("plan.C4: expected p_placement to be smem with "
+                         "cta_group = 2 and tiles of 64 rows"));
+  EXPECT_THAT(violatedBy([](Schedule &s) { s.pSlices = 2; }),
+              StartsWith("plan.C4: expected p_slices to be 1"));
+  EXPECT_THAT(violated([](Problem &p, Schedule &) { p.headDimV = 80; }),
+              HasSubstr("multiple of 32 up to 512"));
+}
+
+/// CTAs with heads of the same rows have the same blocks, whatever hides keys.
+TEST(Pairs, PackedHeadsHaveTheSameBlocks) {
+  auto causal = [](unsigned heads) {
+    return violated([=](Problem &p, Schedule &s) {
+      p.mask.right = 0;
+      s.packHeads = heads;
+    });
+  };
+  EXPECT_THAT(causal(1), HasSubstr("by which the blocks of two CTAs differ"));
+  EXPECT_EQ(causal(64), "");
+}
+
+/// The planner takes such a pair where 128 heads share keys whose O leaves S no
+/// room in one CTA, with rings that hold a block.
+TEST(Pairs, ShareTheHeadsOfLatentAttention) {
+  Problem problem;
+  problem.headDim = 576;
+  problem.headDimV = 512;
+  problem.vInK = true;
+  problem.kvHeadsHint = problem.qLenHint = 1;
+  problem.kvLenHint = 8192;
+  auto planned = [&](unsigned heads) {
+    problem.qHeadsHint = heads;
+    std::string error;
+    std::optional<Plan> found = plan(problem, "sm_100a", Overrides(), error);
+    EXPECT_TRUE(found) << error;
+    return found ? found->schedule : Schedule();
+  };
+  Schedule latent = planned(128);
+  EXPECT_EQ(latent.ctaGroup, 2u);
+  EXPECT_EQ(latent.packHeads, 64u);
+  EXPECT_EQ(latent.oColumns, 0u);
+  // 576 columns of K in messages of 64.
+  EXPECT_GE(latent.kvStages * latent.keyChunk, 576u);
+  EXPECT_GE(latent.vStages * latent.valueChunk, latent.kvBlock);
+  // The second CTA would have no heads.
+  EXPECT_EQ(planned(64).ctaGroup, 1u);
+}
+
+} // namespace
