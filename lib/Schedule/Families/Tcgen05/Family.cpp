@@ -10,7 +10,9 @@
 #include "Model/Footprint.h"
 
 #include "fmha/Layout/Tmem.h"
+#include "fmha/Schedule/Model/Resources.h"
 #include "fmha/Schedule/Model/Schedule.h"
+#include "fmha/Schedule/Rules/RegisterDemand.h"
 #include "fmha/Target/Target.h"
 
 using namespace fmha;
@@ -66,14 +68,26 @@ static uint64_t sectionBytesOf(const Problem &p, const Schedule &s) {
   return s.scheduler == Scheduler::Single && !p.pageSize ? 50 << 20 : 0;
 }
 
+/// Returns whether the rings of K and V hold a block.
+static bool holdsBlock(const Rings &rings) {
+  unsigned ofKeys =
+      rings.keyMessages + (rings.valueStages ? 0 : rings.valueMessages);
+  return rings.stages >= ofKeys &&
+         (!rings.valueStages || rings.valueStages >= rings.valueMessages);
+}
+
 /// Returns whether roles run ahead into the next tile: with a known order of
 /// tiles, if an output that is staged leaves the place of the queries to those
-/// of the next tile. The response to a request for a tile is one message
-/// per tile, so a dynamic scheduler begins each tile with new barriers.
+/// of the next tile, and the rings hold a block. The response to a request for
+/// a tile is one message per tile, so a dynamic scheduler begins each tile with
+/// new barriers. So do kernels that read extents again for each tile: the
+/// number of a message would not follow from the lengths.
 static bool runsAheadOf(const Problem &p, const Schedule &s) {
+  if (s.scheduler != Scheduler::Static)
+    return false;
   bool staged = !p.outF32 && s.splits == 1;
-  return s.scheduler == Scheduler::Static &&
-         (!staged || stagesOutputApart(p, s));
+  return (!staged || stagesOutputApart(p, s)) && holdsBlock(ringsOf(p, s)) &&
+         !demand::needs(demand::Workaround::RereadExtents, p, s);
 }
 
 /// Returns one stage for all query tiles: correction writes one after the

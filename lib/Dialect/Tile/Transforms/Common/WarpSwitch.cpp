@@ -72,6 +72,11 @@ private:
   void ifThen(Value condition, function_ref<void()> body,
               function_ref<void()> otherwise = nullptr);
   bool needs(Workaround what) const { return tile::needs(what, info); }
+  /// Whether the MMA role frees tensor memory after its loop over tiles, whose
+  /// end is a barrier of the CTA.
+  bool freesInRole() const {
+    return tiles.isNeeded() && needs(Workaround::FreeInRole);
+  }
   unsigned tmemOffset() const {
     return info.map.findSmem("tmem_address")->offset;
   }
@@ -174,7 +179,7 @@ void WarpSwitch::freeTmem() {
 /// Emits a barrier of the CTA and frees tensor memory after it, when no thread
 /// uses that any more. A loop over tiles has such a barrier at its end already.
 void WarpSwitch::buildEpilogue() {
-  if (!hasTmem() || needs(Workaround::FreeInRole))
+  if (!hasTmem() || freesInRole())
     return;
   if (!tiles.isNeeded()) {
     SyncWarpOp::create(b);
@@ -210,7 +215,7 @@ void WarpSwitch::buildRole(RoleOp role) {
     makeNumbersUniform(role);
     inlineFor(leader);
   });
-  if (role == mma && needs(Workaround::FreeInRole))
+  if (role == mma && freesInRole())
     freeTmem();
 }
 
