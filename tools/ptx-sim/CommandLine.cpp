@@ -327,7 +327,8 @@ void check(CommandLine &line, const Raw &raw) {
   if (line.schedules && line.compare)
     throw BadInput("--schedules draws schedules and --compare names one: "
                    "expected one of them");
-  line.time |= line.sass || line.warmL2 || line.timeDraws || !line.timeline.empty();
+  line.time |=
+      line.sass || line.warmL2 || line.timeDraws || !line.timeline.empty();
   if (line.time && line.options.policy != Policy::Eager)
     throw BadInput("--time replays what ran under --policy=eager, got another "
                    "policy");
