@@ -97,6 +97,25 @@ static double median(std::vector<long long> values) {
   return double(values[values.size() / 2]);
 }
 
+/// Returns the median of five launches, after two that are not counted, of the
+/// median over CTAs of the clocks that `launch` writes.
+template <typename Launch>
+static double medianOfLaunches(int ctas, const long long *clocks,
+                               const Launch &launch) {
+  std::vector<long long> taken(ctas);
+  std::vector<double> medians;
+  for (int repeat = 0; repeat < 7; ++repeat) {
+    launch();
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(taken.data(), clocks, ctas * sizeof(long long),
+                     cudaMemcpyDeviceToHost));
+    if (repeat > 1)
+      medians.push_back(median(taken));
+  }
+  std::nth_element(medians.begin(), medians.begin() + 2, medians.end());
+  return medians[2];
+}
+
 /// Keeps `stages` groups of boxes in flight, each of all columns of `keys` rows
 /// of a tensor of `rows` rows, and writes the clocks of each CTA for `count` of
 /// them.
@@ -171,21 +190,13 @@ static void runBoxes(const cudaDeviceProp &gpu, char *data, long long *clocks) {
                  uint32_t keys, uint32_t stages, uint32_t count) {
     const uint32_t rows = 4096 / keys * keys, panels = (columns + 63) / 64;
     CUtensorMap map = tensorMap(data, columns, rows, pitch, keys);
-    std::vector<long long> taken(ctas);
-    std::vector<double> medians;
-    for (int repeat = 0; repeat < 7; ++repeat) {
+    double taken = medianOfLaunches(ctas, clocks, [&] {
       streamBoxes<<<ctas, 1, 200 << 10>>>(map, rows, keys, panels, stages,
                                           count, skew, clocks);
-      CHECK(cudaGetLastError());
-      CHECK(cudaMemcpy(taken.data(), clocks, ctas * sizeof(long long),
-                       cudaMemcpyDeviceToHost));
-      if (repeat > 1)
-        medians.push_back(median(taken));
-    }
-    std::nth_element(medians.begin(), medians.begin() + 2, medians.end());
+    });
     std::printf("%s,%d,%u,%u,%u,%u,%u,%u,%u,%.0f,%.1f,%.2f\n", gpu.name, ctas,
-                skew, columns, pitch, keys, panels, stages, count, medians[2],
-                medians[2] / count, 2.0 * columns * keys * count / medians[2]);
+                skew, columns, pitch, keys, panels, stages, count, taken,
+                taken / count, 2.0 * columns * keys * count / taken);
     std::fflush(stdout);
   };
   const uint32_t dims[] = {16,  32,  48,  64,  80,  96,  112, 128,
@@ -228,21 +239,13 @@ int main(int argc, char **argv) {
               "bytes_per_clock_and_sm\n");
   auto run = [&](int ctas, uint32_t sharers, uint64_t range, uint32_t bytes,
                  uint32_t stages, uint32_t count) {
-    std::vector<long long> taken(ctas);
-    std::vector<double> medians;
-    for (int repeat = 0; repeat < 7; ++repeat) {
+    double taken = medianOfLaunches(ctas, clocks, [&] {
       stream<<<ctas, 1, smem>>>(data, range, bytes, stages, count, sharers,
                                 clocks);
-      CHECK(cudaGetLastError());
-      CHECK(cudaMemcpy(taken.data(), clocks, ctas * sizeof(long long),
-                       cudaMemcpyDeviceToHost));
-      if (repeat > 1)
-        medians.push_back(median(taken));
-    }
-    std::nth_element(medians.begin(), medians.begin() + 2, medians.end());
+    });
     std::printf("%s,%d,%u,%llu,%u,%u,%u,%.0f,%.2f\n", gpu.name, ctas, sharers,
-                (unsigned long long)(range >> 20), bytes, stages, count,
-                medians[2], double(bytes) * count / medians[2]);
+                (unsigned long long)(range >> 20), bytes, stages, count, taken,
+                double(bytes) * count / taken);
     std::fflush(stdout);
   };
   for (uint32_t bytes : {128u, 1024u, 4096u, 16384u, 32768u})

@@ -225,7 +225,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
       std::max(familyOf(schedule).cost.scoreStages, schedule.sStages);
   kernel.waitsForProducts =
       schedule.sStages > 1 && schedule.mmaOrder == MmaOrder::Commit;
-  kernel.probabilitiesApart = Footprint(problem, schedule).pApart;
+  kernel.probabilitiesApart = putsApart(problem, schedule);
   Rings rings = ringsOf(problem, schedule);
   kernel.rings = rings;
   kernel.ringBytes = unsigned(rings.bytes());

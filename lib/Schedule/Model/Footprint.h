@@ -87,12 +87,19 @@ inline unsigned outputStages(const Schedule &schedule) {
 /// if the family does so and a ring of two blocks still fits.
 bool stagesOutputApart(const Problem &problem, const Schedule &schedule);
 
+/// Returns the columns of P of a query tile in tensor memory.
+inline uint64_t probabilityColumns(const Schedule &schedule) {
+  return uint64_t(schedule.kvBlock) * elementBytes / 4;
+}
+/// Returns whether P of two query tiles has columns of its own and does not lie
+/// over S: if tensor memory has room, and the rings hold a block. Then Q.K of
+/// the next block need not wait for P.V of this one.
+bool putsApart(const Problem &problem, const Schedule &schedule);
+
 struct Footprint {
   /// Columns of S, of O, and of P in tensor memory.
   uint64_t sColumns, oColumns, pColumns;
-  /// Whether P of two query tiles has columns of its own and does not lie over
-  /// S: if tensor memory has room, and the ring holds K and V of a block. Then
-  /// Q.K of the next block need not wait for P.V of this one.
+  /// The value of putsApart().
   bool pApart;
   /// Column of S where P starts: its upper half, so that the other half of the
   /// row stays readable while P is written.

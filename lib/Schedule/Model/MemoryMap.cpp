@@ -48,18 +48,14 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
   return needed <= smemOfCta(*gpu, s);
 }
 
-/// Returns whether P of the schedule is apart from S if S, O and P of a tile
-/// take `columns`.
-static bool putsApart(const Problem &problem, const Schedule &schedule,
-                      uint64_t columns) {
-  bool loads = schedule.kvCopy == KvCopy::Tma && !schedule.shareKv;
-  Rings rings = ringsOf(problem, schedule);
-  bool holds = schedule.vStages ||
-               schedule.kvStages >= rings.keyMessages + rings.valueMessages;
-  return loads && holds && schedule.pPlacement == PPlacement::Tmem &&
-         schedule.sStages == 1 && schedule.qTiles == 2 &&
-         schedule.ctaGroup == 1 && schedule.qTileRows == layout::tmemLanes &&
-         schedule.qTiles * columns <= layout::tmemColumns;
+bool fmha::schedule::putsApart(const Problem &problem, const Schedule &s) {
+  bool loads = s.kvCopy == KvCopy::Tma && !s.shareKv;
+  uint64_t columns =
+      s.kvBlock + outputColumns(problem, s) + probabilityColumns(s);
+  return loads && s.pPlacement == PPlacement::Tmem && s.sStages == 1 &&
+         s.qTiles == 2 && s.ctaGroup == 1 && s.qTileRows == layout::tmemLanes &&
+         s.qTiles * columns <= layout::tmemColumns &&
+         ringsOf(problem, s).holdBlock();
 }
 
 Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
@@ -71,9 +67,9 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   bool ofPair = distance == layout::tmemPairLanes;
   sColumns = ofPair ? keys / 2 : keys;
   oColumns = ofPair ? columns / 2 : columns;
-  pColumns = keys * elementBytes / 4;
+  pColumns = probabilityColumns(schedule);
   pColumnInS = sColumns - pColumns;
-  pApart = putsApart(problem, schedule, sColumns + oColumns + pColumns);
+  pApart = putsApart(problem, schedule);
   bool halfLanes = distance == layout::tmemHalfLanes;
   bool apart = halfLanes && sColumns + oColumns > layout::tmemColumns;
   sLane = apart ? layout::tmemHalfLanes : 0;

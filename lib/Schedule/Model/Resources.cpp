@@ -72,7 +72,9 @@ uint64_t tmemColumnsOf(const Problem &problem, const Schedule &s) {
   // columns, S is in the other lanes.
   bool halves = distance == layout::tmemHalfLanes;
   bool apart = halves && scores + outputs > layout::tmemColumns;
-  return s.qTiles * (apart ? std::max(scores, outputs) : scores + outputs);
+  uint64_t columns = apart ? std::max(scores, outputs) : scores + outputs;
+  uint64_t ofP = putsApart(problem, s) ? probabilityColumns(s) : 0;
+  return s.qTiles * (columns + ofP);
 }
 
 void countWarps(const Schedule &schedule, Resources &resources) {
@@ -92,6 +94,12 @@ uint64_t Rings::bytes() const {
   if (valueStages)
     return stages * key + valueStages * value;
   return stages * std::max(key, value);
+}
+
+bool Rings::holdBlock() const {
+  if (valueStages)
+    return stages >= keyMessages && valueStages >= valueMessages;
+  return stages >= keyMessages + valueMessages;
 }
 
 Rings fmha::schedule::ringsOf(const Problem &problem, const Schedule &s) {

@@ -8,6 +8,7 @@
 
 #include "Planning.h"
 
+#include "fmha/Schedule/Model/Resources.h"
 #include "fmha/Schedule/Model/Schedule.h"
 
 #include "gmock/gmock.h"
@@ -71,6 +72,7 @@ TEST(MemoryMap, PLiesOverSWhereThereIsNoRoom) {
   EXPECT_EQ(narrow.map.findTmem("P1")->column, 448u);
   EXPECT_EQ(narrow.map.findTmem("P1")->aliases, "");
   EXPECT_EQ(narrow.map.tmemColumns, 512u);
+  EXPECT_EQ(resourcesOf(problemOf(64), narrow.schedule).tmemColumns, 512u);
   EXPECT_EQ(planOf(64, 1, PPlacement::Tmem).map.findTmem("P0")->aliases, "S0");
 }
 

@@ -35,6 +35,8 @@ struct Rings {
   /// Returns the bytes of all stages. Each begins at a multiple of 1024 bytes;
   /// one of a shared ring has the size of the larger message.
   uint64_t bytes() const;
+  /// Returns whether each ring has a stage for every message of a block.
+  bool holdBlock() const;
 };
 Rings ringsOf(const Problem &problem, const Schedule &schedule);
 

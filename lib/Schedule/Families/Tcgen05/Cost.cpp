@@ -210,7 +210,8 @@ static double orderedClocks(const Stream &stream, const KernelModel &kernel,
   constexpr double slotsOfOther = 0.25;
   // The scores of the next block are there when softmax has stored P, so a
   // block takes as long as softmax, and as what it waits for exponentials of
-  // the other tile: for most of them, as 12 stepped kernels do.
+  // the other tile. The share was chosen by the four kernels of
+  // test/data/stepped whose P is apart.
   constexpr double exponentialsOfOther = 0.75;
   if (kernel.probabilitiesApart)
     return stream.loop +

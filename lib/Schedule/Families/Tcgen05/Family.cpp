@@ -68,14 +68,6 @@ static uint64_t sectionBytesOf(const Problem &p, const Schedule &s) {
   return s.scheduler == Scheduler::Single && !p.pageSize ? 50 << 20 : 0;
 }
 
-/// Returns whether the rings of K and V hold a block.
-static bool holdsBlock(const Rings &rings) {
-  unsigned ofKeys =
-      rings.keyMessages + (rings.valueStages ? 0 : rings.valueMessages);
-  return rings.stages >= ofKeys &&
-         (!rings.valueStages || rings.valueStages >= rings.valueMessages);
-}
-
 /// Returns whether roles run ahead into the next tile: with a known order of
 /// tiles, if an output that is staged leaves the place of the queries to those
 /// of the next tile, and the rings hold a block. The response to a request for
@@ -86,7 +78,7 @@ static bool runsAheadOf(const Problem &p, const Schedule &s) {
   if (s.scheduler != Scheduler::Static)
     return false;
   bool staged = !p.outF32 && s.splits == 1;
-  return (!staged || stagesOutputApart(p, s)) && holdsBlock(ringsOf(p, s)) &&
+  return (!staged || stagesOutputApart(p, s)) && ringsOf(p, s).holdBlock() &&
          !demand::needs(demand::Workaround::RereadExtents, p, s);
 }
 
@@ -96,9 +88,10 @@ static unsigned outputStagesOf(const Schedule &s) {
   return s.scheduler == Scheduler::Static;
 }
 
-/// Returns the barriers of softmax warps that exchange the halves of a row.
+/// Returns the barriers of softmax warps that exchange the halves of a row: a
+/// pair of CTAs has one query tile.
 static unsigned namedBarriersOf(const Schedule &s) {
-  return lanesOfHalves(s) == layout::tmemPairLanes ? s.qTiles : 0;
+  return lanesOfHalves(s) == layout::tmemPairLanes;
 }
 
 constinit const Family fmha::schedule::tcgen05Family = {

@@ -69,7 +69,9 @@ def TileAssignPartitions : Tile_Pass<"tile-assign-partitions", ["::fmha::FMHADia
     products to another, and so on. Ops on registers that share tiles are one instance of their role (softmax0, softmax1;
     compute0, compute1 in a program that no attention op made).
     A product that depends, through other roles, on another product of its iteration has stage 1. Products of one instance
-    have the order of the family's table. An existing attribute is kept, so that some or all may be written by hand.
+    have the order of the family's table. If the next block has a free slot for the results of stage 0, since these have
+    several stages or nothing that is read later lies over them, products of stage 0 of all instances come before those of
+    stage 1. An existing attribute is kept, so that some or all may be written by hand.
 
     Before:
     ```mlir
@@ -213,7 +215,8 @@ def TileRotateLoops : Tile_Pass<"tile-rotate-loops"> {
   let description = [{
     Pipelines each loop of a role with ops of two stages. Stage 0 of the first iteration comes before the loop; the loop has
     stage 1 of an iteration and stage 0 of the next one, in the order of the ops' attributes; and stage 1 of the last
-    iteration comes after the loop. The loop carries the values that stage 1 uses from stage 0. The last iteration omits its
+    iteration comes after the loop. A branch with ops of both stages becomes two if a product is between these. The loop
+    carries the values that stage 1 uses from stage 0. The last iteration omits its
     last release of each channel, which no acquire waits for. `tile.partition` is removed.
 
     Before:
@@ -406,7 +409,9 @@ def TileRotateWaits : Tile_Pass<"tile-rotate-waits"> {
     alpha. If the consumers release a slot right after they have received its message, and the role signals something else
     after the message and nothing before it in the iteration, the wait moves after the last signal of the iteration before. The
     consumers release every message, or the code after the loop waits for the slot of the last one as well, so that no wait is
-    added. Only kernels with emulated exponentials are changed.
+    added. A release of a tile that the role has loaded from tensor memory moves after the first message of the iteration: before
+    it, all loads would end before the first use of one, and the wait could not move. Only kernels with emulated exponentials
+    are changed.
 
     ```mlir
     scf.for %n = ... {                                    tile.wait %free[%c0] parity %p_of_first

@@ -130,7 +130,8 @@ int64_t tile::distanceOfHalves(ImplicitLocOpBuilder &b) {
   return ofPair ? layout::tmemPairLanes : layout::tmemHalfLanes;
 }
 
-/// Returns `value` of the thread `distance` further, modulo the warpgroup. The
+/// Returns `value` of the thread `distance` further, modulo the warpgroup, of
+/// the one query tile that a pair of CTAs has in each (plan.C4). The
 /// second barrier keeps the next exchange from overwriting what a thread has
 /// not read yet.
 static Value throughMemory(ImplicitLocOpBuilder &b, const KernelInfo &info,

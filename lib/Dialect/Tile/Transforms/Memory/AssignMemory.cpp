@@ -31,7 +31,7 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-static constexpr unsigned least = layout::tmemHalfLanes;
+static constexpr unsigned inWarp = layout::tmemHalfLanes; // Halves of a row.
 
 static TileType typeOf(Value tile) { return cast<TileType>(tile.getType()); }
 
@@ -46,7 +46,7 @@ class Assigner {
 public:
   Assigner(gpu::GPUFuncOp func, const KernelInfo &info)
       : func(func), info(info), rules(familyOf(info.schedule).memory),
-        lanes(std::max(schedule::lanesOfHalves(info.schedule), least)),
+        lanes(std::max(schedule::lanesOfHalves(info.schedule), inWarp)),
         ctx(func.getContext()), accumulators(accumulatorsOf(func)) {}
   LogicalResult run() { return assignBlock(func.getBody().front()); }
 
@@ -102,7 +102,7 @@ private:
 Attribute Assigner::findRegion(StringRef name, TileType type) {
   if (const schedule::TmemRegion *t = info.map.findTmem(name.str()))
     return TmemAttr::get(ctx, t->column, t->lane, t->stages, t->pitch,
-                         lanes > least ? lanes : 0);
+                         lanes > inWarp ? lanes : 0);
   const schedule::SmemRegion *smem = info.map.findSmem(name.str());
   if (!smem)
     return {};
@@ -117,7 +117,7 @@ LogicalResult Assigner::checkRegion(Operation *op, StringRef name,
                                     TileType type, Attribute place) {
   uint64_t needed, there;
   if (const schedule::TmemRegion *tmem = info.map.findTmem(name.str())) {
-    needed = type.getTmemColumns() / (lanes > least ? 2 : 1);
+    needed = type.getTmemColumns() / (lanes > inWarp ? 2 : 1);
     there = tmem->columns;
   } else {
     needed = type.getBytes();
