@@ -236,6 +236,20 @@ Operation *nextSignal(Operation *op) {
   return op;
 }
 
+/// Returns whether `message` publishes a store after `release`, and all waits
+/// between them are for its slot.
+bool publishesStore(ArriveOp release, ArriveOp message) {
+  bool stores = false;
+  for (Operation *op = release->getNextNode(); op != message;
+       op = op->getNextNode()) {
+    auto wait = dyn_cast<WaitOp>(op);
+    if (op->getNumRegions() || (wait && messageOf(wait) != message))
+      return false;
+    stores |= isa<LLVM::StoreOp>(op);
+  }
+  return stores;
+}
+
 /// Moves the release of a tile that the threads have loaded from tensor memory
 /// after the first message of the iteration:
 ///   %s = tmem_wait load              %s = tmem_wait load
@@ -244,7 +258,9 @@ Operation *nextSignal(Operation *op) {
 ///   %m = max %s                      fence tcgen05_before
 ///   arrive %max                      arrive %free
 /// Before it, all loads would have to end before the first use of one, and the
-/// tile is not needed again before the next iteration.
+/// tile is not needed again before the next iteration. The message publishes
+/// what is stored after the release, and not the loads; other waits between
+/// the two are for its own slot, whose consumers wait for nothing else.
 void sinkRelease(Block &block) {
   auto release = dyn_cast_or_null<ArriveOp>(nextSignal(&block.front()));
   auto fence =
@@ -256,7 +272,8 @@ void sinkRelease(Block &block) {
     before = before->getPrevNode();
   auto loads = dyn_cast_or_null<TmemWaitOp>(before);
   auto message = dyn_cast_or_null<ArriveOp>(nextSignal(release->getNextNode()));
-  if (!loads || !loads->getNumResults() || !message)
+  if (!loads || !loads->getNumResults() || !message ||
+      !publishesStore(release, message))
     return;
   release->moveAfter(message);
   fence->moveAfter(message);

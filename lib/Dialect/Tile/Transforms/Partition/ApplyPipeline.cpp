@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopGraphs.h"
+#include "ProgramCheck.h"
 
 #include "TileFlow.h"
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
@@ -60,7 +61,9 @@ struct TileApplyPipelinePass
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) ||
-        failed(expectStage(getOperation(), KernelStage::Placed, getArgument())))
+        failed(
+            expectStage(getOperation(), KernelStage::Placed, getArgument())) ||
+        failed(checkProgram(getOperation())))
       return signalPassFailure();
     for (GraphOfLoop &made : graphsOf(getOperation(), *info, 1))
       if (failed(apply(made, *info)))

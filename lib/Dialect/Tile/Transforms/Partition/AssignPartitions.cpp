@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Common/PartitionFamily.h"
+#include "ProgramCheck.h"
 #include "TileFlow.h"
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
@@ -286,10 +287,10 @@ void Assigner::orderLoads(ArrayRef<Operation *> products) {
 
 /// Orders the ops of a loop. Products of an instance are consecutive, those of
 /// the later stage first or last. After the first products of all instances
-/// come the later ones if the next block has a free slot: a result has several
-/// stages, or nothing that is read later lies over it. The later ones come
-/// first if consumers share them: all multiply by V at the same time, and then
-/// release it. Other ops of the role come after all products, but ops that
+/// come the later ones if the next block has free slots: a result has several
+/// stages, or nothing that is read later lies over any of them. The later ones
+/// come first if consumers share them: all multiply by V at the same time, and
+/// then release it. Other ops of the role come after all products, but ops that
 /// products of the first stage depend on before those, and ops that depend on
 /// products of the later stage after those. In
 ///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
@@ -299,11 +300,11 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
   SmallVector<Operation *> sorted(products);
   auto later = llvm::filter_to_vector(
       products, [&](Operation *op) { return roundsOf(op) > 0; });
-  auto isEarly = [&](Operation *op) {
-    return !roundsOf(op) && isFreeBefore(op, later);
-  };
-  bool isStaged = llvm::any_of(products, hasStages) ||
-                  (llvm::any_of(products, isEarly) && holdsBlock(products));
+  bool areFree = llvm::all_of(products, [&](Operation *op) {
+    return roundsOf(op) || isFreeBefore(op, later);
+  });
+  bool isStaged =
+      llvm::any_of(products, hasStages) || (areFree && holdsBlock(products));
   bool laterFirst =
       (family.laterStageFirst && !isStaged) || sharesProducts(products);
   auto key = [&](Operation *op) {
@@ -403,79 +404,6 @@ void Assigner::write() {
     auto [stage, order] = stageAndOrder.lookup(op);
     setPartition(op, PartitionAttr::get(op->getContext(), name, stage, order));
   }
-}
-
-static bool holdsTiles(Operation &op) {
-  return op
-      .walk([](Operation *inner) {
-        return isTileOp(inner) ? WalkResult::interrupt()
-                               : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-/// Returns whether all threads of a CTA run the op before the roles start.
-static bool isAboveRoles(Operation *op) {
-  return isa<AppendRowsOp, LoadRotatedOp>(op);
-}
-
-/// Returns whether an op before `op` in its block works on tiles.
-static bool followsTileOps(Operation *op) {
-  return llvm::any_of(
-      llvm::make_range(op->getBlock()->begin(), op->getIterator()), holdsTiles);
-}
-
-/// Checks that the later passes can cut the program: it has loops with bounds
-/// of type index, branches, and no effects except those of ops on tiles.
-static LogicalResult checkProgram(gpu::GPUFuncOp func) {
-  WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
-    if (isTileOp(op) &&
-        !llvm::all_of(op->getResultTypes(), llvm::IsaPred<TileType>))
-      return op->emitOpError()
-             << "expected tiles as results before tile-insert-channels, got "
-             << op->getResultTypes()
-             << ": this op belongs to a level below the roles; remove it, or "
-                "run the passes from tile-lower-channels on";
-    if (isAboveRoles(op) && followsTileOps(op))
-      return op->emitOpError()
-             << "expected the op before all ops on tiles, since the threads of "
-                "the CTA run it before the roles start, got it after one; move "
-                "it up";
-    if (isTileOp(op)) {
-      Operation *around = op->getParentOp();
-      while (isa<scf::ForOp, scf::IfOp>(around))
-        around = around->getParentOp();
-      if (around == func)
-        return WalkResult::advance();
-      return op->emitOpError() << "expected only scf.for and scf.if around ops "
-                                  "on tiles, got "
-                               << around->getName();
-    }
-    auto isOther = [](Type type) { return !isa<TileType>(type); };
-    bool isControl = isa<scf::ForOp, scf::IfOp>(op) && holdsTiles(*op);
-    auto loop = dyn_cast<scf::ForOp>(op);
-    if (isControl && (llvm::any_of(op->getResultTypes(), isOther) ||
-                      (loop && !loop.getInductionVar().getType().isIndex())))
-      return op->emitOpError()
-             << "expected an index to count iterations, and tiles alone to be "
-                "carried, where ops on tiles stand inside";
-    auto id = dyn_cast<gpu::BlockIdOp>(op);
-    if (id && id.getDimension() != gpu::Dimension::x)
-      return op->emitOpError() << "expected a grid of one dimension, x";
-    if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp>(op))
-      return op->emitOpError() << "expected no value that differs between the "
-                                  "threads of a CTA: roles have threads of "
-                                  "their own";
-    bool isPlain = !op->getNumRegions() && op != func &&
-                   !op->hasTrait<OpTrait::IsTerminator>() &&
-                   !isa_and_nonnull<TileDialect>(op->getDialect());
-    if (isPlain && !isMemoryEffectFree(op) &&
-        !hasSingleEffect<MemoryEffects::Read>(op))
-      return op->emitOpError() << "expected no effects besides those of ops on "
-                                  "tiles: no role would have them";
-    return WalkResult::advance();
-  });
-  return failure(walked.wasInterrupted());
 }
 
 /// Moves the computation of bounds of inner loops out of the loops that do not

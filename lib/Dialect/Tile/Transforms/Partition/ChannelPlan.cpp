@@ -8,6 +8,7 @@
 
 #include "ChannelPlan.h"
 #include "Loops.h"
+#include "TileExtent.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -93,29 +94,12 @@ namespace {
 /// its first column or byte.
 using Place = std::tuple<bool, unsigned, int64_t>;
 
-/// A range of columns of tensor memory with their first lane, or of bytes of
-/// shared memory.
-struct Extent {
-  bool isTmem;
-  int64_t begin, end;
-  unsigned lane;
-
-  static Extent of(TileType type) {
-    int64_t others = (type.getStages() - 1) * type.getStagePitch();
-    if (TmemAttr tmem = type.getTmem())
-      return {true, tmem.getColumn(),
-              tmem.getColumn() + others + type.getTmemColumns(),
-              tmem.getLane()};
-    int64_t begin = type.getSmem().getOffset();
-    return {false, begin, begin + others + type.getBytes(), 0};
-  }
-  bool overlaps(const Extent &other) const {
-    return isTmem == other.isTmem && lane == other.lane && begin < other.end &&
-           other.begin < end;
-  }
-  Place start() const { return {isTmem, lane, begin}; }
-};
 } // namespace
+
+static Place startOf(TileType type) {
+  TileExtent extent = TileExtent::of(type);
+  return {extent.inTmem, extent.lane, extent.begin};
+}
 
 static bool areReverse(const PlannedChannel &a, const PlannedChannel &b) {
   return a.consumers.contains(b.producer) && b.consumers.contains(a.producer);
@@ -128,7 +112,7 @@ static bool areReverse(const PlannedChannel &a, const PlannedChannel &b) {
 static bool takesOver(const PlannedChannel &next,
                       const PlannedChannel &channel) {
   return channel.repeats && &next != &channel && !areReverse(next, channel) &&
-         Extent::of(next.type).overlaps(Extent::of(channel.type)) &&
+         TileExtent::of(next.type).overlaps(TileExtent::of(channel.type)) &&
          channel.consumers.contains(next.producer);
 }
 
@@ -243,7 +227,7 @@ LogicalResult Planner::visit(Operation *op) {
 PlannedChannel &Planner::channelOf(Value tile) {
   StringRef producer = partitionOf(tile.getDefiningOp()).getRole();
   auto type = cast<TileType>(tile.getType());
-  PlannedChannel *&known = byPlace[{producer, Extent::of(type).start()}];
+  PlannedChannel *&known = byPlace[{producer, startOf(type)}];
   if (known) {
     if (known->type.getBytes() < type.getBytes())
       known->type = type;
@@ -414,7 +398,8 @@ void Planner::decideReleases(PlannedChannel &channel) {
     if (channel.type == other.type && channel.consumers.size() == 1 &&
         other.consumers.size() == 1)
       channel.unreleased = true;
-    else if (Extent::of(channel.type).overlaps(Extent::of(other.type)) &&
+    else if (TileExtent::of(channel.type)
+                 .overlaps(TileExtent::of(other.type)) &&
              isa<DotOp>(other.uses.front().user))
       channel.releasedBy = &other;
   }
@@ -509,7 +494,7 @@ void Planner::nameChannels() {
     if (same.size() == 1)
       continue;
     llvm::stable_sort(same, [](PlannedChannel *a, PlannedChannel *b) {
-      return Extent::of(a->type).start() < Extent::of(b->type).start();
+      return startOf(a->type) < startOf(b->type);
     });
     for (auto [n, channel] : llvm::enumerate(same))
       channel->name += "." + std::to_string(n);

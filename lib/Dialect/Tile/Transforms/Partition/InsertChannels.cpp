@@ -384,17 +384,20 @@ void Inserter::insertRelease(Delivery &delivery) {
 }
 
 /// Inserts a release in each region of `branch`, after its last use of the
-/// message:
+/// message, with the stage of that use:
 ///   scf.if %has { scf.for ...; tile.release %q[%c0]; ... }
 ///   else { tile.release %q[%c0] }
 void Inserter::releaseInBranches(scf::IfOp branch, const Delivery &delivery) {
   Operation *user = delivery.uses.back()->user;
   PartitionAttr own = partitionOf(user);
-  auto like = PartitionAttr::get(b.getContext(), own.getRole(), 0, 0);
+  auto insert = [&](unsigned stage) {
+    auto like = PartitionAttr::get(b.getContext(), own.getRole(), stage, 0);
+    create<ReleaseOp>(like, channels[delivery.channel], delivery.message);
+  };
   b.setInsertionPointAfter(branch.thenBlock()->findAncestorOpInBlock(*user));
-  create<ReleaseOp>(like, channels[delivery.channel], delivery.message);
+  insert(own.getStage());
   b.setInsertionPoint(branch.elseBlock()->getTerminator());
-  create<ReleaseOp>(like, channels[delivery.channel], delivery.message);
+  insert(0);
 }
 
 /// Inserts all releases. A message that is used in several stages is released

@@ -10,6 +10,7 @@
 
 #include "Common/PartitionFamily.h"
 #include "OpCosts.h"
+#include "TileExtent.h"
 #include "TileFlow.h"
 #include "fmha/Target/Target.h"
 
@@ -353,30 +354,6 @@ void GraphBuilder::addOperands(unsigned to) {
 // Reuse of memory and registers
 //===----------------------------------------------------------------------===//
 
-/// The place of all stages of a tile.
-struct Extent {
-  bool inTmem;
-  int64_t begin, end;
-  unsigned lane;
-  bool halfLanes;
-
-  bool overlaps(const Extent &other) const {
-    bool sameLanes = !halfLanes || !other.halfLanes || lane == other.lane;
-    return inTmem == other.inTmem && sameLanes && begin < other.end &&
-           other.begin < end;
-  }
-};
-
-static Extent extentOf(TileType tile) {
-  int64_t rest = int64_t(tile.getStages() - 1) * tile.getStagePitch();
-  if (TmemAttr tmem = tile.getTmem())
-    return {true, tmem.getColumn(),
-            tmem.getColumn() + rest + tile.getTmemColumns(), tmem.getLane(),
-            tile.hasHalfLanes()};
-  int64_t begin = tile.getSmem().getOffset();
-  return {false, begin, begin + rest + tile.getBytes(), 0, false};
-}
-
 void GraphBuilder::addReuse(unsigned from, unsigned to, unsigned distance) {
   if (from == to)
     return;
@@ -406,7 +383,7 @@ void GraphBuilder::addRegisterReuse(const Access &read,
 /// tile in the same place follows in the order of the program.
 void GraphBuilder::addMemoryReuse(const Access &read, const Access &write) {
   TileType tile = cast<TileType>(made.ops[read.writer]->getResult(0).getType());
-  Extent place = extentOf(tile), other = extentOf(write.tile);
+  TileExtent place = TileExtent::of(tile), other = TileExtent::of(write.tile);
   if (!place.overlaps(other))
     return;
   unsigned stages = write.tile.getStages();
@@ -416,7 +393,7 @@ void GraphBuilder::addMemoryReuse(const Access &read, const Access &write) {
   }
   SmallVector<unsigned> ring;
   for (const Access &access : writes)
-    if (Extent own = extentOf(access.tile);
+    if (TileExtent own = TileExtent::of(access.tile);
         own.overlaps(place) && own.begin == place.begin)
       ring.push_back(access.op);
   unsigned message =
@@ -440,7 +417,7 @@ void GraphBuilder::addOrderOfLoads() {
   llvm::MapVector<int64_t, SmallVector<unsigned>> rings;
   for (const Access &write : writes)
     if (graph().ops[write.op].executor == Executor::Tma)
-      rings[extentOf(write.tile).begin].push_back(write.op);
+      rings[TileExtent::of(write.tile).begin].push_back(write.op);
   for (auto &[place, loads] : rings)
     for (unsigned n = 0; loads.size() > 1 && n < loads.size(); ++n)
       graph().dependences.push_back(

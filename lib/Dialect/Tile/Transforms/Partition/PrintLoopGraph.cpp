@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopGraphs.h"
+#include "ProgramCheck.h"
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
@@ -49,7 +50,9 @@ struct TilePrintLoopGraphPass
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) || failed(checkOptions()) ||
-        failed(expectStage(getOperation(), KernelStage::Placed, getArgument())))
+        failed(
+            expectStage(getOperation(), KernelStage::Placed, getArgument())) ||
+        failed(checkProgram(getOperation())))
       return signalPassFailure();
     for (GraphOfLoop &made : graphsOf(getOperation(), *info, ctaGroup)) {
       schedule::modulo::LoopGraph graph =

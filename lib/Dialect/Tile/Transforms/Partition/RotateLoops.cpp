@@ -288,9 +288,12 @@ void Rotation::cloneItem(const Item &item, Part part, Iteration *of[2]) {
 void Rotation::build(Block &block, unsigned stages, Part part,
                      Iteration *of[2]) {
   unsigned wanted = part == Part::Body ? 3 : part == Part::Prologue ? 1 : 2;
-  for (const Item &item : itemsOf(block))
-    if (item.stages & stages & wanted)
+  for (Item item : itemsOf(block)) {
+    // A branch in one that is two items is built once for each of them.
+    item.stages &= stages;
+    if (item.stages & wanted)
       cloneItem(item, part, of);
+  }
 }
 
 void Rotation::start(Iteration &iteration, Value index) {

@@ -8,6 +8,8 @@
 
 #include "TileFlow.h"
 
+#include "TileExtent.h"
+
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -129,13 +131,6 @@ bool fmha::tile::overlapsStages(scf::ForOp loop, StringRef role) {
   return !walked.wasInterrupted() && stagesOf(loop, role) == 3;
 }
 
-/// Whether two tiles in tensor memory have a column in common.
-static bool shareColumns(TileType a, TileType b) {
-  auto begin = [](TileType tile) { return tile.getTmem().getColumn(); };
-  auto end = [&](TileType tile) { return begin(tile) + tile.getTmemColumns(); };
-  return begin(a) < end(b) && begin(b) < end(a);
-}
-
 bool fmha::tile::isFreeBefore(Operation *product, ArrayRef<Operation *> later) {
   auto result = cast<TileType>(product->getResult(0).getType());
   auto readOf = [](Operation *op) {
@@ -143,6 +138,7 @@ bool fmha::tile::isFreeBefore(Operation *product, ArrayRef<Operation *> later) {
   };
   return result.getTmem() && !later.empty() &&
          llvm::all_of(later, [&](Operation *op) {
-           return readOf(op).getTmem() && !shareColumns(result, readOf(op));
+           return readOf(op).getTmem() &&
+                  !TileExtent::of(result).overlaps(TileExtent::of(readOf(op)));
          });
 }

@@ -73,7 +73,7 @@ public:
       return succeeded(share(barrier)) ? WalkResult::advance()
                                        : WalkResult::interrupt();
     });
-    if (walked.wasInterrupted())
+    if (walked.wasInterrupted() || failed(checkSyncs()))
       return failure();
     shareMemory();
     syncCluster();
@@ -86,6 +86,7 @@ private:
   LogicalResult findRole();
   FailureOr<BarrierUses> usesOf(BarrierOp barrier);
   LogicalResult share(BarrierOp barrier);
+  LogicalResult checkSyncs();
   void shareMemory();
   void syncCluster();
   void leaveToEven();
@@ -95,16 +96,17 @@ private:
   scf::IfOp role;
 };
 
+/// Returns whether `op` acts on the barrier or the tensor memory of a pair.
+bool isShared(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<ArriveOp, ArriveExpectTxOp, TmaLoadOp, WaitOp, CommitOp,
+            TmemAllocOp, TmemDeallocOp>([](auto one) { return one.getPair(); })
+      .Default(false);
+}
+
 /// Refuses a kernel that is already shared by a pair: its barriers would count
 /// four CTAs.
 LogicalResult Pairing::checkAlone() {
-  auto isShared = [](Operation *op) {
-    return llvm::TypeSwitch<Operation *, bool>(op)
-        .Case<ArriveOp, ArriveExpectTxOp, TmaLoadOp, WaitOp, CommitOp,
-              TmemAllocOp, TmemDeallocOp>(
-            [](auto one) { return one.getPair(); })
-        .Default(false);
-  };
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
     if (!isShared(op))
       return WalkResult::advance();
@@ -205,6 +207,32 @@ LogicalResult Pairing::share(BarrierOp barrier) {
   for (Operation *arrival : uses->arrivals)
     setPair(arrival);
   return success();
+}
+
+/// Refuses a kernel in which a CTA could signal a barrier of the other one
+/// before it is initialized, or after that CTA has exited: syncCluster()
+/// replaces the barriers of all threads in the entry block alone.
+LogicalResult Pairing::checkSyncs() {
+  Block &entry = func.getBody().front();
+  auto syncs = entry.getOps<SyncCtaOp>();
+  WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
+    if (!isShared(op))
+      return WalkResult::advance();
+    Operation *outer = entry.findAncestorOpInBlock(*op);
+    auto isBefore = [&](SyncCtaOp sync) {
+      return sync->isBeforeInBlock(outer);
+    };
+    if (outer && llvm::any_of(syncs, isBefore) &&
+        !llvm::all_of(syncs, isBefore))
+      return WalkResult::advance();
+    return op->emitOpError()
+           << "signals or waits for the other CTA of a pair: expected a "
+              "tile.sync_cta before and after it in the entry block of the "
+              "kernel, got none "
+           << (outer && llvm::any_of(syncs, isBefore) ? "after" : "before")
+           << " it";
+  });
+  return failure(walked.wasInterrupted());
 }
 
 void Pairing::shareMemory() {

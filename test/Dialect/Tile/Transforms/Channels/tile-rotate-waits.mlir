@@ -351,3 +351,63 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @m {
+  // Another role waits for the release before it lets this one go on: the release stays where it is.
+  // CHECK-LABEL: gpu.func @sink
+  // CHECK: tile.fence tcgen05_before
+  // CHECK-NEXT: tile.arrive
+  // CHECK-NEXT: tile.wait
+  // CHECK-NEXT: tile.arrive
+  gpu.func @sink(%n: index, %slot: !llvm.ptr<3>, %scores: !llvm.ptr<6>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tile.barrier "s.free" at 1048 arrivals 128 : !tile.barrier<1>
+    %x = tile.barrier "x.full" at 1056 arrivals 128 : !tile.barrier<1>
+    %full = tile.barrier "alpha.full" at 1024 arrivals 128 : !tile.barrier<1>
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      %loaded = tile.tmem_load %scores : !llvm.ptr<6> -> vector<32xi32>
+      %row = tile.tmem_wait load of %loaded : vector<32xi32> to vector<32xi32>
+      tile.fence tcgen05_before
+      tile.arrive %s[%c0] : !tile.barrier<1>
+      tile.wait %x[%c0] parity %parity : !tile.barrier<1>
+      tile.arrive %full[%c0] : !tile.barrier<1>
+    }
+    // Another role answers the release of the scores.
+    scf.for %i = %c0 to %n step %c1 {
+      %parity = arith.andi %i, %c1 : index
+      tile.wait %s[%c0] parity %parity : !tile.barrier<1>
+      tile.arrive %x[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+gpu.module @m {
+  // The second arrival is a release as well, which needs the fence.
+  // CHECK-LABEL: gpu.func @twice
+  // CHECK: tile.fence tcgen05_before
+  // CHECK-NEXT: tile.arrive
+  // CHECK-NEXT: tile.arrive
+  gpu.func @twice(%n: index, %slot: !llvm.ptr<3>, %scores: !llvm.ptr<6>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tile.barrier "s.free" at 1048 arrivals 128 : !tile.barrier<1>
+    %t = tile.barrier "t.free" at 1056 arrivals 128 : !tile.barrier<1>
+    scf.for %i = %c0 to %n step %c1 {
+      %loaded = tile.tmem_load %scores : !llvm.ptr<6> -> vector<32xi32>
+      %row = tile.tmem_wait load of %loaded : vector<32xi32> to vector<32xi32>
+      tile.fence tcgen05_before
+      tile.arrive %s[%c0] : !tile.barrier<1>
+      tile.arrive %t[%c0] : !tile.barrier<1>
+    }
+    gpu.return
+  }
+}

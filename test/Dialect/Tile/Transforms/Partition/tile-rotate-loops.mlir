@@ -142,3 +142,71 @@ gpu.module @branch {
 // CHECK: scf.for
 // CHECK-NEXT: tile.release
 // CHECK-NOT: tile.partition
+
+// -----
+
+// A branch in one that is two items is in both of them, each time with the ops of one stage.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @m {
+  gpu.func @nested(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to mma arrivals 1, 1 : !tile.channel<!b>
+    %active = arith.cmpi ult, %c1, %n : index
+    %c3 = arith.constant 3 : index
+    %more = arith.cmpi ult, %c3, %n : index
+    %c4 = arith.constant 4 : index
+    %a = tile.fill 0.0 : !a
+    %bb = tile.fill 0.0 : !b
+    tile.warp_specialize {
+      tile.role "mma" warps 13 to 14 registers 136 single_thread {
+        scf.for %i = %c0 to %c4 step %c1 {
+          scf.if %active {
+            scf.if %more {
+              tile.release %kv[%i] {tile.partition = #tile.partition<role = "mma", order = 0>} : !tile.channel<!b>
+              tile.publish %kv[%i] {tile.partition = #tile.partition<role = "mma", stage = 1, order = 2>} : !tile.channel<!b>
+            }
+          }
+          %s = tile.dot %a, %bb transpose_b {tile.partition = #tile.partition<role = "mma", stage = 1, order = 1>} : !a, !b -> !s
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: gpu.func @nested
+// CHECK: scf.for %[[I:[^ ]*]] = %
+// CHECK:   %[[NEXT:.*]] = arith.addi %[[I]]
+// CHECK:   scf.if
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: tile.release %{{.*}}[%[[NEXT]]]
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK: tile.dot
+// CHECK: scf.if
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: tile.publish %{{.*}}[%[[I]]]
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NOT: tile.release
+// CHECK: tile.dot
+// CHECK-NOT: tile.release
+// CHECK: tile.publish
+// CHECK-NOT: tile.release

@@ -112,3 +112,45 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// The threads of a CTA come together in a branch: the other CTA may signal %p before it is initialized.
+gpu.module @m {
+  gpu.func @no_sync(%d: !llvm.ptr<6>, %b: i64, %some: i1) kernel {
+    %true = arith.constant true
+    %c0 = arith.constant 0 : index
+    %p = tile.barrier "p.full" at 1064 arrivals 128 : !tile.barrier<1>
+    scf.if %some {
+      tile.sync_cta
+    }
+    // expected-error@+1 {{signals or waits for the other CTA of a pair: expected a tile.sync_cta before and after it in the entry block of the kernel, got none before it}}
+    tile.arrive %p[%c0] : !tile.barrier<1>
+    %one = tile.elect
+    scf.if %one {
+      tile.wait %p[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    tile.sync_cta
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_last_sync(%d: !llvm.ptr<6>, %b: i64) kernel {
+    %true = arith.constant true
+    %c0 = arith.constant 0 : index
+    %p = tile.barrier "p.full" at 1064 arrivals 128 : !tile.barrier<1>
+    tile.sync_cta
+    // expected-error@+1 {{got none after it}}
+    tile.arrive %p[%c0] : !tile.barrier<1>
+    %one = tile.elect
+    scf.if %one {
+      tile.wait %p[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    gpu.return
+  }
+}
