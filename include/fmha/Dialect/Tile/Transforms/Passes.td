@@ -389,8 +389,8 @@ def TileLoopTiles : Tile_Pass<"tile-loop-tiles"> {
     replaces `gpu.block_id`. Channels continue from tile to tile: the number of a message includes the messages of earlier
     tiles, and no role waits for another one between tiles. The loads of a tile begin with those of its first KV block. After
     the last tile a role acquires again all slots that products free, so that none of their signals comes after the exit of the
-    CTA. Kernels that initialize barriers again for each tile (schedule::runsAhead) are left unchanged: tile-distribute makes
-    their loops.
+    CTA. Kernels that initialize barriers again for each tile (schedule::runsAhead is false) are left unchanged: tile-distribute
+    makes their loops.
 
     After, shortened:
     ```mlir

@@ -28,6 +28,7 @@
 #include "Common/Distribute.h"
 #include "Common/PartitionFamily.h"
 #include "Common/TileNumbers.h"
+#include "MessageCounts.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,6 +40,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -239,83 +241,6 @@ void placeRole(ImplicitLocOpBuilder &b, RoleOp role, Block *body,
 // Messages
 //===----------------------------------------------------------------------===//
 
-/// The number of messages that one output tile sends through a channel:
-/// `known`, plus `perIteration` for each iteration of a loop that ends at
-/// `end`.
-struct MessageCount {
-  Value end;
-  int64_t perIteration = 0, known = 0;
-  bool operator==(const MessageCount &) const = default;
-
-  Value create(ImplicitLocOpBuilder &b) const {
-    auto constant = [&](int64_t n) {
-      return arith::ConstantIndexOp::create(b, n).getResult();
-    };
-    if (!end)
-      return constant(known);
-    Value sent = arith::MulIOp::create(b, end, constant(perIteration));
-    return known ? Value(arith::AddIOp::create(b, sent, constant(known)))
-                 : sent;
-  }
-};
-
-using MessageCounts = llvm::MapVector<Value, MessageCount>;
-
-/// Returns the value and the constant whose sum is `end`. The loop of
-/// overlapped stages ends at n - 1; one message of each channel comes before or
-/// after it.
-std::pair<Value, int64_t> splitEnd(Value end) {
-  auto sum = end.getDefiningOp<arith::AddIOp>();
-  std::optional<int64_t> more =
-      sum ? getConstantIntValue(sum.getRhs()) : std::nullopt;
-  return more ? std::pair(sum.getLhs(), *more) : std::pair(end, int64_t(0));
-}
-
-/// Adds to `count` a message of each iteration of `loop`. Fails in two loops,
-/// or in a loop that does not count from 0 by 1.
-LogicalResult countIterations(scf::ForOp loop, MessageCount &count) {
-  auto [end, more] = splitEnd(loop.getUpperBound());
-  bool isCounted = !loop->getParentOfType<scf::ForOp>() &&
-                   isConstantIntValue(loop.getLowerBound(), 0) &&
-                   isConstantIntValue(loop.getStep(), 1) &&
-                   (!count.end || count.end == end);
-  if (!isCounted)
-    return failure();
-  count.end = end;
-  ++count.perIteration;
-  count.known += more;
-  return success();
-}
-
-/// Counts the messages that each channel publishes.
-FailureOr<MessageCounts> countMessages(WarpSpecializeOp roles) {
-  MessageCounts counts;
-  WalkResult walked = roles.walk([&](PublishOp op) {
-    MessageCount &count = counts[op.getChannel()];
-    auto loop = op->getParentOfType<scf::ForOp>();
-    if (!loop) {
-      ++count.known;
-      return WalkResult::advance();
-    }
-    if (succeeded(countIterations(loop, count)))
-      return WalkResult::advance();
-    op.emitOpError() << "expected one loop from 0 by 1 around the messages of "
-                        "a channel that several output tiles share";
-    return WalkResult::interrupt();
-  });
-  if (walked.wasInterrupted())
-    return failure();
-  return counts;
-}
-
-/// Returns the message of an op at an end of a channel; null for other ops.
-OpOperand *messageOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, OpOperand *>(op)
-      .Case<AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(
-          [](auto end) { return &end.getMessageMutable(); })
-      .Default([](Operation *) { return nullptr; });
-}
-
 /// Returns base + message. A constant is added last, so that LLVM knows which
 /// messages are even: (base + 2·i) + 1.
 Value countFrom(ImplicitLocOpBuilder &b, Value base, Value message) {
@@ -364,13 +289,41 @@ private:
   SmallVector<MessageCount> carried;
 };
 
+/// Returns whether `op` takes no message of another role, so that nothing waits
+/// for what it makes before it has run.
+bool onlyMakes(Operation &op) {
+  return !op.walk([](Operation *inner) {
+              return isa<ReceiveOp, ReleaseOp>(inner) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+            }).wasInterrupted();
+}
+
+/// Returns whether the first iteration of `loop`, which counts from 0 by 1, can
+/// run before the ops that precede it in `block`: neither of them takes a
+/// message, and the loop uses nothing that they make.
+bool canRunFirst(Block &block, scf::ForOp loop) {
+  bool isCounted = !loop->getNumResults() &&
+                   isConstantIntValue(loop.getLowerBound(), 0) &&
+                   isConstantIntValue(loop.getStep(), 1);
+  SetVector<Value> used;
+  getUsedValuesDefinedAbove(loop.getRegion(), used);
+  used.insert(loop.getUpperBound());
+  auto isMadeHere = [&](Value value) {
+    return value.getParentBlock() == &block;
+  };
+  return isCounted && llvm::none_of(used, isMadeHere) &&
+         llvm::all_of(
+             llvm::make_range(block.begin(), std::next(loop->getIterator())),
+             onlyMakes);
+}
+
 /// Moves the first iteration of a loop of loads before the loads that precede
 /// the loop, since those wait until the previous tile has freed their place:
 ///   load q; for 0..n { load k }  ->  if 0 < n { load k }; load q; for 1..n ...
 void TileLooper::loadFirst() {
   Block &block = role.getBody().front();
   auto loops = block.getOps<scf::ForOp>();
-  if (loops.empty() || (*loops.begin())->getNumResults())
+  if (loops.empty() || !canRunFirst(block, *loops.begin()))
     return;
   scf::ForOp loop = *loops.begin();
   b.setInsertionPointToStart(&block);
@@ -528,8 +481,10 @@ struct TileLoopTilesPass
     if (!runsAhead(*info))
       return;
     WalkResult walked = getOperation().walk([&](WarpSpecializeOp roles) {
+      if (failed(checkDrawing(roles, *info)))
+        return WalkResult::interrupt();
       FailureOr<MessageCounts> counts = countMessages(roles);
-      if (failed(counts) || failed(checkDrawing(roles, *info)))
+      if (failed(counts))
         return WalkResult::interrupt();
       SmallVector<StoredRows> rows = rowsOfSequences(roles);
       for (RoleOp role : roles.getBody().front().getOps<RoleOp>())

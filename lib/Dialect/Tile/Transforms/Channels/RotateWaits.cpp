@@ -239,15 +239,15 @@ Operation *nextSignal(Operation *op) {
 /// Returns whether `message` publishes a store after `release`, and all waits
 /// between them are for its slot.
 bool publishesStore(ArriveOp release, ArriveOp message) {
-  bool stores = false;
+  bool stores = false, waitsForOthers = false;
   for (Operation *op = release->getNextNode(); op != message;
        op = op->getNextNode()) {
-    auto wait = dyn_cast<WaitOp>(op);
-    if (op->getNumRegions() || (wait && messageOf(wait) != message))
-      return false;
     stores |= isa<LLVM::StoreOp>(op);
+    op->walk([&](WaitOp wait) {
+      waitsForOthers |= wait != op || messageOf(wait) != message;
+    });
   }
-  return stores;
+  return stores && !waitsForOthers;
 }
 
 /// Moves the release of a tile that the threads have loaded from tensor memory

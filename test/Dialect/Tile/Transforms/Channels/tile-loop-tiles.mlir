@@ -160,3 +160,132 @@ gpu.module @draws {
 // CHECK: scf.for
 // CHECK: %[[NEXT:.*]] = tile.await_tile[%[[QS]]]
 // CHECK: scf.yield %[[NEXT]], %{{.*}}, %{{.*}}
+
+// -----
+
+// What another role may wait for is published before this role receives: the first iteration stays in the loop.
+// CHECK-LABEL: gpu.func @f
+// CHECK: tile.role "store"
+// CHECK: scf.while
+// CHECK: do
+// CHECK-NOT: tile.receive
+// CHECK: tile.publish
+// CHECK: scf.for
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: tile.receive
+
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, scheduler = static, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+gpu.module @m {
+  gpu.func @f(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    %q0 = tile.channel "q0" from tma to threads arrivals 1, 4 : !tile.channel<!q>
+    tile.warp_specialize {
+      tile.role "load" warps 0 to 1 registers 40 single_thread {
+        scf.for %i = %c0 to %n step %c1 {
+          tile.publish %kv[%i] : !tile.channel<!k>
+        }
+      }
+      tile.role "store" warps 1 to 2 registers 40 single_thread {
+        tile.publish %q0[%c0] : !tile.channel<!q>
+        scf.for %i = %c0 to %n step %c1 {
+          %x = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A loop from 1 on has no iteration 0 that could run first.
+// CHECK-LABEL: gpu.func @f
+// CHECK: tile.role "store"
+// CHECK: scf.while
+// CHECK: do
+// CHECK-NOT: tile.receive
+// CHECK: scf.for
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: tile.receive
+// CHECK-NOT: tile.receive
+
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, scheduler = static, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+gpu.module @m {
+  gpu.func @f(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    %q0 = tile.channel "q0" from tma to threads arrivals 1, 4 : !tile.channel<!q>
+    tile.warp_specialize {
+      tile.role "load" warps 0 to 1 registers 40 single_thread {
+        scf.for %i = %c0 to %n step %c1 {
+          tile.publish %kv[%i] : !tile.channel<!k>
+        }
+      }
+      tile.role "store" warps 1 to 2 registers 40 single_thread {
+        %c2 = arith.constant 2 : index
+        scf.for %i = %c1 to %n step %c1 {
+          %x = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The loop uses a constant of the role: its first iteration stays in it.
+// CHECK-LABEL: gpu.func @f
+// CHECK: tile.role "load"
+// CHECK: scf.while
+// CHECK: do
+// CHECK-NOT: tile.publish
+// CHECK: arith.constant 2
+// CHECK: scf.for
+// CHECK: tile.publish
+// CHECK-NOT: scf.for
+
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, scheduler = static, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+gpu.module @m {
+  gpu.func @f(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    %q0 = tile.channel "q0" from tma to threads arrivals 1, 4 : !tile.channel<!q>
+    tile.warp_specialize {
+      tile.role "load" warps 0 to 1 registers 40 single_thread {
+        %two = arith.constant 2 : index
+        scf.for %i = %c0 to %n step %c1 {
+          %m = arith.muli %i, %two : index
+          tile.publish %kv[%i] : !tile.channel<!k>
+          %own = tile.acquire %kv[%m] : !tile.channel<!k> -> !k
+        }
+      }
+    }
+    gpu.return
+  }
+}
