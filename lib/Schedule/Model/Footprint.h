@@ -84,7 +84,7 @@ inline unsigned outputStages(const Schedule &schedule) {
 }
 /// Returns whether the output is staged in a separate region, so that the next
 /// tile's queries need not wait for the store: in kernels that loop over tiles,
-/// if the family does so and a ring of two blocks still fits.
+/// if the family does so, it fits, and a ring of two blocks fits with it.
 bool stagesOutputApart(const Problem &problem, const Schedule &schedule);
 
 /// Returns the columns of P of a query tile in tensor memory.
@@ -125,6 +125,8 @@ struct Footprint {
   unsigned outStages;
 
   Footprint(const Problem &problem, const Schedule &schedule);
+  /// Returns the sizes with the output staged apart from queries or over them.
+  Footprint(const Problem &problem, const Schedule &schedule, bool outApart);
 
   /// Returns the columns used, before rounding to an allocation.
   uint64_t tmemColumns(const Schedule &schedule) const;

@@ -45,7 +45,9 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
                     std::max(s.kvStages, twoBlocks) * stage +
                     barrierSlots * barrierBytes + smallAlignment +
                     nextTileBytes(s) + factorStages * factorBytes(problem, s);
-  return needed <= smemOfCta(*gpu, s);
+  uint64_t there = smemOfCta(*gpu, s);
+  return needed <= there &&
+         Footprint(problem, s, /*outApart=*/true).smemBytes(s) <= there;
 }
 
 bool fmha::schedule::putsApart(const Problem &problem, const Schedule &s) {
@@ -58,7 +60,12 @@ bool fmha::schedule::putsApart(const Problem &problem, const Schedule &s) {
          ringsOf(problem, s).holdBlock();
 }
 
-Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
+Footprint::Footprint(const Problem &problem, const Schedule &schedule)
+    : Footprint(problem, schedule, stagesOutputApart(problem, schedule)) {}
+
+Footprint::Footprint(const Problem &problem, const Schedule &schedule,
+                     bool outApart)
+    : outApart(outApart) {
   uint64_t rows = schedule.qTileRows, keys = schedule.kvBlock;
   uint64_t chunk = schedule.keyChunk ? schedule.keyChunk : problem.headDim;
   uint64_t chunkKeys = schedule.valueChunk ? schedule.valueChunk : keys;
@@ -86,7 +93,6 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   // Partial outputs of split-KV are f32 as well.
   bool staged = !problem.outF32 && schedule.splits == 1;
   outBytes = staged ? panelTileBytes(rows, columns) : 0;
-  outApart = stagesOutputApart(problem, schedule);
   outStages = outApart ? outputStages(schedule) : 0;
   inTensorMemory = familyOf(schedule).kernel.accumulatesInTensorMemory;
   statsInSmem = inTensorMemory || outputConsumers(schedule) > 1;

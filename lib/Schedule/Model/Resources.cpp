@@ -10,7 +10,6 @@
 
 #include "Footprint.h"
 
-#include "fmha/Layout/Tmem.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -35,46 +34,6 @@ uint64_t sumOf(const std::vector<SmemRegion> &regions) {
     bytes = alignTo(bytes, region.alignment) +
             uint64_t(region.bytes) * region.stages;
   return alignTo(bytes, smallAlignment);
-}
-
-uint64_t smemBytesOf(const Problem &problem, const Schedule &s,
-                     const KernelTraits &kernel) {
-  if (kernel.regions)
-    return sumOf(kernel.regions(problem, s));
-  uint64_t q = panelTileBytes(s.qTileRows, problem.headDim);
-  uint64_t out = 0;
-  if (!problem.outF32 && s.splits == 1)
-    out = panelTileBytes(s.qTileRows, outputColumns(problem, s));
-  bool apart = stagesOutputApart(problem, s);
-  uint64_t perTile = alignTo(apart ? q : std::max(q, out), tileAlignment);
-  uint64_t outputs =
-      apart ? outputStages(s) * alignTo(out, tileAlignment) : uint64_t(0);
-  if (kernel.accumulatesInTensorMemory || outputConsumers(s) > 1)
-    perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
-  if (lanesOfHalves(s) == layout::tmemPairLanes)
-    perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
-  if (s.pPlacement == PPlacement::Smem)
-    perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
-  return alignTo(s.qTiles * perTile + outputs + ringsOf(problem, s).bytes() +
-                     factorStages * factorBytes(problem, s) +
-                     barrierSlots * barrierBytes + smallAlignment +
-                     nextTileBytes(s),
-                 smallAlignment);
-}
-
-uint64_t tmemColumnsOf(const Problem &problem, const Schedule &s) {
-  unsigned distance = lanesOfHalves(s);
-  // A pair of CTAs puts the right half of 64 rows into the other lanes.
-  unsigned parts = distance == layout::tmemPairLanes ? 2 : 1;
-  uint64_t scores = uint64_t(s.kvBlock) / parts * s.sStages;
-  uint64_t outputs = outputColumns(problem, s) / parts;
-  // An MMA of 64 rows uses lanes 0-15 or 16-31 of every 32: if O takes all
-  // columns, S is in the other lanes.
-  bool halves = distance == layout::tmemHalfLanes;
-  bool apart = halves && scores + outputs > layout::tmemColumns;
-  uint64_t columns = apart ? std::max(scores, outputs) : scores + outputs;
-  uint64_t ofP = putsApart(problem, s) ? probabilityColumns(s) : 0;
-  return s.qTiles * (columns + ofP);
 }
 
 void countWarps(const Schedule &schedule, Resources &resources) {
@@ -127,15 +86,18 @@ Resources fmha::schedule::resourcesOf(const Problem &problem,
   Resources resources;
   const target::Target *gpu = target::findTarget(schedule.target);
   const KernelTraits &kernel = familyOf(schedule).kernel;
+  Footprint sizes(problem, schedule);
   if (gpu && kernel.accumulatesInTensorMemory) {
-    uint64_t columns = tmemColumnsOf(problem, schedule);
+    uint64_t columns = sizes.tmemColumns(schedule);
     resources.tmemColumns = columns;
     uint64_t asked =
         std::bit_ceil(std::max<uint64_t>(columns, gpu->tmemAllocationUnit));
     resources.tmemAllocated = asked <= gpu->tmemColumns ? asked : 0;
   }
   resources.namedBarriers += kernel.namedBarriers(schedule);
-  resources.smemBytes = smemBytesOf(problem, schedule, kernel);
+  resources.smemBytes = kernel.regions
+                            ? sumOf(kernel.regions(problem, schedule))
+                            : sizes.smemBytes(schedule);
   countWarps(schedule, resources);
   return resources;
 }

@@ -350,6 +350,9 @@ Violation fmha::schedule::checkSmem(const Case &c) {
             str(sizes.vStageBytes) + " bytes";
   if (s.pPlacement == PPlacement::Smem)
     text += ", P of " + str(sizes.pBytes) + " bytes per tile";
+  if (sizes.outStages)
+    text += ", " + counted(sizes.outStages, "staged output") + " of " +
+            str(sizes.outBytes) + " bytes";
   return text + " and the small regions need " + str(needed) +
          " bytes of shared memory, " + str(there) + " are available" +
          (s.ctasPerSm > 1 ? " to each of " + str(s.ctasPerSm) + " CTAs" : "") +

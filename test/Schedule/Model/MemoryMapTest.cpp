@@ -218,6 +218,24 @@ TEST(MemoryMap, HalvesOfPairsTakeHalfTheColumns) {
   EXPECT_EQ(lanesOfHalves(schedule), 16u);
 }
 
+TEST(MemoryMap, OutputLiesOverQueriesWhereItDoesNotFitApart) {
+  Problem problem;
+  problem.headDim = problem.headDimV = 128;
+  Schedule schedule = planOf(128, 2, PPlacement::Tmem).schedule;
+  schedule.scheduler = Scheduler::Static;
+  schedule.kvStages = 4;
+  schedule.vStages = 0;
+  CheckedMap apart = checkAndLayOut(problem, withRoles(schedule));
+  ASSERT_EQ(apart.error.value_or(""), "");
+  EXPECT_EQ(apart.map.findSmem("out0")->aliases, "");
+  // Five stages leave no room for a third region of 32 KiB.
+  schedule.kvStages = 3;
+  schedule.vStages = 2;
+  CheckedMap over = checkAndLayOut(problem, withRoles(schedule));
+  ASSERT_EQ(over.error.value_or(""), "");
+  EXPECT_EQ(over.map.findSmem("out0")->aliases, "Q0");
+}
+
 TEST(MemoryMap, DrawnTilesHaveARingOfNumbers) {
   std::string error;
   std::optional<Plan> found =
