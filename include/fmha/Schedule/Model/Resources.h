@@ -41,9 +41,9 @@ struct Rings {
 Rings ringsOf(const Problem &problem, const Schedule &schedule);
 
 struct Resources {
-  /// Columns of S and O of all tiles (P lies over S), and the count that
-  /// tcgen05.alloc requests: a power of two from the target's unit; 0 if there
-  /// are not enough. Tiles of 64 rows keep S and O in different lanes of the
+  /// Columns of S and O of all tiles, and of P if it does not lie over S, and
+  /// the count that tcgen05.alloc requests: a power of two from the target's
+  /// unit; 0 if there are not enough. Tiles of 64 rows keep S and O in different lanes of the
   /// same columns.
   uint64_t tmemColumns = 0, tmemAllocated = 0;
   /// Dynamic shared memory: tiles at the 1024-byte pattern of the swizzle, row

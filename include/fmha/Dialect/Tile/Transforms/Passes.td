@@ -113,7 +113,8 @@ def TileGuardLoops : Tile_Pass<"tile-guard-loops"> {
   let summary = "Put each loop on tiles into a branch in which it has at least one iteration";
   let description = [{
     A loop that is known to have an iteration is left alone. Loads that only the loop uses move into the branch, since no
-    role receives them if the loop has no iteration.
+    role receives them if the loop has no iteration. In a kernel whose CTAs run ahead into their next tile they stay before it:
+    every tile sends the same messages, and roles release them in both regions.
 
     Before:
     ```mlir
@@ -186,7 +187,7 @@ def TileSkipHiddenBlocks : Tile_Pass<"tile-skip-hidden-blocks"> {
     own, the loop of each ends before the blocks that the upper bound of its mask hides from its rows; a second loop receives
     and releases their messages. A role computes at least one block. The first key of a block is a constant times
     the loop index, plus a value that is invariant in the loop. The pass does not change loops in which a role sends
-    messages, or kernels whose CTAs compute one output tile.
+    messages, or kernels whose CTAs do not run ahead into another output tile (schedule::runsAhead).
 
     Before:
     ```mlir
@@ -216,8 +217,10 @@ def TileRotateLoops : Tile_Pass<"tile-rotate-loops"> {
     Pipelines each loop of a role with ops of two stages. Stage 0 of the first iteration comes before the loop; the loop has
     stage 1 of an iteration and stage 0 of the next one, in the order of the ops' attributes; and stage 1 of the last
     iteration comes after the loop. A branch with ops of both stages becomes two if a product is between these. The loop
-    carries the values that stage 1 uses from stage 0. The last iteration omits its
-    last release of each channel, which no acquire waits for. `tile.partition` is removed.
+    carries the values that stage 1 uses from stage 0. Releases of stage 0 that follow the loop come before stage 1 of the last
+    iteration. That one omits its last release of each channel, which no acquire waits for, unless more messages follow: in a
+    program, in a kernel whose CTAs run ahead into their next tile, in a loop inside another one, and if another role keeps its
+    releases. `tile.partition` is removed.
 
     Before:
     ```mlir

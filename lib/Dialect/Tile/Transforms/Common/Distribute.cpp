@@ -279,6 +279,31 @@ LogicalResult tile::distributeTiles(
   return applyPartialConversion(op.getOperation(), target, std::move(patterns));
 }
 
+/// Checks that the types of tiles whose rows two threads share say which two:
+/// their distance is that of the schedule, which the patterns use.
+static LogicalResult checkHalves(WarpSpecializeOp roles,
+                                 const KernelInfo &info) {
+  unsigned distance = schedule::lanesOfHalves(info.schedule);
+  if (!distance)
+    return success();
+  WalkResult walked = roles.walk([&](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes()) {
+      auto tile = dyn_cast<TileType>(type);
+      auto place =
+          tile ? dyn_cast<RegistersAttr>(tile.getPlace()) : RegistersAttr();
+      if (place && threadsPerRow(tile) == 2 && place.getHalf() != distance)
+        return op->emitOpError()
+               << "expected half = " << distance
+               << " in #tile.registers of a tile of 64 rows, which is the "
+                  "distance of two threads that share a row in this schedule, "
+                  "got "
+               << tile;
+    }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 namespace {
 
 struct TileDistributePass
@@ -295,7 +320,8 @@ struct TileDistributePass
     if (ops.empty())
       return;
     WarpSpecializeOp roles = *ops.begin();
-    if (failed(familyOf(info->schedule).distribute(roles, *info)))
+    if (failed(checkHalves(roles, *info)) ||
+        failed(familyOf(info->schedule).distribute(roles, *info)))
       return signalPassFailure();
     eraseViews(func);
     if (failed(lowerWarpSpecialize(roles, *info)))

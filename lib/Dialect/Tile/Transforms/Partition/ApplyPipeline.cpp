@@ -48,6 +48,10 @@ struct TileApplyPipelinePass
              << llvm::utohexstr(structure)
              << "; derive its pipeline by scripts/build/pipelines.py, or "
                 "compile with --pipeline=table";
+    if (row->title != made.graph.title)
+      made.loop.emitRemark()
+          << "has the pipeline that was derived for \"" << row->title
+          << "\", this one is \"" << made.graph.title << '"';
     for (auto [op, named] : llvm::zip(made.ops, *places))
       if (!partitionOf(op))
         setPartition(op,

@@ -209,3 +209,24 @@ gpu.module @halves {
     gpu.return
   }
 }
+
+// -----
+
+// Without a pair of CTAs, two threads that share a row are 16 apart; the type says 64.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, q_tile_rows = 64, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @distance {
+  gpu.func @distance(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    tile.warp_specialize {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
+        // expected-error@+1 {{expected half = 16 in #tile.registers of a tile of 64 rows, which is the distance of two threads that share a row in this schedule, got '!tile.tile<64xf32, #tile.registers<half = 64>>'}}
+        %0 = tile.fill 0.0 : !tile.tile<64xf32, #tile.registers<half = 64>>
+      }
+    }
+    gpu.return
+  }
+}
