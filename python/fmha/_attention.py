@@ -260,7 +260,7 @@ def attention(
     copied to the device and back.
 
     target is a GPU architecture, by default that of the GPU, or sm_100a in the simulator. p_placement, q_tiles, pack_heads, scheduler, ctas_per_sm (Hopper), exp2_emulated
-    (per cent of the exponentials that FMA units compute), p_offset (log2 of a factor on P, for terms too
+    (percent of the exponentials that FMA units compute), p_offset (log2 of a factor on P, for terms too
     small for its type), schedule ('#fmha.schedule<...>') and splits (CTAs that share the
     keys of a row, whose parts a second kernel combines) are those of compile(). Others follow
     from the shapes, rounded: last bits may differ between batches, except with a schedule.

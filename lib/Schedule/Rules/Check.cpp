@@ -64,7 +64,7 @@ static Violation checkConversions(const Case &c) {
     return std::nullopt;
   return "expected q, k and v of f32 or 16 bits on " + c.schedule.target +
          ", which has no conversions of e4m3, got e4m3; convert the tensors to "
-         "16 bits; take sm_89 or later";
+         "16 bits, or take sm_89 or later";
 }
 
 Violation fmha::schedule::checkDtype(const Case &c) {
@@ -142,9 +142,10 @@ Violation fmha::schedule::checkListedBlocks(const Case &c) {
     return expected("splits = 1 with blocks", s.splits, "leave it out");
   unsigned keys = c.problem.blockKeys, rows = s.qTiles * queriesOfTile(s);
   if (keys % s.kvBlock != 0)
-    return expected(
-        "kv_block to divide the " + str(keys) + " keys of a block", s.kvBlock,
-        "take one, or blocks of a multiple of " + str(leastKeys) + " keys");
+    return expected("kv_block to divide the " + str(keys) + " keys of a block",
+                    s.kvBlock,
+                    "take a divisor, or blocks of a multiple of " +
+                        str(leastKeys) + " keys");
   constexpr unsigned mostLists = 16;
   unsigned listed = c.problem.blockRows;
   bool divides = listed % rows == 0;
@@ -379,7 +380,7 @@ Violation fmha::schedule::checkThreshold(const Case &c) {
   double got = c.schedule.rescaleThreshold;
   if (c.problem.needsTrueMax() && got != 0)
     return "expected rescale_threshold = 0 with row_max, row_sum, an "
-           "unnormalised output or splits, which depend on the true maximum, "
+           "unnormalized output or splits, which depend on the true maximum, "
            "got " +
            digits(got) + "; write rescale_threshold = 0.0";
   if (!(std::isfinite(got) && got >= 0 && got <= limit))

@@ -48,7 +48,7 @@ func.func @c21_two_rows(%q: memref<2x16x4x64xf16>, %out: memref<2x16x4x64xf32>, 
 // -----
 
 func.func @c20_threshold(%q: memref<2x16x4x64xf16>, %out: memref<2x16x4x64xf32>) {
-  // expected-error @below {{plan.C7: expected rescale_threshold = 0 with row_max, row_sum, an unnormalised output or splits, which depend on the true maximum, got 8; write rescale_threshold = 0.0}}
+  // expected-error @below {{plan.C7: expected rescale_threshold = 0 with row_max, row_sum, an unnormalized output or splits, which depend on the true maximum, got 8; write rescale_threshold = 0.0}}
   fmha.attention ins(%q, %q, %q : memref<2x16x4x64xf16>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>)
       outs(%out : memref<2x16x4x64xf32>) {unnormalised, schedule = #fmha.schedule<rescale_threshold = 8.0>}
   return

@@ -37,7 +37,7 @@ TEST(Check, C3ListedBlocks) {
               HasSubstr("to divide the 8 rows of a block"));
   EXPECT_EQ(with([](Problem &p, auto &) { p.blockKeys = 320; }),
             "plan.C3: expected kv_block to divide the 320 keys of a block, "
-            "got 128; take one, or blocks of a multiple of 16 "
+            "got 128; take a divisor, or blocks of a multiple of 16 "
             "keys");
   EXPECT_THAT(
       with([](auto &, Schedule &s) { s.packHeads = 2; }),

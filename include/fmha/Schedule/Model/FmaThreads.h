@@ -34,8 +34,8 @@ struct FmaThreads {
   /// The most threads that share a key.
   static constexpr unsigned mostPerKey = 8;
 
-  /// Returns the most rows of a CTA, of which each thread has a vector of the
-  /// output in registers: of 16 elements with keys of 8 bits, with which ptxas
+  /// Returns the most rows of a CTA. For each row a thread has a vector of the
+  /// output in registers; with keys of 8 bits it has 16 elements, and ptxas
   /// 13.0 spills up to 72 bytes for four rows.
   static unsigned mostRows(const Problem &problem) {
     return problem.kvE4M3 ? 2 : 4;

@@ -43,8 +43,8 @@ Rings ringsOf(const Problem &problem, const Schedule &schedule);
 struct Resources {
   /// Columns of S and O of all tiles, and of P if it does not lie over S, and
   /// the count that tcgen05.alloc requests: a power of two from the target's
-  /// unit; 0 if there are not enough. Tiles of 64 rows keep S and O in different lanes of the
-  /// same columns.
+  /// unit; 0 if there are not enough. Tiles of 64 rows keep S and O in
+  /// different lanes of the same columns.
   uint64_t tmemColumns = 0, tmemAllocated = 0;
   /// Dynamic shared memory: tiles at the 1024-byte pattern of the swizzle, row
   /// statistics, barriers, the word that tcgen05.alloc writes.
@@ -58,7 +58,7 @@ struct Resources {
 Resources resourcesOf(const Problem &problem, const Schedule &schedule);
 
 /// Returns "tensor memory: 768 columns needed, 512 available", or nothing if
-/// the target has enough of everything. An unknown target has.
+/// the target has enough of everything. An unknown target counts as such.
 std::optional<std::string> exceeded(const Resources &resources,
                                     std::string_view target);
 

@@ -70,7 +70,7 @@ inline constexpr std::string_view switchNames[] = {"false", "true"};
 /// The compile-time properties of a kernel: lengths, batch and head counts are
 /// run-time values and appear only as hints (0 = unknown).
 struct Problem : Facts {
-  /// Of Q. Others have it too, unless a fact says otherwise.
+  /// The type of Q, and of K, V and O unless a fact gives another one.
   DataType dtype = DataType::BF16;
   unsigned headDim = 128;
   unsigned headDimV = 128;
@@ -346,7 +346,7 @@ unsigned consumerColumns(const Problem &problem, const Schedule &schedule);
 
 /// Returns the rows of the box that one TMA instruction copies of `operand`: a
 /// query tile, the keys of a block, or those of a message of V. Of a cache of
-/// pages it is what lies in one page whatever the first key is; gathered rows
+/// pages it is the most rows that never cross a page; gathered rows
 /// are four.
 unsigned boxRows(const Problem &problem, const Schedule &schedule,
                  Operand operand);

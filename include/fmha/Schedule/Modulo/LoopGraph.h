@@ -114,7 +114,7 @@ std::string printJson(const LoopGraph &graph);
 /// Reads what printJson() writes. On failure sets `error`, a message.
 std::optional<LoopGraph> readJson(std::string_view text, std::string &error);
 
-/// Returns what is wrong with the graph, such as an op that waits for itself in
+/// Returns why the graph is invalid, such as an op that waits for itself in
 /// one iteration, or nothing.
 std::optional<std::string> check(const LoopGraph &graph);
 

@@ -167,7 +167,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Kernels compute indices in 32 bits, and may run the region for rows and keys
     that do not exist and discard the results: it must not rely on more bits, nor
     divide by a length that is 0. tanh has an error of at most 2^-20, or with
-    `fastmath<afn>` of 2^-11, several per cent of P at a cap of 50. The error of a
+    `fastmath<afn>` of 2^-11, several percent of P at a cap of 50. The error of a
     score is that times the cap: 2.4e-4 at a cap of 256. exp, exp2, log and log2 are
     PTX's approximations. Other functions are computed from those and polynomials
     (`tile-expand-math`), those of f16 and bf16 in f32. lib/Dialect/Tile/README.md

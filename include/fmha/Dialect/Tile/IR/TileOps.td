@@ -39,7 +39,7 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
   let description = [{
     Describes the rows that tiles are loaded from or stored to, so that `tile.load` and the other ops on rows need only
     the number of a row. It reads no memory. `source` is [`batch`, length, `head`, dim], [`batch`, `head`, length] or a
-    list [`head`]. The view has `rows` rows. Without `from` they are those of the batch; with `from` they are those of one
+    vector [`head`]. The view has `rows` rows. Without `from` they are those of the batch; with `from` they are those of one
     varlen sequence, which begins at that row of the length dimension and must lie inside the tensor. Without `from`,
     `tile.load` and `tile.store` use the end of the tensor in place of `rows`, because the tensor map has it. `column` is
     the first column, 0 if it is absent.
@@ -54,7 +54,7 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     With `pages` the rows are in pages: `source` is [page, row of the page, `head`, dim] with a static number of rows, a
     power of two, and row r of the view is row r mod n of the page that entry `entry` + r / n of the list names. Entries
     after that of the last row of the view are not read, except that the first entry is read also if the view has no
-    rows. The number of a page that `source` does not have stands for the nearest page. TMA copies a tile in boxes of gcd(rows of the tile, n) rows, each
+    rows. A page number outside of `source` is clamped to the nearest page. TMA copies a tile in boxes of gcd(rows of the tile, n) rows, each
     of which lies in one page, so the first row of a loaded tile must be a multiple of that number, which is n if a tile consists of
     whole pages. Tiles with different numbers of rows may be loaded from one operand if their boxes have the same number of rows.
 
@@ -83,7 +83,7 @@ def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
     %s = tile.view %sinks head %first of %count : memref<?xf32> -> !tile.view<f32, heads = 16>
     ```
 
-    Constraints: the type is that of the source's rows; a list has no batch and no rows, others have both, except that rows
+    Constraints: the type is that of the source's rows; a vector has no batch and no rows, others have both, except that rows
     in pages have no batch and no `from`, and one tensor; listed rows have no `from` and one tensor, and heads are not
     packed; only rows
     of several columns may have a first column, a group or another tensor; `of` is given if and only if heads are packed,
@@ -243,7 +243,7 @@ def Tile_LoadRowsOp : Tile_RowsOp<"load_rows", [MemoryEffects<[MemRead]>]> {
     %t = tile.load_rows %s by 1.442695 : !tile.view<f32> -> !tile.tile<128xf32>
     ```
 
-    Constraints: the view is made by a `tile.view` of a list with the result's element type; the tile has at least as
+    Constraints: the view is made by a `tile.view` of a vector with the result's element type; the tile has at least as
     many rows as heads are packed.
   }];
   let arguments = (ins Tile_ViewType:$view, F32Attr:$factor);
@@ -461,7 +461,7 @@ def Tile_RowSumOp
   let summary = "old·alpha + 2^-offset · the sum of each row";
   let description = [{
     The result is a sum of exponentials without the factor 2^`offset` of `tile.exp2`. With `partial` each thread adds only
-    the elements that it has, and `tile.row_total` makes the sums whole: a loop that adds many tiles combines threads once.
+    the elements that it has, and `tile.row_total` completes the sums: a loop over many tiles then reduces across threads only once.
 
     ```mlir
     %l = tile.row_sum %p, %l_old, %alpha offset 8 : !tile.tile<128x128xf32>, !tile.tile<128xf32>

@@ -25,7 +25,7 @@ def TileAssignMemory : Tile_Pass<"tile-assign-memory"> {
 
     Inserts a `tile.move` if a tile is used in another place than that of its definition: from tensor memory to registers
     for products, to memory for the factor of a product, to shared memory for a tile that is stored, and through shared
-    memory for numbers of rows, to the role that multiplies an accumulator by them. The program stays sequential.
+    memory for per-row values, to the role that multiplies an accumulator by them. The program stays sequential.
 
     Before:
     ```mlir
@@ -69,8 +69,8 @@ def TileAssignPartitions : Tile_Pass<"tile-assign-partitions", ["::fmha::FMHADia
     products to another, and so on. Ops on registers that share tiles are one instance of their role (softmax0, softmax1;
     compute0, compute1 in a program that no attention op made).
     A product that depends, through other roles, on another product of its iteration has stage 1. Products of one instance
-    have the order of the family's table. If the next block has a free slot for the results of stage 0, since these have
-    several stages or nothing that is read later lies over them, products of stage 0 of all instances come before those of
+    have the order of the family's table. If the next block has a free slot for the results of stage 0 (they have
+    several stages, or no tile that is read later shares their memory), products of stage 0 of all instances come before those of
     stage 1. An existing attribute is kept, so that some or all may be written by hand.
 
     Before:
@@ -428,7 +428,7 @@ def TileRotateWaits : Tile_Pass<"tile-rotate-waits"> {
 }
 
 def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
-  let summary = "Merge the consumers of a wgmma kernel, which differ in numbers only, into one body";
+  let summary = "Merge the consumers of a wgmma kernel, which differ only in constants and addresses, into one body";
   let description = [{
     Consumers do the same work on different rows: they differ in shared memory addresses, numbers of named barriers,
     constants, and values from above the roles. If the bodies of all warpgroups from some warpgroup on are equal except for
@@ -521,7 +521,7 @@ def TileVerifySync : Tile_Pass<"tile-verify-sync"> {
     are ordered, also for the proxy and unit of the later access; waits end; a phase gets the arrivals and bytes that it
     expects; no phase can be missed or signaled early; barriers are initialized; no operation is in flight at the exit;
     messages of a channel are in order; barriers are initialized again only after all uses; all warps of a warpgroup issue
-    a wgmma together. A CTA that computes several tiles is run for two, or for three if it draws them. At the specialised level a channel represents its
+    a wgmma together. A CTA that computes several tiles is run for two tiles, or for three if the scheduler is dynamic. At the specialised level a channel represents its
     barriers and fences; at the machine level every op has the effects of its SyncOpInterface. Kernels of other levels
     pass. Registers of a wgmma are SSA values and are checked in the IR: no op touches them before the wait that returns
     them, and a fence orders the writes to them before the wgmma.

@@ -83,8 +83,8 @@ def TileTcgen05ReduceLoads : Tile_Pass<"tile-tcgen05-reduce-loads", ["::fmha::tc
   let summary = "Let loads of tensor memory compute the maximum of a row";
   let description = [{
     On targets with `tcgen05.ld.red` (sm_103a), a tree of `arith.maxnumf` that has all columns of some loads among its operands
-    takes the maxima that the loads compute. If a branch replaces the columns, as a mask does, each of its sides yields a
-    maximum with the row: that of the loads where the row stays as it was loaded, or one of what the side yields. The order of
+    takes the maxima that the loads compute. If a branch replaces the columns, as a mask does, each of its regions yields a
+    maximum with the row: that of the loads if it yields the row unchanged, otherwise one of the row that it yields. The order of
     the operands of a maximum changes, the result does not. Other targets and other uses of the columns are left unchanged. The
     verifiers know the loads of the tile dialect alone, so they run before this pass; `convert-tcgen05-to-nvvm` converts what it
     makes.

@@ -290,7 +290,7 @@ LogicalResult WarpSwitch::readRoles() {
                                "tensor memory";
   if (tiles.isNeeded() && !hasKeeper)
     return op.emitOpError() << "has no role \"load\" of a single thread, which "
-                               "says what tile comes next";
+                               "chooses the next tile";
   return success();
 }
 

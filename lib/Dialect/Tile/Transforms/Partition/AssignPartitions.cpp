@@ -480,7 +480,7 @@ LogicalResult writeRoles(gpu::GPUFuncOp func, const PartitionFamily &family,
                                              target::warpThreads);
   if (!threads)
     return func.emitError() << "expected an op that stores a tile, got none "
-                               "that anything takes";
+                               "with an effect";
   if (threads > int32_t(target::Target::maxThreadsPerCta))
     return func.emitError()
            << "needs " << threads << " threads for " << roles.size()

@@ -315,7 +315,7 @@ LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
       if (!taken.contains({send.tile, role}))
         return send.tile.getDefiningOp()->emitOpError()
                << "makes a tile that role \"" << role
-               << "\" does not take, in memory through which others come to "
+               << "\" does not use, in memory that passes other tiles to "
                   "it: expected another region";
   return success();
 }

@@ -186,7 +186,7 @@ LogicalResult Elision::checkConditions() {
       if (!isUnderSameCondition(branch, user)) {
         user->emitOpError()
             << "takes an accumulator in tensor memory that a product under a "
-               "condition begins: expected it under the same condition";
+               "condition initializes: expected the use under it, too";
         return WalkResult::interrupt();
       }
     return WalkResult::advance();

@@ -66,8 +66,8 @@ LogicalResult fmha::tile::checkProgram(gpu::GPUFuncOp func) {
     if (isControl && (llvm::any_of(op->getResultTypes(), isOther) ||
                       (loop && !loop.getInductionVar().getType().isIndex())))
       return op->emitOpError()
-             << "expected an index to count iterations, and tiles alone to be "
-                "carried, where ops on tiles stand inside";
+             << "expected an index as induction variable, and only tiles as "
+                "results, of an scf.for or scf.if around ops on tiles";
     auto id = dyn_cast<gpu::BlockIdOp>(op);
     if (id && id.getDimension() != gpu::Dimension::x)
       return op->emitOpError() << "expected a grid of one dimension, x";
@@ -80,7 +80,7 @@ LogicalResult fmha::tile::checkProgram(gpu::GPUFuncOp func) {
                    !isa_and_nonnull<TileDialect>(op->getDialect());
     if (isPlain && !isMemoryEffectFree(op) &&
         !hasSingleEffect<MemoryEffects::Read>(op))
-      return op->emitOpError() << "expected no effects besides those of ops on "
+      return op->emitOpError() << "expected no effects except those of ops on "
                                   "tiles: no role would have them";
     return WalkResult::advance();
   });

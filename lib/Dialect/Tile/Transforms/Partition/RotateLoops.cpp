@@ -361,7 +361,7 @@ LogicalResult Rotation::run() {
   if (tooEarly)
     return tooEarly->emitOpError()
            << "makes a tile that an op of an earlier order takes: expected the "
-              "order of that one to be later";
+              "user to have a higher order";
   loop.erase();
   return success();
 }

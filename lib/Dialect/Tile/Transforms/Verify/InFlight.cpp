@@ -114,15 +114,15 @@ static LogicalResult checkTakers(Value a, Operation *product,
   if (loop && loop.isDefinedOutsideOfLoop(a))
     return product->emitError()
            << "Y1: reads A from registers that are the same in each iteration, "
-              "of which a copy is made while they are read: expected the loop "
-              "to carry what the wait for this product hands on";
+              "and are copied while they are read: expected the loop "
+              "to carry the result of the wait for this product";
   for (Operation *taker : takers) {
     bool isTogether = begins(taker) || isa<WgmmaWaitOp, WaitDotsOp>(taker);
     if (llvm::any_of(isTogether ? waits : ArrayRef(product),
                      [&](Operation *op) { return comesAfter(taker, op); }))
       return taker->emitError()
              << "Y1: uses registers that a product may still read: expected "
-                "what the wait for the product hands on";
+                "the result of the wait for the product";
   }
   return success();
 }

@@ -35,7 +35,7 @@ void report(const schedule::sync::Complaint &complaint,
   InFlightDiagnostic error = op->emitError() << complaint.text;
   if (complaint.other)
     error.attachNote(trace.opOf(*complaint.other)->getLoc())
-        << "the access that it meets";
+        << "the conflicting access";
 }
 
 /// Checks that only a wait uses the result of a tcgen05.ld: the registers are

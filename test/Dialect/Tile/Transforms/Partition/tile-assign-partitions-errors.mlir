@@ -166,7 +166,7 @@ gpu.module @carried_index {
     %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
     %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
     %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
-    // expected-error@+1 {{expected an index to count iterations, and tiles alone to be carried, where ops on tiles stand inside}}
+    // expected-error@+1 {{expected an index as induction variable, and only tiles as results, of an scf.for or scf.if around ops on tiles}}
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%row = %c0) -> (index) {
       %b = tile.load %ks[%row] : !w -> !b
       %next = arith.addi %row, %c1 : index
@@ -205,7 +205,7 @@ gpu.module @other_effects {
     %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
     %z = arith.constant 0.0 : bf16
     %b = tile.load %ks[%c0] : !w -> !b
-    // expected-error@+1 {{expected no effects besides those of ops on tiles: no role would have them}}
+    // expected-error@+1 {{expected no effects except those of ops on tiles: no role would have them}}
     memref.store %z, %o[%c0, %c0, %c0, %c0] : !t
     gpu.return
   }

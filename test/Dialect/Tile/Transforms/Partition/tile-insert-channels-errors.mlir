@@ -406,7 +406,7 @@ gpu.module @consumers {
     %b = tile.move %x {tile.partition = #tile.partition<role = "softmax0">} : !row to !rows
     %u = tile.move %b {tile.partition = #tile.partition<role = "softmax1">} : !rows to !row
     %v1 = tile.move %b {tile.partition = #tile.partition<role = "correction">} : !rows to !row
-    // expected-error@+1 {{makes a tile that role "softmax1" does not take, in memory through which others come to it: expected another region}}
+    // expected-error@+1 {{makes a tile that role "softmax1" does not use, in memory that passes other tiles to it: expected another region}}
     %c = tile.move %x {tile.partition = #tile.partition<role = "softmax0">} : !row to !rows
     %w = tile.move %c {tile.partition = #tile.partition<role = "correction">} : !rows to !row
     gpu.return

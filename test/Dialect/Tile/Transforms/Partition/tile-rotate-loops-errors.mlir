@@ -170,7 +170,7 @@ gpu.module @too_early {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%s = %m) -> (!row) {
           %first = tile.row_sum %x, %s, %s {tile.partition = #tile.partition<role = "softmax0">} : !x, !row
-          // expected-error@+1 {{makes a tile that an op of an earlier order takes: expected the order of that one to be later}}
+          // expected-error@+1 {{makes a tile that an op of an earlier order takes: expected the user to have a higher order}}
           %second = tile.row_sum %x, %first, %first {tile.partition = #tile.partition<role = "softmax0", stage = 1, order = 1>} : !x, !row
           scf.yield %second : !row
         }

@@ -8,7 +8,7 @@
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @kernels {
   gpu.func @nobody_chooses(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    // expected-error@+1 {{has no role "load" of a single thread, which says what tile comes next}}
+    // expected-error@+1 {{has no role "load" of a single thread, which chooses the next tile}}
     tile.warp_specialize {
       tile.role "mma" warps 13 to 14 registers 136 single_thread { }
     }

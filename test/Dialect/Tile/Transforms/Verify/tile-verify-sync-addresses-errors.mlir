@@ -17,7 +17,7 @@ gpu.module @generic {
     tile.await_copies 0
     %generic = llvm.addrspacecast %first : !llvm.ptr<3> to !llvm.ptr
     %next = llvm.getelementptr %generic[16] : (!llvm.ptr) -> !llvm.ptr, i8
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     %word = llvm.load %next : !llvm.ptr -> i32
     gpu.return
   }
@@ -35,13 +35,13 @@ gpu.module @generic_store {
     %c64 = arith.constant 64 : index
     %first = tile.smem_address 8192 : <3>
     // expected-error@+2 {{Y1: a cp.async of "consumer0" writes bytes [8192, 16384) of shared memory, which threads of "consumer0" writes}}
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     tile.copy_rows 64 x 64 of %k batch %c0 head %c0 from %c0 before %c64 to %first warps 4 from 0 : !t, <3>
     tile.commit_copies
     %zero = arith.constant 0 : i32
     %generic = llvm.addrspacecast %first : !llvm.ptr<3> to !llvm.ptr
     // expected-error@+2 {{Y1: threads of "consumer0" writes bytes [8192, 8196), of each 128 from 0 to 32, of shared memory, which a cp.async of "consumer0" writes}}
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     llvm.store %zero, %generic : i32, !llvm.ptr
     tile.await_copies 0
     tile.sync_cta
@@ -251,11 +251,11 @@ gpu.module @one_matrix {
     %isNext = arith.cmpi eq, %warp, %c1 : i32
     tile.commit_copies
     // expected-error@+2 {{Y1: threads of "consumer0" reads bytes [8192, 8320) of shared memory, which threads of "consumer0" writes}}
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     %words = nvvm.ldmatrix %own {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 1 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : (!llvm.ptr<3>) -> i32
     scf.if %isNext {
       // expected-error@+2 {{Y1: threads of "consumer0" writes bytes [8304, 8308), of each 128}}
-      // expected-note@+1 {{the access that it meets}}
+      // expected-note@+1 {{the conflicting access}}
       llvm.store %zero, %second : i32, !llvm.ptr<3>
     }
     gpu.return
@@ -288,11 +288,11 @@ gpu.module @two_matrices {
     %isNext = arith.cmpi eq, %warp, %c1 : i32
     tile.commit_copies
     // expected-error@+2 {{Y1: threads of "consumer0" reads bytes [8192, 8448) of shared memory, which threads of "consumer0" writes}}
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     %words = nvvm.ldmatrix %own {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 2 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32)>
     scf.if %isNext {
       // expected-error@+2 {{Y1: threads of "consumer0" writes bytes [8432, 8436), of each 128}}
-      // expected-note@+1 {{the access that it meets}}
+      // expected-note@+1 {{the conflicting access}}
       llvm.store %zero, %second : i32, !llvm.ptr<3>
     }
     gpu.return
@@ -325,11 +325,11 @@ gpu.module @four_matrices {
     %isNext = arith.cmpi eq, %warp, %c1 : i32
     tile.commit_copies
     // expected-error@+2 {{Y1: threads of "consumer0" reads bytes [8192, 8704) of shared memory, which threads of "consumer0" writes}}
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     %words = nvvm.ldmatrix %own {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
     scf.if %isNext {
       // expected-error@+2 {{Y1: threads of "consumer0" writes bytes [8688, 8692), of each 128}}
-      // expected-note@+1 {{the access that it meets}}
+      // expected-note@+1 {{the conflicting access}}
       llvm.store %zero, %second : i32, !llvm.ptr<3>
     }
     gpu.return

@@ -84,7 +84,7 @@ gpu.module @not_proxied {
     %thread = gpu.thread_id x
     %first = arith.cmpi eq, %thread, %c0 : index
     %p = tile.smem_address 0 : !llvm.ptr<3>
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     llvm.store %zero, %p : f32, !llvm.ptr<3>
     tile.sync_cta
     scf.if %first {

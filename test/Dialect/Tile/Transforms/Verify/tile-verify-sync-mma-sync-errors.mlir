@@ -15,7 +15,7 @@ gpu.module @no_barrier {
     tile.copy_rows 64 x 64 of %k batch %c0 head %c0 from %c0 before %c64 to %first warps 4 from 0 : !t, <3>
     tile.commit_copies
     tile.await_copies 0
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     %words = nvvm.ldmatrix %first {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 1 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : (!llvm.ptr<3>) -> i32
     gpu.return
   }
@@ -32,7 +32,7 @@ gpu.module @in_flight {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %first = tile.smem_address 8192 : <3>
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     tile.copy_rows 64 x 64 of %k batch %c0 head %c0 from %c0 before %c64 to %first warps 4 from 0 : !t, <3>
     tile.commit_copies
     tile.await_copies 1
@@ -57,7 +57,7 @@ gpu.module @other_stage {
     %second = tile.smem_address 16384 : <3>
     tile.copy_rows 64 x 64 of %k batch %c0 head %c0 from %c0 before %c64 to %first warps 4 from 0 : !t, <3>
     tile.commit_copies
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     tile.copy_rows 64 x 64 of %v batch %c0 head %c0 from %c0 before %c64 to %second warps 4 from 0 : !t, <3>
     tile.commit_copies
     tile.await_copies 1
@@ -82,7 +82,7 @@ gpu.module @overwritten {
     %first = tile.smem_address 8192 : <3>
     // expected-error@+1 {{Y1: threads of "consumer0" reads bytes [8192, 8208), of each 128 from 0 to 32, of shared memory, which a cp.async of "consumer0" writes}}
     %words = nvvm.ldmatrix %first {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 1 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : (!llvm.ptr<3>) -> i32
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     tile.copy_rows 64 x 64 of %k batch %c0 head %c0 from %c0 before %c64 to %first warps 4 from 0 : !t, <3>
     tile.commit_copies
     tile.await_copies 0
@@ -105,7 +105,7 @@ gpu.module @queries {
     tile.commit_copies
     // expected-error@+1 {{Y1: threads of "consumer0" writes bytes [0, 8192) of shared memory, which threads of "consumer0" reads: expected a barrier, or a channel, between the two}}
     tile.rotate_rows 64 x 64 of %q batch %c0 head %c0 members %c1 from %c0 before %c64 heads 1 to %to : !t, <3>
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     tile.copy_rows_out 64 x 64 of %to to %o batch %c0 head %c0 members %c1 from %c0 before %c64 heads 1 : <3>, !t
     gpu.return
   }
@@ -142,7 +142,7 @@ gpu.module @bit {
     tile.copy_rows 64 x 64 of %k batch %c0 head %c0 from %c0 before %c64 to %first warps 4 from 0 : !t, <3>
     tile.commit_copies
     tile.await_copies 0
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     %b = llvm.load %first : !llvm.ptr<3> -> i1
     gpu.return
   }

@@ -99,7 +99,7 @@ gpu.module @too_early {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     scf.if %consumer {
-      // expected-note@+1 {{the access that it meets}}
+      // expected-note@+1 {{the conflicting access}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
       // expected-error@+1 {{Y1: threads of "consumer0" writes its registers, which a wgmma of "consumer0" writes: expected wgmma_commit after the wgmma, and a wgmma_wait that leaves fewer groups in flight}}
@@ -126,7 +126,7 @@ gpu.module @uncommitted {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     scf.if %consumer {
-      // expected-note@+2 {{the access that it meets}}
+      // expected-note@+2 {{the conflicting access}}
       // expected-error@+1 {{Y6: this wgmma may run on after the CTA has exited: expected wgmma_commit after it and a wgmma_wait for its group}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       // expected-error@+1 {{Y1: threads of "consumer0" writes its registers, which a wgmma of "consumer0" writes}}
@@ -176,7 +176,7 @@ gpu.module @not_proxied {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     %zero = arith.constant 0.0 : f32
-    // expected-note@+1 {{the access that it meets}}
+    // expected-note@+1 {{the conflicting access}}
     llvm.store %zero, %p : f32, !llvm.ptr<3>
     tile.sync_cta
     scf.if %consumer {
@@ -206,7 +206,7 @@ gpu.module @alone {
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     %words = arith.constant dense<0> : vector<4xi32>
     scf.if %consumer {
-      // expected-note@+1 {{the access that it meets}}
+      // expected-note@+1 {{the conflicting access}}
       tile.store_matrix %words, %p : vector<4xi32>, !llvm.ptr<3>
       tile.fence proxy_async
       tile.sync_warp
@@ -244,7 +244,7 @@ gpu.module @slot {
     }
     tile.sync_cta
     scf.if %consumer {
-      // expected-note@+1 {{the access that it meets}}
+      // expected-note@+1 {{the conflicting access}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
       tile.arrive %b[%c0] : !tile.barrier<1>
@@ -323,7 +323,7 @@ gpu.module @counts {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     scf.if %consumer {
-      // expected-note@+1 {{the access that it meets}}
+      // expected-note@+1 {{the conflicting access}}
       tile.sync_named 1 threads 256
     } else {
       // expected-error@+1 {{Y3: expects 160 threads at named barrier 1, of which others expect 256}}

@@ -43,7 +43,7 @@ gpu.module @factor_early {
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     %a = arith.constant dense<0> : vector<4xi32>
     scf.if %consumer {
-      // expected-note@+1 {{the access that it meets}}
+      // expected-note@+1 {{the conflicting access}}
       %s = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
       tile.wgmma_commit
       // expected-error@+1 {{Y1: threads of "consumer0" writes its registers, which a wgmma of "consumer0" reads: expected wgmma_commit after the wgmma, and a wgmma_wait that leaves fewer groups in flight}}
@@ -74,7 +74,7 @@ gpu.module @factor_of_loop {
     %c2 = arith.constant 2 : index
     scf.if %consumer {
       scf.for %i = %c0 to %c2 step %c1 {
-        // expected-error@+1 {{Y1: reads A from registers that are the same in each iteration, of which a copy is made while they are read: expected the loop to carry what the wait for this product hands on}}
+        // expected-error@+1 {{Y1: reads A from registers that are the same in each iteration, and are copied while they are read: expected the loop to carry the result of the wait for this product}}
         %s = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
         tile.wgmma_commit
         %w:2 = tile.wgmma_wait 0 of %s, %a : vector<16xf32>, vector<4xi32>
@@ -103,7 +103,7 @@ gpu.module @factor_touched {
     scf.if %consumer {
       %s = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
       tile.wgmma_commit
-      // expected-error@+1 {{Y1: uses registers that a product may still read: expected what the wait for the product hands on}}
+      // expected-error@+1 {{Y1: uses registers that a product may still read: expected the result of the wait for the product}}
       tile.store_matrix %a, %p : vector<4xi32>, !llvm.ptr<3>
       %w:2 = tile.wgmma_wait 0 of %s, %a : vector<16xf32>, vector<4xi32>
     }
@@ -133,7 +133,7 @@ gpu.module @factor_behind_branch {
         tile.wgmma_commit
         %w:2 = tile.wgmma_wait 0 of %s, %a : vector<16xf32>, vector<4xi32>
       }
-      // expected-error@+1 {{Y1: uses registers that a product may still read: expected what the wait for the product hands on}}
+      // expected-error@+1 {{Y1: uses registers that a product may still read: expected the result of the wait for the product}}
       tile.store_matrix %a, %p : vector<4xi32>, !llvm.ptr<3>
     }
     gpu.return
@@ -160,7 +160,7 @@ gpu.module @factor_stale {
       %s = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
       tile.wgmma_commit
       %w:2 = tile.wgmma_wait 0 of %s, %a : vector<16xf32>, vector<4xi32>
-      // expected-error@+1 {{Y1: uses registers that a product may still read: expected what the wait for the product hands on}}
+      // expected-error@+1 {{Y1: uses registers that a product may still read: expected the result of the wait for the product}}
       %u = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
       tile.wgmma_commit
       %x = tile.wgmma_wait 0 of %u : vector<16xf32>
@@ -199,7 +199,7 @@ gpu.module @factor_of_way {
       %t = tile.wgmma %b, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
       %u = tile.wgmma %a, %d plus %t : vector<16xf32> of bf16 : vector<4xi32>, i64 -> vector<16xf32>
       tile.wgmma_commit
-      // expected-error@+1 {{Y1: uses registers that a product may still read: expected what the wait for the product hands on}}
+      // expected-error@+1 {{Y1: uses registers that a product may still read: expected the result of the wait for the product}}
       %x:3 = tile.wgmma_wait 0 of %u, %b, %a : vector<16xf32>, vector<4xi32>, vector<4xi32>
     }
     gpu.return
