@@ -173,11 +173,11 @@ def test_splits_sinks_and_bias(random):
     np.testing.assert_array_equal(to_host(out, np.float16), host)
 
 
-@pytest.mark.parametrize("q_len, kv_len", [(257, 129), (1, 0), (128, 127)])
-def test_pairs_of_ctas_are_launched_as_clusters(random, q_len, kv_len):
+@pytest.mark.parametrize("q_tiles, q_len, kv_len", [(1, 257, 129), (1, 1, 0), (1, 128, 127), (2, 513, 129)])
+def test_pairs_of_ctas_are_launched_as_clusters(random, q_tiles, q_len, kv_len):
     """The launcher of the C API, and that of arrays of the host, whose bits are the same."""
     arrays = inputs(random, q_len, kv_len)
-    pairs = dict(schedule="#fmha.schedule<q_tiles = 1, cta_group = 2, kv_stages = 4>", lse=True)
+    pairs = dict(schedule=f"#fmha.schedule<q_tiles = {q_tiles}, cta_group = 2, kv_stages = 4>", lse=True)
     out, lse = fmha.attention(*map(OnDevice, arrays), **pairs)
     out, lse = to_host(out, ml_dtypes.bfloat16), to_host(lse, np.float32)
     assert_close(out, lse, reference(*arrays), 2.0**-8)

@@ -39,6 +39,7 @@ OURS = {
     "fmha_pair_64_bf16": "--cta-group=2 --q-tiles=1 --kv-stages=3 --head-dim=64 --s-stages=1 --p-slices=1",
     "fmha_pair_128_f16": "--cta-group=2 --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=f16 --s-stages=2 --p-slices=2",
     "fmha_pair_256_bf16": "--cta-group=2 --q-tiles=1 --kv-stages=3 --head-dim=256 --s-stages=1 --p-slices=1",
+    "fmha_pair_2x64_bf16_causal": "--cta-group=2 --q-tiles=2 --kv-stages=3 --head-dim=64 --causal --p-slices=1",
     "fmha_pair_rows64_64_bf16": "--cta-group=2 --q-tiles=1 --q-tile-rows=64 --p-placement=smem --kv-stages=3 --head-dim=64 --s-stages=2 --p-slices=1",
     "fmha_wgmma_2x64_bf16_causal": "--target=sm_90a --q-tiles=2 --kv-block=64 --kv-stages=3 --head-dim=64 --causal --p-placement=registers",
     "fmha_wgmma_smem_1x64_f16": "--target=sm_90a --q-tiles=1 --kv-block=64 --kv-stages=3 --head-dim=64 --dtype=f16 --p-placement=smem",
@@ -72,6 +73,8 @@ MANY_BLOCKS = 129
 LONG = ("fmha_dynamic_1x64_f16",)
 # Two query tiles, and one that ends where the keys do: causal, it too sees them all.
 Q_LENS = (200, 120)
+# Rows that a CTA or a pair lacks at the end of the longest query.
+MISSING_ROWS = 56
 DRIVER_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32"}
 
 
@@ -176,6 +179,11 @@ def own_case(random, path, manifest, q_len, climbing, kv_len=KV_LEN):
     return Case(str(path), arguments, grid=grid, block=block, cluster=cluster, smem=manifest["smem_bytes"])
 
 
+def longest_query(manifest):
+    """The rows of the longest query: both tiles of a pair have some."""
+    return max(Q_LENS[0], manifest["grid"]["x"][0]["ceil_div"][1] - MISSING_ROWS)
+
+
 def compiled(compiler, name, folder):
     """The PTX of one of OURS in `folder`, and its manifest."""
     paths = {kind: folder / f"{name}.{kind}" for kind in ("ptx", "manifest")}
@@ -192,11 +200,11 @@ def own_kernels(random, compiler, folder, pattern=".*"):
     for name, (ptx, manifest) in texts.items():
         files[name] = [
             own_case(random, ptx, manifest, q_len, climbing)
-            for q_len, climbing in zip(Q_LENS, (True, False))
+            for q_len, climbing in zip((longest_query(manifest), *Q_LENS[1:]), (True, False))
         ]
     # Where scores climb the first keys weigh nothing: nor do mistakes in them.
     for name, (ptx, manifest) in texts.items():
-        files[name].append(own_case(random, ptx, manifest, Q_LENS[0], False))
+        files[name].append(own_case(random, ptx, manifest, longest_query(manifest), False))
     for name in filter(texts.__contains__, LONG):
         files[name].append(own_case(random, *texts[name], Q_LENS[0], False, 128 * MANY_BLOCKS))
     return files

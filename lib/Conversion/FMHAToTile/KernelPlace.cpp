@@ -386,33 +386,47 @@ static TilePlace buildTilePlace(KernelContext &k, Value id, Value rowBlocks,
   return buildInSections(k, id, rowBlocks, buildHeadsOfSection(k, keys), group);
 }
 
-/// Builds the number of the CTA in a pair that has two chunks of packed heads,
-/// neighbors in the grid. Sets `id` to the index of the pair.
+/// Builds the number of the CTA in its pair, whose CTAs are neighbors in the
+/// grid. Sets `id` to the index of the pair.
 static void buildRank(KernelContext &k, Coordinates &at, Value &id) {
-  if (k.plan.ctaGroup == 1 || !k.isPacked())
+  if (k.plan.ctaGroup == 1)
     return;
   Value ctas = k.index(k.plan.ctaGroup);
   at.rank = k.make<arith::RemUIOp>(id, ctas);
   id = k.make<arith::DivUIOp>(id, ctas);
 }
 
-/// Returns the number of row blocks of a head. CTAs of a pair, neighbors in the
-/// grid, have row blocks of the same head, of which the last may be empty, or
-/// chunks of packed heads.
-static Value buildRowBlocks(KernelContext &k, Coordinates &at, Value id,
-                            Value rows, int64_t rowsPerCta) {
-  bool ofRows = k.plan.ctaGroup > 1 && !k.isPacked();
-  Value ctas = ofRows ? k.index(k.plan.ctaGroup) : Value();
-  if (ctas)
-    at.rank = k.make<arith::RemUIOp>(id, ctas);
-  int64_t rowsPerPair = rowsPerCta * (ofRows ? k.plan.ctaGroup : 1);
-  Value blocks = k.make<arith::CeilDivUIOp>(rows, k.index(rowsPerPair));
-  return ctas ? k.make<arith::MulIOp>(blocks, ctas) : blocks;
+/// Returns the number of query rows of a product: those of one tile of both
+/// CTAs of a pair, unless they have chunks of packed heads of the same rows.
+static int64_t rowsOfProduct(const KernelContext &k) {
+  return k.rowsOfTile() * (k.isPacked() ? 1 : k.plan.ctaGroup);
+}
+static int64_t rowsOfBlock(const KernelContext &k) {
+  return k.plan.qTiles * rowsOfProduct(k);
+}
+
+/// Builds the rows of row block `number`. The rows of a product are neighbors,
+/// those of the even CTA of a pair first, so that a tile is empty for both or
+/// for neither:
+///   first row of a tile = number * rows of a block + tile * rows of a product
+///   own row of a tile = first row of the tile + rank * rows of a tile
+static void buildRows(KernelContext &k, Coordinates &at, Value number) {
+  Value first = k.make<arith::MulIOp>(number, k.index(rowsOfBlock(k)));
+  Value own;
+  if (rowsOfProduct(k) != k.rowsOfTile())
+    own = k.make<arith::MulIOp>(at.rank, k.index(k.rowsOfTile()));
+  for (unsigned tile = 0; tile < k.plan.qTiles; ++tile) {
+    Value start =
+        k.make<arith::AddIOp>(first, k.index(tile * rowsOfProduct(k)));
+    at.firstRows.push_back(start);
+    at.rows.push_back(own ? k.make<arith::AddIOp>(start, own) : start);
+  }
+  at.firstRow = k.plan.qTiles == 1 ? at.firstRows.front() : first;
+  at.endRow = k.make<arith::AddIOp>(at.firstRow, k.index(rowsOfBlock(k)));
 }
 
 Coordinates fmha::buildCoordinates(KernelContext &k) {
   Coordinates at;
-  int64_t rowsPerCta = int64_t(k.plan.qTiles) * k.rowsOfTile();
   Value queryRows = k.extent(Query, AttentionOp::Length), longest = queryRows;
   Value keyRows = k.extent(Key, AttentionOp::Length);
   if (Value said = k.operand("max_q_len"))
@@ -424,7 +438,8 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   buildRank(k, at, id);
   buildPass(k, at, id);
   buildSplit(k, at, id);
-  Value rowBlocks = buildRowBlocks(k, at, id, longest, rowsPerCta);
+  Value rowBlocks =
+      k.make<arith::CeilDivUIOp>(longest, k.index(rowsOfBlock(k)));
   auto [rowBlock, place] = buildTilePlace(k, id, rowBlocks, longest);
   at.sequence = buildHeads(k, at, place, heads, kvHeads);
   if (schedule::splitsByLength(k.plan))
@@ -434,12 +449,7 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
   at.keys = buildKeys(k, keyRows, at.sequence);
   if (!at.outputBatch)
     at.outputBatch = buildOutputBatch(k, at);
-  Value first = k.make<arith::MulIOp>(rowBlock, k.index(rowsPerCta));
-  for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
-    at.rows.push_back(
-        k.make<arith::AddIOp>(first, k.index(int64_t(tile) * k.rowsOfTile())));
-  at.firstRow = k.plan.qTiles == 1 ? at.rows.front() : first;
-  at.endRow = k.make<arith::AddIOp>(at.firstRow, k.index(rowsPerCta));
+  buildRows(k, at, rowBlock);
   if (k.problem.topk)
     takeListed(k, at);
   // One load serves both segments, so both have the same kind of tensor map.
@@ -447,7 +457,7 @@ Coordinates fmha::buildCoordinates(KernelContext &k) {
     at.keys.start = k.index(0);
   at.offset = buildOffset(k, at, k.op.getMask());
   if (k.problem.kvIndices) {
-    at.lists.emplace(k, at.sequence, at.head, at.firstRow, rowsPerCta,
+    at.lists.emplace(k, at.sequence, at.head, at.firstRow, rowsOfBlock(k),
                      at.keys.length);
     at.blocks = at.lists->buildCount(k);
     return at;

@@ -50,15 +50,16 @@ struct Coordinates {
   /// The batch of the outputs: that of the queries, after all batches of
   /// earlier splits.
   mlir::Value outputBatch;
-  /// First query row of each tile.
-  llvm::SmallVector<mlir::Value> rows;
-  /// The first row of the CTA, and the end of its rows. Separate from those of
-  /// tiles, so that the roles of tiles compute the same ops
-  /// (ShareConsumers.cpp).
+  /// First query row of each tile of the CTA, and the first one that either CTA
+  /// of a pair has in that tile.
+  llvm::SmallVector<mlir::Value> rows, firstRows;
+  /// The first row of the CTA, or of its pair, and the end of these rows: CTAs
+  /// of a pair have the same blocks. Separate from those of tiles, so that the
+  /// roles of tiles compute the same ops (ShareConsumers.cpp).
   mlir::Value firstRow, endRow;
-  /// The first key that a row of the CTA may see, rounded down to a whole
-  /// block, null for 0; and the number of KV blocks from there on that its rows
-  /// may see.
+  /// The first key that one of these rows may see, rounded down to a whole
+  /// block, null for 0; and the number of KV blocks from there on that they may
+  /// see.
   mlir::Value firstKey, blocks;
   /// The key that query row 0 is aligned with: kv_len - q_len, or 0; null
   /// without a mask.

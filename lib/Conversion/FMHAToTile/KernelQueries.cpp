@@ -41,8 +41,8 @@ QueryTiles::QueryTiles(KernelContext &k, const Coordinates &at)
                           k.plan.packHeads)),
       active(k.plan.qTiles) {
   if (schedule::skipsEmptyTiles(k.problem, k.plan))
-    active[1] = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at.rows[1],
-                                      at.queries.length);
+    active[1] = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                      at.firstRows[1], at.queries.length);
   for (unsigned tile = 0; tile < k.plan.qTiles; ++tile)
     tiles.push_back(loadTile(k, at, tile, view));
 }

@@ -55,7 +55,7 @@ bool fmha::schedule::putsApart(const Problem &problem, const Schedule &s) {
   uint64_t columns =
       s.kvBlock + outputColumns(problem, s) + probabilityColumns(s);
   return loads && s.pPlacement == PPlacement::Tmem && s.sStages == 1 &&
-         s.qTiles == 2 && s.ctaGroup == 1 && s.qTileRows == layout::tmemLanes &&
+         s.qTiles == 2 && s.qTileRows == layout::tmemLanes &&
          s.qTiles * columns <= layout::tmemColumns &&
          ringsOf(problem, s).holdBlock();
 }

@@ -280,7 +280,7 @@ static Schedule randomSchedule(std::mt19937 &random) {
   s.target = pick("sm_100a", "sm_103a");
   s.qTiles = pick(1u, 2u);
   s.qTileRows = pick(128u, 128u, s.qTiles == 1 ? 64u : 128u);
-  s.ctaGroup = s.qTiles == 1 ? pick(1u, 2u) : 1u;
+  s.ctaGroup = pick(1u, 2u);
   s.kvBlock = pick(128u, 128u, 64u);
   s.kvStages = 1 + random() % 14;
   s.pPlacement = pick(PPlacement::Tmem, PPlacement::Smem);

@@ -139,9 +139,10 @@ TEST(Check, C4CtaGroup) {
   EXPECT_EQ(fieldOf([](Schedule &) {}), "");
   EXPECT_THAT(fieldOf([](Schedule &s) { s.ctaGroup = 3; }),
               StartsWith("plan.C4: expected cta_group to be 1 or 2, got 3"));
-  EXPECT_THAT(fieldOf([](Schedule &s) { s.qTiles = 2; }),
-              StartsWith("plan.C4: expected q_tiles to be 1 with cta_group = "
-                         "2, got 2; leave it out, or take cta_group = 1"));
+  EXPECT_EQ(fieldOf([](Schedule &s) { s.qTiles = 2; }), "");
+  EXPECT_THAT(fieldOf([](Schedule &s) { s.oColumns = 64; }),
+              StartsWith("plan.C4: expected o_columns to be 0 with cta_group = "
+                         "2, got 64; leave it out, or take cta_group = 1"));
   EXPECT_THAT(fieldOf([](Schedule &s) { s.qTileRows = 32; }),
               StartsWith("plan.C3: expected q_tile_rows to be 64 or 128"));
   EXPECT_THAT(fieldOf([](Schedule &s) { s.packHeads = 4; }),
@@ -151,8 +152,10 @@ TEST(Check, C4CtaGroup) {
               StartsWith("plan.C4: expected splits to be 1"));
   EXPECT_THAT(fieldOf([](Schedule &s) { s.scheduler = Scheduler::Static; }),
               StartsWith("plan.C4: expected scheduler to be single"));
-  EXPECT_THAT(featureOf([](Problem &p) { p.mask.left = 100; }),
-              AllOf(StartsWith("plan.C4: "), HasSubstr("got one with a mask"),
+  EXPECT_EQ(featureOf([](Problem &p) { p.mask.left = 100; }), "");
+  EXPECT_THAT(featureOf([](Problem &p) { p.source2 = true; }),
+              AllOf(StartsWith("plan.C4: "),
+                    HasSubstr("got one with a second KV segment"),
                     HasSubstr("take cta_group = 1")));
   EXPECT_THAT(
       featureOf([](Problem &p) { p.headDimV = 80; }),
@@ -279,7 +282,9 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
                               &Problem::cuSeqlensK, &Problem::source2Lens})
     EXPECT_EQ(emulating([=](Problem &p, auto &) { p.*list = true; }), "");
   EXPECT_EQ(emulating([](Problem &p, auto &) { p.outF32 = true; }), "");
-  EXPECT_EQ(emulating([](Problem &p, auto &) { p.captures = {{"f32", 1}}; }),
+  EXPECT_EQ(emulating([](Problem &p, auto &) {
+              p.captures = {{"f32", 1}};
+            }),
             "");
   EXPECT_EQ(emulating([](auto &, Schedule &s) {
               s.pPlacement = PPlacement::Smem;

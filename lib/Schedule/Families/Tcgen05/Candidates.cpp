@@ -47,7 +47,7 @@ static void addAxes(Axes &axes) {
   bool isPair = axes.overrides[Choice::CtaGroup].value_or(1) > 1;
   axes.add("cta_group", sharesHeads(axes) ? Values{1, 2} : Values{1}, 0);
   axes.add("kv_copy", copiesOfKeys(problem), 0);
-  axes.addTiles(problem.topk || converts || isPair ? Values{1} : Values{2, 1},
+  axes.addTiles(problem.topk || converts ? Values{1} : Values{2, 1},
                 /*rows=*/128, 0);
   // If 128 does not divide block_rows, tiles of 64 rows have fewer lists.
   bool isUneven = problem.blockRows % 128 != 0;

@@ -145,15 +145,12 @@ static Violation checkKvCopies(const Case &c) {
 }
 
 /// Returns a feature of the problem that pairs of CTAs do not support, or null.
-/// CTAs that have the heads of the same rows have the same blocks.
 static const char *unpaired(const Problem &p, const Schedule &s) {
   bool sameRows = s.packHeads > 1;
   struct {
     bool there;
     const char *what;
   } features[] = {
-      {!p.mask.isFull() && !sameRows,
-       "a mask, by which the blocks of two CTAs differ"},
       {p.cuSeqlensQ || p.cuSeqlensK, "packed sequences (cu_seqlens_q)"},
       {p.blockTables && !sameRows, "pages (block_tables)"},
       {gathersRows(s), "rows that messages gather (kv_copy = gather4)"},
@@ -180,11 +177,10 @@ struct PairField {
 } // namespace
 
 /// Checks fields that have one value in pairs of CTAs. With 128 rows nothing
-/// needs chunks, and row blocks of a head are neighbors.
+/// needs chunks.
 static Violation checkPairFields(const Schedule &s) {
   bool halves = isPairOfHalves(s);
-  PairField fields[] = {{"q_tiles", 1, s.qTiles, true},
-                        {"q_tile_rows", 128, s.qTileRows, false},
+  PairField fields[] = {{"q_tile_rows", 128, s.qTileRows, false},
                         {"pack_heads", 1, s.packHeads, false},
                         {"key_chunk", 0, s.keyChunk, false},
                         {"value_chunk", 0, s.valueChunk, false},

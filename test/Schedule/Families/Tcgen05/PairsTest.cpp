@@ -59,16 +59,36 @@ TEST(Pairs, HalvesAreInTwoWarps) {
               HasSubstr("multiple of 32 up to 512"));
 }
 
-/// CTAs with heads of the same rows have the same blocks, whatever hides keys.
-TEST(Pairs, PackedHeadsHaveTheSameBlocks) {
+/// The CTAs go through the blocks that a row of either one sees.
+TEST(Pairs, MasksHideTheSameBlocksFromBoth) {
   auto causal = [](unsigned heads) {
     return violated([=](Problem &p, Schedule &s) {
       p.mask.right = 0;
       s.packHeads = heads;
     });
   };
-  EXPECT_THAT(causal(1), HasSubstr("by which the blocks of two CTAs differ"));
+  EXPECT_EQ(causal(1), "");
   EXPECT_EQ(causal(64), "");
+}
+
+/// Two tiles of 128 rows are those of one CTA, with half of K and V. At head
+/// dim 64, and with blocks of 64 keys, P has columns of its own.
+TEST(Pairs, TwoTilesOfARequestedPair) {
+  auto planned = [](unsigned dim, unsigned keys) {
+    Overrides pair;
+    pair.fix(Choice::CtaGroup, 2).fix(Choice::KvBlock, keys);
+    return mustPlan(problemOf(dim), "sm_100a", pair);
+  };
+  Plan plan = planned(128, 128);
+  EXPECT_EQ(plan.schedule.qTiles, 2u);
+  EXPECT_EQ(plan.schedule.qTileRows, 128u);
+  EXPECT_EQ(plan.map.findSmem("Q1")->bytes, 128u * 128 * 2);
+  EXPECT_EQ(plan.map.findSmem("KV")->bytes, 64u * 128 * 2);
+  EXPECT_EQ(plan.map.findTmem("P1")->aliases, "S1");
+  EXPECT_EQ(planned(128, 64).map.findTmem("P1")->aliases, "");
+  EXPECT_EQ(planned(64, 128).map.findTmem("P1")->aliases, "");
+  // S and O of two tiles of 256 columns do not fit.
+  EXPECT_EQ(planned(256, 128).schedule.qTiles, 1u);
 }
 
 /// The planner takes such a pair where 128 heads share keys whose O leaves S no

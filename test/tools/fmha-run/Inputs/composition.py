@@ -39,7 +39,7 @@ LENGTHS = {
     "short decode": ((1, 1, 1), (130, 1, 65)),
 }
 WINDOWS = {"none": {}, "left": dict(window_left=40), "right": dict(window_right=30), "both": dict(window_left=100, window_right=20)}
-TILES = {"auto": {}, "one": dict(q_tiles=1), "half": dict(q_tile_rows=64), "whole": dict(q_tile_rows=128)}
+TILES = {"auto": {}, "one": dict(q_tiles=1), "two": dict(q_tiles=2), "half": dict(q_tile_rows=64), "whole": dict(q_tile_rows=128)}
 # Factors whose level is the value of a flag, those of all arrays and those of some.
 FIELDS = ("v_in_k", "p_placement", "pack_heads", "scheduler", "splits", "exp2_emulated", "mma_order", "s_stages", "p_offset", "dtype", "layout")
 FIELDS_OF_SOME = ("mma_k", "kv_block", "kv_stages", "ctas_per_sm", "cta_group")

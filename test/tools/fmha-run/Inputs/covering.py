@@ -50,23 +50,24 @@ FORBIDDEN = [
     (("s_stages", "2"), ("p_placement", "smem"), "plan.C8: with two S, P lies in S"),
 ]
 
-# Levels that pairs of CTAs do not take.
+# Levels that pairs of CTAs do not take. Two tiles are asked for as well, since the planner takes one where there are no registers for two.
+WHOLE_TILES = {"auto", "one", "two"}
 PAIR_FORBIDDEN = [
     (("cta_group", "2"), ("dims", "40/72"), "plan.C4: a head_dim_v that is a multiple of 32"),
     (("cta_group", "2"), ("p_placement", "tmem"), ("dims", "512"), "plan.C4: a head_dim_v up to 256, with 64 rows and P in shared memory up to 512"),
-    *((("cta_group", "2"), unpacked, what, "plan.C4: without packed heads the blocks of two CTAs differ")
-      for unpacked in (("pack_heads", "off"), ("heads", "one"), ("p_placement", "tmem"), ("tiles", {"auto", "one"}))
-      for what in (("mask", {"causal", "causal-top-left"}), ("window", {"left", "right", "both"}))),
     (("cta_group", "2"), ("cu_seqlens_q", True), "plan.C4: no packed sequences"),
     (("cta_group", "2"), ("cu_seqlens_k", True), "plan.C4: no packed sequences"),
     *((("cta_group", "2"), unpacked, ("splits", "3"), "plan.C4: expected splits = 1 without packed heads") for unpacked in (("pack_heads", "off"), ("heads", "one"))),
     (("cta_group", "2"), ("source2", {"all keys", "own lengths", "causal"}), "plan.C4: one KV segment"),
     *((("cta_group", "2"), whole, what, "plan.C4: expected splits and pack_heads = 1 with tiles of 128 rows")
-      for whole in (("tiles", {"auto", "one"}), ("p_placement", "tmem")) for what in (("splits", "3"), ("pack_heads", {"on", "16"}))),
+      for whole in (("tiles", WHOLE_TILES), ("p_placement", "tmem")) for what in (("splits", "3"), ("pack_heads", {"on", "16"}))),
     (("cta_group", "2"), ("tiles", "half"), ("p_placement", "tmem"), "plan.C4: expected p_placement = smem"),
-    (("cta_group", "2"), ("tiles", {"auto", "one"}), ("s_stages", "2"), ("p_placement", "smem"), "plan.C8: with two S, P lies in S"),
+    (("cta_group", "2"), ("tiles", WHOLE_TILES), ("s_stages", "2"), ("p_placement", "smem"), "plan.C8: with two S, P lies in S"),
+    (("cta_group", "2"), ("tiles", "two"), ("s_stages", "2"), "plan.C8: two S of one query tile"),
+    (("cta_group", "2"), ("tiles", "two"), ("dims", {"256", "512"}), "plan.C2: S and O of two tiles do not fit"),
+    *((("cta_group", "2"), ("tiles", "two"), what, "plan.C8: no registers for two tiles") for what in (("bias", {"whole", "broadcast"}), ("mask_file", True))),
     (("cta_group", "2"), ("scheduler", {"static", "dynamic"}), "plan.C4: expected scheduler = single"),
-    (("cta_group", "2"), ("tiles", {"auto", "one"}), ("mma_order", "issue"), ("dims", {"256", "192/128"}), "plan.C8: too few registers for descriptors of whole keys"),
+    (("cta_group", "2"), ("tiles", WHOLE_TILES), ("mma_order", "issue"), ("dims", {"256", "192/128"}), "plan.C8: too few registers for descriptors of whole keys"),
 ]
 
 # The factors of sm_90a that differ: the planner chooses the tiles, and exponentials are emulated on P in registers.
@@ -195,7 +196,7 @@ def within(factors, forbidden, fixed):
     return levels | {name: [level] for name, level in fixed.items()}, rest
 
 
-PAIR_FACTORS, PAIRED_FORBIDDEN = within(FACTORS, FORBIDDEN[:1] + PAIR_FORBIDDEN, {"cta_group": "2"})
+PAIR_FACTORS, PAIRED_FORBIDDEN = within(FACTORS | {"tiles": ["auto", "one", "two", "half"]}, FORBIDDEN[:1] + PAIR_FORBIDDEN, {"cta_group": "2"})
 
 
 class CoveringArray:
