@@ -57,11 +57,22 @@ uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
          uint64_t(keys.first) / kernel.keys;
 }
 
-/// Returns the blocks of a head of one sequence.
+/// Returns the CTAs that share the rows of a product, and so the blocks: a
+/// pair, unless they have chunks of packed heads of the same rows.
+uint64_t ctasOfBlocks(const KernelModel &kernel) {
+  return kernel.packHeads == 1 ? kernel.ctaGroup : 1;
+}
+
+/// Returns the query rows of these CTAs.
+uint64_t rowsOfBlocks(const KernelModel &kernel) {
+  return ctasOfBlocks(kernel) * queriesPerCta(kernel);
+}
+
+/// Returns the blocks of a head of one sequence, those of a pair once.
 Blocks countBlocksOfSequence(const KernelModel &kernel, const Workload &w) {
   // With more CTAs the steps along the diagonal do not matter.
   constexpr uint64_t mostCounted = 1024;
-  uint64_t rows = queriesPerCta(kernel);
+  uint64_t rows = rowsOfBlocks(kernel);
   double longest = double(ceilDiv(w.kvLen, kernel.keys));
   double tiles = double(ceilDiv(w.qLen, rows));
   if (w.mask.isFull())
@@ -160,7 +171,7 @@ uint64_t fmha::schedule::headParts(const KernelModel &kernel,
 }
 
 const Blocks &Launches::blocksOf(const KernelModel &kernel) {
-  uint64_t rows = queriesPerCta(kernel);
+  uint64_t rows = rowsOfBlocks(kernel);
   for (const Counted &one : counted)
     if (one.rows == rows && one.keys == kernel.keys)
       return one.blocks;
@@ -172,7 +183,8 @@ double Launches::clocks(const KernelModel &kernel, const Cost &block,
                         const Estimate &sofar) {
   const target::Target &gpu = *target::findTarget(kernel.target);
   Blocks blocks = blocksOf(kernel);
-  blocks.all /= kernel.splits;
+  blocks.tiles *= double(ctasOfBlocks(kernel));
+  blocks.all = blocks.all * double(ctasOfBlocks(kernel)) / kernel.splits;
   blocks.longest = std::ceil(blocks.longest / kernel.splits);
   double heads = double(workload.batch * headParts(kernel, workload) *
                         kernel.passes * kernel.splits);
@@ -185,7 +197,8 @@ Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {
   assert(gpu && "no such target");
   Estimate result;
   result.tiles = workload.batch * headParts(kernel, workload) * kernel.passes *
-                 kernel.splits * ceilDiv(workload.qLen, queriesPerCta(kernel));
+                 kernel.splits * ctasOfBlocks(kernel) *
+                 ceilDiv(workload.qLen, rowsOfBlocks(kernel));
   if (result.tiles == 0)
     return result;
   result.ctas = kernel.mostCtas

@@ -189,7 +189,7 @@ static const Stream *streamOf(const KernelModel &kernel,
   constexpr unsigned rows = 128, keys = 128, head = 64;
   bool wasRead = kernel.compiled && kernel.tiles == 2 &&
                  kernel.tileRows == rows && kernel.keys == keys &&
-                 kernel.scoreStages == 1 && kernel.ctaGroup == 1 &&
+                 kernel.scoreStages == 1 &&
                  kernel.pPlacement == PPlacement::Tmem &&
                  std::min(kernel.headDim, kernel.headDimV) >= head;
   if (!wasRead)

@@ -64,10 +64,12 @@ PAIR_FORBIDDEN = [
     (("cta_group", "2"), ("tiles", "half"), ("p_placement", "tmem"), "plan.C4: expected p_placement = smem"),
     (("cta_group", "2"), ("tiles", WHOLE_TILES), ("s_stages", "2"), ("p_placement", "smem"), "plan.C8: with two S, P lies in S"),
     (("cta_group", "2"), ("tiles", "two"), ("s_stages", "2"), "plan.C8: two S of one query tile"),
-    (("cta_group", "2"), ("tiles", "two"), ("dims", {"256", "512"}), "plan.C2: S and O of two tiles do not fit"),
+    (("cta_group", "2"), ("tiles", "two"), ("dims", {"256", "512"}), "plan.C4: expected o_columns = 0, but S and O of two tiles do not fit"),
+    (("cta_group", "2"), ("tiles", "two"), ("exp2_emulated", 12), ("dims", "192/128"), "plan.C8: no registers for two tiles"),
     *((("cta_group", "2"), ("tiles", "two"), what, "plan.C8: no registers for two tiles") for what in (("bias", {"whole", "broadcast"}), ("mask_file", True))),
     (("cta_group", "2"), ("scheduler", {"static", "dynamic"}), "plan.C4: expected scheduler = single"),
-    (("cta_group", "2"), ("tiles", WHOLE_TILES), ("mma_order", "issue"), ("dims", {"256", "192/128"}), "plan.C8: too few registers for descriptors of whole keys"),
+    *((("cta_group", "2"), ("tiles", tiles), ("mma_order", "issue"), ("dims", dims), "plan.C8: too few registers for descriptors of whole keys")
+      for tiles, dims in (({"auto", "one"}, {"256", "192/128"}), ("two", "192/128"))),
 ]
 
 # The factors of sm_90a that differ: the planner chooses the tiles, and exponentials are emulated on P in registers.
