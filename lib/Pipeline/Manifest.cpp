@@ -12,6 +12,7 @@
 #include "fmha/Layout/SmemTile.h"
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Schedule/Model/Overrides.h"
+#include "fmha/Schedule/Model/TileOrder.h"
 #include "fmha/Target/Target.h"
 #include "fmha/Version.h"
 
@@ -154,29 +155,30 @@ static double scaleOf(const KernelSpec &spec) {
 /// Returns the factors of the grid: row blocks, heads or chunks of groups of
 /// them, batch, and the head_dim_v tiles.
 static json::Array gridFactors(const KernelSpec &spec,
-                               const schedule::Schedule &schedule) {
+                               const schedule::Schedule &plan) {
   auto parts = [](const char *what, int64_t size) {
     return json::Object{{"ceil_div", json::Array{what, size}}};
   };
-  int64_t rows = int64_t(schedule.qTiles) * queriesOfTile(schedule);
+  int64_t rows = int64_t(plan.qTiles) * queriesOfTile(plan);
   const char *length = spec.problem.cuSeqlensQ ? "max_q_len" : "q_len";
-  bool isPacked = schedule.packHeads > 1;
-  unsigned ctas = schedule.ctaGroup;
-  json::Array factors{parts(length, isPacked ? rows : rows * ctas)};
+  bool isPacked = plan.packHeads > 1;
+  unsigned ctas = plan.ctaGroup;
+  rows *= schedule::ctasOfRows(plan.packHeads, ctas);
+  json::Array factors{parts(length, rows)};
   // CTAs of a pair are neighbors.
   if (ctas > 1)
     factors.push_back(ctas);
   if (!isPacked) {
     factors.push_back("q_heads");
   } else {
-    factors.push_back(parts("group", int64_t(schedule.packHeads) * ctas));
+    factors.push_back(parts("group", int64_t(plan.packHeads) * ctas));
     factors.push_back("kv_heads");
   }
   factors.push_back("batch");
-  if (unsigned passes = outputPasses(spec.problem, schedule); passes > 1)
+  if (unsigned passes = outputPasses(spec.problem, plan); passes > 1)
     factors.push_back(passes);
-  if (schedule.splits > 1)
-    factors.push_back(schedule.splits);
+  if (plan.splits > 1)
+    factors.push_back(plan.splits);
   return factors;
 }
 

@@ -396,10 +396,11 @@ static void buildRank(KernelContext &k, Coordinates &at, Value &id) {
   id = k.make<arith::DivUIOp>(id, ctas);
 }
 
-/// Returns the number of query rows of a product: those of one tile of both
-/// CTAs of a pair, unless they have chunks of packed heads of the same rows.
+/// Returns the number of query rows of a product, for each head: those of one
+/// tile of both CTAs of a pair, unless they have heads of the same rows.
 static int64_t rowsOfProduct(const KernelContext &k) {
-  return k.rowsOfTile() * (k.isPacked() ? 1 : k.plan.ctaGroup);
+  return k.rowsOfTile() *
+         schedule::ctasOfRows(k.plan.packHeads, k.plan.ctaGroup);
 }
 static int64_t rowsOfBlock(const KernelContext &k) {
   return k.plan.qTiles * rowsOfProduct(k);

@@ -10,6 +10,7 @@
 
 #include "FamilyCost.h"
 
+#include "fmha/Schedule/Model/TileOrder.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -57,18 +58,16 @@ uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
          uint64_t(keys.first) / kernel.keys;
 }
 
-/// Returns the CTAs that share the rows of a product, and so the blocks: a
-/// pair, unless they have chunks of packed heads of the same rows.
 uint64_t ctasOfBlocks(const KernelModel &kernel) {
-  return kernel.packHeads == 1 ? kernel.ctaGroup : 1;
+  return ctasOfRows(kernel.packHeads, kernel.ctaGroup);
 }
 
-/// Returns the query rows of these CTAs.
+/// Returns the query rows of the CTAs that go through the same blocks.
 uint64_t rowsOfBlocks(const KernelModel &kernel) {
   return ctasOfBlocks(kernel) * queriesPerCta(kernel);
 }
 
-/// Returns the blocks of a head of one sequence, those of a pair once.
+/// Returns the blocks of a head of one sequence, those of such CTAs once.
 Blocks countBlocksOfSequence(const KernelModel &kernel, const Workload &w) {
   // With more CTAs the steps along the diagonal do not matter.
   constexpr uint64_t mostCounted = 1024;

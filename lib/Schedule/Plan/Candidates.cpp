@@ -12,6 +12,7 @@
 #include "Model/Footprint.h"
 
 #include "fmha/Schedule/Model/Resources.h"
+#include "fmha/Schedule/Model/TileOrder.h"
 #include "fmha/Schedule/Plan/Families.h"
 #include "fmha/Target/Target.h"
 
@@ -104,11 +105,12 @@ double fmha::schedule::usualThreshold(const Problem &problem,
 bool fmha::schedule::hasTileWithoutRows(const Problem &problem,
                                         const Schedule &schedule) {
   unsigned rows = queriesOfTile(schedule), listed = problem.blockRows;
+  unsigned ctas = ctasOfRows(schedule.packHeads, schedule.ctaGroup);
   // The rows of one tile may be neither a part of a listed block nor whole
   // ones.
   bool needsSeveral = listed && listed % rows != 0 && rows % listed != 0;
   return schedule.qTiles > 1 && !needsSeveral && problem.qLenHint != 0 &&
-         problem.qLenHint <= rows;
+         problem.qLenHint <= rows * ctas;
 }
 
 void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {

@@ -10,6 +10,7 @@
 #include "Emulation.h"
 #include "Model/Footprint.h"
 #include "Model/Text.h"
+#include "Pairs.h"
 #include "Relax.h"
 #include "Rules/Check.h"
 
@@ -208,6 +209,8 @@ std::optional<Plan> fmha::schedule::plan(const Problem &problem,
                                          const Overrides &overrides,
                                          std::string &error) {
   std::optional<Plan> plan = planStrictly(problem, target, overrides, error);
+  if (plan)
+    pairWhereWorthIt(problem, target, overrides, *plan);
   if (plan && !overrides[Choice::Splits] &&
       !splitByLength(problem, target, overrides, *plan))
     splitWhereWorthIt(problem, target, overrides, *plan);

@@ -9,6 +9,7 @@
 #ifndef FMHA_SCHEDULE_MODEL_TILEORDER_H
 #define FMHA_SCHEDULE_MODEL_TILEORDER_H
 
+#include <algorithm>
 #include <cstdint>
 
 namespace fmha::schedule {
@@ -20,6 +21,13 @@ struct Schedule;
 /// group of heads whose tiles are sorted together, the longest first. Returns 0
 /// if the tiles are ordered head by head.
 uint64_t sectionBytes(const Problem &problem, const Schedule &schedule);
+
+/// Returns the number of CTAs whose rows are neighbors and which go through the
+/// same KV blocks: those of a pair, unless they have chunks of packed heads of
+/// the same rows.
+constexpr unsigned ctasOfRows(unsigned packHeads, unsigned ctaGroup) {
+  return packHeads > 1 ? 1 : std::max(1u, ctaGroup);
+}
 
 } // namespace fmha::schedule
 

@@ -145,12 +145,17 @@ static Violation checkKvCopies(const Case &c) {
 }
 
 /// Returns a feature of the problem that pairs of CTAs do not support, or null.
+/// With 64 rows of one head in each CTA a mask hides fewer blocks than with
+/// heads of the same rows.
 static const char *unpaired(const Problem &p, const Schedule &s) {
   bool sameRows = s.packHeads > 1;
+  bool halves = isPairOfHalves(s);
   struct {
     bool there;
     const char *what;
   } features[] = {
+      {!p.mask.isFull() && halves && !sameRows,
+       "a mask, with 64 rows of one head in each CTA"},
       {p.cuSeqlensQ || p.cuSeqlensK, "packed sequences (cu_seqlens_q)"},
       {p.blockTables && !sameRows, "pages (block_tables)"},
       {gathersRows(s), "rows that messages gather (kv_copy = gather4)"},

@@ -8,6 +8,8 @@
 
 #include "Planning.h"
 
+#include "fmha/Schedule/Cost/CostModel.h"
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -59,7 +61,8 @@ TEST(Pairs, HalvesAreInTwoWarps) {
               HasSubstr("multiple of 32 up to 512"));
 }
 
-/// The CTAs go through the blocks that a row of either one sees.
+/// The CTAs go through the blocks that a row of either one sees, of which 64
+/// rows of one head in each see fewer with packed heads.
 TEST(Pairs, MasksHideTheSameBlocksFromBoth) {
   auto causal = [](unsigned heads) {
     return violated([=](Problem &p, Schedule &s) {
@@ -67,7 +70,7 @@ TEST(Pairs, MasksHideTheSameBlocksFromBoth) {
       s.packHeads = heads;
     });
   };
-  EXPECT_EQ(causal(1), "");
+  EXPECT_THAT(causal(1), HasSubstr("a mask, with 64 rows of one head"));
   EXPECT_EQ(causal(64), "");
 }
 
@@ -89,6 +92,30 @@ TEST(Pairs, TwoTilesOfARequestedPair) {
   EXPECT_EQ(planned(64, 128).map.findTmem("P1")->aliases, "");
   // S and O of two tiles of 256 columns do not fit.
   EXPECT_EQ(planned(256, 128).schedule.qTiles, 1u);
+}
+
+/// The planner takes two tiles in a pair where the clocks of the softmax that
+/// was read say so, without a mask, and with rows for a second tile.
+TEST(Pairs, ArePlannedWhereTheyGain) {
+  auto planned = [](const Problem &problem, unsigned ctas) {
+    Overrides overrides;
+    if (ctas)
+      overrides.fix(Choice::CtaGroup, ctas);
+    return mustPlan(problem, "sm_103a", overrides).schedule;
+  };
+  auto clocksOf = [](const Problem &problem, const Schedule &s) {
+    return modelCost(problem, s).ordered / s.kvBlock;
+  };
+  Problem problem = problemOf(128);
+  double alone = clocksOf(problem, planned(problem, 1));
+  double together = clocksOf(problem, planned(problem, 2));
+  bool gains = together <= alone * 0.96;
+  EXPECT_EQ(planned(problem, 0).ctaGroup, gains ? 2u : 1u);
+  problem.qLenHint = 256;
+  EXPECT_EQ(planned(problem, 0).ctaGroup, 1u);
+  problem.qLenHint = 0;
+  problem.mask.right = 0;
+  EXPECT_EQ(planned(problem, 0).ctaGroup, 1u);
 }
 
 /// The planner takes such a pair where 128 heads share keys whose O leaves S no
