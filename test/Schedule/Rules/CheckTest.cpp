@@ -141,8 +141,7 @@ TEST(Check, C4CtaGroup) {
               StartsWith("plan.C4: expected cta_group to be 1 or 2, got 3"));
   EXPECT_EQ(fieldOf([](Schedule &s) { s.qTiles = 2; }), "");
   EXPECT_THAT(fieldOf([](Schedule &s) { s.oColumns = 64; }),
-              StartsWith("plan.C4: expected o_columns to be 0 with cta_group = "
-                         "2, got 64; leave it out, or take cta_group = 1"));
+              StartsWith("plan.C4: expected o_columns to be 0 with cta_group"));
   EXPECT_THAT(fieldOf([](Schedule &s) { s.qTileRows = 32; }),
               StartsWith("plan.C3: expected q_tile_rows to be 64 or 128"));
   EXPECT_THAT(fieldOf([](Schedule &s) { s.packHeads = 4; }),
@@ -282,9 +281,7 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
                               &Problem::cuSeqlensK, &Problem::source2Lens})
     EXPECT_EQ(emulating([=](Problem &p, auto &) { p.*list = true; }), "");
   EXPECT_EQ(emulating([](Problem &p, auto &) { p.outF32 = true; }), "");
-  EXPECT_EQ(emulating([](Problem &p, auto &) {
-              p.captures = {{"f32", 1}};
-            }),
+  EXPECT_EQ(emulating([](Problem &p, auto &) { p.captures = {{"f32", 1}}; }),
             "");
   EXPECT_EQ(emulating([](auto &, Schedule &s) {
               s.pPlacement = PPlacement::Smem;

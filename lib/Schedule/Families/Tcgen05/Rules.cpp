@@ -255,8 +255,8 @@ static Violation checkPairs(const Case &c) {
     return "expected a head_dim_v that is a multiple of 32 up to " + str(most) +
            " with cta_group = 2, got " + str(columns) + "; take cta_group = 1";
   if (isPairOfHalves(s) && s.kvBlock % columnStep)
-    return "expected a kv_block that is a multiple of 32 with cta_group = 2 and "
-           "tiles of 64 rows, got " +
+    return "expected a kv_block that is a multiple of 32 with cta_group = 2 "
+           "and tiles of 64 rows, got " +
            str(s.kvBlock) + "; take kv_block = 64, or cta_group = 1";
   return std::nullopt;
 }

@@ -57,6 +57,9 @@ TEST(Pairs, HalvesAreInTwoWarps) {
                          "cta_group = 2 and tiles of 64 rows"));
   EXPECT_THAT(violatedBy([](Schedule &s) { s.pSlices = 2; }),
               StartsWith("plan.C4: expected p_slices to be 1"));
+  EXPECT_THAT(violatedBy([](Schedule &s) { s.kvBlock = 16; }),
+              StartsWith("plan.C4: expected a kv_block that is a multiple of "
+                         "32 with cta_group = 2 and tiles of 64 rows, got 16"));
   EXPECT_THAT(violated([](Problem &p, Schedule &) { p.headDimV = 80; }),
               HasSubstr("multiple of 32 up to 512"));
 }

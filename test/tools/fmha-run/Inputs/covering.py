@@ -55,8 +55,8 @@ WHOLE_TILES = {"auto", "one", "two"}
 PAIR_FORBIDDEN = [
     (("cta_group", "2"), ("dims", "40/72"), "plan.C4: a head_dim_v that is a multiple of 32"),
     (("cta_group", "2"), ("p_placement", "tmem"), ("dims", "512"), "plan.C4: a head_dim_v up to 256, with 64 rows and P in shared memory up to 512"),
-    *((("cta_group", "2"), ("tiles", "half"), unpacked, what, "plan.C4: masks with 64 rows of packed heads alone")
-      for unpacked in (("pack_heads", "off"), ("heads", "one")) for what in (("mask", {"causal", "causal-top-left"}), ("window", {"left", "right", "both"}))),
+    *((("cta_group", "2"), half, unpacked, what, "plan.C4: masks with 64 rows of packed heads alone")
+      for half in (("tiles", "half"), ("dims", "512")) for unpacked in (("pack_heads", "off"), ("heads", "one")) for what in (("mask", {"causal", "causal-top-left"}), ("window", {"left", "right", "both"}))),
     (("cta_group", "2"), ("cu_seqlens_q", True), "plan.C4: no packed sequences"),
     (("cta_group", "2"), ("cu_seqlens_k", True), "plan.C4: no packed sequences"),
     *((("cta_group", "2"), unpacked, ("splits", "3"), "plan.C4: expected splits = 1 without packed heads") for unpacked in (("pack_heads", "off"), ("heads", "one"))),
