@@ -86,14 +86,14 @@ TEST(Relax, ChangesFieldsTogetherAsLittleAsMayBe) {
   wanted.fix(Choice::KvBlock, 256);
   wanted.fix(Choice::QTiles, 2);
   EXPECT_EQ(changesOf(512, wanted), Strings{"q_tiles = 1 and kv_block = 128"});
-  // 64 stages do not fit even with 16 keys each; six of 128 keys fit.
+  // 64 stages do not fit even with 16 keys each; eight of 96 keys fit.
   wanted = {};
   wanted.fix(Choice::KvBlock, 100);
   wanted.fix(Choice::KvStages, 64);
   wanted.fix(Choice::QTiles, 1);
   std::vector<std::string> changes = changesOf(128, wanted);
   ASSERT_EQ(changes.size(), 1u);
-  EXPECT_THAT(changes[0], MatchesRegex("kv_block = 128 and kv_stages = [4-9]"));
+  EXPECT_THAT(changes[0], MatchesRegex("kv_block = 96 and kv_stages = [4-9]"));
 }
 
 /// Roles are for the fields that they came with.
@@ -127,12 +127,12 @@ TEST(Relax, TellsWhatAPersonFixed) {
 }
 
 TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {
-  // A KV block has 16, 32, 64 or 128 keys.
+  // A KV block has a multiple of 16 keys, at most 128.
   for (auto [asked, nearest] : {std::pair(1u, 16u),
                                 {20u, 16u},
                                 {30u, 32u},
-                                {90u, 64u},
-                                {100u, 128u},
+                                {90u, 96u},
+                                {100u, 96u},
                                 {4000u, 128u}}) {
     Overrides wanted;
     wanted.fix(Choice::KvBlock, asked);
@@ -174,9 +174,9 @@ TEST(Relax, NamesEachFieldThatHelps) {
   wanted.fix(Choice::QTiles, 2);
   wanted.fix(Choice::KvBlock, 128);
   // Two tiles of 32 KiB leave room for 5 stages of 32 KiB; one tile leaves one
-  // more, and blocks of half the keys twice as many.
+  // more, and blocks of 96 keys take 24 KiB.
   EXPECT_EQ(changesOf(128, wanted),
-            (Strings{"kv_stages = 5", "kv_block = 64", "q_tiles = 1"}));
+            (Strings{"kv_stages = 5", "kv_block = 96", "q_tiles = 1"}));
   wanted.fix(Choice::KvStages, 40);
   EXPECT_EQ(changesOf(128, wanted), Strings{"kv_stages = 5"});
   // Deeper than the planner would go by itself.

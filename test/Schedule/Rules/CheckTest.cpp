@@ -110,16 +110,16 @@ TEST(Check, C3Tiles) {
   for (unsigned rows : {0u, 32u, 96u, 256u})
     EXPECT_THAT(violation([=](auto &, Schedule &s) { s.qTileRows = rows; }),
                 StartsWith("plan.C3: expected q_tile_rows to be 64 or 128"));
-  for (unsigned keys : {16u, 32u, 64u})
+  for (unsigned keys : {16u, 32u, 48u, 64u, 80u, 96u, 112u})
     EXPECT_EQ(violation([=](auto &, Schedule &s) {
                 s.kvBlock = keys;
                 s.pSlices = 1;
               }),
               "");
-  for (unsigned keys : {0u, 8u, 48u, 96u, 256u})
-    EXPECT_THAT(
-        violation([=](auto &, Schedule &s) { s.kvBlock = keys; }),
-        StartsWith("plan.C3: expected kv_block to be 16, 32, 64 or 128"));
+  for (unsigned keys : {0u, 8u, 40u, 100u, 144u, 256u})
+    EXPECT_THAT(violation([=](auto &, Schedule &s) { s.kvBlock = keys; }),
+                StartsWith("plan.C3: expected kv_block to be a multiple of 16 "
+                           "from 16 to 128, got"));
 }
 
 TEST(Check, C4CtaGroup) {

@@ -375,7 +375,7 @@ constexpr unsigned mostPOffset = 96;
 ///             O and, with wgmma, P fit tensor memory or the registers that
 ///             RegisterDemand.def leaves
 ///   plan.C3   one or two query tiles of 128 rows or one of 64, KV blocks of
-///             16, 32, 64 or 128 keys; two tiles take whole blocks; pack_heads
+///             16 to 128 keys, by 16s; two tiles take whole blocks; pack_heads
 ///             is a power of two up to the rows of a tile. With wgmma one to
 ///             three tiles of 64 rows (one if ctas_per_sm, at most 3, is more
 ///             than 1), and KV blocks of a multiple of 16 keys up to 256. With

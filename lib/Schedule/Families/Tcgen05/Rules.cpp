@@ -91,9 +91,10 @@ static Violation checkTiles(const Case &c) {
   if (!std::has_single_bit(s.packHeads) || s.packHeads > s.qTileRows)
     return "expected pack_heads to be a power of two of at most q_tile_rows, " +
            str(s.qTileRows) + ", got " + str(s.packHeads);
-  if (!std::has_single_bit(s.kvBlock) || s.kvBlock < leastKeys ||
-      s.kvBlock > 128)
-    return "expected kv_block to be 16, 32, 64 or 128, got " + str(s.kvBlock);
+  constexpr unsigned keyStep = 16, mostKeys = 128;
+  if (s.kvBlock == 0 || s.kvBlock % keyStep || s.kvBlock > mostKeys)
+    return "expected kv_block to be a multiple of 16 from 16 to 128, got " +
+           str(s.kvBlock);
   if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))
     return "expected key_chunk and value_chunk to be 0 with 2 query tiles, "
            "which take whole blocks, got " +

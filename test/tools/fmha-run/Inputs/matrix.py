@@ -242,6 +242,38 @@ def slices(tool, jobs, folder):
     return failures
 
 
+# Blocks whose numbers of keys are no powers of two: P has columns of its own, or lies over S or in shared memory.
+BLOCKED = [
+    (dict(head_dim=128), "q_tiles = 2, kv_block = 80, kv_stages = 6, p_placement = tmem"),
+    (dict(head_dim=128), "q_tiles = 2, kv_block = 80, kv_stages = 6, p_placement = tmem, exp2_emulated = 25"),
+    (dict(head_dim=128), "q_tiles = 2, kv_block = 96, kv_stages = 3, p_placement = tmem, p_slices = 2"),
+    (dict(head_dim=128), "q_tiles = 2, kv_block = 112, kv_stages = 3, p_placement = tmem"),
+    (dict(head_dim=128), "q_tiles = 2, kv_block = 80, kv_stages = 3, p_placement = smem"),
+    (dict(head_dim=64), "q_tiles = 2, kv_block = 48, kv_stages = 2, p_placement = tmem, p_slices = 3"),
+    (dict(head_dim=72, head_dim_v=40), "q_tiles = 1, kv_block = 112, kv_stages = 2, v_stages = 2, p_placement = tmem"),
+    (dict(head_dim=192, head_dim_v=128), "q_tiles = 1, kv_block = 80, kv_stages = 3, key_chunk = 64, value_chunk = 16, p_placement = tmem"),
+    (dict(head_dim=128), "q_tiles = 1, q_tile_rows = 64, kv_block = 80, kv_stages = 3, p_placement = tmem"),
+    (dict(head_dim=128), "q_tiles = 1, q_tile_rows = 64, kv_block = 48, kv_stages = 3, p_placement = smem"),
+    (dict(head_dim=256), "q_tiles = 1, kv_block = 112, kv_stages = 2, p_placement = tmem, s_stages = 2"),
+]
+BLOCKED_LENGTHS = [(129, 300), (1, 79), (80, 80), (300, 81), (257, 1), (64, 0), (0, 80), (127, 127), (128, 128), (255, 129), (300, 400)]
+
+
+def blocks(tool, jobs, folder):
+    """Harsh lengths around these blocks and the other features in turn; one length of each under the three policies and other schedules of the
+    warps, bit-identical."""
+    runs, compared = [], []
+    for i, ((shape, words), repeat) in enumerate(itertools.product(BLOCKED, range(3))):
+        q_len, kv_len = BLOCKED_LENGTHS[i % len(BLOCKED_LENGTHS)]
+        mask = (dict(causal=True), dict(), dict(window_left=50, window_right=20))[i // 2 % 3]
+        case = dict(shape, **mask, schedule=f"#fmha.schedule<{words}>", lse=i % 4 != 1, seed=i)
+        runs.append(dict(case, q_len=q_len, kv_len=kv_len, dtype=("bf16", "f16")[i // 2 % 2], layout=("bshd", "bhsd")[i // 5 % 2],
+                         policy=("eager", "late", "random")[i % 3], **heads(i)))
+        if not repeat:
+            compared.append(dict(case, lse=True, q_len=(129, 300)[i % 2], kv_len=(300, 191)[i // 3 % 2]))
+    return run_all(tool, runs, jobs) + same_bits(tool, jobs, folder, compared, seeds=3)
+
+
 # Query tiles of 64 rows: S and P beside O, and in lanes of their own. P is in both
 # places where its schedule does not say.
 HALF_TILES = [
@@ -506,7 +538,7 @@ def mutants(tool, jobs, folder):
     return failures
 
 
-PARTS = {"lengths": lengths, "masks": masks, "dims": dims, "messages": messages, "slices": slices, "half-tiles": half_tiles, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
+PARTS = {"lengths": lengths, "masks": masks, "dims": dims, "messages": messages, "slices": slices, "half-tiles": half_tiles, "blocks": blocks, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
          "one-kernel": one_kernel, "layouts": layouts, "mutants": mutants}
 
 
