@@ -285,14 +285,33 @@ void Assigner::orderLoads(ArrayRef<Operation *> products) {
       stageAndOrder[load] = first;
 }
 
+/// Returns whether `products` take the tensor core at least as long as an SM
+/// needs for an exponential of each element of the early ones: it does 4096
+/// multiplications and 16 exponentials per clock.
+static bool boundTensorCore(ArrayRef<Operation *> products,
+                            llvm::function_ref<bool(Operation *)> isEarly) {
+  constexpr int64_t perExponential = 4096 / 16;
+  int64_t all = 0, elements = 0;
+  for (Operation *op : products) {
+    auto dot = cast<DotOp>(op);
+    TileType type = dot.getType();
+    int64_t size = type.getRows() * type.getColumns();
+    all += size * cast<TileType>(dot.getA().getType()).getColumns();
+    elements += isEarly(op) ? size : 0;
+  }
+  return elements && all >= elements * perExponential;
+}
+
 /// Orders the ops of a loop. Products of an instance are consecutive, those of
 /// the later stage first or last. After the first products of all instances
 /// come the later ones if the next block has free slots: a result has several
-/// stages, or nothing that is read later lies over any of them. The later ones
-/// come first if consumers share them: all multiply by V at the same time, and
-/// then release it. Other ops of the role come after all products, but ops that
-/// products of the first stage depend on before those, and ops that depend on
-/// products of the later stage after those. In
+/// stages, or nothing that is read later lies over any of them. But if the
+/// tensor core bounds the loop, both products of an instance stay together:
+/// then instances take turns, and it has work while one computes. The later
+/// ones come first if consumers share them: all multiply by V at the same time,
+/// and then release it. Other ops of the role come after all products, but ops
+/// that products of the first stage depend on before those, and ops that depend
+/// on products of the later stage after those. In
 ///   %s = tile.dot ...; %p = tile.cast %s; %t = tile.dot %p, ...
 ///   %q = tile.cast %t; %u = tile.dot %q, ...
 /// an iteration has %t, %q, %u of this block, and then %s, %p of the next one.
@@ -307,9 +326,12 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
       llvm::any_of(products, hasStages) || (areFree && holdsBlock(products));
   bool laterFirst =
       (family.laterStageFirst && !isStaged) || sharesProducts(products);
+  bool stagesFirst =
+      !boundTensorCore(products, [&](Operation *op) { return !roundsOf(op); });
   auto key = [&](Operation *op) {
     unsigned stage = std::min(roundsOf(op), 1u), instance = instances[op];
-    return isStaged ? std::pair(stage, instance)
+    return isStaged ? stagesFirst ? std::pair(stage, instance)
+                                  : std::pair(instance, stage)
                     : std::pair(instance, laterFirst ? 1 - stage : stage);
   };
   llvm::stable_sort(
