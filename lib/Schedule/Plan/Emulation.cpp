@@ -15,6 +15,9 @@
 #include "fmha/Schedule/Cost/CostModel.h"
 #include "fmha/Schedule/Model/Resources.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace fmha;
 using namespace fmha::schedule;
 
@@ -86,9 +89,9 @@ static Emulation chooseSlices(const Problem &problem, const Schedule &best,
               " with one slice (modeled)"};
 }
 
-Emulation fmha::schedule::chooseEmulation(const Problem &problem,
-                                          const Schedule &best,
-                                          const Overrides &overrides) {
+/// Chooses the share and the slices of a schedule.
+static Emulation chooseShare(const Problem &problem, const Schedule &best,
+                             const Overrides &overrides) {
   double without = modelCost(problem, best).ordered;
   if (without == 0 || overrides[Choice::Exp2Emulated])
     return {};
@@ -108,4 +111,59 @@ Emulation fmha::schedule::chooseEmulation(const Problem &problem,
                        std::to_string(found.schedule->exp2EmulatedPercent) +
                        ": " + clocks;
   return {std::move(found.schedule), std::move(reason)};
+}
+
+/// Returns the first one of `ranked` that differs from the best one in smaller
+/// KV blocks, and the stages and slices that fit them, and whose softmax was
+/// read, or null. Without a threshold each block rescales O.
+static const Schedule *withSmallerBlocks(const Problem &problem,
+                                         const std::vector<Schedule> &ranked) {
+  const Schedule &best = ranked.front();
+  auto isSmaller = [&](const Schedule &one) {
+    Schedule same = one;
+    same.kvBlock = best.kvBlock;
+    same.kvStages = best.kvStages;
+    same.pSlices = best.pSlices;
+    return one.kvBlock < best.kvBlock && same == best &&
+           one.rescaleThreshold > 0 && modelCost(problem, one).ordered > 0;
+  };
+  auto found = std::ranges::find_if(ranked, isSmaller);
+  return found == ranked.end() ? nullptr : &*found;
+}
+
+/// Returns the clocks of the blocks that hold the keys of the hints, or, if
+/// there are none, of 128 keys in the middle of a loop.
+static double clocksOfKeys(const Problem &problem, const Schedule &schedule) {
+  constexpr double unitOfKeys = 128;
+  double block = schedule.kvBlock;
+  double blocks = problem.kvLenHint ? std::ceil(problem.kvLenHint / block)
+                                    : unitOfKeys / block;
+  return modelCost(problem, schedule).ordered * blocks;
+}
+
+Emulation fmha::schedule::chooseEmulation(const Problem &problem,
+                                          const std::vector<Schedule> &ranked,
+                                          const Overrides &overrides) {
+  const Schedule &best = ranked.front();
+  Emulation whole = chooseShare(problem, best, overrides);
+  double clocks = clocksOfKeys(problem, whole.schedule.value_or(best));
+  const Schedule *smaller =
+      clocks != 0 ? withSmallerBlocks(problem, ranked) : nullptr;
+  if (!smaller)
+    return whole;
+  Emulation made = chooseShare(problem, *smaller, overrides);
+  if (!made.schedule)
+    made.schedule = *smaller;
+  double own = clocksOfKeys(problem, *made.schedule);
+  if (own > clocks * (1 - leastGain))
+    return whole;
+  std::string keys = problem.kvLenHint ? std::to_string(problem.kvLenHint)
+                                       : std::string("128");
+  made.reason = "; kv_block = " + std::to_string(smaller->kvBlock) +
+                ": P has columns of its own, and by the order in which ptxas "
+                "emits softmax " +
+                keys + " keys take " + rounded(own) + " clk, " +
+                rounded(clocks) + " in blocks of " +
+                std::to_string(best.kvBlock) + " (modeled)" + made.reason;
+  return made;
 }

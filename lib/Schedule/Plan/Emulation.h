@@ -13,6 +13,9 @@
 // clocks of the softmax that was read (Cost::ordered). So are two slices of P
 // where no emulation gains.
 //
+// Likewise, smaller KV blocks have more clocks of units, and their products do
+// not wait for each other if P has columns of its own in tensor memory.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FMHA_LIB_SCHEDULE_PLAN_EMULATION_H
@@ -21,19 +24,24 @@
 #include "fmha/Schedule/Model/Overrides.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace fmha::schedule {
 
 struct Emulation {
-  /// The schedule that emulates, or has two slices of P, if that gains enough.
+  /// The schedule that emulates, has two slices of P, or smaller KV blocks, if
+  /// that gains enough.
   std::optional<Schedule> schedule;
   /// "; exp2_emulated = 25: ...", or nothing if no order was read.
   std::string reason;
 };
 
-/// Compares `best` with schedules that differ from it in exp2_emulated and
-/// p_slices only, unless `overrides` fix these.
-Emulation chooseEmulation(const Problem &problem, const Schedule &best,
+/// Compares the first of `ranked` with schedules that differ from it in
+/// exp2_emulated and p_slices only, unless `overrides` fix these, and with
+/// those of the first one of `ranked` that has smaller KV blocks.
+Emulation chooseEmulation(const Problem &problem,
+                          const std::vector<Schedule> &ranked,
                           const Overrides &overrides);
 
 } // namespace fmha::schedule

@@ -50,7 +50,7 @@ static std::vector<Schedule> rank(const Problem &problem,
 static Plan planFrom(const Problem &problem, Candidates candidates,
                      const Overrides &overrides) {
   std::vector<Schedule> ranked = rank(problem, std::move(candidates.sound));
-  Emulation emulation = chooseEmulation(problem, ranked.front(), overrides);
+  Emulation emulation = chooseEmulation(problem, ranked, overrides);
   Plan plan;
   plan.schedule = withRoles(emulation.schedule.value_or(ranked.front()));
   plan.map = layOut(problem, plan.schedule);

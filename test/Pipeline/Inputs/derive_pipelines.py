@@ -42,7 +42,7 @@ def expect(holds, what):
 
 def two_tiles():
     """One role multiplies for two softmax warpgroups, and a third one corrects both accumulators."""
-    found = Pipeline("--target=sm_100a", "--head-dim=128", "--p-slices=1")
+    found = Pipeline("--target=sm_100a", "--head-dim=128", "--kv-block=128", "--p-slices=1")
     expect({place[0] for place in found.places.values()} == {"load", "mma", "softmax0", "softmax1", "correction"}, "roles of two tiles")
     dots = found.of_role("mma", "dot")
     stages = [found.places[op][1] for op in dots]

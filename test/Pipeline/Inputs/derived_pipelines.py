@@ -11,7 +11,7 @@ import sys
 
 SCHEDULES = [
     "--target=sm_100a --head-dim=64 --q-tiles=1",
-    "--target=sm_100a --head-dim=128 --causal",
+    "--target=sm_100a --head-dim=128 --kv-block=128 --causal",
     "--target=sm_100a --head-dim=128 --p-slices=4",
     "--target=sm_100a --head-dim=256",
     "--target=sm_90a --head-dim=64 --causal",

@@ -23,7 +23,9 @@ static Cost costOf(unsigned headDim, const std::string &target,
 }
 
 TEST(CostModel, HeadDim128OnB200) {
-  Cost cost = costOf(128, "sm_100a", fixed(2, {}, PPlacement::Tmem));
+  Overrides whole = fixed(2, {}, PPlacement::Tmem);
+  whole.fix(Choice::KvBlock, 128);
+  Cost cost = costOf(128, "sm_100a", whole);
   // Per tile 16 instructions of 64 clocks and their start, 128^2 + 128 ex2 at
   // 16, and three operands of 32 KiB at 128 bytes; K and V come in once for
   // both tiles.
@@ -35,8 +37,11 @@ TEST(CostModel, HeadDim128OnB200) {
 }
 
 TEST(CostModel, SharedMemoryBecomesTheWallWithPInIt) {
-  Cost tmem = costOf(128, "sm_100a", fixed(2, {}, PPlacement::Tmem));
-  Cost smem = costOf(128, "sm_100a", fixed(2, {}, PPlacement::Smem));
+  Overrides whole = fixed(2, {}, PPlacement::Tmem);
+  whole.fix(Choice::KvBlock, 128);
+  Cost tmem = costOf(128, "sm_100a", whole);
+  whole.pPlacement = PPlacement::Smem;
+  Cost smem = costOf(128, "sm_100a", whole);
   // 32 KiB written and 32 KiB read per tile.
   EXPECT_DOUBLE_EQ(smem.of(Unit::Smem) - tmem.of(Unit::Smem), 2 * 512);
   EXPECT_EQ(smem.bound(), Unit::Smem);
@@ -56,8 +61,10 @@ TEST(CostModel, MeasuredMmaClocks) {
 }
 
 TEST(CostModel, B300HalvesTheExponentials) {
-  Cost b200 = costOf(128, "sm_100a", fixed(2, {}, PPlacement::Tmem));
-  Cost b300 = costOf(128, "sm_103a", fixed(2, {}, PPlacement::Tmem));
+  Overrides whole = fixed(2, {}, PPlacement::Tmem);
+  whole.fix(Choice::KvBlock, 128);
+  Cost b200 = costOf(128, "sm_100a", whole);
+  Cost b300 = costOf(128, "sm_103a", whole);
   EXPECT_DOUBLE_EQ(b300.of(Unit::Mufu) * 2, b200.of(Unit::Mufu));
   EXPECT_NE(b300.bound(), Unit::Mufu);
 }

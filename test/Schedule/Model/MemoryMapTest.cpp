@@ -23,12 +23,15 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+/// Returns a plan with blocks of 128 keys, which leave P no columns of its own
+/// at head dim 128.
 static Plan planOf(unsigned headDim, unsigned qTiles, PPlacement placement) {
   Problem problem;
   problem.headDim = problem.headDimV = headDim;
   std::string error;
   Overrides overrides;
   overrides.fix(Choice::QTiles, qTiles).pPlacement = placement;
+  overrides.fix(Choice::KvBlock, 128);
   std::optional<Plan> result = plan(problem, "sm_100a", overrides, error);
   EXPECT_TRUE(result) << error;
   return result.value_or(Plan());
@@ -74,6 +77,29 @@ TEST(MemoryMap, PLiesOverSWhereThereIsNoRoom) {
   EXPECT_EQ(narrow.map.tmemColumns, 512u);
   EXPECT_EQ(resourcesOf(problemOf(64), narrow.schedule).tmemColumns, 512u);
   EXPECT_EQ(planOf(64, 1, PPlacement::Tmem).map.findTmem("P0")->aliases, "S0");
+}
+
+/// Blocks of 80 keys leave room for P at head dim 128.
+TEST(MemoryMap, PHasItsColumnsWithSmallerBlocks) {
+  Schedule schedule;
+  for (auto [keys, apart] :
+       {std::pair(64u, true), {80u, true}, {96u, false}, {112u, false}}) {
+    schedule.kvBlock = keys;
+    MemoryMap map = layOut(problemOf(128), schedule);
+    EXPECT_EQ(map.findTmem("P1")->aliases.empty(), apart) << keys;
+    EXPECT_EQ(map.findTmem("P1")->columns, keys / 2);
+    EXPECT_EQ(map.tmemColumns, 512u);
+  }
+  schedule.kvBlock = 80;
+  MemoryMap map = layOut(problemOf(128), schedule);
+  for (auto [name, column] : {std::pair("S0", 0u),
+                              {"S1", 80u},
+                              {"O0", 160u},
+                              {"O1", 288u},
+                              {"P0", 416u},
+                              {"P1", 456u}})
+    EXPECT_EQ(map.findTmem(name)->column, column) << name;
+  EXPECT_EQ(resourcesOf(problemOf(128), schedule).tmemColumns, 496u);
 }
 
 /// Q.K of the next block would wait for V's slot.

@@ -40,9 +40,12 @@ TEST(Planner, KeepsPInTensorMemoryWhereItIsFree) {
 }
 
 TEST(Planner, SlicesPWhereTheChainOfATileIsTheWall) {
-  // Head dim 128: half of PV runs beside softmax, for one more hand-over. Four
-  // slices would keep the exp unit waiting in the turns of two tiles.
-  EXPECT_EQ(mustPlan(problemOf(128), "sm_100a").schedule.pSlices, 2u);
+  // Head dim 128 and blocks of 128 keys: half of PV runs beside softmax, for
+  // one more hand-over. Four slices would keep the exp unit waiting in the
+  // turns of two tiles.
+  Overrides blocks;
+  blocks.fix(Choice::KvBlock, 128);
+  EXPECT_EQ(mustPlan(problemOf(128), "sm_100a", blocks).schedule.pSlices, 2u);
   // Head dim 64: exponentials are the wall already.
   EXPECT_EQ(mustPlan(problemOf(64), "sm_100a").schedule.pSlices, 1u);
   // Head dim 256 with one S: one tile, no turns to mind, and PV takes 1029
@@ -179,7 +182,10 @@ TEST(Planner, CountsWhatAReasonStandsFor) {
 TEST(Planner, RunnersUpWouldDoAndComeInOrder) {
   for (unsigned headDim : {64u, 128u}) {
     Problem problem = problemOf(headDim);
-    Plan plan = mustPlan(problem, "sm_100a");
+    // Smaller blocks are chosen by another figure.
+    Overrides blocks;
+    blocks.fix(Choice::KvBlock, 128);
+    Plan plan = mustPlan(problem, "sm_100a", blocks);
     ASSERT_FALSE(plan.runnersUp.empty());
     Cost last = modelCost(problem, plan.schedule);
     for (const Rejected &other : plan.runnersUp) {

@@ -116,7 +116,9 @@ TEST(Tuning, CostFollowsTheClocksOfABlock) {
   // share their keys, or memory would bound the launch.
   Problem problem = launchOf(128, 148, 256, 4096);
   problem.kvHeadsHint = 1;
-  Schedule schedule = mustPlan(problem, "sm_100a").schedule;
+  Overrides blocks;
+  blocks.fix(Choice::KvBlock, 128);
+  Schedule schedule = mustPlan(problem, "sm_100a", blocks).schedule;
   schedule.splits = schedule.packHeads = 1;
   Cost planned = modelCost(problem, schedule);
   Cost same = steppedCost(problem, schedule, planned.clocks);

@@ -33,7 +33,7 @@ TEST(Explain, TellsTheWholeStory) {
   std::string text = explain(problem, plan);
   EXPECT_THAT(text,
               AllOf(HasSubstr("schedule for sm_100a"),
-                    HasSubstr("2127 clk; the"), HasSubstr("1552 clk exp"),
+                    HasSubstr("1492 clk; the"), HasSubstr("976 clk exp"),
                     HasSubstr("unit loads:"), HasSubstr("runners-up:"),
                     HasSubstr("rejected:"), HasSubstr("65536 registers")));
   for (const Role &role : plan.schedule.roles)
@@ -76,7 +76,9 @@ TEST(Explain, TellsWhatOnlyARequestBrings) {
 
 TEST(Explain, SaysWhyExponentialsAreEmulatedOrNot) {
   auto reasonOf = [](unsigned headDim, std::string_view target) {
-    return mustPlan(problemOf(headDim), target).reason;
+    Overrides blocks;
+    blocks.fix(Choice::KvBlock, 128);
+    return mustPlan(problemOf(headDim), target, blocks).reason;
   };
   EXPECT_THAT(reasonOf(128, "sm_100a"),
               AllOf(HasSubstr("exp2_emulated = 25: by the order"),
@@ -100,9 +102,9 @@ TEST(Explain, SaysWhyExponentialsAreEmulatedOrNot) {
 
 TEST(Explain, TellsTheShareThatIsEmitted) {
   Problem problem = problemOf(128);
-  for (auto [share, emitted] : {std::pair(12u, "16 of 128 of a thread"),
+  for (auto [share, emitted] : {std::pair(12u, "10 of 80 of a thread"),
                                 {18u, "24 of 128 of a thread"},
-                                {25u, "32 of 128 of a thread"}}) {
+                                {25u, "20 of 80 of a thread"}}) {
     Overrides wanted;
     wanted.fix(Choice::Exp2Emulated, share);
     Plan plan = mustPlan(problem, "sm_100a", wanted);
@@ -186,7 +188,9 @@ static std::string lineOf(const std::string &text, const std::string &title) {
 }
 
 TEST(Explain, DrawsTensorMemoryToScale) {
-  Plan plan = mustPlan(problemOf(128), "sm_100a");
+  Overrides blocks;
+  blocks.fix(Choice::KvBlock, 128);
+  Plan plan = mustPlan(problemOf(128), "sm_100a", blocks);
   std::string text = drawTmem(plan.map);
   std::string ruler = lineOf(text, "column");
   // Every region begins under the ruler's mark of its first column.
@@ -262,7 +266,9 @@ TEST(Explain, TellsFittedClocksFromModeledOnes) {
 
 TEST(Explain, TabulatesTheLoadsOfTheBest) {
   Problem problem = problemOf(128);
-  Plan plan = mustPlan(problem, "sm_100a");
+  Overrides blocks;
+  blocks.fix(Choice::KvBlock, 128);
+  Plan plan = mustPlan(problem, "sm_100a", blocks);
   std::istringstream lines(tabulateLoads(problem, plan));
   std::string line;
   std::getline(lines, line);

@@ -34,6 +34,19 @@ static bool sharesHeads(const Axes &axes) {
   return isWide && group && (group + rows - 1) / rows % 2 == 0;
 }
 
+/// Returns the KV blocks. Smaller ones are slower, but block_keys may allow no
+/// others, and with 80 keys P of two tiles has columns of its own next to O of
+/// 128 columns. Pages and lists have keys in powers of two.
+static Values keyBlocks(const Problem &problem) {
+  constexpr unsigned columns = 128;
+  if (problem.blockKeys % 64 != 0)
+    return {32, 16};
+  bool isListed = problem.pageSize || problem.topk || problem.kvIndices;
+  bool fits = problem.headDim == columns && problem.headDimV == columns;
+  return fits && !isListed && !problem.kvE4M3 ? Values{128, 64, 80, 256}
+                                              : Values{128, 64, 256};
+}
+
 /// Adds the levels of the tree. Other pairs of CTAs are by request only: no GPU
 /// has shown that they are faster. Subtiles, separate rings and head_dim_v
 /// tiles cost something, and are needed only if whole blocks are large.
@@ -60,9 +73,7 @@ static void addAxes(Axes &axes) {
                      : Values{128, 64},
            0);
   axes.addPacking();
-  // Smaller KV blocks are slower, but block_keys may allow no others.
-  bool isNarrow = problem.blockKeys % 64 != 0;
-  axes.addBlocks(isNarrow ? Values{32, 16} : Values{128, 64, 256}, rule(3));
+  axes.addBlocks(keyBlocks(problem), rule(3));
   axes.add("o_columns",
            wideValues ? parts(problem.headDimV, 64, 256) : Values{0}, rule(2));
   axes.addPlacement({PPlacement::Tmem, PPlacement::Smem, PPlacement::Registers},

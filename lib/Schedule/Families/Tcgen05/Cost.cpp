@@ -169,7 +169,7 @@ namespace {
 
 /// A row of SoftmaxStreams.def.
 struct Stream {
-  unsigned mufuPerClock;
+  unsigned mufuPerClock, keys;
   bool apart, masked;
   unsigned emulated, slices;
   double first, last, loop;
@@ -186,21 +186,28 @@ static constexpr Stream streams[] = {
 /// it was not read.
 static const Stream *streamOf(const KernelModel &kernel,
                               const target::Target &gpu) {
-  constexpr unsigned rows = 128, keys = 128, head = 64;
+  constexpr unsigned rows = 128, head = 64;
   bool wasRead = kernel.compiled && kernel.tiles == 2 &&
-                 kernel.tileRows == rows && kernel.keys == keys &&
-                 kernel.scoreStages == 1 &&
+                 kernel.tileRows == rows && kernel.scoreStages == 1 &&
                  kernel.pPlacement == PPlacement::Tmem &&
                  std::min(kernel.headDim, kernel.headDimV) >= head;
   if (!wasRead)
     return nullptr;
   const Stream *found = std::ranges::find_if(streams, [&](const Stream &one) {
-    return one.mufuPerClock == gpu.mufuPerClock &&
+    return one.mufuPerClock == gpu.mufuPerClock && one.keys == kernel.keys &&
            one.apart == kernel.probabilitiesApart &&
            one.masked == kernel.masked && one.slices == kernel.pSlices &&
            one.emulated == std::lround(kernel.emulated * 100);
   });
   return found == std::end(streams) ? nullptr : found;
+}
+
+/// Returns whether the tensor core bounds the loop (tile-assign-partitions), so
+/// that the products of tiles whose P is apart take turns.
+static bool takeTurns(const KernelModel &kernel) {
+  constexpr unsigned longProducts = 256;
+  return kernel.probabilitiesApart &&
+         kernel.headDim + kernel.headDimV >= longProducts;
 }
 
 /// Returns the clocks of a block of two tiles whose softmax is `stream`.
@@ -210,9 +217,9 @@ static double orderedClocks(const Stream &stream, const KernelModel &kernel,
   constexpr double slotsOfOther = 0.25;
   // The scores of the next block are there when softmax has stored P, so a
   // block takes as long as softmax, and as what it waits for exponentials of
-  // the other tile. The share was chosen by the four kernels of
-  // test/data/stepped whose P is apart.
-  constexpr double exponentialsOfOther = 0.75;
+  // the other tile. The shares were chosen by the ten kernels of
+  // test/data/stepped whose P is apart: tiles that take turns wait less.
+  double exponentialsOfOther = takeTurns(kernel) ? 0.5 : 0.75;
   if (kernel.probabilitiesApart)
     return stream.loop +
            cost.of(Unit::Mufu) / kernel.tiles * exponentialsOfOther;
@@ -228,9 +235,14 @@ static double orderedClocks(const Stream &stream, const KernelModel &kernel,
 static void setClocks(const KernelModel &kernel, const target::Target &gpu,
                       double unitClocks, Cost &cost) {
   cost.clocks = std::max(unitClocks, cost.chain);
-  if (const Stream *stream = streamOf(kernel, gpu))
-    cost.ordered =
-        std::max(unitClocks, orderedClocks(*stream, kernel, gpu, cost));
+  const Stream *stream = streamOf(kernel, gpu);
+  if (!stream)
+    return;
+  cost.ordered =
+      std::max(unitClocks, orderedClocks(*stream, kernel, gpu, cost));
+  // No product is part of the chain then.
+  if (takeTurns(kernel))
+    cost.clocks = cost.chain = cost.ordered;
 }
 
 static double launch(const LaunchWork &work) {

@@ -33,3 +33,42 @@ TEST(CandidatesTcgen05, FitsTilesToListedBlocks) {
   EXPECT_EQ(plan(192, 64), std::pair(64u, 64u));
   EXPECT_EQ(plan(16, 64), std::pair(64u, 64u));
 }
+
+/// Blocks of 80 keys leave P columns of its own at head dim 128. Pages and
+/// lists have other blocks, and no order of softmax was read for the others.
+TEST(CandidatesTcgen05, ChoosesBlocksThatLeaveRoomForP) {
+  for (const char *target : {"sm_100a", "sm_103a"})
+    for (Mask mask : {Mask::None, Mask::Causal}) {
+      Problem problem = problemOf(128);
+      problem.mask = mask;
+      Plan made = mustPlan(problem, target);
+      EXPECT_EQ(made.schedule.kvBlock, 80u);
+      EXPECT_EQ(made.schedule.pSlices, 1u);
+      EXPECT_EQ(made.map.findTmem("P0")->aliases, "");
+      EXPECT_THAT(made.reason,
+                  testing::HasSubstr("kv_block = 80: P has columns of its own, "
+                                     "and by the order in which ptxas emits "
+                                     "softmax 128 keys take "));
+    }
+  Overrides whole;
+  whole.fix(Choice::KvBlock, 128);
+  EXPECT_EQ(mustPlan(problemOf(128), "sm_100a", whole).schedule.kvBlock, 128u);
+  EXPECT_EQ(mustPlan(problemOf(64), "sm_100a").schedule.kvBlock, 128u);
+  auto keysWith = [](auto change) {
+    Problem problem = problemOf(128);
+    change(problem);
+    return mustPlan(problem, "sm_100a").schedule.kvBlock;
+  };
+  EXPECT_EQ(keysWith([](Problem &p) { p.kvLens = true; }), 80u);
+  EXPECT_EQ(keysWith([](Problem &p) { p.lse = true; }), 80u);
+  // Every block would rescale O.
+  EXPECT_EQ(keysWith([](Problem &p) { p.rowMax = true; }), 128u);
+  EXPECT_EQ(keysWith([](Problem &p) {
+              p.kvLens = p.blockTables = true;
+              p.pageSize = 128;
+            }),
+            128u);
+  // Two blocks of 80 keys, or one of 128.
+  EXPECT_EQ(keysWith([](Problem &p) { p.kvLenHint = 128; }), 128u);
+  EXPECT_EQ(keysWith([](Problem &p) { p.kvLenHint = 1024; }), 80u);
+}

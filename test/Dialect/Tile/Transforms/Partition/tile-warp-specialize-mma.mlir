@@ -5,8 +5,10 @@
 // RUN:   | FileCheck %s
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,cse)))' \
 // RUN:   | FileCheck %s --check-prefix=TWO
-// RUN: sed s/x64xbf16/x128xbf16/ %s | fmha-opt --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,cse)))' \
+// RUN: sed s/x64xbf16/x128xbf16/ %s | fmha-opt --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 kv-block=128 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,cse)))' \
 // RUN:   | FileCheck %s --check-prefix=WIDE
+// RUN: sed s/x64xbf16/x128xbf16/ %s | fmha-opt --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 kv-block=80 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,cse)))' \
+// RUN:   | FileCheck %s --check-prefix=TURNS
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
@@ -124,3 +126,27 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // WIDE: tile.dot {{.*}} -> <128x128xf32, #tile.tmem<column = 384>>
 // WIDE-NOT: tile.dot
 // WIDE: tile.role "store"
+
+// With blocks of 80 keys P has columns of its own, and scores do not wait for it. At
+// head dim 128 the tensor core bounds the loop: the tiles take turns, each with its
+// scores of the next block and its product of this one.
+// TURNS: %[[ACTIVE:.*]] = arith.cmpi slt
+// TURNS: tile.role "mma"
+// TURNS: tile.dot {{.*}} transpose_b {{.*}} -> <128x80xf32, #tile.tmem<column = 0>>
+// TURNS: scf.if %[[ACTIVE]] {
+// TURNS: tile.dot {{.*}} transpose_b {{.*}} -> <128x80xf32, #tile.tmem<column = 80>>
+// TURNS: scf.for %[[J:[^ ]*]] =
+// TURNS: tile.dot {{.*}} transpose_b {{.*}} -> <128x80xf32, #tile.tmem<column = 0>>
+// TURNS: tile.dot {{.*}} -> <128x128xf32, #tile.tmem<column = 160>>
+// TURNS: scf.if %[[ACTIVE]] {
+// TURNS: tile.dot {{.*}} transpose_b {{.*}} -> <128x80xf32, #tile.tmem<column = 80>>
+// TURNS: tile.dot {{.*}} -> <128x128xf32, #tile.tmem<column = 288>>
+// TURNS: }
+// K and V are released for both.
+// TURNS-COUNT-2: tile.release
+// TURNS: }
+// TURNS: tile.dot {{.*}} -> <128x128xf32, #tile.tmem<column = 160>>
+// TURNS: scf.if %[[ACTIVE]] {
+// TURNS: tile.dot {{.*}} -> <128x128xf32, #tile.tmem<column = 288>>
+// TURNS-NOT: tile.dot
+// TURNS: tile.role "store"
