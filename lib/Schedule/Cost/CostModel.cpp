@@ -214,6 +214,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
                     !(problem.mask.left && problem.sink);
   kernel.masked = !problem.mask.isFull();
   kernel.shareKv = schedule.shareKv;
+  kernel.valueInKey = problem.vInK;
   kernel.persistent = schedule.scheduler != Scheduler::Single;
   kernel.draws = drawsTiles(schedule);
   kernel.packedSequences = problem.cuSeqlensQ;

@@ -128,8 +128,9 @@ double memoryBytes(const KernelModel &kernel, const Workload &w) {
   // The union of the keys that all rows see.
   KeyRange seen =
       w.mask.keysOf(0, int64_t(w.qLen), int64_t(w.qLen), int64_t(w.kvLen));
-  double keys = double(w.kvHeads) * double(seen.end - seen.first) *
-                (kernel.headDim + (kernel.shareKv ? 0 : v));
+  double keys =
+      double(w.kvHeads) * double(seen.end - seen.first) *
+      (kernel.headDim + (kernel.shareKv || kernel.valueInKey ? 0 : v));
   return double(w.batch) * (queries + keys * kernel.elementBytes);
 }
 

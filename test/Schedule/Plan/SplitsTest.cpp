@@ -41,6 +41,23 @@ TEST(Splits, NoneWithoutHints) {
   }
 }
 
+/// V is in K, so device memory has each key once, also where a pair of CTAs
+/// loads both: with more CTAs than two for each of 32 sequences nothing is
+/// gained.
+TEST(Splits, CountTheKeysOfLatentAttentionOnce) {
+  Problem problem = problemOf(576, /*qLenHint=*/1);
+  problem.headDimV = 512;
+  problem.vInK = true;
+  problem.kvLenHint = 16384;
+  problem.batchHint = 32;
+  problem.qHeadsHint = 128;
+  problem.kvHeadsHint = 1;
+  Plan plan = mustPlan(problem, "sm_100a");
+  EXPECT_EQ(plan.schedule.ctaGroup, 2u);
+  EXPECT_FALSE(plan.schedule.shareKv);
+  EXPECT_EQ(plan.schedule.splits, 2u);
+}
+
 /// Decoding of a batch by 8 KV heads on an H100 whose sequences differ.
 static unsigned slotsOf(unsigned batch, unsigned longest, unsigned mean) {
   Problem problem = decode(longest, batch);

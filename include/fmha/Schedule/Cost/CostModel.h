@@ -134,7 +134,9 @@ struct KernelModel {
   /// (SoftmaxStreams.def), and has registers for emulation; some blocks have a
   /// mask.
   bool compiled = false, masked = false;
-  bool shareKv = false;
+  /// One message is K and V of a block; device memory has them once, whether
+  /// or not they share messages.
+  bool shareKv = false, valueInKey = false;
   /// Elements per scale (microscaling formats); 0 without scales.
   unsigned scaleBlock = 0;
   /// Bytes of all rings in this CTA and of their largest message; 0 if loads
