@@ -2,7 +2,7 @@
 // in 16 MB, here 65536 rows of a head of 128 columns, in which V lies, and sections have about as many heads each.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=128 scheduler=dynamic},convert-fmha-to-tile,canonicalize,cse)' | FileCheck %s
-// On sm_100a CTAs of one tile have this order, too: there are as many tiles as CTAs, and a section fits in 50 MB, 204800 rows. Loops over tiles keep the order head by head.
+// On sm_100a CTAs of one tile have this order, too: there are as many tiles as CTAs, and a section fits in 50 MB, 204800 rows. Loops over tiles keep the order head by head where the problem has features like V in K.
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_100a},convert-fmha-to-tile,canonicalize,cse)' | FileCheck %s --check-prefix=SINGLE
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_100a scheduler=dynamic},convert-fmha-to-tile)' | FileCheck %s --check-prefix=LOOP
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_100a scheduler=static},convert-fmha-to-tile)' | FileCheck %s --check-prefix=LOOP

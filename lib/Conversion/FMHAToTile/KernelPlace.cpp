@@ -177,6 +177,26 @@ static Value buildTileCount(KernelContext &k) {
       tile::TileCountOp::create(k.b, k.b.getI32Type()));
 }
 
+/// Returns the number of query heads, or chunks of packed heads, of all
+/// batches.
+static Value buildAllHeads(KernelContext &k, Value rowBlocks) {
+  unsigned others = schedule::outputPasses(k.op.getProblem(), k.plan) *
+                    k.plan.splits * k.plan.ctaGroup;
+  Value tiles = buildTileCount(k);
+  Value all = k.make<arith::DivUIOp>(
+      tiles, k.make<arith::MulIOp>(rowBlocks, k.index(others)));
+  return k.make<arith::MaxUIOp>(all, k.index(1));
+}
+
+/// Builds the place of tile `id` if all tiles are sorted together: the last row
+/// block of each head, then the one before, and so on.
+static TilePlace buildSorted(KernelContext &k, Value id, Value rowBlocks) {
+  Value all = buildAllHeads(k, rowBlocks);
+  Value last = k.make<arith::SubIOp>(rowBlocks, k.index(1));
+  return {k.make<arith::SubIOp>(last, k.make<arith::DivUIOp>(id, all)),
+          k.make<arith::RemUIOp>(id, all)};
+}
+
 /// Builds the place of tile `id` if tiles are ordered by sections. A section
 /// begins with the longest tile of each of its heads, then the next shorter
 /// ones follow, and so on. CTAs then end at about the same time and still share
@@ -188,12 +208,7 @@ static Value buildTileCount(KernelContext &k) {
 ///   row block = last - number / here, heads = size·section + number mod here
 static TilePlace buildInSections(KernelContext &k, Value id, Value rowBlocks,
                                  Value most, Value group) {
-  unsigned others = schedule::outputPasses(k.op.getProblem(), k.plan) *
-                    k.plan.splits * k.plan.ctaGroup;
-  Value tiles = buildTileCount(k);
-  Value all = k.make<arith::DivUIOp>(
-      tiles, k.make<arith::MulIOp>(rowBlocks, k.index(others)));
-  all = k.make<arith::MaxUIOp>(all, k.index(1));
+  Value all = buildAllHeads(k, rowBlocks);
   Value kvHeads = k.make<arith::CeilDivUIOp>(all, group);
   Value sections = k.make<arith::CeilDivUIOp>(kvHeads, most);
   Value size = k.make<arith::MulIOp>(
@@ -369,9 +384,11 @@ static SecondKeys buildSecond(KernelContext &k, const Coordinates &at) {
 }
 
 /// Builds the place of tile `id`. Tiles are ordered head by head, or by length
-/// within each section of heads.
+/// within each section of heads or of all heads.
 static TilePlace buildTilePlace(KernelContext &k, Value id, Value rowBlocks,
                                 Value longest) {
+  if (laterRowsSeeMore(k) && schedule::sortsTiles(k.problem, k.plan))
+    return buildSorted(k, id, rowBlocks);
   bool inSections =
       laterRowsSeeMore(k) && schedule::sectionBytes(k.op.getProblem(), k.plan);
   if (!inSections)

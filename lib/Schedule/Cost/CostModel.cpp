@@ -216,6 +216,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.shareKv = schedule.shareKv;
   kernel.valueInKey = problem.vInK;
   kernel.persistent = schedule.scheduler != Scheduler::Single;
+  kernel.restarts = kernel.persistent && !runsAhead(problem, schedule);
   kernel.draws = drawsTiles(schedule);
   kernel.packedSequences = problem.cuSeqlensQ;
   kernel.splits = schedule.splits;

@@ -60,6 +60,8 @@ struct KernelTraits {
   /// A CTA of the scheduler `static` that runs ahead computes a long and a
   /// short tile in turn.
   bool pairsTiles;
+  /// Returns the value of sortsTiles(); null if that is always false.
+  bool (*sortsTiles)(const Problem &problem, const Schedule &schedule);
   /// The most columns of O that one role accumulates. With more `o_columns`
   /// several consumers share them. 0: there is no such bound.
   unsigned columnsOfConsumer;

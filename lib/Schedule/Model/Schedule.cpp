@@ -87,7 +87,14 @@ bool fmha::schedule::skipsEmptyTiles(const Problem &problem,
 bool fmha::schedule::pairsTiles(const Problem &problem,
                                 const Schedule &schedule) {
   return schedule.scheduler == Scheduler::Static &&
-         familyOf(schedule).kernel.pairsTiles && runsAhead(problem, schedule);
+         familyOf(schedule).kernel.pairsTiles && runsAhead(problem, schedule) &&
+         !sortsTiles(problem, schedule);
+}
+
+bool fmha::schedule::sortsTiles(const Problem &problem,
+                                const Schedule &schedule) {
+  auto sorts = familyOf(schedule).kernel.sortsTiles;
+  return sorts && sorts(problem, schedule);
 }
 
 bool fmha::schedule::drawsTiles(const Schedule &schedule) {

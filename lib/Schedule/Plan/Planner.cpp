@@ -26,6 +26,29 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
+/// Returns whether two schedules differ in nothing but how CTAs take their
+/// tiles, and the stages that this leaves to rings.
+static bool hasSameBlocks(Schedule a, const Schedule &b) {
+  a.scheduler = b.scheduler;
+  a.kvStages = b.kvStages;
+  a.vStages = b.vStages;
+  return a == b;
+}
+
+/// Moves the shortest of the launches that differ from the first one in their
+/// scheduler to the front. As their blocks are equal, no gain is too small.
+static void preferShortest(std::vector<size_t> &places,
+                           const std::vector<Schedule> &schedules,
+                           const std::vector<Cost> &costs) {
+  auto best = places.begin();
+  for (auto place = places.begin(); place != places.end(); ++place)
+    if (costs[*place].launchClocks < costs[*best].launchClocks &&
+        hasSameBlocks(schedules[*place], schedules[places.front()]))
+      best = place;
+  if (best != places.end())
+    std::rotate(places.begin(), best, best + 1);
+}
+
 /// Returns the sound candidates, the best first.
 static std::vector<Schedule> rank(const Problem &problem,
                                   std::vector<Schedule> schedules) {
@@ -42,7 +65,9 @@ static std::vector<Schedule> rank(const Problem &problem,
         modelCost(problem, schedule, launches ? &*launches : nullptr));
   std::vector<Schedule> ranked;
   ranked.reserve(schedules.size());
-  for (size_t place : rankByCost(costs))
+  std::vector<size_t> places = rankByCost(costs);
+  preferShortest(places, schedules, costs);
+  for (size_t place : places)
     ranked.push_back(std::move(schedules[place]));
   return ranked;
 }

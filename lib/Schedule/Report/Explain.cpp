@@ -143,9 +143,24 @@ static std::string describeSplits(const Schedule &s) {
          ", and a second kernel merges their outputs";
 }
 
+/// Returns ": a launch takes 812345 clk, 890123 with one tile per CTA
+/// (modeled)", or nothing if no launch is known or CTAs do not run ahead.
+static std::string savedByRunningAhead(const Problem &problem,
+                                       const Schedule &s) {
+  Schedule single = s;
+  single.scheduler = Scheduler::Single;
+  double clocks = modelCost(problem, s).launchClocks;
+  if (familyOf(s).cost.measured || clocks == 0 || !runsAhead(problem, s))
+    return "";
+  return ": a launch takes " + rounded(clocks) + " clk, " +
+         rounded(modelCost(problem, single).launchClocks) +
+         " with one tile per CTA (modeled)";
+}
+
 /// Describes which output tiles a CTA computes. The difference has not been
 /// measured on targets with tensor memory.
-static std::string describeScheduler(const Schedule &s) {
+static std::string describeScheduler(const Problem &problem,
+                                     const Schedule &s) {
   const target::Target *gpu = target::findTarget(s.target);
   std::string atMost =
       "at most " + str(gpu ? gpu->sms * s.ctasPerSm : 0) + " CTAs, " +
@@ -155,7 +170,8 @@ static std::string describeScheduler(const Schedule &s) {
     return std::string("single: one tile per CTA") +
            (familyOf(s).cost.measured ? "" : " (others are only modeled)");
   case Scheduler::Static:
-    return "static: " + atMost + ", compute every n-th tile";
+    return "static: " + atMost + ", compute every n-th tile" +
+           savedByRunningAhead(problem, s);
   case Scheduler::Dynamic:
     return drawsTiles(s)
                ? "dynamic: " + atMost + ", draw tiles from a counter"
@@ -259,7 +275,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
     text += line("ctas_per_sm", str(s.ctasPerSm) +
                                     " CTAs share an SM: each works while "
                                     "others wait");
-  text += line("scheduler", describeScheduler(s));
+  text += line("scheduler", describeScheduler(problem, s));
   // The shortest digits that parse to the same number.
   char threshold[32];
   *std::to_chars(threshold, std::end(threshold) - 1, s.rescaleThreshold).ptr =

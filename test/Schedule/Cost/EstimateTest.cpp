@@ -20,9 +20,10 @@ TEST(Estimate, CountsCtasAndWaves) {
   EXPECT_DOUBLE_EQ(one.occupancy, 1);
   // Ten blocks and two trips to memory.
   EXPECT_NEAR(one.clocks, 10 * modelCost(kernel).clocks + 2 * 1400, 1e-6);
-  // One CTA more takes a wave of its own.
+  // One CTA more takes a wave of its own, from its start to its end.
   Estimate two = estimate(kernel, {1, 149, 1, 256, 1280});
-  EXPECT_NEAR(two.clocks, 2 * one.clocks, 1e-6);
+  EXPECT_NEAR(two.clocks - one.clocks,
+              10 * modelCost(kernel).clocks + 5000 + 23 * 128, 1e-6);
   EXPECT_NEAR(two.occupancy, 149.0 / 296, 1e-12);
 }
 
@@ -97,6 +98,25 @@ TEST(Estimate, WhatHasNoMoreCtasThanThatHasManyTilesEach) {
   EXPECT_EQ(many.ctas, 148u);
   EXPECT_EQ(many.tiles, 149u);
   EXPECT_DOUBLE_EQ(many.waves, 2);
+}
+
+TEST(Estimate, CtasThatRunAheadSaveClocksOfEachFurtherTile) {
+  KernelModel single, ahead, restarting;
+  ahead.persistent = restarting.persistent = restarting.restarts = true;
+  auto clocks = [](const KernelModel &kernel, uint64_t heads, Mask mask = {}) {
+    return estimate(kernel, {1, heads, 1, 256, 1280, mask}).clocks;
+  };
+  // No SM has a second tile.
+  EXPECT_EQ(clocks(ahead, 148), clocks(single, 148));
+  EXPECT_GT(clocks(single, 149) - clocks(ahead, 149), 5000);
+  EXPECT_NEAR(clocks(single, 1480) - clocks(ahead, 1480),
+              9 * (clocks(single, 149) - clocks(ahead, 149)), 1e-6);
+  // Nothing overlaps between tiles that begin with new barriers.
+  EXPECT_EQ(clocks(restarting, 1480), clocks(single, 1480));
+  // Tiles of a causal mask are spread evenly, so half of a tile counts.
+  EXPECT_NEAR(clocks(single, 222, Mask::Causal) -
+                  clocks(ahead, 222, Mask::Causal),
+              (clocks(single, 149) - clocks(ahead, 149)) / 2, 1e-6);
 }
 
 /// FLOP of attention under `mask`, score by score.

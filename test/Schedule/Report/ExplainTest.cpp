@@ -317,7 +317,16 @@ TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
               StartsWith("launch: not modeled without q_heads, kv_heads"));
   problem.qHeadsHint = 64;
   problem.kvHeadsHint = 8;
-  std::string text = describeLaunch(problem, mustPlan(problem, "sm_100a"));
+  Plan ahead = mustPlan(problem, "sm_100a");
+  EXPECT_THAT(describeLaunch(problem, ahead),
+              HasSubstr("launch: 148 CTAs on 148 SMs, at most 7 tiles each"));
+  EXPECT_THAT(explain(problem, ahead),
+              ContainsRegex("a launch takes [0-9]+ clk, [0-9]+ with one tile "
+                            "per CTA \\(modeled\\)"));
+  Overrides overrides;
+  overrides.fix(Choice::Scheduler, unsigned(Scheduler::Single));
+  std::string text =
+      describeLaunch(problem, mustPlan(problem, "sm_100a", overrides));
   EXPECT_THAT(text, HasSubstr("launch: 1024 CTAs on 148 SMs, 7 waves, 99 %"));
   EXPECT_LE(text.find('\n'), 80u) << text;
 }

@@ -144,8 +144,9 @@ struct KernelModel {
   unsigned ringBytes = 0, messageBytes = 0;
   /// The rings of which those are the bytes.
   Rings rings;
-  /// A CTA processes several query tiles, one after another.
-  bool persistent = false;
+  /// A CTA processes several query tiles, one after another, and begins each
+  /// with new barriers: nothing of two tiles overlaps.
+  bool persistent = false, restarts = false;
   /// A CTA draws its tiles one by one, the longest first.
   bool draws = false;
   /// The batch is packed sequences, each with lengths of its own.

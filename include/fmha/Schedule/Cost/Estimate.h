@@ -8,8 +8,9 @@
 //
 // From the KV blocks of query tiles to CTAs and waves over the SMs:
 //
-//   CTA     memory latency, blocks * clocks of a block, memory latency; in a
-//           persistent CTA only the first and the last tile have the latency
+//   CTA     memory latency, blocks * clocks of a block, memory latency
+//   tile    each further tile of an SM has clocks besides its blocks, fewer if
+//           the CTA before runs ahead into it
 //   launch  ceil(CTAs / SMs) waves of equal CTAs. With a mask CTAs differ: the
 //           longest of them, or all of them spread evenly, whichever is longer
 //           (longest first comes close to that)

@@ -29,6 +29,12 @@ constexpr unsigned ctasOfRows(unsigned packHeads, unsigned ctaGroup) {
   return packHeads > 1 ? 1 : std::max(1u, ctaGroup);
 }
 
+/// Returns whether the tiles of all heads are sorted together, the longest
+/// first, for CTAs that compute several tiles of a known order. A CTA takes one
+/// tile of each round; every other round has the opposite direction, so that no
+/// CTA has the longest tile of all rounds.
+bool sortsTiles(const Problem &problem, const Schedule &schedule);
+
 } // namespace fmha::schedule
 
 #endif // FMHA_SCHEDULE_MODEL_TILEORDER_H

@@ -49,6 +49,7 @@ constinit const Family fmha::schedule::fmaFamily = {
                .outputStages = nullptr,
                .skipsEmptyTiles = false,
                .pairsTiles = false,
+               .sortsTiles = nullptr,
                .columnsOfConsumer = 0,
                .usesAddresses = true,
                .readsNewKeys = true,

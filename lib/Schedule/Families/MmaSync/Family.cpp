@@ -46,6 +46,7 @@ constinit const Family fmha::schedule::mmaSyncFamily = {
                .outputStages = nullptr,
                .skipsEmptyTiles = false,
                .pairsTiles = false,
+               .sortsTiles = nullptr,
                .columnsOfConsumer = 0,
                .usesAddresses = true,
                .readsNewKeys = false,

@@ -245,14 +245,47 @@ static void setClocks(const KernelModel &kernel, const target::Target &gpu,
     cost.clocks = cost.chain = cost.ordered;
 }
 
+static bool runsAhead(const KernelModel &kernel) {
+  return kernel.persistent && !kernel.restarts;
+}
+
+/// Returns the clocks of one more tile of an SM without its blocks: with a CTA
+/// of its own, from its start to its end; otherwise what does not overlap with
+/// the tile before. Figures of the timing model by SASS, head dims 64 and 128
+/// (results/blackwell-ahead-2026-11-29.md).
+static double nextTile(const KernelModel &kernel) {
+  constexpr double ahead = 300, aheadPerColumn = 12, own = 5000,
+                   ownPerColumn = 23;
+  double columns = kernel.headDimV;
+  return runsAhead(kernel) ? ahead + aheadPerColumn * columns
+                           : own + ownPerColumn * columns;
+}
+
+/// Returns the factor by which a block takes longer in a CTA that runs ahead:
+/// medians of draws of the timing model by SASS, in pairs (the same results).
+/// It is 1 within their spread in the other cells.
+static double slowdown(const KernelModel &kernel, const target::Target &gpu) {
+  constexpr double withFastExp = 1.05, maskedNarrow = 1.03;
+  constexpr unsigned slowExp = 16, narrow = 64;
+  if (!kernel.compiled || !runsAhead(kernel))
+    return 1;
+  if (gpu.mufuPerClock > slowExp)
+    return withFastExp;
+  return kernel.masked && kernel.headDim <= narrow ? maskedNarrow : 1;
+}
+
+/// The longest tiles come first, so all SMs end at about the same time.
 static double launch(const LaunchWork &work) {
-  double trips = 2.0 * work.gpu.memoryLatency;
-  double tripsPaid = work.kernel.persistent ? 1 : work.waves;
+  double trips = 2.0 * work.gpu.memoryLatency, sms = work.gpu.sms;
   bool isUniform = work.workload.mask.isFull() && !work.kernel.packedSequences;
+  double rounds = isUniform
+                      ? work.waves
+                      : std::max(1.0, work.heads * work.blocks.tiles / sms);
   double even = isUniform ? work.waves * work.blocks.longest
-                          : work.heads * work.blocks.all / work.gpu.sms;
-  return std::max(even, work.blocks.longest) * work.block.clocks +
-         tripsPaid * trips;
+                          : work.heads * work.blocks.all / sms;
+  double blocks = std::max(even, work.blocks.longest) * work.block.clocks;
+  return blocks * slowdown(work.kernel, work.gpu) + trips +
+         (rounds - 1) * nextTile(work.kernel);
 }
 
 constinit const FamilyCost fmha::schedule::tcgen05Cost = {

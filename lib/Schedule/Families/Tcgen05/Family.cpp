@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Plain.h"
+
 #include "Families/Family.h"
 #include "Model/Footprint.h"
 
@@ -60,12 +62,11 @@ static std::vector<Role> rolesOf(const Schedule &s) {
           {"spare", 15, 1, other}};
 }
 
-/// Returns 50 MB, as FlashAttention-4 uses; the L2 of a B200 has 126 MB. This
-/// was not measured. Returns 0 for loops over tiles, where ptxas 13.0 would
-/// spill 8 bytes in kernels with all features, and for caches of pages, whose
-/// extents do not give the length of a sequence.
+/// Returns 0 for loops over tiles, where ptxas 13.0 would spill 8 bytes in
+/// kernels with all features, and for caches of pages, whose extents do not
+/// give the length of a sequence.
 static uint64_t sectionBytesOf(const Problem &p, const Schedule &s) {
-  return s.scheduler == Scheduler::Single && !p.pageSize ? 50 << 20 : 0;
+  return s.scheduler == Scheduler::Single && !p.pageSize ? bytesOfKeysInL2 : 0;
 }
 
 /// Returns whether roles run ahead into the next tile: with a known order of
@@ -80,6 +81,14 @@ static bool runsAheadOf(const Problem &p, const Schedule &s) {
   bool staged = !p.outF32 && s.splits == 1;
   return (!staged || stagesOutputApart(p, s)) && ringsOf(p, s).holdBlock() &&
          !demand::needs(demand::Workaround::RereadExtents, p, s);
+}
+
+/// Returns whether the tiles of all heads come by their lengths: not with
+/// further features, where ptxas 13.0 would spill 8 bytes if a kernel has all
+/// of them. Sections would mix long and short tiles in the round where another
+/// one begins.
+static bool sortsTilesOf(const Problem &p, const Schedule &s) {
+  return runsAheadOf(p, s) && isPlain(p);
 }
 
 /// Returns one stage for all query tiles: correction writes one after the
@@ -111,6 +120,7 @@ constinit const Family fmha::schedule::tcgen05Family = {
                .outputStages = outputStagesOf,
                .skipsEmptyTiles = true,
                .pairsTiles = true,
+               .sortsTiles = sortsTilesOf,
                .columnsOfConsumer = 0,
                .usesAddresses = false,
                .readsNewKeys = false,

@@ -111,6 +111,7 @@ constinit const Family fmha::schedule::wgmmaFamily = {
                .outputStages = outputStagesOf,
                .skipsEmptyTiles = false,
                .pairsTiles = true,
+               .sortsTiles = nullptr,
                .columnsOfConsumer = 256,
                .usesAddresses = false,
                .readsNewKeys = false,

@@ -30,6 +30,7 @@
 #include "Common/TileNumbers.h"
 #include "MessageCounts.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Schedule/Model/TileOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -69,40 +70,44 @@ public:
 
 /// The order of the tiles of a CTA, by number. If the mask has a right bound,
 /// the kernel numbers row blocks so that each pair of neighbors, a long and a
-/// short one, has the same number of keys; a CTA computes whole pairs. If there
-/// is a CTA for each tile, it computes one tile.
+/// short one, has the same number of keys, and a CTA computes whole pairs; or
+/// so that tiles get shorter, and a CTA takes one of each round. If there is a
+/// CTA for each tile, it computes one tile.
 class KnownOrder : public TileOrder {
 public:
-  KnownOrder(ImplicitLocOpBuilder &b, bool pairs) : b(b), pairs(pairs) {
+  /// Which tile follows: that of the next round, which has as many as there are
+  /// CTAs; the neighbor, then that of the next round of pairs; or that of the
+  /// next round in the opposite direction.
+  enum class Step { Round, Pair, Back };
+
+  KnownOrder(ImplicitLocOpBuilder &b, Step step) : b(b), step(step) {
     count = arith::IndexCastUIOp::create(
         b, b.getIndexType(), TileCountOp::create(b, b.getI32Type()));
     grid = gpu::GridDimOp::create(b, gpu::Dimension::x);
-    if (pairs)
+    if (step == Step::Pair)
       several =
           arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, count, grid);
   }
 
   Value first() override {
     Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-    if (!pairs)
+    if (step != Step::Pair)
       return id;
     return select(several, arith::AddIOp::create(b, id, id), id);
   }
   Value isThere(Value tile) override {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, count);
   }
-  /// Returns the tile after `tile`; in pairs it is tile + 1 after an even one,
-  /// and tile + 2·grid - 1 after an odd one.
   Value next(Value tile, Value) override {
-    if (!pairs)
+    switch (step) {
+    case Step::Round:
       return arith::AddIOp::create(b, tile, grid);
-    Value even = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                       arith::AndIOp::create(b, tile, index(1)),
-                                       index(0));
-    Value far = arith::SubIOp::create(b, arith::AddIOp::create(b, grid, grid),
-                                      index(1));
-    Value step = select(arith::AndIOp::create(b, several, even), index(1), far);
-    return arith::AddIOp::create(b, tile, step);
+    case Step::Pair:
+      return nextOfPairs(tile);
+    case Step::Back:
+      return nextBack(tile);
+    }
+    llvm_unreachable("unknown step");
   }
 
 private:
@@ -111,8 +116,31 @@ private:
     return arith::SelectOp::create(b, condition, yes, no);
   }
 
+  /// Returns tile + 1 after an even tile, and tile + 2·grid - 1 after an odd
+  /// one.
+  Value nextOfPairs(Value tile) {
+    Value even = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                       arith::AndIOp::create(b, tile, index(1)),
+                                       index(0));
+    Value far = arith::SubIOp::create(b, arith::AddIOp::create(b, grid, grid),
+                                      index(1));
+    Value by = select(arith::AndIOp::create(b, several, even), index(1), far);
+    return arith::AddIOp::create(b, tile, by);
+  }
+
+  /// Returns the mirror image of `tile` at the end of its round:
+  ///   2·grid·(tile / grid + 1) - 1 - tile
+  Value nextBack(Value tile) {
+    Value round = arith::DivUIOp::create(b, tile, grid);
+    Value end = arith::MulIOp::create(
+        b, arith::AddIOp::create(b, round, index(1)), grid);
+    Value mirrored =
+        arith::SubIOp::create(b, arith::AddIOp::create(b, end, end), index(1));
+    return arith::SubIOp::create(b, mirrored, tile);
+  }
+
   ImplicitLocOpBuilder &b;
-  bool pairs;
+  Step step;
   Value count, grid, several;
 };
 
@@ -408,9 +436,13 @@ std::unique_ptr<TileOrder> TileLooper::makeOrder() {
   if (schedule::drawsTiles(info.schedule))
     return std::make_unique<DrawnOrder>(b, isDrawing(role),
                                         TileNumbers::of(*entryOf(role)), rows);
-  return std::make_unique<KnownOrder>(
-      b, schedule::pairsTiles(info.problem, info.schedule) &&
-             info.problem.mask.rightBound().has_value());
+  using Step = KnownOrder::Step;
+  Step step = Step::Round;
+  if (info.problem.mask.rightBound())
+    step = schedule::sortsTiles(info.problem, info.schedule)   ? Step::Back
+           : schedule::pairsTiles(info.problem, info.schedule) ? Step::Pair
+                                                               : step;
+  return std::make_unique<KnownOrder>(b, step);
 }
 
 void TileLooper::run() {
