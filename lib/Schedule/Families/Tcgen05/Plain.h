@@ -17,9 +17,10 @@ namespace fmha::schedule {
 /// measured.
 inline constexpr uint64_t bytesOfKeysInL2 = 50 << 20;
 
-/// Returns whether a problem has no feature but a mask and an LSE, and both
-/// head dims are equal and at most 128. Loops over tiles were modeled for such
-/// kernels (results/blackwell-ahead-2026-11-29.md).
+/// Returns whether a problem has no feature but a causal mask and an LSE, and
+/// both head dims are equal and at most 128. Loops over tiles were modeled for
+/// such kernels (results/blackwell-ahead-2026-11-29.md); with a window ptxas
+/// 13.0 spills 144 bytes of one of them (sm_103a, head dim 64, f16, an LSE).
 inline bool isPlain(const Problem &problem) {
   constexpr unsigned widest = 128;
   Problem plain;
@@ -27,7 +28,9 @@ inline bool isPlain(const Problem &problem) {
   plain.headDim = plain.headDimV = problem.headDim;
   plain.mask = problem.mask;
   plain.lse = problem.lse;
-  return problem.headDim <= widest && withoutHints(problem) == plain;
+  bool isWindow = problem.mask.left || problem.mask.right;
+  return problem.headDim <= widest && !isWindow &&
+         withoutHints(problem) == plain;
 }
 
 } // namespace fmha::schedule

@@ -49,6 +49,10 @@ TEST(Ahead, NotWhereNoKernelDoesOrNoneWasModeled) {
   Problem problem = launchOf(128, 8192, 4);
   problem.kvLens = true;
   EXPECT_EQ(schedulerOf(problem), Scheduler::Single);
+  Problem window = launchOf(128, 8192, 4);
+  window.mask = Mask::Causal;
+  window.mask.left = 100;
+  EXPECT_EQ(schedulerOf(window), Scheduler::Single);
   Overrides overrides;
   overrides.fix(Choice::Scheduler, unsigned(Scheduler::Single));
   EXPECT_EQ(
