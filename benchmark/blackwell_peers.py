@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """FlashAttention-4's kernels and ours in one run of the timing model; no Blackwell GPU is needed, and nothing is measured.
 
-    blackwell_peers.py FOLDER [--fa4-python=PYTHON] [--front-ends sass,ptx] [--only REGEX] [--keys 512 1536] [--draws=N]
+    blackwell_peers.py FOLDER [--fa4-python=PYTHON] [--front-ends sass,ptx] [--only REGEX] [--steps REGEX] [--keys 512 1536] [--draws=N]
 
-FOLDER keeps FlashAttention-4's PTX (fa4_compile.py, by a Python that has the package) and clocks.json: clocks that are there are not modeled again.
+FOLDER keeps FlashAttention-4's PTX (fa4_compile.py, by a Python that has the package) and the clocks: those that are there are not modeled again.
 
-A kernel computes one tile of 256 query rows with two numbers of keys (head dim 256: 128 rows; FlashAttention-4's pairs of CTAs: 512 rows on two
-SMs). With S clocks for each block of 128 keys between them, and C = clocks - S blocks, a tile of a launch of N queries and N keys takes
-C + S N / 128 clocks, with a causal mask C + S (N / 256 + 1) on average (row block i has 2 i blocks of keys). Launches are whole waves of such tiles
-of equal rows on all SMs, so that the ratio of tiles is the ratio of launches: launch overhead, tails and the CTA order of either side are not in it.
-Without a mask FlashAttention-4's CTAs are persistent and overlap tiles: its C is that of one more tile of a CTA, and so is ours in the step
-"persistent". Low, middle and high compare both sides with the same figures of Costs.def; the ratio is that of speeds, ours over theirs. Slopes of
-one run can have two modes. With --draws the clocks are modeled N times with figures drawn within their ranges (the seeds 1 to N, the same on both
-sides), and the tables have quartiles of the draws in place of low, middle and high; ratios are paired.
+Our kernel is the planner's for a launch of 4 sequences of 8192 queries and keys, 32 heads and 8 KV heads; further rows change one field of it, and
+"worth" is the speed of the planner's choice over theirs. A kernel computes one tile, of 256 query rows (head dim 256: 128), with two numbers of keys.
+Pairs of CTAs have two tiles on two SMs. With S clocks for each block of 128 keys between them, and C = clocks - S blocks, a tile of a launch of N
+queries and N keys takes C + S N / 128 clocks, with a causal mask C + S (N / 256 + 1) on average (row block i has 2 i blocks of keys). If CTAs compute
+several tiles one after another, as ours do with scheduler = static and FlashAttention-4's without a mask, C is that of one more tile of a CTA, which
+overlaps the one before. Launches are whole waves of such tiles of equal rows on all SMs, so that the ratio of tiles is the ratio of launches: launch
+overhead, tails and the CTA order of either side are not in it. Low, middle and high compare both sides with the same figures of Costs.def; the ratio
+is that of speeds, ours over theirs. Slopes of one run can have two modes. With --draws the clocks are modeled N times with figures drawn within their
+ranges (the seeds 1 to N, the same on both sides), and the tables have quartiles of the draws in place of low, middle and high; ratios are paired.
 """
 
 import argparse
@@ -27,45 +28,53 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LENGTHS = (4096, 8192, 16384, 32768)
 LEVELS = ("low", "middle", "high")
-NO_EMULATION, ISSUE = ["--exp2-emulated=0"], ["--mma-order=issue"]
-# CTAs run ahead into their next tile.
-PERSISTENT = ["--scheduler=static"]
-STEPS = {"planner's default": [], "without emulation": NO_EMULATION, "mma_order = issue": ISSUE, "both": NO_EMULATION + ISSUE, "persistent": PERSISTENT}
-# Where the planner emulates nothing.
-FEWER = {"planner's default": [], "mma_order = issue": ISSUE, "persistent": PERSISTENT}
+# The launch that the planner is asked about, and the fields of its answer that decide the clocks of a tile. Rings have the stages that fit.
+LAUNCH = ["--batch=4", "--q-heads=32", "--kv-heads=8", "--q-len=8192", "--kv-len=8192"]
+FIELDS = ("cta_group", "q_tiles", "q_tile_rows", "kv_block", "s_stages", "p_slices", "exp2_emulated", "scheduler", "mma_order")
+# Each step changes one field of the planner's choice, if it has another value.
+STEPS = {
+    "one tile per CTA": {"scheduler": "single"},
+    "CTAs that run ahead": {"scheduler": "static"},
+    "without emulation": {"exp2_emulated": "0"},
+    "one slice of P": {"p_slices": "1"},
+    "two slices of P": {"p_slices": "2"},
+    "blocks of 128 keys": {"kv_block": "128"},
+    "mma_order = issue": {"mma_order": "issue"},
+}
 # With head dim 256, the kernel that the planner chose before.
 BEFORE = ["--q-tiles=1", "--s-stages=1"]
 
 
-def cell(name, dim, causal=False, target="sm_100a", two_cta=False, steps=STEPS):
-    return {"name": name, "dim": dim, "causal": causal, "target": target, "two_cta": two_cta, "steps": steps}
+def cell(name, dim, causal=False, target="sm_100a", two_cta=False):
+    return {"name": name, "dim": dim, "causal": causal, "target": target, "two_cta": two_cta}
 
 
 # The package takes pairs of CTAs beyond 256 rows at head dim 128 without a mask.
 CELLS = [
-    cell("hd128 sm_103a", 128, target="sm_103a", two_cta=True, steps=FEWER),
-    cell("hd128 causal sm_103a", 128, causal=True, target="sm_103a", steps=FEWER),
-    cell("hd64", 64, steps=FEWER),
+    cell("hd64", 64),
     cell("hd64 causal", 64, causal=True),
     cell("hd128", 128, two_cta=True),
     cell("hd128 causal", 128, causal=True),
-    cell("hd256", 256, steps=FEWER),
-    cell("hd256 causal", 256, causal=True, steps=FEWER),
+    cell("hd128 sm_103a", 128, target="sm_103a", two_cta=True),
+    cell("hd128 causal sm_103a", 128, causal=True, target="sm_103a"),
+    cell("hd256", 256),
+    cell("hd256 causal", 256, causal=True),
 ]
 
 
 class Clocks:
     """Modeled clocks, each of which is modeled once."""
 
-    def __init__(self, folder, draws):
-        self.draws = draws
+    def __init__(self, folder, build, draws):
+        self.build, self.draws = build, draws
         self.path = folder / ("drawn.json" if draws else "clocks.json")
         self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def of(self, command, front_end):
         command = [str(part) for part in command]
         drawn = [f"draws={self.draws}"] if self.draws else []
-        key = " ".join([*drawn, front_end, *command]).replace(str(self.path.parent), "FOLDER").replace(str(ROOT) + "/", "")
+        key = " ".join([*drawn, front_end, *command]).replace(sys.executable, "python").replace(str(self.path.parent), "FOLDER")
+        key = key.replace(str(self.build), "BUILD").replace(str(ROOT) + "/", "")
         if key not in self.known:
             variables = os.environ | {"PTXSIM_TIME_DRAWS": str(self.draws)}
             done = subprocess.run(command, capture_output=True, text=True, env=variables)
@@ -85,13 +94,30 @@ def line_of(few, many, keys):
     return {level: (few[level] - slopes[level] * blocks[0], slopes[level]) for level in few}
 
 
+def problem_of(of):
+    return [f"--head-dim={of['dim']}", f"--target={of['target']}", *(["--causal"] if of["causal"] else [])]
+
+
+def planned(flags, of):
+    """Returns the fields of the planner's schedule for a cell."""
+    command = [flags.build / "bin/fmha-compile", *problem_of(of), *LAUNCH, "--emit=mlir", "--compile-to=placed"]
+    printed = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+    found = dict(re.findall(r"(\w+) = \"?(\w+)", re.search(r"#fmha\.schedule<([^>]*)>", printed)[1]))
+    return {name: found[name] for name in FIELDS if name in found}
+
+
+def flags_of(fields):
+    return [f"--{name.replace('_', '-')}={value}" for name, value in fields.items()]
+
+
 def ours(flags, clocks, of, step, front_end):
     rows = 128 if of["dim"] == 256 else 256
-    base = [ROOT / "build/bin/fmha-run", "--json", "--time", f"--head-dim={of['dim']}", f"--q-len={rows}", f"--target={of['target']}", *step]
-    base += (["--causal"] if of["causal"] else []) + (["--sass"] if front_end == "sass" else [])
+    rows *= 2 if "--cta-group=2" in step else 1
+    base = [flags.build / "bin/fmha-run", "--json", "--time", *problem_of(of), f"--q-len={rows}", "--splits=1", *step]
+    base += ["--sass"] if front_end == "sass" else []
     few, many = (clocks.of([*base, f"--kv-len={keys}"], front_end) for keys in flags.keys)
     line = line_of(few, many, flags.keys)
-    if PERSISTENT[0] not in step:
+    if "--scheduler=static" not in step:
         return line
     # One more tile of a CTA, with the same keys.
     two = clocks.of([*base, "--q-heads=2", "--kv-heads=1", "--max-ctas=1", f"--kv-len={flags.keys[0]}"], front_end)
@@ -110,7 +136,7 @@ def fa4_ptx(flags, of):
 
 def fa4(flags, clocks, of, front_end):
     rows = 512 if of["two_cta"] else 256
-    base = [sys.executable, ROOT / "benchmark/fa4_run.py", fa4_ptx(flags, of), f"--head-dim={of['dim']}"]
+    base = [sys.executable, ROOT / "benchmark/fa4_run.py", fa4_ptx(flags, of), f"--head-dim={of['dim']}", f"--ptx-sim={flags.build / 'bin/ptx-sim'}"]
     # Three stages cannot cover the latency of device memory, which most CTAs of a launch do not see.
     base += ["--causal", "--warm"] if of["causal"] else []
     base += ["--two-cta"] if of["two_cta"] else []
@@ -135,13 +161,30 @@ def tile(line, length, causal):
     return {level: constant + slope * blocks for level, (constant, slope) in line.items()}
 
 
+def steps_of(flags, of):
+    """Returns the flags of the planner's choice, and of each kernel that differs from it in one field."""
+    fields = planned(flags, of)
+    steps = {"planner's choice": flags_of(fields)}
+    for name, change in STEPS.items():
+        # CTAs of wider heads do not run ahead.
+        if change == STEPS["CTAs that run ahead"] and of["dim"] > 128:
+            continue
+        changed = fields | change
+        if changed != fields and fields.keys() >= change.keys() and re.search(flags.steps, name):
+            steps[name] = flags_of(changed)
+    return steps
+
+
 def rows_of(flags, clocks, of, front_end):
-    """Yields the step, the lines of both sides, ratios by length at each level or of each draw, and their means."""
+    """Yields the step, the lines of both sides, ratios by length at each level or of each draw, their means, and those over the planner's choice."""
     peer = ours(flags, clocks, of, BEFORE, front_end) if of["dim"] == 256 else fa4(flags, clocks, of, front_end)
-    for name, step in of["steps"].items():
+    first = None
+    for name, step in steps_of(flags, of).items():
         own = ours(flags, clocks, of, step, front_end)
         ratios = {level: [tile(peer, n, of["causal"])[level] / tile(own, n, of["causal"])[level] for n in LENGTHS] for level in own}
-        yield name, own, peer, ratios, {level: statistics.geometric_mean(ratios[level]) for level in own}
+        means = {level: statistics.geometric_mean(ratios[level]) for level in own}
+        first = first or means
+        yield name, own, peer, ratios, means, {level: first[level] / means[level] for level in own}
 
 
 def three(values):
@@ -155,15 +198,17 @@ def text_of(line):
 
 def table(flags, clocks, front_end):
     drawn = f", quartiles of {flags.draws} draws with the seeds 1 to {flags.draws}" if flags.draws else ""
-    print(f"\nFront end: {front_end}{drawn}\n\n| cell, step | S, ours | C, ours | S, theirs | C, theirs | 4k | 8k | 16k | 32k | mean: low **middle** high |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for of in CELLS:
-        if not re.search(flags.only, of["name"]):
-            continue
-        for name, own, peer, ratios, means in rows_of(flags, clocks, of, front_end):
+    print(f"\nFront end: {front_end}{drawn}\n\n| cell, step | S, ours | C, ours | S, theirs | C, theirs | 4k | 8k | 16k | 32k | mean: low **middle** high | worth |")
+    print("| --- |" + " ---: |" * 10)
+    cells = [of for of in CELLS if re.search(flags.only, of["name"])]
+    for of in cells:
+        for name, own, peer, ratios, means, worth in rows_of(flags, clocks, of, front_end):
             middles = " | ".join(f"{three({level: of_level[n] for level, of_level in ratios.items()})[1]:.2f}" for n in range(len(LENGTHS)))
-            mean_text = "{:.2f} **{:.2f}** {:.2f}".format(*three(means))
-            print(f"| {of['name']}, {name} | {' | '.join([*text_of(own), *text_of(peer)])} | {middles} | {mean_text} |", flush=True)
+            mean_text, worth_text = ("{:.2f} **{:.2f}** {:.2f}".format(*three(values)) for values in (means, worth))
+            print(f"| {of['name']}, {name} | {' | '.join([*text_of(own), *text_of(peer)])} | {middles} | {mean_text} | {worth_text} |", flush=True)
+    print("\nThe planner's choices:\n")
+    for of in cells:
+        print(f"- {of['name']}: " + ", ".join(f"{name} = {value}" for name, value in planned(flags, of).items()))
 
 
 def main():
@@ -174,13 +219,15 @@ def main():
     parser.add_argument("--only", default="", help="cells whose name has this expression")
     parser.add_argument("--keys", type=int, nargs=2, default=[512, 1536], help="the two numbers of keys, multiples of 128")
     parser.add_argument("--draws", type=int, default=0, help="model so often, with figures drawn within their ranges (0: low, middle and high)")
+    parser.add_argument("--steps", default="", help="steps whose name has this expression, next to the planner's choice")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="the build whose programs run")
     parser.add_argument("--nvdisasm", help="for SASS, where none is on the PATH")
     flags = parser.parse_args()
-    flags.folder = flags.folder.resolve()
+    flags.folder, flags.build = flags.folder.resolve(), flags.build.resolve()
     flags.folder.mkdir(parents=True, exist_ok=True)
     if flags.nvdisasm:
         os.environ["FMHA_NVDISASM"] = flags.nvdisasm
-    clocks = Clocks(flags.folder, flags.draws)
+    clocks = Clocks(flags.folder, flags.build, flags.draws)
     for front_end in flags.front_ends:
         table(flags, clocks, front_end)
 
