@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the timing model (`fmha-run --time`) with a Hopper GPU.
 
-    benchmark/timing.py compile FOLDER           on the build host: PTX, manifests and kernels.json
+    benchmark/timing.py compile FOLDER           on the build host: PTX, manifests and kernels.json; --draw=N --seed=S adds N kernels that are drawn
     benchmark/timing.py run FOLDER -o R.json     on the GPU host, with Python, PyTorch and Triton alone: clocks of each (kernel, length)
     benchmark/timing.py model FOLDER R.json      on the build host: adds the modeled clocks to R.json; FOLDER has the PTX of Triton from `run`
     benchmark/timing.py table R.json             errors, and how often the model names the faster of two kernels
@@ -20,6 +20,7 @@ import itertools
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -31,59 +32,77 @@ from hopper import Gpu, compiled, schedule_of
 
 LENGTHS = (1024, 2048, 4096)
 BASE = 256
+# KV heads of a launch: 1 or 4, of which each has the keys of every CTA or of a quarter of them.
+KV_HEADS = (1, 4)
 SMS = 132
 SMEM = 200 * 1024
-# Head dim, then (q_tiles, kv_block, CTAs per SM) of schedules. Rules and figures of the model may be chosen with those of SEEN; those of UNSEEN were
-# listed before any of them was run.
+# Head dim, then (q_tiles, kv_block, CTAs per SM) of schedules with which rules and figures of the model may be chosen. Those of a comparison are
+# drawn (--draw) and not looked at before the model is final.
 SEEN = {
-    32: ((3, 128, 1), (2, 192, 1)),
-    64: ((3, 128, 1), (2, 128, 1), (2, 192, 1), (1, 96, 2), (1, 64, 3), (3, 96, 1), (2, 160, 1), (1, 128, 2)),
-    80: ((2, 128, 1), (3, 96, 1)),
-    96: ((2, 128, 1), (3, 96, 1)),
-    112: ((2, 144, 1), (1, 96, 1)),
-    128: ((2, 176, 1), (2, 128, 1), (2, 80, 1), (3, 80, 1), (1, 64, 2), (2, 144, 1), (2, 96, 1), (3, 64, 1), (1, 128, 1)),
-    160: ((2, 96, 1), (2, 128, 1)),
-    192: ((2, 112, 1), (1, 80, 1)),
-    224: ((2, 80, 1), (1, 96, 1)),
-    256: ((2, 80, 1), (2, 64, 1), (1, 80, 1), (2, 48, 1), (1, 64, 1)),
-}
-UNSEEN = {
-    32: ((1, 128, 2), (2, 128, 1), (1, 64, 3)),
+    32: ((3, 128, 1), (2, 192, 1), (1, 128, 2), (2, 128, 1), (1, 64, 3)),
     48: ((2, 128, 1), (3, 96, 1), (1, 96, 2)),
-    64: ((3, 64, 1), (2, 96, 1), (1, 128, 1), (2, 64, 1)),
-    80: ((1, 96, 2), (2, 176, 1)),
-    96: ((2, 176, 1), (1, 128, 1), (2, 96, 1)),
-    112: ((2, 96, 1), (3, 64, 1)),
-    128: ((2, 64, 1), (1, 176, 1), (1, 96, 1), (2, 112, 1)),
+    64: ((3, 128, 1), (2, 128, 1), (2, 192, 1), (1, 96, 2), (1, 64, 3), (3, 96, 1), (2, 160, 1), (1, 128, 2), (3, 64, 1), (2, 96, 1), (1, 128, 1), (2, 64, 1)),
+    80: ((2, 128, 1), (3, 96, 1), (1, 96, 2), (2, 176, 1)),
+    96: ((2, 128, 1), (3, 96, 1), (2, 176, 1), (1, 128, 1), (2, 96, 1)),
+    112: ((2, 144, 1), (1, 96, 1), (2, 96, 1), (3, 64, 1)),
+    128: ((2, 176, 1), (2, 128, 1), (2, 80, 1), (3, 80, 1), (1, 64, 2), (2, 144, 1), (2, 96, 1), (3, 64, 1), (1, 128, 1), (2, 64, 1), (1, 176, 1), (1, 96, 1), (2, 112, 1)),
     144: ((2, 112, 1), (1, 96, 1)),
-    160: ((1, 96, 1), (2, 80, 1)),
+    160: ((2, 96, 1), (2, 128, 1), (1, 96, 1), (2, 80, 1)),
     176: ((2, 96, 1),),
-    192: ((2, 80, 1), (1, 112, 1), (2, 96, 1)),
+    192: ((2, 112, 1), (1, 80, 1), (2, 80, 1), (1, 112, 1), (2, 96, 1)),
     208: ((2, 80, 1),),
-    224: ((2, 64, 1), (1, 64, 1)),
+    224: ((2, 80, 1), (1, 96, 1), (2, 64, 1), (1, 64, 1)),
     240: ((2, 64, 1),),
-    256: ((1, 48, 1),),
+    256: ((2, 80, 1), (2, 64, 1), (1, 80, 1), (2, 48, 1), (1, 64, 1), (1, 48, 1)),
 }
-# Head dim, rows, keys, warps, stages, causal and whether it is one of UNSEEN, of Triton's kernels (triton_attention.py).
+# Head dim, rows, keys, warps, stages and causal of Triton's kernels (triton_attention.py).
 TRITON = [
-    *((dim, *sizes, False, False) for dim in (64, 128) for sizes in ((128, 128, 8, 2), (128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 3))),
-    *((32, *sizes, False, True) for sizes in ((128, 64, 4, 3), (64, 64, 4, 3), (128, 128, 8, 2))),
-    *((64, *sizes, False, True) for sizes in ((128, 32, 4, 3), (64, 32, 4, 4), (64, 128, 4, 2), (128, 128, 4, 2))),
-    *((128, *sizes, False, True) for sizes in ((64, 32, 4, 3), (64, 128, 4, 2), (128, 32, 8, 3))),
-    *((256, *sizes, False, True) for sizes in ((64, 32, 4, 2), (128, 32, 8, 2), (128, 64, 8, 2))),
-    *((64, *sizes, True, True) for sizes in ((128, 64, 4, 3), (128, 128, 8, 2), (64, 64, 4, 3))),
-    *((128, *sizes, True, True) for sizes in ((128, 64, 8, 3), (64, 64, 4, 3))),
+    *((dim, *sizes, False) for dim in (64, 128) for sizes in ((128, 128, 8, 2), (128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 3))),
+    *((32, *sizes, False) for sizes in ((128, 64, 4, 3), (64, 64, 4, 3), (128, 128, 8, 2))),
+    *((64, *sizes, False) for sizes in ((128, 32, 4, 3), (64, 32, 4, 4), (64, 128, 4, 2), (128, 128, 4, 2))),
+    *((128, *sizes, False) for sizes in ((64, 32, 4, 3), (64, 128, 4, 2), (128, 32, 8, 3))),
+    *((256, *sizes, False) for sizes in ((64, 32, 4, 2), (128, 32, 8, 2), (128, 64, 8, 2))),
+    *((64, *sizes, True) for sizes in ((128, 64, 4, 3), (128, 128, 8, 2), (64, 64, 4, 3))),
+    *((128, *sizes, True) for sizes in ((128, 64, 8, 3), (64, 64, 4, 3))),
 ]
 
 
+def kernel_of(dim, tiles, keys, ctas, causal, held_out):
+    """Name and what it was made of, of a kernel."""
+    name = f"hd{dim}_{tiles}x{keys}_{ctas}{'_causal' if causal else ''}"
+    made = {"head_dim": dim, "causal": causal, "q_tiles": tiles, "kv_block": keys, "ctas_per_sm": ctas}
+    return name, {**made, "held_out": held_out}
+
+
 def kernels():
-    """Name and what it was made of, of each kernel."""
-    for held_out, by_dim in ((False, SEEN), (True, UNSEEN)):
-        for dim, schedules in by_dim.items():
-            for (tiles, keys, ctas), causal in itertools.product(schedules, (False, True)):
-                name = f"hd{dim}_{tiles}x{keys}_{ctas}{'_causal' if causal else ''}"
-                made = {"head_dim": dim, "causal": causal, "q_tiles": tiles, "kv_block": keys, "ctas_per_sm": ctas}
-                yield name, {**made, "held_out": held_out}
+    """The kernels of SEEN."""
+    for dim, schedules in SEEN.items():
+        for schedule, causal in itertools.product(schedules, (False, True)):
+            yield kernel_of(dim, *schedule, causal, False)
+
+
+def drawn_kernels(seed):
+    """Kernels that are none of SEEN, drawn without end; half of them have rows of whole lines. Some cannot be compiled."""
+    dice, known = random.Random(seed), {name for name, _ in kernels()}
+    while True:
+        dim = dice.choice((64, 128, 192, 256)) if dice.random() < 0.5 else 16 * dice.randint(2, 16)
+        tiles, keys, ctas = dice.choice((1, 2, 2, 3)), 16 * dice.randint(3, 12), dice.choice((1, 1, 2, 3))
+        name, kernel = kernel_of(dim, tiles, keys, ctas, dice.random() < 0.5, True)
+        if name not in known:
+            known.add(name)
+            yield name, kernel
+
+
+def drawn_triton(seed, count):
+    """As many kernels of Triton that are none of TRITON; some need more shared memory than there is."""
+    dice, drawn = random.Random(seed), []
+    while len(drawn) < count:
+        dim, rows, keys, warps = (dice.choice(values) for values in ((32, 64, 128, 256), (64, 128), (32, 64, 128), (4, 8)))
+        made = (dim, rows, keys, warps, dice.randint(2, 4), dice.random() < 0.5)
+        # A warp has 16 rows or more.
+        if 16 * warps <= rows and made not in [*TRITON, *drawn]:
+            drawn.append(made)
+    return drawn
 
 
 def flags_of(kernel, heads, length):
@@ -109,6 +128,10 @@ def compile_half(flags):
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         listed = dict(filter(None, pool.map(one, [k for k in kernels() if re.search(flags.only, k[0])])))
+        draws, drawn = drawn_kernels(flags.seed), {}
+        while len(drawn) < flags.draw:
+            drawn |= dict(filter(None, pool.map(one, itertools.islice(draws, 8))))
+        listed |= dict(itertools.islice(drawn.items(), flags.draw))
     (folder / "kernels.json").write_text(json.dumps(listed, indent=1) + "\n")
     print(f"{len(listed)} kernels in {folder}")
 
@@ -159,10 +182,10 @@ def timed(gpu, stamp, call, runs):
     return (seen[:, 1] - seen[:, 0]).median(1).values.median().item()
 
 
-def inputs(gpu, kernel, length):
+def inputs(gpu, kernel, length, kv_heads):
     torch, dim = gpu.torch, kernel["head_dim"]
     generator = torch.Generator(device="cuda").manual_seed(dim + length)
-    shapes = [(1, 64 * kernel["q_tiles"], SMS * kernel["ctas_per_sm"], dim)] + [(1, length, 1, dim)] * 2
+    shapes = [(1, 64 * kernel["q_tiles"], SMS * kernel["ctas_per_sm"], dim)] + [(1, length, kv_heads, dim)] * 2
     return [torch.randn(s, device="cuda", generator=generator).to(torch.bfloat16) for s in shapes]
 
 
@@ -182,35 +205,40 @@ def check(gpu, kernel, qkv, out):
 def run_half(flags):
     folder = pathlib.Path(flags.folder)
     listed = json.loads((folder / "kernels.json").read_text())
-    assemble(folder, list(listed))
+    spilled = assemble(folder, list(listed))
     gpu = Gpu()
     stamp = Stamp(gpu)
     results = {"machine": gpu.describe(), "date": flags.date, "runs": flags.runs, "pairs": []}
     for name, kernel in listed.items():
-        for length in (BASE, *LENGTHS):
-            qkv = inputs(gpu, kernel, length)
+        if name in spilled:
+            print(name, "spills")
+            continue
+        for kv_heads, length in itertools.product(KV_HEADS, (BASE, *LENGTHS)):
+            qkv = inputs(gpu, kernel, length, kv_heads)
             call, out = gpu.ours(folder, name, qkv)
             clocks = timed(gpu, stamp, call, flags.runs)
             check(gpu, kernel, qkv, out)
             if length == BASE:
                 least = clocks
                 continue
-            pair = {"kernel": name, "length": length, "held_out": kernel["held_out"], "clocks": clocks - least}
+            pair = {"kernel": name, "length": length, "kv_heads": kv_heads, "held_out": kernel["held_out"], "clocks": clocks - least}
             pair["rows"] = 64 * kernel["q_tiles"] * kernel["ctas_per_sm"]
             results["pairs"].append(pair)
-        print(name, [round(p["clocks"]) for p in results["pairs"][-len(LENGTHS) :]], flush=True)
+        print(name, "measured" if flags.quiet else [round(p["clocks"]) for p in results["pairs"][-2 * len(LENGTHS) :]], flush=True)
         pathlib.Path(flags.output).write_text(json.dumps(results, indent=1) + "\n")
-    results["pairs"] += run_triton(gpu, stamp, folder, flags.runs)
+    results["pairs"] += run_triton(gpu, stamp, folder, flags)
     pathlib.Path(flags.output).write_text(json.dumps(results, indent=1) + "\n")
 
 
-def run_triton(gpu, stamp, folder, runs):
+def run_triton(gpu, stamp, folder, flags):
     """Pairs of a simple Triton kernel, whose PTX goes to the folder. Each launch has 128 CTAs, as many as heads times blocks of rows."""
     from triton_attention import forward
 
     torch, pairs = gpu.torch, []
-    for (dim, rows, keys, warps, stages, causal, held_out), length in itertools.product(TRITON, LENGTHS[::2]):
-        name = f"triton_hd{dim}_{rows}x{keys}_{warps}w{'_causal' if causal else ''}"
+    drawn = drawn_triton(flags.seed, flags.draw_triton)
+    for made, length in itertools.product([*TRITON, *drawn], LENGTHS[::2]):
+        dim, rows, keys, warps, stages, causal = made
+        name = f"triton_hd{dim}_{rows}x{keys}_{warps}w{f'_{stages}s' if made in drawn else ''}{'_causal' if causal else ''}"
         heads = 128 * rows // length
 
         def launched(tokens):
@@ -218,17 +246,23 @@ def run_triton(gpu, stamp, folder, runs):
             o = torch.empty_like(q)
             fixed = {"HEADS": heads, "CAUSAL": causal, "DIM": dim, "ROWS": rows, "KEYS": keys, "num_warps": warps, "num_stages": stages}
             call = lambda: forward.fn[(tokens // rows, heads)](q, k, v, o, dim**-0.5, tokens, **fixed)
-            return call(), timed(gpu, stamp, call, runs)
+            return call(), timed(gpu, stamp, call, flags.runs)
 
-        made, clocks = launched(length)
-        if made.n_spills:
-            print(name, "spills", made.n_spills, flush=True)
+        try:
+            kernel, clocks = launched(length)
+        except Exception as error:
+            if "OutOfResources" not in type(error).__name__:
+                raise
+            print(name, error, flush=True)
             continue
-        (folder / f"{name}_{heads}.ptx").write_text(made.asm["ptx"])
-        facts = {"smem": made.metadata.shared, "threads": 32 * warps, "rows": rows, "dim": dim, "registers": made.n_regs}
-        pair = {"kernel": name, "length": length, "held_out": held_out, "clocks": clocks - launched(BASE)[1], "ptx": f"{name}_{heads}.ptx", **facts}
+        if kernel.n_spills:
+            print(name, "spills", kernel.n_spills, flush=True)
+            continue
+        (folder / f"{name}_{heads}.ptx").write_text(kernel.asm["ptx"])
+        facts = {"smem": kernel.metadata.shared, "threads": 32 * warps, "rows": rows, "dim": dim, "registers": kernel.n_regs}
+        pair = {"kernel": name, "length": length, "held_out": made in drawn, "clocks": clocks - launched(BASE)[1], "ptx": f"{name}_{heads}.ptx", **facts}
         pairs.append(pair)
-        print(name, length, round(pair["clocks"]), flush=True)
+        print(name, length, "measured" if flags.quiet else round(pair["clocks"]), flush=True)
     return pairs
 
 
@@ -333,6 +367,10 @@ def main():
     parser.add_argument("folder", help="where the kernels are; of `table` the results")
     parser.add_argument("results", nargs="?", help="of `model`: what `run` wrote")
     parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--draw", type=int, default=0, help="of `compile`: as many kernels by --seed that are none of SEEN")
+    parser.add_argument("--draw-triton", type=int, default=0, help="of `run`: as many of Triton's by --seed that are none of TRITON")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quiet", action="store_true", help="of `run`: print no clocks")
     parser.add_argument("--only", default="", help="of `compile`: kernels whose name has this expression")
     parser.add_argument("--lengths", type=int, nargs="*", help="of `model`: only these")
     parser.add_argument("-o", "--output", default="timing.json")

@@ -7,9 +7,10 @@ import subprocess
 
 
 def assemble(folder, names):
-    ptxas = shutil.which("ptxas")
+    """Returns the names of kernels that spill registers or wait after each wgmma."""
+    ptxas, spilled = shutil.which("ptxas"), []
     if not ptxas:
-        return
+        return spilled
     wanted = [name for name in names if not (folder / f"{name}.cubin").exists()]
 
     def one(name):
@@ -18,6 +19,8 @@ def assemble(folder, names):
         said = done.stdout + done.stderr
         if "0 bytes spill stores, 0 bytes spill loads" not in said or "serializ" in said:
             print(f"{name}: {said}")
+            spilled.append(name)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, wanted))
+    return spilled

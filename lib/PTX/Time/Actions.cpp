@@ -112,20 +112,28 @@ double latencyFromL2(Doing &doing) {
          doing.figure(Figure::TmaL2Spread) * dice() / double(dice.max());
 }
 
+/// Returns the clocks for which a copy occupies the link to L2: those of its
+/// bytes, or of its rows if they are not whole lines.
+double linkClocks(const Doing &doing, const Fact &fact) {
+  bool between = fact.direction == CopyDirection::BetweenCtas;
+  double rate =
+      doing.figure(between ? Figure::ExchangeBytes : Figure::TmaBytes);
+  bool isNarrow = fact.value < fact.partialRows * 128.0;
+  double row =
+      doing.figure(isNarrow ? Figure::TmaNarrowRow : Figure::TmaSplitRow);
+  return std::max(fact.value / rate, fact.partialRows * row);
+}
+
 /// Returns the end of one copy.
 double copyOne(Doing &doing, const Fact &fact) {
   Sm &sm = doing.sm();
   bool between = fact.direction == CopyDirection::BetweenCtas;
-  double rate =
-      doing.figure(between ? Figure::ExchangeBytes : Figure::TmaBytes);
   double earliest = doing.now() + doing.figure(Figure::TmaIssue);
   double started =
       occupy(doing, sm.tma, earliest, doing.figure(Figure::TmaInterval)) -
       doing.figure(Figure::TmaInterval);
   double moved =
-      occupy(doing, sm.link, started,
-             fact.value / rate +
-                 fact.partialRows * doing.figure(Figure::TmaPartialRow));
+      occupy(doing, sm.link, started, linkClocks(doing, fact));
   if (between)
     return moved + doing.figure(Figure::ExchangeLatency);
   if (fact.direction == CopyDirection::FromGlobal)

@@ -82,6 +82,8 @@ const CostClass &sassClassOf(std::string_view opcode) {
                                                 : ClassId::Alu)];
 }
 
+const CostClass &uniformClass() { return classes[size_t(ClassId::Uniform)]; }
+
 const CostClass &freeClass() { return classes[size_t(ClassId::Move)]; }
 
 } // namespace ptxsim::timing

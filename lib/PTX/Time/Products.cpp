@@ -119,6 +119,11 @@ void takePipe(const Doing &doing, Unit &pipe) {
     delayProducts(doing.state, tensor,
                   doing.figure(contention->port) * of.slots);
   }
+  if (of.pipe == Pipe::Mufu && pipe.last.valid() &&
+      pipe.last.warp != doing.warp.index) {
+    shared += doing.figure(Figure::MufuTurn);
+    own += doing.figure(Figure::MufuTurn);
+  }
   double begin = std::max(freeAt(pipe, doing.warp.index), doing.now() - 1);
   pipe.freeAt = begin + shared;
   pipe.ownFreeAt = begin + own;

@@ -321,13 +321,20 @@ void Recorder::copies(const Warp &warp, CopyDirection direction,
   fact.value = bytes;
   add(warp, fact);
   copying = &result.warps[indexOf(warp)].facts.back();
+  copiedRows = rowBytes = 0;
 }
 
 void Recorder::reads(uint64_t address, uint64_t bytes) {
   result.readBytes += bytes;
   bool isPartial = address % kLine != 0 || bytes % kLine != 0;
-  if (copying)
-    copying->partialRows += isPartial;
+  if (copying) {
+    ++copiedRows;
+    rowBytes += uint32_t(bytes);
+    if (isPartial || copying->partialRows) {
+      copying->partialRows = copiedRows;
+      copying->value = rowBytes;
+    }
+  }
   if (touch(address, bytes, result.copiedBytes) && copying)
     copying->isFirstTouch = true;
 }

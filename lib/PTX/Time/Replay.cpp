@@ -53,6 +53,7 @@ private:
   double step();
   void drain();
   [[noreturn]] void stuck() const;
+  size_t nextInTurn(const SubPartition &part, size_t i) const;
   bool turn(SubPartition &part);
   bool issueFrom(WarpState &warp);
   void fill(WarpState &warp);
@@ -84,6 +85,8 @@ Replay::Replay(const Recording &recording, const Figures &figures,
     count = std::max(count, record.rank + 1);
   state.sms.resize(count);
   state.parts.resize(size_t(count) * 4);
+  for (SubPartition &part : state.parts)
+    part.untilYoungest = figures[Figure::TurnsToYoungest];
   nameUnits();
   for (uint32_t missing : recording.signals)
     state.phases.emplace_back().missing = missing;
@@ -181,24 +184,33 @@ void Replay::stuck() const {
   throw Error(Error::Kind::Launch, text);
 }
 
-/// Issues from the next warp that can. With PTX, warps take turns, but the
-/// products of a chain issue in a row: if those of two warps alternated, both
-/// would end late and the warps stay in step. With SASS, the same warp as
-/// before issues if it can, otherwise the next in turn, or the youngest that
-/// can.
-bool Replay::turn(SubPartition &part) {
-  size_t count = part.warps.size();
-  bool isYoungestFirst = state.figures[Figure::YoungestFirst] >= 0.5;
+/// Returns the warp of PTX that a scheduler tries i-th: they take turns, but the
+/// products of a chain issue in a row, as measured
+/// (results/h200-issue-order-2026-11-29.csv), and now and then the youngest is
+/// first. So warps do not stay in step.
+size_t Replay::nextInTurn(const SubPartition &part, size_t i) const {
+  if (part.untilYoungest <= 0)
+    return part.warps.size() - 1 - i;
   const StepId last = part.slot.last;
   bool chains = last.valid() && result.at(last).issue >= now - 1 &&
                 isWgmma(state.warps[last.warp], last.step);
-  for (size_t i = 0; i < count; ++i) {
-    size_t at = isSass ? nextOf(part, i, isYoungestFirst)
-                       : (part.turn + (chains ? 0 : 1) + i) % count;
+  return (part.turn + (chains ? 0 : 1) + i) % part.warps.size();
+}
+
+/// Issues from the next warp that can. With SASS, the same warp as before issues
+/// if it can, otherwise the next in turn, or the youngest that can.
+bool Replay::turn(SubPartition &part) {
+  bool isYoungestFirst = state.figures[Figure::YoungestFirst] >= 0.5;
+  for (size_t i = 0; i < part.warps.size(); ++i) {
+    size_t at =
+        isSass ? nextOf(part, i, isYoungestFirst) : nextInTurn(part, i);
     WarpState &warp = state.warps[part.warps[at]];
     if (warp.nextTry > now || !issueFrom(warp))
       continue;
     part.turn = at;
+    part.untilYoungest = part.untilYoungest > 0
+                             ? part.untilYoungest - 1
+                             : state.figures[Figure::TurnsToYoungest];
     return true;
   }
   return false;

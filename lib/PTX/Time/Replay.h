@@ -156,6 +156,8 @@ struct TensorCore {
 struct SubPartition {
   std::vector<uint32_t> warps;
   size_t turn = 0;
+  /// Issues until the youngest warp that can is next.
+  double untilYoungest = 0;
   Unit slot, tmem;
   TensorCore tensor;
   std::array<Unit, kPipes> pipes;

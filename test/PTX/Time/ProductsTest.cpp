@@ -13,6 +13,7 @@
 
 #include "Kernel.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace ptxsim;
@@ -158,6 +159,22 @@ TEST(Products, OperandsInSharedMemoryBoundNarrowOnes) {
        {std::pair(8u, 13.11), {32u, 16.1}, {48u, 24.2}, {96u, 48.2}})
     EXPECT_NEAR(clocksOfOne(columns, "{%r1, %r2, %r3, %r4}"), measured, 0.3)
         << columns;
+}
+
+TEST(Products, DescriptorsAreComputedInTheUniformPipe) {
+  std::string descriptor = "mov.b64 %q3, 0x000000100008003e;\n"
+                           "xor.b64 %q2, %q3, 0;\nadd.s64 %q1, %q2, 2;\n";
+  auto pipeOf = [](const Recording &recording, std::string_view opcode) {
+    return std::ranges::find(recording.codes, opcode, &Code::opcode)->of->pipe;
+  };
+  Recording alone = record({descriptor + chain(1), 128, "sm_90a"});
+  EXPECT_EQ(pipeOf(alone, "add.s64"), Pipe::Uniform);
+  EXPECT_EQ(pipeOf(alone, "xor.b64"), Pipe::Uniform);
+  // Another use needs it in a register of the thread.
+  Recording shared = record(
+      {descriptor + chain(1) + "st.shared.b64 [smem], %q2;\n", 128, "sm_90a"});
+  EXPECT_EQ(pipeOf(shared, "add.s64"), Pipe::Uniform);
+  EXPECT_EQ(pipeOf(shared, "xor.b64"), Pipe::Alu);
 }
 
 TEST(Products, AChainIssuesInARow) {

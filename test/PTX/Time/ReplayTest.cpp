@@ -45,6 +45,20 @@ TEST(Replay, WarpsShareThePipesOfTheirSubPartition) {
   EXPECT_EQ(clocksOf({body, 256}), one + n * figure(Figure::MufuInterval));
 }
 
+TEST(Replay, YoungerWarpsHaveMoreTurns) {
+  // results/h200-issue-order-2026-11-29.csv: two warps that began together end
+  // after 944 and 1028 clocks.
+  std::string body = repeat(64, "ex2.approx.ftz.f32 %f#, %f200;");
+  Recording recording = record({body, 256, "sm_90a"});
+  Schedule steps = schedule(recording, *figuresOf("sm_90a", Level::Middle));
+  double older = 0, younger = 0;
+  for (size_t i = 0; i < recording.warps.size(); ++i) {
+    double &end = recording.warps[i].warp < 4 ? older : younger;
+    end = std::max(end, steps.steps[i].back().issue);
+  }
+  EXPECT_NEAR(younger / older, 944.0 / 1028, 0.02);
+}
+
 TEST(Replay, IndependentWorkPassesALongLatency) {
   // The exponential and its use come first in the text. The chain needs
   // neither, and loses a clock to each.

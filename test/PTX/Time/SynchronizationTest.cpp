@@ -52,19 +52,22 @@ TEST(Synchronization, AWaitForACopyTakesLatencyAndBytes) {
 }
 
 TEST(Synchronization, RowsThatAreNoWholeLinesTakeLonger) {
-  auto clocksFrom = [](const std::string &source) {
+  Figures figures = *figuresOf("sm_90a", Level::Middle);
+  figures[Figure::TmaNarrowRow] = 300;
+  figures[Figure::TmaSplitRow] = 200;
+  auto clocksFrom = [&](unsigned bytes, const std::string &source) {
     Device device;
-    Kernel kernel = bulkLoad(device, 2048);
+    Kernel kernel = bulkLoad(device, bytes);
     kernel.target = "sm_90a";
     kernel.values = {bytesOf(device.allocate(4096))};
-    size_t at = kernel.body.find("[%q1]");
-    kernel.body.replace(at, 5, source);
-    return clocksOf(kernel, device);
+    kernel.body.replace(kernel.body.find("[%q1]"), 5, source);
+    return schedule(record(kernel, device), figures).clocks;
   };
-  double line = clocksFrom("[%q1+128]");
-  EXPECT_EQ(line, clocksFrom("[%q1]"));
-  EXPECT_NEAR(clocksFrom("[%q1+64]") - line,
-              figure(Figure::TmaPartialRow, "sm_90a"), 1);
+  double line = clocksFrom(128, "[%q1+128]");
+  EXPECT_EQ(line, clocksFrom(128, "[%q1]"));
+  double bytes = 128 / figure(Figure::TmaBytes, "sm_90a");
+  EXPECT_NEAR(clocksFrom(128, "[%q1+64]") - line, 200 - bytes, 1);
+  EXPECT_NEAR(clocksFrom(64, "[%q1]") - line, 300 - bytes, 1);
 }
 
 TEST(Synchronization, ThePathOfCopiesOfAllLanesIsWhole) {

@@ -75,6 +75,8 @@ const CostClass &classOf(std::string_view opcode);
 const CostClass &sassClassOf(std::string_view opcode);
 /// Returns the class of what ptxas emits nothing for.
 const CostClass &freeClass();
+/// Returns the class of instructions of the uniform pipe.
+const CostClass &uniformClass();
 
 } // namespace ptxsim::timing
 

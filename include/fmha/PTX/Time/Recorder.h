@@ -34,6 +34,8 @@ public:
       : clusters(clusters), mostSteps(mostSteps), isL2Warm(isL2Warm) {}
   /// Returns what has been recorded.
   const Recording &recording() const { return result; }
+  /// Ends the recording: what runs in the uniform pipe depends on all readers.
+  void finish() { moveToUniformPipe(result.codes); }
 
   /// Throws Error::Launch under another policy.
   bool watches(const Cluster &cluster) override;
@@ -94,8 +96,10 @@ private:
   size_t count = 0;
   /// The instruction that is executed.
   const Instruction *current = nullptr;
-  /// The fact of the copy whose reads follow, or null.
+  /// The fact of the copy whose reads follow, or null, with the rows and bytes
+  /// that it has read.
   Fact *copying = nullptr;
+  uint32_t copiedRows = 0, rowBytes = 0;
 };
 
 } // namespace ptxsim::timing

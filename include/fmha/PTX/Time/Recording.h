@@ -62,9 +62,10 @@ struct Fact {
   Kind kind = Kind::Signal;
   CopyDirection direction = CopyDirection::FromGlobal;
   bool isFirstTouch = false;
-  /// The phase, or the bytes of the copy.
+  /// The phase, or the bytes of the copy, without those outside of a tensor if
+  /// its rows are not whole lines.
   uint32_t value = 0;
-  /// Rows of a copy from global memory that are not whole lines.
+  /// Rows of a copy from global memory, if any of them is not whole lines.
   uint32_t partialRows = 0;
   ProductShape shape = {};
 };
@@ -93,6 +94,10 @@ struct Recording {
   /// time, without those outside of a tensor.
   uint64_t readBytes = 0;
 };
+
+/// Gives instructions that only descriptors of wgmma are computed from the class
+/// of the uniform pipe, as ptxas does.
+void moveToUniformPipe(std::vector<Code> &codes);
 
 } // namespace ptxsim::timing
 
