@@ -8,11 +8,12 @@
 //
 // Measures how warps of one sub-partition share its tensor core and its pipes:
 // warpgroups begin one after the other, `delay` clocks apart, and each does the
-// same or different work once: a chain of products (what one commit ends), or
-// exponentials. Rows are when each group began and ended, medians over rounds
-// and SMs with the first and the last tenth, in clocks since the first one began. Groups that take turns end together; if
-// one goes first, it ends as if it were alone. Rules of lib/PTX/Time/Replay.cpp
-// name these rows. Build and run:
+// same or different work once: a chain of products (what one commit ends),
+// exponentials, or steps of softmax. Rows are when each group began and ended,
+// medians over rounds and SMs with the first and the last tenth, in clocks
+// since the first one began. Groups that take turns end together; if one goes
+// first, it ends as if it were alone. Rules of lib/PTX/Time/Replay.cpp name
+// these rows. Build and run:
 //
 //   nvcc -arch=sm_90a -O3 -cudart static benchmark/IssueOrder.cu -o issue-order
 //   ./issue-order > issue-order.csv
@@ -110,7 +111,9 @@ template <int count, bool fma> struct Exponentials {
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       if (fma)
-        asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+f"(x[i % 32]) : "f"(scale));
+        asm volatile("fma.rn.f32 %0, %0, %1, %1;"
+                     : "+f"(x[i % 32])
+                     : "f"(scale));
       asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i % 32]));
       if ((i + 1) % (count / 4) == 0)
         stamps[(i + 1) / (count / 4)] = uint32_t(clock64());
@@ -210,8 +213,8 @@ __device__ void rounds(uint32_t delay, float scale, uint32_t shared,
 
 /// The first group does First, all others Second.
 template <typename First, typename Second>
-__global__ void __launch_bounds__(384) measure(uint32_t delay, float scale,
-                                               uint32_t *out) {
+__global__ void __launch_bounds__(384)
+    measure(uint32_t delay, float scale, uint32_t *out) {
   extern __shared__ __align__(1024) char memory[];
   for (uint32_t i = threadIdx.x; i < 16384 / 4; i += blockDim.x)
     reinterpret_cast<uint32_t *>(memory)[i] = 0x3c003c00 + i;

@@ -297,9 +297,9 @@ __global__ void streamRing(const __grid_constant__ CUtensorMap map, Ring ring,
     freed += ring.pace;
     while (int32_t(uint32_t(clock64()) - freed) < 0)
       ;
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(empty +
-                                                             8 * turn.stage)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.shared.b64 _, [%0];" ::"r"(empty + 8 * turn.stage)
+        : "memory");
   }
 }
 
@@ -345,13 +345,12 @@ static void runRings(const cudaDeviceProp &gpu, char *data) {
   struct Like {
     uint32_t columns, keys, perSm;
   };
-  const Like likes[] = {{32, 64, 3},   {32, 128, 2},  {32, 128, 1},
-                        {48, 96, 2},   {48, 128, 1},  {64, 64, 3},
-                        {64, 96, 2},   {64, 128, 1},  {80, 96, 2},
-                        {80, 128, 1},  {96, 96, 1},   {112, 96, 1},
-                        {128, 64, 2},  {128, 128, 1}, {160, 80, 1},
-                        {160, 128, 1}, {176, 96, 1},  {224, 80, 1},
-                        {224, 64, 1},  {240, 64, 1},  {256, 80, 1}};
+  const Like likes[] = {
+      {32, 64, 3},   {32, 128, 2}, {32, 128, 1}, {48, 96, 2},   {48, 128, 1},
+      {64, 64, 3},   {64, 96, 2},  {64, 128, 1}, {80, 96, 2},   {80, 128, 1},
+      {96, 96, 1},   {112, 96, 1}, {128, 64, 2}, {128, 128, 1}, {160, 80, 1},
+      {160, 128, 1}, {176, 96, 1}, {224, 80, 1}, {224, 64, 1},  {240, 64, 1},
+      {256, 80, 1}};
   for (const Like &like : likes) {
     const uint32_t panels = (like.columns + 63) / 64;
     const uint32_t bytes = panels * like.keys * 128;

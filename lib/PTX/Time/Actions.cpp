@@ -132,8 +132,7 @@ double copyOne(Doing &doing, const Fact &fact) {
   double started =
       occupy(doing, sm.tma, earliest, doing.figure(Figure::TmaInterval)) -
       doing.figure(Figure::TmaInterval);
-  double moved =
-      occupy(doing, sm.link, started, linkClocks(doing, fact));
+  double moved = occupy(doing, sm.link, started, linkClocks(doing, fact));
   if (between)
     return moved + doing.figure(Figure::ExchangeLatency);
   if (fact.direction == CopyDirection::FromGlobal)

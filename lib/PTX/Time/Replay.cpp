@@ -184,8 +184,8 @@ void Replay::stuck() const {
   throw Error(Error::Kind::Launch, text);
 }
 
-/// Returns the warp of PTX that a scheduler tries i-th: they take turns, but the
-/// products of a chain issue in a row, as measured
+/// Returns the warp of PTX that a scheduler tries i-th: they take turns, but
+/// the products of a chain issue in a row, as measured
 /// (results/h200-issue-order-2026-11-29.csv), and now and then the youngest is
 /// first. So warps do not stay in step.
 size_t Replay::nextInTurn(const SubPartition &part, size_t i) const {
@@ -197,13 +197,12 @@ size_t Replay::nextInTurn(const SubPartition &part, size_t i) const {
   return (part.turn + (chains ? 0 : 1) + i) % part.warps.size();
 }
 
-/// Issues from the next warp that can. With SASS, the same warp as before issues
-/// if it can, otherwise the next in turn, or the youngest that can.
+/// Issues from the next warp that can. With SASS, the same warp as before
+/// issues if it can, otherwise the next in turn, or the youngest that can.
 bool Replay::turn(SubPartition &part) {
   bool isYoungestFirst = state.figures[Figure::YoungestFirst] >= 0.5;
   for (size_t i = 0; i < part.warps.size(); ++i) {
-    size_t at =
-        isSass ? nextOf(part, i, isYoungestFirst) : nextInTurn(part, i);
+    size_t at = isSass ? nextOf(part, i, isYoungestFirst) : nextInTurn(part, i);
     WarpState &warp = state.warps[part.warps[at]];
     if (warp.nextTry > now || !issueFrom(warp))
       continue;

@@ -95,8 +95,8 @@ struct Recording {
   uint64_t readBytes = 0;
 };
 
-/// Gives instructions that only descriptors of wgmma are computed from the class
-/// of the uniform pipe, as ptxas does.
+/// Gives instructions that only descriptors of wgmma are computed from the
+/// class of the uniform pipe, as ptxas does.
 void moveToUniformPipe(std::vector<Code> &codes);
 
 } // namespace ptxsim::timing
