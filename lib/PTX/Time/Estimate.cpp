@@ -210,7 +210,7 @@ LaunchResult launchTimed(Device &device, const Module &module,
                                    result.status == Status::Findings);
   if (!ended)
     return result;
-  recorder.finish();
+  moveToUniformPipe(recorder.recording().codes);
   std::optional<Recording> translated;
   if (sass)
     translated = inSass(recorder.recording(), std::move(*sass));

@@ -56,10 +56,12 @@ bool servesDescriptors(const std::vector<Code> &codes, uint32_t index,
   const Code &code = codes[index];
   return std::ranges::all_of(code.writes, [&](uint32_t row) {
     return row < readers.size() && !readers[row].empty() &&
-           std::ranges::all_of(readers[row], [&](uint32_t reader) {
-             return isUniform[reader] ||
-                    (isWgmma(codes[reader]) && isDescriptor(code));
-           });
+           std::ranges::all_of(
+               readers[row],
+               [&](uint32_t reader) {
+                 return isUniform[reader] ||
+                        (isWgmma(codes[reader]) && isDescriptor(code));
+               });
   });
 }
 

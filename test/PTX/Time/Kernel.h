@@ -55,7 +55,7 @@ inline Recording record(const Kernel &kernel, Device &device,
   options.observer = &recorder;
   LaunchResult result = launch(device, module, config, options);
   EXPECT_EQ(result.status, Status::Ok);
-  recorder.finish();
+  moveToUniformPipe(recorder.recording().codes);
   return recorder.recording();
 }
 
