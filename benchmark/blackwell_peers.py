@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """FlashAttention-4's kernels and ours in one run of the timing model; no Blackwell GPU is needed, and nothing is measured.
 
-    blackwell_peers.py FOLDER [--fa4-python=PYTHON] [--front-ends sass,ptx] [--only REGEX] [--steps REGEX] [--keys 512 1536] [--draws=N]
+    blackwell_peers.py FOLDER [--fa4-python=PYTHON] [--front-ends sass,ptx] [--only REGEX] [--steps REGEX] [--keys 640 1920] [--draws=N]
 
 FOLDER keeps FlashAttention-4's PTX (fa4_compile.py, by a Python that has the package) and the clocks: those that are there are not modeled again.
 
 Our kernel is the planner's for a launch of 4 sequences of 8192 queries and keys, 32 heads and 8 KV heads; further rows change one field of it, and
 "worth" is the speed of the planner's choice over theirs. A kernel computes one tile, of 256 query rows (head dim 256: 128), with two numbers of keys.
 Pairs of CTAs have two tiles on two SMs. With S clocks for each block of 128 keys between them, and C = clocks - S blocks, a tile of a launch of N
-queries and N keys takes C + S N / 128 clocks, with a causal mask C + S (N / 256 + 1) on average (row block i has 2 i blocks of keys). If CTAs compute
-several tiles one after another, as ours do with scheduler = static and FlashAttention-4's without a mask, C is that of one more tile of a CTA, which
-overlaps the one before. Launches are whole waves of such tiles of equal rows on all SMs, so that the ratio of tiles is the ratio of launches: launch
-overhead, tails and the CTA order of either side are not in it. Low, middle and high compare both sides with the same figures of Costs.def; the ratio
-is that of speeds, ours over theirs. Slopes of one run can have two modes. With --draws the clocks are modeled N times with figures drawn within their
-ranges (the seeds 1 to N, the same on both sides), and the tables have quartiles of the draws in place of low, middle and high; ratios are paired.
+queries and N keys takes C + S N / 128 clocks, with a causal mask C + S (N / 256 + 1) on average (row block i has 2 i blocks of keys), where blocks of
+other sizes count whole. If CTAs compute several tiles one after another, as ours do with scheduler = static and FlashAttention-4's without a mask, C
+is that of one more tile of a CTA, which overlaps the one before. Launches are whole waves of such tiles of equal rows on all SMs, so that the ratio
+of tiles is the ratio of launches: launch overhead, tails and the CTA order of either side are not in it. Low, middle and high compare both sides with
+the same figures of Costs.def; the ratio is that of speeds, ours over theirs. Slopes of one run can have two modes. With --draws the clocks are
+modeled N times with figures drawn within their ranges (the seeds 1 to N, the same on both sides), and the tables have quartiles of the draws in place
+of low, middle and high; ratios are paired.
 """
 
 import argparse
@@ -155,10 +156,16 @@ def fa4(flags, clocks, of, front_end):
     return {level: (two[level] - few[level] - slope * flags.keys[0] / 128, slope) for level, (_, slope) in line.items()}
 
 
-def tile(line, length, causal):
-    """Returns the clocks of a tile of a launch at each level."""
-    blocks = length / 256 + 1 if causal else length / 128
+def tile(line, length, causal, block=128):
+    """Returns the clocks of a tile of a launch at each level, on average over its rows. Its last block of keys is computed whole."""
+    seen = range(256, length + 1, 256) if causal else [length]
+    blocks = statistics.mean(-(-keys // block) * block / 128 for keys in seen)
     return {level: constant + slope * blocks for level, (constant, slope) in line.items()}
+
+
+def block_of(step):
+    """Returns the keys of a block of the kernel of a step."""
+    return next((int(flag.split("=")[1]) for flag in step if flag.startswith("--kv-block=")), 128)
 
 
 def steps_of(flags, of):
@@ -181,7 +188,7 @@ def rows_of(flags, clocks, of, front_end):
     first = None
     for name, step in steps_of(flags, of).items():
         own = ours(flags, clocks, of, step, front_end)
-        ratios = {level: [tile(peer, n, of["causal"])[level] / tile(own, n, of["causal"])[level] for n in LENGTHS] for level in own}
+        ratios = {level: [tile(peer, n, of["causal"])[level] / tile(own, n, of["causal"], block_of(step))[level] for n in LENGTHS] for level in own}
         means = {level: statistics.geometric_mean(ratios[level]) for level in own}
         first = first or means
         yield name, own, peer, ratios, means, {level: first[level] / means[level] for level in own}
@@ -217,7 +224,7 @@ def main():
     parser.add_argument("--fa4-python", default=sys.executable, help="has flash-attn-4 and its packages (fa4_compile.py)")
     parser.add_argument("--front-ends", type=lambda text: text.split(","), default=["sass", "ptx"], help="sass (which needs nvdisasm), ptx or both")
     parser.add_argument("--only", default="", help="cells whose name has this expression")
-    parser.add_argument("--keys", type=int, nargs=2, default=[512, 1536], help="the two numbers of keys, multiples of 128")
+    parser.add_argument("--keys", type=int, nargs=2, default=[640, 1920], help="the two numbers of keys, multiples of 128 and of a block")
     parser.add_argument("--draws", type=int, default=0, help="model so often, with figures drawn within their ranges (0: low, middle and high)")
     parser.add_argument("--steps", default="", help="steps whose name has this expression, next to the planner's choice")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="the build whose programs run")
