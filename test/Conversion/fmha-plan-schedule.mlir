@@ -39,11 +39,13 @@ func.func @planned(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// Two ops are planned apart: the wide one has room for fewer stages of the ring,
-// 128 x 128 x 2 = 32768 bytes each beside 2 x 32768 for Q, of 232448.
+// Two ops are planned apart: the wide one has blocks of 80 keys, with which P of
+// two tiles has columns of its own, and loads V apart from the K that holds it.
 // CHECK-LABEL: func.func @wide
 // CHECK: schedule = #fmha.schedule<target = "sm_100a", family = mma, q_tiles = 2,
-// CHECK-SAME: kv_stages = 5,
+// CHECK-SAME: kv_block = 80,
+// CHECK-SAME: cta_group = 1, kv_stages = 8,
+// CHECK-SAME: share_kv = false,
 func.func @wide(%x: memref<1x?x32x128xbf16>, %o: memref<1x?x32x128xbf16>) {
   fmha.attention ins(%x, %x, %x : memref<1x?x32x128xbf16>, memref<1x?x32x128xbf16>, memref<1x?x32x128xbf16>)
       outs(%o : memref<1x?x32x128xbf16>)

@@ -114,8 +114,8 @@ static Emulation chooseShare(const Problem &problem, const Schedule &best,
 }
 
 /// Returns the first one of `ranked` that differs from the best one in smaller
-/// KV blocks, and the stages and slices that fit them, and whose softmax was
-/// read, or null. Without a threshold each block rescales O.
+/// KV blocks, the stages and slices that fit them, and whether a V in K has
+/// loads of its own, and whose softmax was read, or null. Without a threshold each block rescales O.
 static const Schedule *withSmallerBlocks(const Problem &problem,
                                          const std::vector<Schedule> &ranked) {
   const Schedule &best = ranked.front();
@@ -124,6 +124,7 @@ static const Schedule *withSmallerBlocks(const Problem &problem,
     same.kvBlock = best.kvBlock;
     same.kvStages = best.kvStages;
     same.pSlices = best.pSlices;
+    same.shareKv = best.shareKv;
     return one.kvBlock < best.kvBlock && same == best &&
            one.rescaleThreshold > 0 && modelCost(problem, one).ordered > 0;
   };
