@@ -166,14 +166,19 @@ void Launcher::emitLaunch(const runtime::KernelLaunch &launch,
 }
 
 /// Returns the grid to launch. If the kernel works with any number of CTAs, the
-/// grid has at most as many as fit on the device at once.
+/// grid has at most as many as fit on the device at once, in whole clusters
+/// (launch::boundCtas()).
 std::array<Value, 3> Launcher::ctas(const runtime::Manifest &manifest,
                                     std::array<Value, 3> tiles) {
   if (!manifest.maxCtas)
     return tiles;
   Value sms = MultiprocessorCountOp::create(b, op->getLoc(), b.getIndexType());
-  tiles[0] =
-      math.min(tiles[0], math.mul(sms, math.constant(manifest.ctasPerSm)));
+  Value most = math.mul(sms, math.constant(manifest.ctasPerSm));
+  if (uint32_t ctas = manifest.cluster[0]; ctas > 1) {
+    Value cluster = math.constant(ctas);
+    most = math.max(math.mul(math.div(most, cluster), cluster), cluster);
+  }
+  tiles[0] = math.min(tiles[0], most);
   return tiles;
 }
 

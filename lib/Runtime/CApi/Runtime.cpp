@@ -144,7 +144,7 @@ FmhaStatus makePlan(FmhaModuleImpl &module, const DLTensor *const *tensors,
     plan.counter = bound.view(launch::TensorName::TileCounter).address;
   bound.values[launch::RunValue::Tiles] = grid[0];
   if (module.maxCtas)
-    grid[0] = std::min(grid[0], module.maxCtas);
+    grid[0] = launch::boundCtas(*module.first.launch, grid[0], module.maxCtas);
   FmhaStatus status = pack(module, module.first, bound, plan.arguments);
   if (status || isEmpty(rows))
     return status;

@@ -50,7 +50,7 @@ llvm::Expected<launch::Grid> evaluateGrid(const Manifest &manifest,
                                           const RunValues &values) {
   auto grid = evaluateTiles(manifest, values);
   if (grid && manifest.maxCtas)
-    (*grid)[0] = std::min((*grid)[0], manifest.maxCtas);
+    (*grid)[0] = launch::boundCtas(manifest, (*grid)[0], manifest.maxCtas);
   return grid;
 }
 

@@ -274,7 +274,8 @@ llvm::Error chooseGrid(const Manifest &manifest, const Device &device,
   if (manifest.maxCtas) {
     std::optional<uint32_t> there = device.multiprocessors();
     uint32_t most = there ? *there * manifest.ctasPerSm : manifest.maxCtas;
-    grid[0] = std::min(grid[0], options.maxCtas ? options.maxCtas : most);
+    grid[0] = launch::boundCtas(manifest, grid[0],
+                                options.maxCtas ? options.maxCtas : most);
   }
   return llvm::Error::success();
 }

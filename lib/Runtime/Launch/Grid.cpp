@@ -8,6 +8,8 @@
 
 #include "fmha/Runtime/Launch/Grid.h"
 
+#include <algorithm>
+
 namespace fmha::launch {
 namespace {
 
@@ -64,6 +66,11 @@ bool evaluateTiles(const KernelLaunch &launch, const RunValues &values,
     grid[i] = empty ? 0 : uint32_t(extent);
   }
   return true;
+}
+
+uint32_t boundCtas(const KernelLaunch &launch, uint32_t tiles, uint32_t most) {
+  uint32_t cluster = launch.cluster[0];
+  return std::min(tiles, std::max(cluster, most - most % cluster));
 }
 
 } // namespace fmha::launch

@@ -86,7 +86,7 @@ bool fmha::schedule::skipsEmptyTiles(const Problem &problem,
 
 bool fmha::schedule::pairsTiles(const Problem &problem,
                                 const Schedule &schedule) {
-  return schedule.scheduler == Scheduler::Static &&
+  return schedule.scheduler == Scheduler::Static && schedule.ctaGroup == 1 &&
          familyOf(schedule).kernel.pairsTiles && runsAhead(problem, schedule) &&
          !sortsTiles(problem, schedule);
 }

@@ -20,8 +20,9 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-/// Smaller gains are within the noise of the kernels that were stepped whole.
-static constexpr double leastGain = 0.04;
+/// Smaller gains are within the noise of the kernels that were stepped whole:
+/// of blocks alone, and of launches, whose CTAs were modeled in the same runs.
+static constexpr double leastGain = 0.04, leastGainOfLaunch = 0.02;
 static constexpr unsigned ctasOfPair = 2;
 
 /// Returns the number of parts of `each` that hold the hint `size`, or that are
@@ -42,13 +43,43 @@ static double clocksOfHead(const Problem &problem, const Schedule &s) {
          partsOf(problem.qLenHint, rowsOfCtas, rows) * ctas;
 }
 
+/// Returns whether the clocks of a launch with hints are those of the order in
+/// which ptxas emits softmax.
+static bool hasOrderedLaunch(const Cost &cost) {
+  return cost.launchClocks > 0 && cost.ordered > 0 &&
+         cost.clocks == cost.ordered;
+}
+
+namespace {
+/// The clocks of pairs over those of single CTAs.
+struct Comparison {
+  double part;
+  bool ofLaunch;
+};
+} // namespace
+
+/// Compares launches if the hints give them, which includes how CTAs take their
+/// tiles; otherwise CTAs of one tile. Returns nothing if softmax of either one
+/// was not read.
+static std::optional<Comparison>
+compare(const Problem &problem, const Schedule &single, const Schedule &pair) {
+  Cost alone = modelCost(problem, single), both = modelCost(problem, pair);
+  if (hasOrderedLaunch(alone) && hasOrderedLaunch(both))
+    return Comparison{both.launchClocks / alone.launchClocks, true};
+  bool oneTile = single.scheduler == Scheduler::Single &&
+                 pair.scheduler == Scheduler::Single;
+  if (!oneTile || alone.ordered == 0 || both.ordered == 0)
+    return std::nullopt;
+  return Comparison{clocksOfHead(problem, pair) / clocksOfHead(problem, single),
+                    false};
+}
+
 void fmha::schedule::pairWhereWorthIt(const Problem &problem,
                                       std::string_view target,
                                       Overrides overrides, Plan &plan) {
   const Schedule &single = plan.schedule;
-  double alone = clocksOfHead(problem, single);
   bool isComparable = single.ctaGroup == 1 && single.splits == 1 &&
-                      single.scheduler == Scheduler::Single && alone > 0;
+                      modelCost(problem, single).ordered > 0;
   if (!isComparable || overrides[Choice::CtaGroup] || !problem.mask.isFull())
     return;
   overrides.fix(Choice::CtaGroup, ctasOfPair);
@@ -56,12 +87,13 @@ void fmha::schedule::pairWhereWorthIt(const Problem &problem,
   std::optional<Plan> pair = planStrictly(problem, target, overrides, error);
   if (!pair)
     return;
-  double together = clocksOfHead(problem, pair->schedule);
-  if (together == 0 || together > alone * (1 - leastGain))
+  std::optional<Comparison> found = compare(problem, single, pair->schedule);
+  if (!found ||
+      found->part > 1 - (found->ofLaunch ? leastGainOfLaunch : leastGain))
     return;
   pair->reason +=
       "; cta_group = 2: by the order in which ptxas emits softmax " +
-      rounded(together / alone * 100) +
-      " % of the clocks of single CTAs (modeled)";
+      rounded(found->part * 100) + " % of the clocks of " +
+      (found->ofLaunch ? "a launch of " : "") + "single CTAs (modeled)";
   plan = std::move(*pair);
 }

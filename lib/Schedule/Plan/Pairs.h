@@ -10,9 +10,9 @@
 // operands that products read from shared memory, which decides nothing as long
 // as the chain of a tile does. So the best schedule of pairs is compared with
 // the best one of single CTAs by the clocks of the softmax that was read
-// (Cost::ordered). A pair goes through the blocks that any of its rows sees,
-// and its loop was not compared where a mask hides some: kernels with a mask
-// have pairs on request.
+// (Cost::ordered), of whole launches if the hints give them. A pair goes
+// through the blocks that any of its rows sees, and its loop was not compared
+// where a mask hides some: kernels with a mask have pairs on request.
 //
 //===----------------------------------------------------------------------===//
 

@@ -239,7 +239,15 @@ TEST(Manifest, AStaticSchedulerBoundsTheGrid) {
     uint32_t tiles = (*evaluateGrid(*single, values))[0];
     EXPECT_EQ((*evaluateTiles(*bounded, values))[0], tiles);
     EXPECT_EQ((*evaluateGrid(*bounded, values))[0], std::min(tiles, 3u));
+    // Whole clusters of two.
+    bounded->cluster[0] = 2;
+    EXPECT_EQ((*evaluateGrid(*bounded, values))[0], std::min(tiles, 2u));
+    bounded->cluster[0] = 1;
   }
+  bounded->cluster[0] = 2;
+  EXPECT_EQ(launch::boundCtas(*bounded, 10, 148), 10u);
+  EXPECT_EQ(launch::boundCtas(*bounded, 200, 147), 146u);
+  EXPECT_EQ(launch::boundCtas(*bounded, 200, 1), 2u);
   (*value.getAsObject())["scheduler"] = "greedy";
   EXPECT_EQ(problemOf(value), "manifest.scheduler: expected one of single, "
                               "static, dynamic, got \"greedy\"");

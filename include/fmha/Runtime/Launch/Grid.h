@@ -22,6 +22,10 @@ using Grid = std::array<uint32_t, 3>;
 bool evaluateTiles(const KernelLaunch &launch, const RunValues &values,
                    Grid &grid, std::string &problem);
 
+/// Returns how many CTAs in x compute `tiles` output tiles if at most `most`
+/// run at once: whole clusters, and at least one of them.
+uint32_t boundCtas(const KernelLaunch &launch, uint32_t tiles, uint32_t most);
+
 } // namespace fmha::launch
 
 #endif // FMHA_RUNTIME_LAUNCH_GRID_H

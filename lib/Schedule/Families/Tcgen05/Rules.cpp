@@ -227,6 +227,26 @@ static Violation checkPairOfHalves(const Schedule &s) {
   return std::nullopt;
 }
 
+/// Checks that a pair whose CTAs compute several tiles runs ahead: the CTAs
+/// cannot initialize barriers again, which the other one signals.
+static Violation checkPairLoop(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (s.scheduler == Scheduler::Single)
+    return std::nullopt;
+  const std::string way = "; leave it out, or take cta_group = 1";
+  if (isPairOfHalves(s) || s.scheduler != Scheduler::Static)
+    return std::string("expected scheduler to be single") +
+           (isPairOfHalves(s) ? "" : " or static") + " with cta_group = 2" +
+           (isPairOfHalves(s) ? " and tiles of 64 rows" : "") + ", got " +
+           std::string(stringify(s.scheduler)) + way;
+  if (!runsAhead(c.problem, s))
+    return "expected scheduler to be single with cta_group = 2 where shared "
+           "memory has no room for an output next to the queries and a block "
+           "of K and V, got static" +
+           way;
+  return std::nullopt;
+}
+
 /// Checks that a product of two CTAs can be built: each has half of the rows,
 /// 128 of M = 256 or 64 of M = 128, half of the keys of K and half of the
 /// columns of V, and both have the same blocks.
@@ -244,10 +264,8 @@ static Violation checkPairs(const Case &c) {
     return violation;
   if (Violation violation = checkPairOfHalves(s))
     return violation;
-  if (s.scheduler != Scheduler::Single)
-    return "expected scheduler to be single with cta_group = 2, got " +
-           std::string(stringify(s.scheduler)) +
-           "; leave it out, or take cta_group = 1";
+  if (Violation violation = checkPairLoop(c))
+    return violation;
   // N of a product with A in tensor memory is a multiple of 32.
   constexpr unsigned columnStep = 32;
   unsigned most = isPairOfHalves(s) ? 512 : 256;

@@ -55,6 +55,9 @@ TEST(Pairs, HalvesAreInTwoWarps) {
   EXPECT_THAT(violatedBy([](Schedule &s) { s.pPlacement = PPlacement::Tmem; }),
               StartsWith("plan.C4: expected p_placement to be smem with "
                          "cta_group = 2 and tiles of 64 rows"));
+  EXPECT_THAT(violatedBy([](Schedule &s) { s.scheduler = Scheduler::Static; }),
+              StartsWith("plan.C4: expected scheduler to be single with "
+                         "cta_group = 2 and tiles of 64 rows, got static"));
   EXPECT_THAT(violatedBy([](Schedule &s) { s.pSlices = 2; }),
               StartsWith("plan.C4: expected p_slices to be 1"));
   EXPECT_THAT(violatedBy([](Schedule &s) { s.kvBlock = 16; }),

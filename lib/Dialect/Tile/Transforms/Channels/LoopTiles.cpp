@@ -80,7 +80,11 @@ public:
   /// next round in the opposite direction.
   enum class Step { Round, Pair, Back };
 
-  KnownOrder(ImplicitLocOpBuilder &b, Step step) : b(b), step(step) {
+  /// The grid has whole clusters of `ctas`, a power of two. Tiles of a cluster
+  /// are neighbors, so that each CTA keeps its place in it.
+  KnownOrder(ImplicitLocOpBuilder &b, Step step, unsigned ctas)
+      : b(b), step(step), ctas(ctas) {
+    assert((ctas == 1 || step != Step::Pair) && "neighbors are a cluster's");
     count = arith::IndexCastUIOp::create(
         b, b.getIndexType(), TileCountOp::create(b, b.getI32Type()));
     grid = gpu::GridDimOp::create(b, gpu::Dimension::x);
@@ -128,19 +132,23 @@ private:
     return arith::AddIOp::create(b, tile, by);
   }
 
-  /// Returns the mirror image of `tile` at the end of its round:
-  ///   2·grid·(tile / grid + 1) - 1 - tile
+  /// Returns the mirror image of `tile` at the end of its round, with the place
+  /// of `tile` in its cluster:
+  ///   (2·grid·(tile / grid + 1) - 1 - tile) xor (ctas - 1)
   Value nextBack(Value tile) {
     Value round = arith::DivUIOp::create(b, tile, grid);
     Value end = arith::MulIOp::create(
         b, arith::AddIOp::create(b, round, index(1)), grid);
     Value mirrored =
         arith::SubIOp::create(b, arith::AddIOp::create(b, end, end), index(1));
-    return arith::SubIOp::create(b, mirrored, tile);
+    mirrored = arith::SubIOp::create(b, mirrored, tile);
+    return ctas == 1 ? mirrored
+                     : arith::XOrIOp::create(b, mirrored, index(ctas - 1));
   }
 
   ImplicitLocOpBuilder &b;
   Step step;
+  unsigned ctas;
   Value count, grid, several;
 };
 
@@ -442,7 +450,7 @@ std::unique_ptr<TileOrder> TileLooper::makeOrder() {
     step = schedule::sortsTiles(info.problem, info.schedule)   ? Step::Back
            : schedule::pairsTiles(info.problem, info.schedule) ? Step::Pair
                                                                : step;
-  return std::make_unique<KnownOrder>(b, step);
+  return std::make_unique<KnownOrder>(b, step, info.schedule.ctaGroup);
 }
 
 void TileLooper::run() {
