@@ -38,8 +38,10 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
       panelTileBytes(s.qTileRows, problem.headDim) +
       (s.pPlacement == PPlacement::Smem ? panelTileBytes(s.qTileRows, s.kvBlock)
                                         : 0);
-  uint64_t stage =
-      panelTileBytes(s.kvBlock, std::max<uint64_t>(problem.headDim, columns));
+  // Each CTA of a pair has a part of K's keys and of V's columns.
+  uint64_t ctas = std::max(1u, s.ctaGroup);
+  uint64_t stage = std::max(panelTileBytes(s.kvBlock / ctas, problem.headDim),
+                            panelTileBytes(s.kvBlock, columns / ctas));
   uint64_t needed = s.qTiles * perTile +
                     stages * panelTileBytes(s.qTileRows, columns) +
                     std::max(s.kvStages, twoBlocks) * stage +

@@ -251,23 +251,30 @@ static bool runsAhead(const KernelModel &kernel) {
 
 /// Returns the clocks of one more tile of an SM without its blocks: with a CTA
 /// of its own, from its start to its end; otherwise what does not overlap with
-/// the tile before. Figures of the timing model by SASS, head dims 64 and 128
-/// (results/blackwell-ahead-2026-11-29.md).
+/// the tile before. Tiles that take turns end one after the other, and both
+/// CTAs of a pair wait for the slower one. Figures of the timing model by SASS,
+/// head dims 64 and 128 (results/blackwell-ahead-2026-11-29.md, of turns and
+/// pairs results/blackwell-pairs-two-tiles-2026-11-29.md).
 static double nextTile(const KernelModel &kernel) {
-  constexpr double ahead = 300, aheadPerColumn = 12, own = 5000,
-                   ownPerColumn = 23;
+  constexpr double ahead = 300, aheadPerColumn = 12, aheadInTurns = 900,
+                   aheadInPair = 200;
+  constexpr double own = 5000, ownPerColumn = 23, ownInPair = 900;
   double columns = kernel.headDimV;
-  return runsAhead(kernel) ? ahead + aheadPerColumn * columns
-                           : own + ownPerColumn * columns;
+  bool inPair = kernel.ctaGroup > 1;
+  if (!runsAhead(kernel))
+    return own + ownPerColumn * columns + (inPair ? ownInPair : 0);
+  return ahead + aheadPerColumn * columns +
+         (takeTurns(kernel) ? aheadInTurns : 0) + (inPair ? aheadInPair : 0);
 }
 
 /// Returns the factor by which a block takes longer in a CTA that runs ahead:
 /// medians of draws of the timing model by SASS, in pairs (the same results).
-/// It is 1 within their spread in the other cells.
+/// It is 1 within their spread in the other cells, and of tiles that take turns
+/// (results/blackwell-pairs-two-tiles-2026-11-29.md).
 static double slowdown(const KernelModel &kernel, const target::Target &gpu) {
   constexpr double withFastExp = 1.05, maskedNarrow = 1.03;
   constexpr unsigned slowExp = 16, narrow = 64;
-  if (!kernel.compiled || !runsAhead(kernel))
+  if (!kernel.compiled || !runsAhead(kernel) || takeTurns(kernel))
     return 1;
   if (gpu.mufuPerClock > slowExp)
     return withFastExp;

@@ -74,10 +74,38 @@ TEST(Ahead, CausalWhereKeysOfAllHeadsCanBeInUse) {
 }
 
 /// Blocks of these CTAs take longer on sm_103a, which outweighs the rest of a
-/// tile where it has many blocks.
-TEST(Ahead, OnSm103aWhereTilesAreShort) {
-  EXPECT_EQ(schedulerOf(launchOf(128, 1024, 32), "sm_103a"), Scheduler::Static);
-  EXPECT_EQ(schedulerOf(launchOf(128, 32768, 1), "sm_103a"), Scheduler::Single);
+/// tile where it has many blocks, but not where tiles take turns.
+TEST(Ahead, OnSm103aWhereTilesAreShortOrTakeTurns) {
+  for (unsigned keys : {128u, 80u}) {
+    auto planned = [&](unsigned length, unsigned batch) {
+      Overrides overrides;
+      overrides.fix(Choice::KvBlock, keys).fix(Choice::CtaGroup, 1);
+      return mustPlan(launchOf(128, length, batch), "sm_103a", overrides)
+          .schedule.scheduler;
+    };
+    EXPECT_EQ(planned(1024, 32), Scheduler::Static);
+    EXPECT_EQ(planned(32768, 1),
+              keys == 80 ? Scheduler::Static : Scheduler::Single);
+  }
+}
+
+/// A pair with blocks of 80 keys gains on sm_103a by its blocks, and its CTAs
+/// run ahead as single ones do; on sm_100a its blocks gain nothing.
+TEST(Ahead, InPairsOnSm103a) {
+  for (unsigned length : {1024u, 8192u, 32768u}) {
+    Problem problem = launchOf(128, length, 32768 / length);
+    Plan plan = mustPlan(problem, "sm_103a");
+    EXPECT_EQ(plan.schedule.ctaGroup, 2u) << length;
+    EXPECT_EQ(plan.schedule.scheduler, Scheduler::Static) << length;
+    EXPECT_TRUE(runsAhead(problem, plan.schedule)) << length;
+    EXPECT_NE(plan.reason.find("of the clocks of a launch of single CTAs"),
+              std::string::npos);
+    EXPECT_EQ(mustPlan(problem, "sm_100a").schedule.ctaGroup, 1u) << length;
+    problem.mask = Mask::Causal;
+    EXPECT_EQ(mustPlan(problem, "sm_103a").schedule.ctaGroup, 1u) << length;
+  }
+  // The second CTA of each pair would have no rows.
+  EXPECT_EQ(mustPlan(launchOf(128, 256, 128), "sm_103a").schedule.ctaGroup, 1u);
 }
 
 TEST(Ahead, TilesOfAllHeadsAreSortedOrInPairs) {
@@ -89,6 +117,9 @@ TEST(Ahead, TilesOfAllHeadsAreSortedOrInPairs) {
   problem.sink = true;
   EXPECT_FALSE(sortsTiles(problem, schedule));
   EXPECT_TRUE(pairsTiles(problem, schedule));
+  // Neighbors are the CTAs of a pair.
+  schedule.ctaGroup = 2;
+  EXPECT_FALSE(pairsTiles(problem, schedule));
   schedule.scheduler = Scheduler::Single;
   EXPECT_FALSE(sortsTiles(withoutHints(problem), schedule));
 }

@@ -144,8 +144,8 @@ struct Scenario {
   /// Number of iterations of a loop with unknown bounds.
   int64_t trips = 0;
   bool oracle = true;
-  /// Number of output tiles of the CTA if its scheduler gives it several. All
-  /// have the same lengths.
+  /// Number of output tiles of the CTAs of a cluster if the scheduler gives a
+  /// CTA several. All have the same lengths.
   int64_t tiles = 2;
   /// Key length of the second source.
   int64_t keyLength2 = 0;
@@ -176,7 +176,7 @@ struct TracedKernel {
   uint32_t values = 0;
   /// Stages of the deepest ring.
   unsigned deepest = 1;
-  /// Number of output tiles per CTA, if a CTA computes several.
+  /// Number of output tiles of the CTAs of a cluster, if they compute several.
   int64_t tiles = 2;
 };
 

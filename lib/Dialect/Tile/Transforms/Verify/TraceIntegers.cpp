@@ -281,9 +281,10 @@ bool IntegerReader::readLeaf(Operation *op, Steps &steps) {
                        ? StepCode::Thread
                        : StepCode::Constant);
       })
-      // A run is of a launch with one CTA.
+      // A run is of the first CTA of a launch with one cluster.
       .Case<gpu::BlockIdOp>([&](auto) { return add(StepCode::Constant); })
-      .Case<gpu::GridDimOp>([&](auto) { return add(StepCode::Constant, 1); })
+      .Case<gpu::GridDimOp>(
+          [&](auto) { return add(StepCode::Constant, info.schedule.ctaGroup); })
       .Case<TileCountOp>([&](auto) { return add(StepCode::TileCount); })
       // All entries of a list name keys.
       .Case<ListLengthOp>([&](ListLengthOp list) {

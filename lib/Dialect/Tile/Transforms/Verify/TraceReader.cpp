@@ -106,6 +106,7 @@ public:
     // Indices of drawn tiles use each slot of their ring once.
     if (schedule::drawsTiles(info.schedule))
       kernel.tiles = schedule::DrawnTiles::slots + 1;
+    kernel.tiles *= info.schedule.ctaGroup;
   }
   FailureOr<TracedKernel> read();
 
