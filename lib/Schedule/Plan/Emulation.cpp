@@ -115,7 +115,9 @@ static Emulation chooseShare(const Problem &problem, const Schedule &best,
 
 /// Returns the first one of `ranked` that differs from the best one in smaller
 /// KV blocks, the stages and slices that fit them, and whether a V in K has
-/// loads of its own, and whose softmax was read, or null. Without a threshold each block rescales O.
+/// loads of its own, and whose softmax was read, or null: of those that differ
+/// in how CTAs take their tiles, the shortest launch. Without a threshold each
+/// block rescales O.
 static const Schedule *withSmallerBlocks(const Problem &problem,
                                          const std::vector<Schedule> &ranked) {
   const Schedule &best = ranked.front();
@@ -125,11 +127,19 @@ static const Schedule *withSmallerBlocks(const Problem &problem,
     same.kvStages = best.kvStages;
     same.pSlices = best.pSlices;
     same.shareKv = best.shareKv;
+    same.scheduler = best.scheduler;
     return one.kvBlock < best.kvBlock && same == best &&
            one.rescaleThreshold > 0 && modelCost(problem, one).ordered > 0;
   };
-  auto found = std::ranges::find_if(ranked, isSmaller);
-  return found == ranked.end() ? nullptr : &*found;
+  auto clocksOf = [&](const Schedule &one) {
+    return modelCost(problem, one).launchClocks;
+  };
+  const Schedule *found = nullptr;
+  for (const Schedule &one : ranked)
+    if (isSmaller(one) && (!found || (one.kvBlock == found->kvBlock &&
+                                      clocksOf(one) < clocksOf(*found))))
+      found = &one;
+  return found;
 }
 
 /// Returns the clocks of the blocks that hold the keys of the hints, or, if
