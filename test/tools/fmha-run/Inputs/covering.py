@@ -69,7 +69,11 @@ PAIR_FORBIDDEN = [
     (("cta_group", "2"), ("tiles", "two"), ("dims", {"256", "512"}), "plan.C4: expected o_columns = 0, but S and O of two tiles do not fit"),
     (("cta_group", "2"), ("tiles", "two"), ("exp2_emulated", 12), ("dims", "192/128"), "plan.C8: no registers for two tiles"),
     *((("cta_group", "2"), ("tiles", "two"), what, "plan.C8: no registers for two tiles") for what in (("bias", {"whole", "broadcast"}), ("mask_file", True))),
-    (("cta_group", "2"), ("scheduler", {"static", "dynamic"}), "plan.C4: expected scheduler = single"),
+    (("cta_group", "2"), ("scheduler", "dynamic"), "plan.C4: expected scheduler = single or static"),
+    *((("cta_group", "2"), ("scheduler", "static"), what, "plan.C4: expected scheduler = single with tiles of 64 rows")
+      for what in (("tiles", "half"), ("pack_heads", {"on", "16"}), ("splits", "3"))),
+    (("cta_group", "2"), ("scheduler", "static"), ("dims", {"256", "512"}), "plan.C4: expected scheduler = single, since shared memory has no room for an output"),
+    (("cta_group", "2"), ("scheduler", "static"), ("tiles", "two"), ("exp2_emulated", 12), ("outputs", "unnormalised in f32"), "plan.C8: no registers for two tiles"),
     *((("cta_group", "2"), ("tiles", tiles), ("mma_order", "issue"), ("dims", dims), "plan.C8: too few registers for descriptors of whole keys")
       for tiles, dims in (({"auto", "one"}, {"256", "192/128"}), ("two", "192/128"))),
 ]
