@@ -150,17 +150,6 @@ TEST(Check, C4CtaGroup) {
   EXPECT_THAT(fieldOf([](Schedule &s) { s.splits = 2; }),
               StartsWith("plan.C4: expected splits to be 1"));
   EXPECT_EQ(fieldOf([](Schedule &s) { s.scheduler = Scheduler::Static; }), "");
-  EXPECT_THAT(fieldOf([](Schedule &s) { s.scheduler = Scheduler::Dynamic; }),
-              StartsWith("plan.C4: expected scheduler to be single or static "
-                         "with cta_group = 2, got dynamic"));
-  // The ring takes the place of the output.
-  EXPECT_THAT(fieldOf([](Schedule &s) {
-                s.scheduler = Scheduler::Static;
-                s.qTiles = 2;
-                s.kvStages = 10;
-              }),
-              StartsWith("plan.C4: expected scheduler to be single with "
-                         "cta_group = 2 where shared memory has no room"));
   EXPECT_EQ(featureOf([](Problem &p) { p.mask.left = 100; }), "");
   EXPECT_THAT(featureOf([](Problem &p) { p.source2 = true; }),
               AllOf(StartsWith("plan.C4: "),

@@ -67,6 +67,30 @@ TEST(Pairs, HalvesAreInTwoWarps) {
               HasSubstr("multiple of 32 up to 512"));
 }
 
+/// Barriers of a pair cannot begin again between tiles, so that a pair has
+/// several tiles only where the next one runs ahead.
+TEST(Pairs, HaveSeveralTilesIfTheyRunAhead) {
+  auto wholeTiles = [](Scheduler scheduler, unsigned stages) {
+    return violatedBy([=](Schedule &s) {
+      s.qTiles = 2;
+      s.qTileRows = 128;
+      s.pPlacement = PPlacement::Tmem;
+      s.scheduler = scheduler;
+      s.kvStages = stages;
+    });
+  };
+  EXPECT_EQ(wholeTiles(Scheduler::Static, 4), "");
+  EXPECT_EQ(wholeTiles(Scheduler::Static, 8), "");
+  EXPECT_THAT(wholeTiles(Scheduler::Dynamic, 4),
+              StartsWith("plan.C4: expected scheduler to be single or static "
+                         "with cta_group = 2, got dynamic"));
+  // The ring takes the place of the output.
+  EXPECT_EQ(wholeTiles(Scheduler::Single, 9), "");
+  EXPECT_THAT(wholeTiles(Scheduler::Static, 9),
+              StartsWith("plan.C4: expected scheduler to be single with "
+                         "cta_group = 2 where shared memory has no room"));
+}
+
 /// The CTAs go through the blocks that a row of either one sees, of which 64
 /// rows of one head in each see fewer with packed heads.
 TEST(Pairs, MasksHideTheSameBlocksFromBoth) {
