@@ -245,9 +245,9 @@ TEST(Manifest, AStaticSchedulerBoundsTheGrid) {
     bounded->cluster[0] = 1;
   }
   bounded->cluster[0] = 2;
-  EXPECT_EQ(launch::boundCtas(*bounded, 10, 148), 10u);
-  EXPECT_EQ(launch::boundCtas(*bounded, 200, 147), 146u);
-  EXPECT_EQ(launch::boundCtas(*bounded, 200, 1), 2u);
+  EXPECT_EQ(fmha::launch::boundCtas(*bounded, 10, 148), 10u);
+  EXPECT_EQ(fmha::launch::boundCtas(*bounded, 200, 147), 146u);
+  EXPECT_EQ(fmha::launch::boundCtas(*bounded, 200, 1), 2u);
   (*value.getAsObject())["scheduler"] = "greedy";
   EXPECT_EQ(problemOf(value), "manifest.scheduler: expected one of single, "
                               "static, dynamic, got \"greedy\"");
