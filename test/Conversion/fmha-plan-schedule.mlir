@@ -3,7 +3,7 @@
 // RUN: fmha-opt %s --fmha-plan-schedule | FileCheck %s
 // RUN: fmha-opt %s --fmha-plan-schedule=target=sm_103a | FileCheck %s --check-prefix=B300
 // RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1 kv-stages=2 p-placement=smem' | FileCheck %s --check-prefix=ASKED
-// RUN: fmha-opt %s --fmha-plan-schedule='kv-block=128 q-tile-rows=128 key-chunk=0 value-chunk=0 v-stages=0 o-columns=0 share-kv=0' | FileCheck %s
+// RUN: fmha-opt %s --fmha-plan-schedule='q-tile-rows=128 key-chunk=0 value-chunk=0 v-stages=0 o-columns=0 share-kv=0' | FileCheck %s
 // RUN: fmha-opt %s --fmha-plan-schedule=p-slices=4 | FileCheck %s --check-prefix=SLICES
 // RUN: fmha-opt %s --fmha-plan-schedule | fmha-opt --fmha-plan-schedule | FileCheck %s
 // RUN: fmha-opt %s --fmha-plan-schedule | FileCheck %s --check-prefix=FEW
