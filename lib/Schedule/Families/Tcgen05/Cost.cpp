@@ -8,6 +8,7 @@
 
 #include "Cost/FamilyCost.h"
 
+#include "fmha/Schedule/Model/Turns.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -205,9 +206,8 @@ static const Stream *streamOf(const KernelModel &kernel,
 /// Returns whether the tensor core bounds the loop (tile-assign-partitions), so
 /// that the products of tiles whose P is apart take turns.
 static bool takeTurns(const KernelModel &kernel) {
-  constexpr unsigned longProducts = 256;
   return kernel.probabilitiesApart &&
-         kernel.headDim + kernel.headDimV >= longProducts;
+         kernel.headDim + kernel.headDimV >= multiplicationsOfTurns;
 }
 
 /// Returns the clocks of a block of two tiles whose softmax is `stream`.

@@ -12,6 +12,7 @@
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Kernel/KernelInfo.h"
+#include "fmha/Schedule/Model/Turns.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -286,11 +287,9 @@ void Assigner::orderLoads(ArrayRef<Operation *> products) {
 }
 
 /// Returns whether `products` take the tensor core at least as long as an SM
-/// needs for an exponential of each element of the early ones: it does 4096
-/// multiplications and 16 exponentials per clock.
+/// needs for an exponential of each element of the early ones.
 static bool boundTensorCore(ArrayRef<Operation *> products,
                             llvm::function_ref<bool(Operation *)> isEarly) {
-  constexpr int64_t perExponential = 4096 / 16;
   int64_t all = 0, elements = 0;
   for (Operation *op : products) {
     auto dot = cast<DotOp>(op);
@@ -299,7 +298,7 @@ static bool boundTensorCore(ArrayRef<Operation *> products,
     all += size * cast<TileType>(dot.getA().getType()).getColumns();
     elements += isEarly(op) ? size : 0;
   }
-  return elements && all >= elements * perExponential;
+  return elements && all >= elements * schedule::multiplicationsOfTurns;
 }
 
 /// Orders the ops of a loop. Products of an instance are consecutive, those of
