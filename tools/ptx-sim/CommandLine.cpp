@@ -76,6 +76,11 @@ Examples:
     ptx-sim tma.ptx --block=64 --arg=... --policy=exhaustive
   Print the first 200 instructions that warp 1 of CTA 0 executes:
     ptx-sim add.ptx --block=128 ... --trace-warp=0:1 --trace-limit=200
+  Model a kernel of which there is no PTX: write a trips file, fill it in, and
+  model 32 blocks of keys if the file has such a parameter:
+    ptx-sim --cubin=fa.cubin --list-entries
+    ptx-sim --cubin=fa.cubin --entry=fwd --block=384 --write-trips=fa.json
+    ptx-sim --cubin=fa.cubin --trips=fa.json --set=blocks=32 --warm-l2
   Hand the findings to a code review tool:
     ptx-sim add.ptx --block=128 ... --sarif=findings.sarif
 
@@ -88,6 +93,7 @@ struct Raw {
   std::string grid = "1", block, cluster, smem = "0", schedules = "0";
   std::string maxSchedules = "10000", compare;
   std::string traceWarp, traceLimit = "1000";
+  std::vector<std::string> set;
   /// Values of the options of setOption, by name.
   std::map<std::string, std::string> options;
 };
@@ -232,6 +238,29 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
                "List the entries of the file and their parameters");
 }
 
+void declareCubin(CLI::App &app, CommandLine &line, Raw &raw) {
+  app.add_option("--cubin", line.cubin,
+                 "Model the SASS of a cubin, without PTX and without executing "
+                 "it, as --trips says; --entry may be a part of a name; needs "
+                 "nvdisasm (FMHA_NVDISASM, or on the PATH)")
+      ->type_name("FILE");
+  app.add_option("--trips", line.trips,
+                 "With --cubin: JSON file of the ways of its warps, how often "
+                 "they go through which loop, and of what its asynchronous "
+                 "instructions wait for, signal and copy")
+      ->type_name("FILE");
+  app.add_option("--write-trips", line.writeTrips,
+                 "With --cubin: write a first trips file, whose nulls are to "
+                 "be replaced, for the warps of --block; - for the standard "
+                 "output")
+      ->type_name("FILE");
+  app.add_option("--set", raw.set,
+                 "Replace a parameter of the trips file; may be repeated")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 /// Parses a CTA, given as its linear index or as x,y,z; nullopt if malformed.
 std::optional<uint64_t> parseCta(std::string_view text, const Dim3 &grid) {
   uint64_t at[3] = {0, 0, 0};
@@ -301,6 +330,50 @@ std::string flagOf(const std::string &option) {
   return option == "seed" ? "--schedule-" : "--";
 }
 
+/// Parses the parameters of --set.
+std::map<std::string, int64_t> parseSet(const std::vector<std::string> &list) {
+  std::map<std::string, int64_t> set;
+  for (const std::string &text : list) {
+    size_t equals = std::min(text.find('='), text.size());
+    auto value = parseUnsigned(
+        std::string_view(text).substr(std::min(equals + 1, text.size())));
+    if (!equals || !value || *value > UINT32_MAX)
+      throw BadInput("--set is '" + text +
+                     "', expected NAME=N with a number from 0 to " +
+                     std::to_string(UINT32_MAX));
+    set[text.substr(0, equals)] = int64_t(*value);
+  }
+  return set;
+}
+
+/// Checks the options of a launch that is modeled without PTX.
+void checkCubin(CommandLine &line, const Raw &raw) {
+  line.set = parseSet(raw.set);
+  bool isAny =
+      !line.trips.empty() || !line.writeTrips.empty() || !line.set.empty();
+  if (line.cubin.empty()) {
+    if (isAny)
+      throw BadInput("--trips, --write-trips and --set are for a cubin: "
+                     "expected --cubin=FILE, got none");
+    return;
+  }
+  if (!line.kernel.empty())
+    throw BadInput("--cubin is modeled in place of PTX: expected no PTX file, "
+                   "got " +
+                   line.kernel);
+  if (!line.arguments.empty())
+    throw BadInput("--cubin is not executed: expected no --arg, got " +
+                   line.arguments.front());
+  bool both = !line.trips.empty() && !line.writeTrips.empty();
+  if (!line.listEntries &&
+      (both || (line.trips.empty() && line.writeTrips.empty())))
+    throw BadInput(
+        std::string("--cubin needs trip counts: expected --trips=FILE"
+                    " to model it, or --write-trips=FILE to write a "
+                    "file to fill in, got ") +
+        (both ? "both" : "none"));
+}
+
 void check(CommandLine &line, const Raw &raw) {
   line.grid = parseDim("grid", raw.grid);
   if (!raw.block.empty())
@@ -335,7 +408,8 @@ void check(CommandLine &line, const Raw &raw) {
   if (!exhaustive && !line.schedulePath.empty())
     throw BadInput("--schedule is for --policy=exhaustive");
   checkTrace(line, raw);
-  if (line.kernel.empty())
+  checkCubin(line, raw);
+  if (line.kernel.empty() && line.cubin.empty())
     throw BadInput("no PTX file given; try ptx-sim --help");
 }
 
@@ -363,6 +437,7 @@ std::variant<CommandLine, int> parseCommandLine(int argc, char **argv) {
   declareLaunch(app, line, raw);
   declareRun(app, line, raw);
   declareOutput(app, line, raw);
+  declareCubin(app, line, raw);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {

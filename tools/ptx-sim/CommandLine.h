@@ -11,6 +11,7 @@
 
 #include "fmha/PTX/Sim/Simulator.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -46,6 +47,11 @@ struct CommandLine {
   std::string timeline;
   /// How often the time is modeled with drawn figures.
   unsigned timeDraws = 0;
+  /// Path of a cubin that is modeled in place of PTX, the trips file that says
+  /// how, and the path of one to write; empty for none.
+  std::string cubin, trips, writeTrips;
+  /// Parameters of the trips file, by name.
+  std::map<std::string, int64_t> set;
   /// Path of the SARIF log, or empty for none.
   std::string sarif;
   /// All of argv, for the command that replays a schedule.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "Cubin.h"
 #include "Files.h"
 #include "Output.h"
 #include "Sarif.h"
@@ -152,6 +153,10 @@ int runTool(const CommandLine &line) {
   Reports reports{line.json, line.sarif, commandText(line)};
   std::string text;
   try {
+    if (!line.cubin.empty()) {
+      std::fputs(runCubin(line).c_str(), stdout);
+      return Clean;
+    }
     text = readFile(line.kernel);
     Job job{line, text, Module::parse(text, line.kernel)};
     if (!line.listEntries)

@@ -250,4 +250,13 @@ Control controlOf(uint64_t high) {
 
 std::vector<Function> read(std::string_view text) { return Reader(text).run(); }
 
+std::string targetOf(std::string_view text) {
+  constexpr std::string_view kWord = ".target";
+  size_t at = text.find(kWord);
+  if (at == text.npos)
+    return {};
+  std::string_view line = text.substr(at + kWord.size());
+  return std::string(trimmed(line.substr(0, line.find('\n'))));
+}
+
 } // namespace ptxsim::sass

@@ -141,6 +141,16 @@ std::optional<std::string> describeMissingTool() {
   return std::nullopt;
 }
 
+std::string disassembledCubin(const std::string &path) {
+  std::string nvdisasm = required("nvdisasm");
+  Scratch scratch;
+  std::string sass = scratch.path("kernel.sass"), log = scratch.path("log");
+  if (run({nvdisasm, "-c", "-hex", path}, sass, log))
+    throw ToolError(nvdisasm + " cannot disassemble " + path + ": " +
+                    contentOf(log));
+  return contentOf(sass);
+}
+
 std::string disassembled(std::string_view ptx, const std::string &target) {
   std::string ptxas = required("ptxas"), nvdisasm = required("nvdisasm");
   Scratch scratch;

@@ -29,6 +29,9 @@ public:
 /// Throws ReadError.
 std::vector<Function> read(std::string_view text);
 
+/// Returns what the text says in .target; empty if it does not.
+std::string targetOf(std::string_view text);
+
 } // namespace ptxsim::sass
 
 #endif // FMHA_PTX_SASS_READER_H

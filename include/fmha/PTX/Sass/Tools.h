@@ -31,6 +31,10 @@ std::optional<std::string> findTool(const std::string &name);
 /// or nullopt if both are found.
 std::optional<std::string> describeMissingTool();
 
+/// Returns the SASS of a cubin as Reader.h reads it, without lines of PTX. Throws
+/// ToolError.
+std::string disassembledCubin(const std::string &path);
+
 /// Assembles PTX for a target and returns its SASS as Reader.h reads it, with
 /// the lines of the PTX. Throws ToolError.
 std::string disassembled(std::string_view ptx, const std::string &target);
