@@ -187,7 +187,7 @@ BranchRule Reader::branch(const Value &value) const {
   checkMembers(value, {"trips", "arm", "arms"});
   BranchRule rule;
   if (value.json.contains("trips") && !value.json["trips"].is_null())
-    rule.trips = uint64_t(number(value.at("trips"), 1));
+    rule.trips = uint64_t(number(value.at("trips")));
   if (value.json.contains("arm") && !value.json["arm"].is_null())
     rule.arms.push_back(arm(value.at("arm")));
   if (value.json.contains("arms")) {

@@ -28,6 +28,13 @@ struct Turns {
   uint64_t waits = 0, arrivals = 0, bytes = 0;
 };
 
+/// Returns whether the instruction repeats a wait that has failed, as ptxas has
+/// it with a time limit: @!P0 SYNCS.PHASECHK.TRANS64 P0, [R3], R4.
+bool retries(const Instruction &inst) {
+  return !inst.guard.empty() &&
+         inst.guard == "@!" + std::string(operandOf(inst, 0));
+}
+
 /// The warp whose facts are added.
 struct Current {
   const TripsRole *role = nullptr;
@@ -245,7 +252,8 @@ void TripsSource::arrive(uint32_t step, const StepRule &rule,
   signal(step, barrier, turns.arrivals++ / share, result);
 }
 
-/// Adds a barrier of threads. BAR.ARV does not wait.
+/// Adds a barrier of threads. BAR.ARV does not wait; a warp counts its phases
+/// apart from those that it waits for.
 void TripsSource::meet(uint32_t step, const StepRule &rule, Recording &result) {
   uint32_t instruction = now.record->steps[step].code;
   const Instruction &of = inst(instruction);
@@ -264,9 +272,14 @@ void TripsSource::meet(uint32_t step, const StepRule &rule, Recording &result) {
   if (!threads && !count.empty())
     lack(instruction, "threads");
   uint32_t warps = threads ? (*threads + 31) / 32 : ctaWarps;
-  uint64_t phase = now.turns[barrier].arrivals++;
+  bool waits = !of.opcode.starts_with("BAR.ARV");
+  Turns &turns = now.turns[barrier];
+  uint64_t &turn = waits ? turns.waits : turns.arrivals;
+  if (rule.phase && !now.times[instruction])
+    turn = *rule.phase;
+  uint64_t phase = turn++;
   signal(step, barrier, phase, result);
-  if (!of.opcode.starts_with("BAR.ARV"))
+  if (waits)
     wait(step, barrier, phase, warps, result);
 }
 
@@ -372,7 +385,7 @@ void TripsSource::addFacts(uint32_t step, Recording &result) {
   case Action::WgmmaWait:
     return addWgmma(step, code, result);
   default:
-    if (code.of->name == "Wait")
+    if (code.of->name == "Wait" && !retries(inst(of.code)))
       waitFor(step, rule, result);
   }
 }
