@@ -135,9 +135,7 @@ timing::Estimate modeled(const CommandLine &line, const timing::Trips &trips,
   }
 }
 
-} // namespace
-
-std::string runCubin(const CommandLine &line) {
+std::string run(const CommandLine &line) {
   Cubin cubin = readCubin(line.cubin);
   if (line.listEntries)
     return listed(cubin, line.json);
@@ -167,6 +165,16 @@ std::string runCubin(const CommandLine &line) {
                {"target", cubin.target}};
   json.update(timing::toJson(&time));
   return json.dump(2) + "\n";
+}
+
+} // namespace
+
+std::string runCubin(const CommandLine &line) {
+  try {
+    return run(line);
+  } catch (const Error &error) {
+    throw BadInput(error.what());
+  }
 }
 
 } // namespace ptxsim::tool

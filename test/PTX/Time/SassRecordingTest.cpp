@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+#include "SassText.h"
 
 #include "fmha/PTX/Time/SassRecording.h"
 
@@ -18,42 +19,6 @@ using namespace ptxsim::timing::test;
 using testing::HasSubstr;
 
 namespace {
-
-/// The line of the first instruction of a Kernel.
-constexpr uint32_t kFirst = 11;
-
-/// An instruction of SASS, at a line of the body of a kernel, from 0 on.
-struct Sass {
-  std::string text;
-  uint32_t line = 0;
-  sass::Control control = {.stall = 1};
-  uint32_t target = sass::kNoTarget;
-  std::vector<uint32_t> targets = {};
-};
-
-sass::Function functionOf(const std::vector<Sass> &list) {
-  sass::Function function{"k", {}};
-  for (const Sass &of : list) {
-    sass::Instruction inst;
-    std::string text = of.text;
-    if (text.starts_with("@")) {
-      inst.guard = text.substr(0, text.find(' '));
-      text = text.substr(text.find(' ') + 1);
-    }
-    inst.opcode = text.substr(0, text.find(' '));
-    inst.operands = text.size() > inst.opcode.size()
-                        ? text.substr(inst.opcode.size() + 1)
-                        : "";
-    inst.address = uint32_t(function.instructions.size()) * 16;
-    inst.line = kFirst + of.line;
-    inst.control = of.control;
-    inst.target = of.target;
-    inst.targets = of.targets;
-    sass::setRegisters(inst);
-    function.instructions.push_back(inst);
-  }
-  return function;
-}
 
 /// Returns how often the first warp executes each instruction.
 std::vector<unsigned> timesOf(const Recording &recording, size_t count) {

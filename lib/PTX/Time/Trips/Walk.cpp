@@ -102,6 +102,8 @@ uint32_t Walker::choose(uint32_t block) {
     const Loop *loop = graph.loopLeftBy(block);
     if (!loop)
       fail(block, "an arm, since it leaves no loop,", "trips");
+    if (!*rule->trips)
+      fail(block, "at least one trip, since it is reached,", "0");
     bool takes =
         staysInLoop(block, *rule->trips) == graph.takenStaysIn(*loop, block);
     return takes ? graph.takenOf(block) : graph.fallsOf(block);

@@ -1,0 +1,498 @@
+//===- TripsTest.cpp - Recordings by trip counts --------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+#include "SassText.h"
+
+#include "fmha/PTX/Time/Trips.h"
+
+#include <gmock/gmock.h>
+
+using namespace ptxsim;
+using namespace ptxsim::timing;
+using namespace ptxsim::timing::test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+// --- the file ---
+
+/// Returns the error of a file, "none" without one.
+std::string errorOf(std::string_view json,
+                    const std::map<std::string, int64_t> &given = {}) {
+  try {
+    readTrips(json, given);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "none";
+}
+
+/// Returns a file of one role of warp 0 with these members.
+std::string fileOf(const std::string &members) {
+  return R"({"roles": [{"name": "all", "warps": "0"}])" +
+         (members.empty() ? "" : ", " + members) + "}";
+}
+
+TEST(TripsFile, HasRolesRulesAndBarriers) {
+  Trips trips = readTrips(R"({
+    "note": "all of it", "kernel": "k", "target": "sm_90a", "ctas_per_sm": 2,
+    "parameters": {"keys": 1000, "blocks": "(keys + 127) / 128"},
+    "barriers": {"full": {"free": 2, "arrivals": 3, "bytes": "keys * 2"}},
+    "roles": [{"name": "load", "warps": "0", "branches": {"0x10": {"arm": "falls"}}},
+              {"name": "rest", "warps": "1-3,8", "instructions": {"0x20": {"warps": "8"}}}],
+    "branches": {"0x10": {"trips": "blocks - 1", "text": "BRA"},
+                 "0x30": {"arms": [{"arm": "taken", "times": 2}, "0x1a0", "falls"]},
+                 "0x50": {"trips": null}},
+    "instructions": {"0x20": {"barrier": ["a", "b"], "phase": 4, "again": true, "bytes": 64,
+                              "partial_rows": 8, "threads": 96, "amount": 3, "reaches": "l2",
+                              "direction": "store", "shape": {"m": 128, "n": 64, "ctas": 2}}}})");
+  EXPECT_EQ(trips.kernel, "k");
+  EXPECT_EQ(trips.target, "sm_90a");
+  EXPECT_EQ(trips.ctasPerSm, 2u);
+  EXPECT_EQ(trips.barriers["full"].free, 2u);
+  EXPECT_EQ(trips.barriers["full"].arrivals, 3u);
+  EXPECT_EQ(trips.barriers["full"].bytes, 2000u);
+  ASSERT_EQ(trips.roles.size(), 2u);
+  EXPECT_THAT(trips.roles[1].warps, ElementsAre(1, 2, 3, 8));
+  EXPECT_EQ(trips.roles[0].rules.branches.at(0x10).arms[0].kind,
+            Arm::Kind::Falls);
+  EXPECT_EQ(trips.rules.branches.at(0x10).trips, 7u);
+  const std::vector<Arm> &arms = trips.rules.branches.at(0x30).arms;
+  ASSERT_EQ(arms.size(), 3u);
+  EXPECT_EQ(arms[0].times, 2u);
+  EXPECT_EQ(arms[1].address, 0x1a0u);
+  EXPECT_FALSE(trips.rules.branches.at(0x50).trips);
+  const StepRule &step = trips.rules.steps.at(0x20);
+  EXPECT_THAT(step.barriers, ElementsAre("a", "b"));
+  EXPECT_EQ(step.phase, 4u);
+  EXPECT_TRUE(step.isAgain);
+  EXPECT_EQ(step.bytes, 64u);
+  EXPECT_EQ(step.partialRows, 8u);
+  EXPECT_EQ(step.threads, 96u);
+  EXPECT_EQ(step.amount, 3u);
+  EXPECT_EQ(step.reached, Reached::Global);
+  EXPECT_EQ(step.direction, CopyDirection::ToGlobal);
+  EXPECT_EQ(step.shape->n, 64u);
+  EXPECT_EQ(step.shape->ctas, 2u);
+}
+
+TEST(TripsFile, ParametersAreReplaced) {
+  std::string json = fileOf(
+      R"("parameters": {"keys": 8, "blocks": "keys / 4"}, "branches": {"0x0": {"trips": "blocks"}})");
+  auto trips = [&](const std::map<std::string, int64_t> &given) {
+    return *readTrips(json, given).rules.branches.at(0).trips;
+  };
+  EXPECT_EQ(trips({}), 2u);
+  EXPECT_EQ(trips({{"keys", 40}}), 10u);
+  EXPECT_EQ(trips({{"blocks", 5}}), 5u);
+  EXPECT_THAT(errorOf(json, {{"rows", 1}}),
+              HasSubstr("/parameters: expected a parameter of the file to "
+                        "set, got \"rows\""));
+}
+
+TEST(TripsFile, NumbersAreExpressions) {
+  auto valueOf = [](const std::string &text) {
+    return *readTrips(
+                fileOf(R"("branches": {"0x0": {"trips": ")" + text + "\"}}"))
+                .rules.branches.at(0)
+                .trips;
+  };
+  EXPECT_EQ(valueOf("2 + 3 * 4"), 14u);
+  EXPECT_EQ(valueOf(" (2+3)*4 - 1 - 1 "), 18u);
+  EXPECT_EQ(valueOf("7 / 2"), 3u);
+  EXPECT_EQ(valueOf("-7 / 2 + 5"), 1u);
+}
+
+TEST(TripsFile, SaysWhatIsWrongAndWhere) {
+  struct Case {
+    std::string json, error;
+  };
+  const Case cases[] = {
+      {"{", "trips file: expected JSON, got "},
+      {"[]", "/: expected an object of note, text, kernel"},
+      {R"({"role": []})", "/: expected a member of note, text, kernel"},
+      {"{}", "/: expected roles, a list"},
+      {R"({"roles": [{"name": "a"}]})", "/roles/0: expected a role with name"},
+      {R"({"roles": [{"name": "", "warps": "0"}]})",
+       "/roles/0/name: expected a name, got \"\""},
+      {R"({"roles": [{"name": "a", "warps": "3-1"}]})",
+       "/roles/0/warps: expected warps below 32, such as \"0-3,8\", got "
+       "\"3-1\""},
+      {R"({"roles": [{"name": "a", "warps": "32"}]})", "expected warps below"},
+      {R"({"roles": [{"name": "a", "warps": "0-"}]})", "expected warps below"},
+      {R"({"roles": [{"name": "a", "warps": 0}]})", "expected warps below"},
+      {R"({"roles": [{"name": "a", "warps": "0,0"}]})",
+       "expected each warp in one role"},
+      {fileOf(R"("ctas_per_sm": 0)"),
+       "/ctas_per_sm: expected a number from 1 to 32, or an expression of "
+       "parameters, got 0"},
+      {fileOf(R"("parameters": 3)"), "/parameters: expected an object"},
+      {fileOf(R"("parameters": {"n": true})"),
+       "/parameters/n: expected a number from"},
+      {fileOf(R"("barriers": [])"), "/barriers: expected an object by names"},
+      {fileOf(R"("barriers": {"x": {"free": -1}})"),
+       "/barriers/x/free: expected a number from 0"},
+      {fileOf(R"("barriers": {"x": {"stages": 2}})"),
+       "/barriers/x: expected a member of note, text, free, arrivals, bytes, "
+       "got \"stages\""},
+      {fileOf(R"("branches": [])"), "/branches: expected an object by"},
+      {fileOf(R"("branches": {"10": {}})"),
+       "/branches: expected an address such as \"0x1a0\", got \"10\""},
+      {fileOf(R"("branches": {"0x10": {"trips": 1, "arm": "taken"}})"),
+       "/branches/0x10: expected either trips or arms"},
+      {fileOf(R"("branches": {"0x10": {"arm": "left"}})"),
+       "/branches/0x10/arm: expected an arm: \"taken\", \"falls\" or an "
+       "address, got \"left\""},
+      {fileOf(R"("branches": {"0x10": {"arms": []}})"),
+       "expected a list of arms"},
+      {fileOf(R"("branches": {"0x10": {"arms": [{"arm": "taken"}]}})"),
+       "expected an arm with times"},
+      {fileOf(R"("branches": {"0x10": {"trips": "2 * blocks"}})"),
+       "/branches/0x10/trips: expected a number or a parameter (none) in '2 * "
+       "blocks', got 'blocks'"},
+      {fileOf(R"("branches": {"0x10": {"trips": "2 +"}})"), "got its end"},
+      {fileOf(R"("branches": {"0x10": {"trips": "(2"}})"), "expected ')' in"},
+      {fileOf(R"("branches": {"0x10": {"trips": "2 3"}})"),
+       "expected an operator in '2 3', got '3'"},
+      {fileOf(R"("branches": {"0x10": {"trips": "2 / 0"}})"),
+       "expected a divisor above 0 in '2 / 0', got '0'"},
+      {fileOf(R"("branches": {"0x10": {"trips": "9000000000000000000 * 9"}})"),
+       "expected a number of 64 bits"},
+      {fileOf(R"("instructions": {"0x10": {"barrier": 3}})"),
+       "/instructions/0x10/barrier: expected a name, got 3"},
+      {fileOf(R"("instructions": {"0x10": {"again": 1}})"),
+       "/instructions/0x10/again: expected true or false, got 1"},
+      {fileOf(R"("instructions": {"0x10": {"reaches": "l1"}})"),
+       "expected nothing, shared, l2 or device, got \"l1\""},
+      {fileOf(R"("instructions": {"0x10": {"direction": "up"}})"),
+       "expected load, store or exchange, got \"up\""},
+      {fileOf(R"("instructions": {"0x10": {"shape": {"m": 128}}})"),
+       "/instructions/0x10/shape: expected a shape"},
+      {fileOf(R"("instructions": {"0x10": {"shape": {"m": 16, "n": 8}}})"),
+       "/instructions/0x10/shape/m: expected a number from 32 to 256"},
+  };
+  for (const Case &of : cases)
+    EXPECT_THAT(errorOf(of.json), HasSubstr(of.error)) << of.json;
+}
+
+// --- the path ---
+
+Recording recorded(const std::vector<Sass> &list, const std::string &members) {
+  return recordingOf(readTrips(fileOf(members)), functionOf(list));
+}
+
+/// Returns how often warp 0 executes each instruction.
+std::vector<unsigned> timesOf(const std::vector<Sass> &list,
+                              const std::string &members) {
+  Recording recording = recorded(list, members);
+  std::vector<unsigned> times(list.size());
+  for (const Step &step : recording.warps[0].steps)
+    ++times[step.code];
+  return times;
+}
+
+std::string pathErrorOf(const std::vector<Sass> &list,
+                        const std::string &members) {
+  try {
+    recorded(list, members);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "none";
+}
+
+/// A loop in a loop; each ends with a branch back.
+const std::vector<Sass> kNested = {{"MOV R1, RZ"},
+                                   {"IADD3 R2, R2, 0x1, RZ"},
+                                   {"IADD3 R3, R3, 0x1, RZ"},
+                                   {"@P0 BRA `(.L_2)", 0, {.stall = 5}, 2},
+                                   {"@!P1 BRA `(.L_1)", 0, {.stall = 5}, 1},
+                                   {"EXIT"}};
+
+TEST(TripsPath, LoopsHaveTheGivenTrips) {
+  EXPECT_THAT(timesOf(kNested, R"("branches": {"0x30": {"trips": 3},
+                                               "0x40": {"trips": 2}})"),
+              ElementsAre(1, 2, 6, 6, 2, 1));
+  EXPECT_THAT(timesOf(kNested, R"("branches": {"0x30": {"trips": 1},
+                                               "0x40": {"trips": 1}})"),
+              ElementsAre(1, 1, 1, 1, 1, 1));
+}
+
+/// The branch forward leaves the loop, so it is reached once more than the rest
+/// of the loop.
+TEST(TripsPath, ALoopMayBeLeftAtItsTop) {
+  std::vector<Sass> list = {{"IADD3 R2, R2, 0x1, RZ"},
+                            {"@P0 BRA `(.L_2)", 0, {.stall = 5}, 4},
+                            {"IADD3 R3, R3, 0x1, RZ"},
+                            {"BRA `(.L_1)", 0, {.stall = 5}, 0},
+                            {"EXIT"}};
+  EXPECT_THAT(timesOf(list, R"("branches": {"0x10": {"trips": 4}})"),
+              ElementsAre(4, 4, 3, 3, 1));
+}
+
+TEST(TripsPath, OtherBranchesHaveArms) {
+  std::vector<Sass> list = {{"MOV R1, RZ"},
+                            {"@P0 BRA `(.L_2)", 0, {.stall = 5}, 3},
+                            {"IADD3 R3, R3, 0x1, RZ"},
+                            {"BRA.U !UP1, `(.L_1)", 0, {.stall = 5}, 1},
+                            {"@P2 EXIT"},
+                            {"IADD3 R4, R4, 0x1, RZ"},
+                            {"EXIT"}};
+  auto with = [&](const std::string &arms, const std::string &exit) {
+    return timesOf(list, R"("branches": {"0x30": {"trips": 5}, "0x10": )" +
+                             arms + R"(, "0x40": {"arm": ")" + exit + "\"}}");
+  };
+  EXPECT_THAT(with(R"({"arm": "falls"})", "taken"),
+              ElementsAre(1, 5, 5, 5, 1, 0, 0));
+  EXPECT_THAT(with(R"({"arms": ["falls", "taken"]})", "falls"),
+              ElementsAre(1, 5, 1, 5, 1, 1, 1));
+  EXPECT_THAT(
+      with(R"({"arms": [{"arm": "taken", "times": 2}, "falls"]})", "falls"),
+      ElementsAre(1, 5, 3, 5, 1, 1, 1));
+  EXPECT_THAT(
+      with(R"({"arms": [{"arm": "taken", "times": 0}, "falls"]})", "falls"),
+      ElementsAre(1, 5, 5, 5, 1, 1, 1));
+}
+
+TEST(TripsPath, ATableOfBranchesNeedsAnAddress) {
+  std::vector<Sass> list = {
+      {"BRX R4", 0, {.stall = 5}, sass::kNoTarget, {1, 2}}, {"EXIT"}, {"EXIT"}};
+  EXPECT_THAT(timesOf(list, R"("branches": {"0x0": {"arm": "0x20"}})"),
+              ElementsAre(1, 0, 1));
+  EXPECT_THAT(pathErrorOf(list, R"("branches": {"0x0": {"arm": "taken"}})"),
+              HasSubstr("expected the address of one of its targets for 'BRX "
+                        "R4' at 0x0, got taken or falls"));
+}
+
+/// BSYNC continues where the last BSSY on its register says.
+TEST(TripsPath, JoinsFollowTheirBssy) {
+  std::vector<Sass> list = {{"BSSY B0, `(.L_1)", 0, {.stall = 1}, 4},
+                            {"BSYNC B0"},
+                            {"MOV R1, RZ"},
+                            {"EXIT"},
+                            {"BSSY B0, `(.L_2)", 0, {.stall = 1}, 2},
+                            {"BSYNC B0"}};
+  EXPECT_THAT(timesOf(list, ""), ElementsAre(1, 1, 1, 1, 1, 1));
+}
+
+TEST(TripsPath, SaysWhichBranchHasNoRule) {
+  EXPECT_THAT(pathErrorOf(kNested, R"("branches": {"0x40": {"trips": 1}})"),
+              HasSubstr("trips of role 'all': expected trips or an arm for "
+                        "'@P0 BRA `(.L_2)' at 0x30, got none"));
+  EXPECT_THAT(pathErrorOf(kNested, R"("branches": {"0x30": {"trips": null}})"),
+              HasSubstr("at 0x30, got null"));
+  EXPECT_THAT(pathErrorOf(kNested, R"("branches": {"0x30": {"trips": 0}})"),
+              HasSubstr("expected at least one trip, since it is reached, for "
+                        "'@P0 BRA `(.L_2)' at 0x30, got 0"));
+  EXPECT_THAT(pathErrorOf(kNested, R"("branches": {"0x31": {"trips": 1}})"),
+              HasSubstr("is the file for another build of the cubin?"));
+  EXPECT_THAT(pathErrorOf(kNested, R"("branches": {"0x30": {"arm": "taken"}})"),
+              HasSubstr("a loop does not end, or has too many trips"));
+  EXPECT_THAT(pathErrorOf({{"@P0 EXIT"}, {"EXIT"}},
+                          R"("branches": {"0x0": {"trips": 2}})"),
+              HasSubstr("expected an arm, since it leaves no loop, for '@P0 "
+                        "EXIT' at 0x0, got trips"));
+  EXPECT_THAT(pathErrorOf({{"@P0 EXIT"}, {"EXIT"}}, ""),
+              HasSubstr("expected an arm, taken or falls, for '@P0 EXIT'"));
+  EXPECT_THAT(pathErrorOf({{"BSYNC B0"}, {"EXIT"}}, ""),
+              HasSubstr("expected a BSSY before it for 'BSYNC B0'"));
+  EXPECT_THAT(pathErrorOf({}, ""), HasSubstr("expected instructions"));
+}
+
+// --- the facts ---
+
+/// Warp 0 copies two boxes for each of three phases of a ring of two stages,
+/// warp 1 waits for them and frees the stages.
+const std::vector<Sass> kRing = {
+    {"@P0 BRA `(.L_1)", 0, {.stall = 5}, 8},
+    {"SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR4+0x40], R2"},
+    {"@!P1 BRA `(.L_2)", 0, {.stall = 5}, 13},
+    {"SYNCS.ARRIVE.TRANS64 RZ, [UR4+0x30], R3"},
+    {"UTMALDG.2D [UR8], [UR16]"},
+    {"UTMALDG.2D [UR8], [UR16]"},
+    {"@!P2 BRA `(.L_3)", 0, {.stall = 5}, 1},
+    {"EXIT"},
+    {"SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR4+0x30], R2"},
+    {"@P1 BRA `(.L_4)", 0, {.stall = 5}, 11},
+    {"BRA `(.L_5)", 0, {.stall = 5}, 8},
+    {"SYNCS.ARRIVE.TRANS64.A1T0 RZ, [UR4+0x40], RZ"},
+    {"@!P2 BRA `(.L_5)", 0, {.stall = 5}, 8},
+    {"EXIT"}};
+
+std::string ringOf(const std::string &loads, const std::string &free = "2") {
+  return R"({"roles": [
+      {"name": "load", "warps": "0", "branches": {"0x0": {"arm": "falls"}}},
+      {"name": "use", "warps": "1", "branches": {"0x0": {"arm": "taken"}}}],
+    "barriers": {"empty": {"free": )" +
+         free + R"(}},
+    "branches": {"0x60": {"trips": )" +
+         loads + R"(}, "0xc0": {"trips": 3}},
+    "instructions": {"0x10": {"barrier": "empty"}, "0x30": {"barrier": "full"},
+      "0x40": {"barrier": "full", "bytes": 4096},
+      "0x50": {"barrier": "full", "bytes": 1024, "partial_rows": 16},
+      "0x80": {"barrier": "full"}, "0xb0": {"barrier": "empty"}}})";
+}
+
+TEST(TripsFacts, ARingHasPhases) {
+  Recording recording = recordingOf(readTrips(ringOf("3")), functionOf(kRing));
+  ASSERT_EQ(recording.warps.size(), 2u);
+  std::vector<uint32_t> signals, waits;
+  uint32_t copies = 0;
+  for (const WarpRecord &warp : recording.warps)
+    for (const Fact &fact : warp.facts) {
+      if (fact.kind == Fact::Kind::Wait)
+        waits.push_back(fact.value);
+      copies += fact.kind == Fact::Kind::Copy;
+    }
+  // The load finds two stages free, then waits for the first to be used.
+  ASSERT_EQ(waits.size(), 6u);
+  EXPECT_EQ(waits[0], kNoPhase);
+  EXPECT_EQ(waits[1], kNoPhase);
+  EXPECT_EQ(recording.signals[waits[2]], 1u);
+  EXPECT_EQ(copies, 6u);
+  EXPECT_EQ(recording.readBytes, 3 * 5120u);
+  // An arrival and two copies.
+  for (size_t i = 3; i < 6; ++i)
+    EXPECT_EQ(recording.signals[waits[i]], 3u);
+  EXPECT_NE(waits[3], waits[4]);
+  Schedule launch = schedule(recording, *figuresOf("sm_90a", Level::Middle));
+  EXPECT_GT(launch.clocks, 3 * figure(Figure::WaitLatency));
+}
+
+/// Without free stages, the load waits for warps that wait for the load.
+TEST(TripsFacts, SaysWhatIsNeverSignaled) {
+  auto error = [](const std::string &json) -> std::string {
+    try {
+      recordingOf(readTrips(json), functionOf(kRing));
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(error(ringOf("2")),
+              HasSubstr("expected a signal for phase 2 of 'full', which warp 1 "
+                        "waits for with 'SYNCS.PHASECHK.TRANS64.TRYWAIT P1, "
+                        "[UR4+0x30], R2' at 0x80, got none"));
+  EXPECT_EQ(error(ringOf("3")), "none");
+}
+
+TEST(TripsFacts, SaysWhatAnInstructionLacks) {
+  auto lacks = [](const std::string &inst, const std::string &rule) {
+    return pathErrorOf({{inst}, {"EXIT"}},
+                       R"("instructions": {"0x0": )" + rule + "}");
+  };
+  EXPECT_THAT(lacks("SYNCS.ARRIVE.TRANS64 RZ, [UR4], R3", "{}"),
+              HasSubstr("trips of role 'all': expected a barrier for "
+                        "'SYNCS.ARRIVE.TRANS64 RZ, [UR4], R3' at 0x0, got "
+                        "none"));
+  EXPECT_THAT(lacks("UTMALDG.2D [UR8], [UR16]", R"({"barrier": "x"})"),
+              HasSubstr("expected bytes for 'UTMALDG"));
+  EXPECT_THAT(
+      lacks("UTMALDG.2D [UR8], [UR16]", R"({"barrier": "x", "bytes": 64})"),
+      HasSubstr("expected an arrival at 'x' by the same warp before it, or "
+                "bytes of that barrier, for 'UTMALDG"));
+  EXPECT_THAT(lacks("UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8], tmem[UR10], "
+                    "idesc[UR11], UPT",
+                    "{}"),
+              HasSubstr("expected a shape for 'UTCHMMA"));
+  EXPECT_THAT(lacks("UTCBAR [UR4], URZ", "{}"),
+              HasSubstr("expected a barrier for 'UTCBAR"));
+  EXPECT_THAT(lacks("BAR.SYNC R1, 0x20", "{}"),
+              HasSubstr("expected a barrier for 'BAR.SYNC R1, 0x20'"));
+  EXPECT_THAT(lacks("BAR.SYNC 0x1, R3", "{}"),
+              HasSubstr("expected threads for 'BAR.SYNC 0x1, R3'"));
+  EXPECT_THAT(lacks("BAR.SYNC 0x1, 0x40", "{}"),
+              HasSubstr("expected 2 warps for phase 0 of 'BAR 1', which warp 0 "
+                        "waits for with 'BAR.SYNC 0x1, 0x40' at 0x0, got 1"));
+  EXPECT_EQ(lacks("BAR.SYNC 0x1, 0x40", R"({"warps": "1"})"), "none");
+}
+
+/// gsb0 closes a group of wgmma, and a wait leaves open as many as it says.
+TEST(TripsFacts, GroupsOfWgmmaArePhases) {
+  std::vector<Sass> list = {
+      {"HGMMA.64x128x16.F32.BF16 R24, gdesc[UR4], RZ, !UPT"},
+      {"HGMMA.64x128x16.F32.BF16 R24, gdesc[UR4], R24, gsb0"},
+      {"HGMMA.64x64x16.F32.BF16 R96, R4, gdesc[UR8].tnspB, R96, gsb0"},
+      {"WARPGROUP.DEPBAR.LE gsb0, 0x1"},
+      {"EXIT"}};
+  Recording recording = recorded(list, "");
+  EXPECT_EQ(recording.codes[1].amount, 128);
+  EXPECT_TRUE(recording.codes[1].isAInSmem);
+  EXPECT_EQ(recording.codes[2].amount, 64);
+  EXPECT_FALSE(recording.codes[2].isAInSmem);
+  const std::vector<Fact> &facts = recording.warps[0].facts;
+  ASSERT_EQ(facts.size(), 4u);
+  EXPECT_EQ(facts[3].kind, Fact::Kind::Wait);
+  EXPECT_EQ(facts[3].value, facts[0].value);
+  EXPECT_EQ(facts[0].value, facts[1].value);
+  EXPECT_NE(facts[2].value, facts[0].value);
+}
+
+TEST(TripsFacts, CtasOfOneSmHaveBarriersOfTheirOwn) {
+  Recording recording = recordingOf(
+      readTrips(
+          R"({"ctas_per_sm": 2, "roles": [{"name": "a", "warps": "0-3"}]})"),
+      functionOf({{"BAR.SYNC.DEFER_BLOCKING 0x0"}, {"EXIT"}}));
+  EXPECT_EQ(recording.warps.size(), 8u);
+  EXPECT_THAT(recording.signals, ElementsAre(4, 4));
+}
+
+TEST(TripsFacts, DepbarWaitsForCopiesOfItsScoreboardOnly) {
+  std::vector<Sass> list = {{"UTMACMDFLUSH", 0, {.stall = 1, .readBarrier = 0}},
+                            {"DEPBAR.LE SB0, 0x1"},
+                            {"DEPBAR.LE SB1, 0x0"},
+                            {"EXIT"}};
+  Recording recording = recorded(list, "");
+  EXPECT_EQ(recording.codes[1].of->action, Action::CopyWait);
+  EXPECT_EQ(recording.codes[1].amount, 1);
+  EXPECT_EQ(recording.codes[2].of->name, "Hint");
+}
+
+// --- the first file ---
+
+TEST(FirstTrips, ListsWhatIsOpen) {
+  std::string json = firstTrips(functionOf(kRing), "sm_100a", 2);
+  ASSERT_EQ(errorOf(json), "none") << json;
+  Trips trips = readTrips(json);
+  EXPECT_EQ(trips.kernel, "k");
+  EXPECT_EQ(trips.target, "sm_100a");
+  EXPECT_THAT(trips.roles[0].warps, ElementsAre(0, 1));
+  EXPECT_THAT(trips.rules.steps.at(0x30).barriers,
+              ElementsAre("mbarrier 0x30"));
+  EXPECT_TRUE(trips.rules.branches.contains(0x0));
+  EXPECT_FALSE(trips.rules.branches.at(0x60).trips);
+  EXPECT_THAT(json, HasSubstr("leaves the loop that begins at 0x10"));
+  // A branch that tests a wait needs no rule, and what repeats a wait is not
+  // listed.
+  EXPECT_FALSE(trips.rules.branches.contains(0x20));
+  EXPECT_FALSE(trips.rules.branches.contains(0x90));
+}
+
+TEST(FirstTrips, GuessesWhatIsConstant) {
+  Trips trips = readTrips(firstTrips(
+      functionOf({{"UMOV UR5, 0x8100490"},
+                  {"UTCHMMA gdesc[UR2], gdesc[UR6], tmem[UR8], tmem[UR4], "
+                   "idesc[UR5], UPT"},
+                  {"MOV R3, 0x1400"},
+                  {"SYNCS.ARRIVE.TRANS64 RZ, [UR4+0x30], R3"},
+                  {"UTMALDG.2D [UR8], [UR16]"},
+                  {"UTMALDG.2D [UR8], [UR16]"},
+                  {"SYNCS.ARRIVE.TRANS64 RZ, [UR4+0x38], R6"},
+                  {"UTMALDG.2D [UR8], [UR16]"},
+                  {"EXIT"}}),
+      "sm_100a", 1));
+  EXPECT_EQ(trips.rules.steps.at(0x10).shape->m, 128u);
+  EXPECT_EQ(trips.rules.steps.at(0x10).shape->n, 64u);
+  EXPECT_EQ(trips.rules.steps.at(0x40).bytes, 0xa00u);
+  EXPECT_EQ(trips.rules.steps.at(0x50).bytes, 0xa00u);
+  EXPECT_FALSE(trips.rules.steps.at(0x70).bytes);
+}
+
+} // namespace
