@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
-#include "Cubin.h"
 #include "Files.h"
 #include "Output.h"
 #include "Sarif.h"
+#include "Trips/Cubin.h"
 #include "fmha/PTX/Host/Report.h"
 
 #include <cstdio>

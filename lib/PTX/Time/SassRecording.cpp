@@ -175,15 +175,15 @@ void Translation::pair(const WarpRecord &to, std::string_view key,
     std::erase_if(match.sass, [&](uint32_t step) {
       const auto &inst = kernel.function.instructions[to.steps[step].code];
       bool isIdle =
-          !inst.guard.empty() && (next == match.ptx.size() ||
-                                  !suits(match.ptx[next], step, inst));
+          !inst.guard.empty() &&
+          (next == match.ptx.size() || !suits(match.ptx[next], step, inst));
       next += !isIdle && next < match.ptx.size();
       return isIdle;
     });
   if (match.ptx.size() == match.sass.size())
     return;
   fail("PTX has " + std::to_string(inPtx) + " of '" + std::string(key) +
-                 "' and SASS has " + std::to_string(inSass));
+       "' and SASS has " + std::to_string(inSass));
 }
 
 void Translation::match(WarpRecord &to, Recording &result) {
@@ -215,7 +215,7 @@ void Translation::moveFacts(WarpRecord &to,
     fact.step = places[fact.step];
     if (fact.step == UINT32_MAX)
       fail("PTX has no instruction for '" + code.opcode + "' of line " +
-                     std::to_string(code.line));
+           std::to_string(code.line));
     facts.emplace(fact.step, fact);
   }
   for (const auto &[step, fact] : facts)

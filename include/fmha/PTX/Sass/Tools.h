@@ -31,8 +31,8 @@ std::optional<std::string> findTool(const std::string &name);
 /// or nullopt if both are found.
 std::optional<std::string> describeMissingTool();
 
-/// Returns the SASS of a cubin as Reader.h reads it, without lines of PTX. Throws
-/// ToolError.
+/// Returns the SASS of a cubin as Reader.h reads it, without lines of PTX.
+/// Throws ToolError.
 std::string disassembledCubin(const std::string &path);
 
 /// Assembles PTX for a target and returns its SASS as Reader.h reads it, with

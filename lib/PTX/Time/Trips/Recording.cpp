@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Codes.h"
+#include "Signals.h"
 #include "Walk.h"
 
 #include "fmha/PTX/Sim/Simulator.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace ptxsim::timing {
 namespace {
@@ -57,18 +57,11 @@ public:
   std::vector<uint32_t> pathOf(const WarpRecord &warp) override;
   void complete(WarpRecord &warp, Recording &result) override;
   /// Checks the phases, once all warps have their facts.
-  void check(const Recording &result) const;
+  void check(const Recording &result) const {
+    signals.check(result, kernel.function);
+  }
 
 private:
-  /// The cluster, the barrier and the number of a phase.
-  using PhaseKey = std::tuple<uint64_t, std::string, uint64_t>;
-  /// A wait of a warp, and how many signals of warps its phase must have, 0
-  /// for any.
-  struct Waited {
-    PhaseKey key;
-    uint32_t instruction = 0, warp = 0, signals = 0;
-  };
-
   void checkAddresses(const Rules &rules) const;
   const TripsRole &roleOf(uint32_t warp) const;
   void addFacts(uint32_t step, Recording &result);
@@ -76,16 +69,11 @@ private:
   void addWgmma(uint32_t step, const Code &code, Recording &result);
   void meet(uint32_t step, const StepRule &rule, Recording &result);
   void reach(Step &step, const StepRule &rule) const;
-  void signal(uint32_t step, const std::string &barrier, uint64_t phase,
-              Recording &result);
-  void wait(uint32_t step, const std::string &barrier, uint64_t phase,
-            uint32_t signals, Recording &result);
   void waitFor(uint32_t step, const StepRule &rule, Recording &result);
   void arrive(uint32_t step, const StepRule &rule, Recording &result);
   const StepRule &ruleOf(uint32_t instruction) const;
   const std::string &barrierOf(uint32_t instruction, const StepRule &rule);
   const BarrierRule &settingsOf(const std::string &barrier) const;
-  uint32_t phaseOf(const PhaseKey &key, Recording &result);
   [[noreturn]] void lack(uint32_t instruction, const std::string &what) const;
   const Instruction &inst(uint32_t index) const {
     return kernel.function.instructions[index];
@@ -99,8 +87,7 @@ private:
   uint32_t ctaWarps = 0;
   unsigned flushes = 0, commits = 0;
   std::map<const TripsRole *, std::vector<uint32_t>> paths;
-  std::map<PhaseKey, uint32_t> phases;
-  std::vector<Waited> waits;
+  Signals signals;
   Current now;
 };
 
@@ -193,35 +180,6 @@ const BarrierRule &TripsSource::settingsOf(const std::string &barrier) const {
   return found == trips.barriers.end() ? usual : found->second;
 }
 
-uint32_t TripsSource::phaseOf(const PhaseKey &key, Recording &result) {
-  auto [place, isNew] =
-      phases.try_emplace(key, uint32_t(result.signals.size()));
-  if (isNew)
-    result.signals.push_back(0);
-  return place->second;
-}
-
-void TripsSource::signal(uint32_t step, const std::string &barrier,
-                         uint64_t phase, Recording &result) {
-  Fact fact;
-  fact.step = step;
-  fact.value = phaseOf({now.record->cluster, barrier, phase}, result);
-  ++result.signals[fact.value];
-  now.record->facts.push_back(fact);
-}
-
-void TripsSource::wait(uint32_t step, const std::string &barrier,
-                       uint64_t phase, uint32_t signals, Recording &result) {
-  PhaseKey key(now.record->cluster, barrier, phase);
-  Fact fact;
-  fact.step = step;
-  fact.kind = Fact::Kind::Wait;
-  fact.value = phaseOf(key, result);
-  now.record->facts.push_back(fact);
-  waits.push_back(
-      {key, now.record->steps[step].code, now.record->warp, signals});
-}
-
 void TripsSource::waitFor(uint32_t step, const StepRule &rule,
                           Recording &result) {
   uint32_t instruction = now.record->steps[step].code;
@@ -233,7 +191,8 @@ void TripsSource::waitFor(uint32_t step, const StepRule &rule,
     ++turns.waits;
   uint32_t free = settingsOf(barrier).free;
   if (turns.waits > free)
-    return wait(step, barrier, turns.waits - 1 - free, 0, result);
+    return signals.wait(*now.record, step, barrier, turns.waits - 1 - free, 0,
+                        result);
   Fact fact;
   fact.step = step;
   fact.kind = Fact::Kind::Wait;
@@ -249,7 +208,7 @@ void TripsSource::arrive(uint32_t step, const StepRule &rule,
   uint32_t share = settingsOf(barrier).arrivals;
   if (rule.phase && !now.times[instruction])
     turns.arrivals = *rule.phase * share;
-  signal(step, barrier, turns.arrivals++ / share, result);
+  signals.signal(*now.record, step, barrier, turns.arrivals++ / share, result);
 }
 
 /// Adds a barrier of threads. BAR.ARV does not wait; a warp counts its phases
@@ -260,8 +219,10 @@ void TripsSource::meet(uint32_t step, const StepRule &rule, Recording &result) {
   if (of.root() == "UCGABAR_ARV" || of.root() == "UCGABAR_WAIT") {
     Turns &turns = now.turns["cluster barrier"];
     if (of.root() == "UCGABAR_ARV")
-      return signal(step, "cluster barrier", turns.arrivals++, result);
-    return wait(step, "cluster barrier", turns.waits++, ctaWarps, result);
+      return signals.signal(*now.record, step, "cluster barrier",
+                            turns.arrivals++, result);
+    return signals.wait(*now.record, step, "cluster barrier", turns.waits++,
+                        ctaWarps, result);
   }
   auto number = immediateOf(operandOf(of, 0));
   std::string barrier = rule.barriers.empty() && number
@@ -278,9 +239,9 @@ void TripsSource::meet(uint32_t step, const StepRule &rule, Recording &result) {
   if (rule.phase && !now.times[instruction])
     turn = *rule.phase;
   uint64_t phase = turn++;
-  signal(step, barrier, phase, result);
+  signals.signal(*now.record, step, barrier, phase, result);
   if (waits)
-    wait(step, barrier, phase, warps, result);
+    signals.wait(*now.record, step, barrier, phase, warps, result);
 }
 
 void TripsSource::addCopy(uint32_t step, const StepRule &rule,
@@ -311,7 +272,7 @@ void TripsSource::addCopy(uint32_t step, const StepRule &rule,
   uint64_t phase = settings.bytes ? turns.bytes / settings.bytes
                                   : (turns.arrivals - 1) / settings.arrivals;
   turns.bytes += *rule.bytes;
-  signal(step, barrier, phase, result);
+  signals.signal(*now.record, step, barrier, phase, result);
 }
 
 /// Products of wgmma belong to the four warps of a group, and gsb0 closes a
@@ -321,7 +282,7 @@ void TripsSource::addWgmma(uint32_t step, const Code &code, Recording &result) {
       "wgmma of warpgroup " + std::to_string(now.record->warp / 4);
   if (code.of->action == Action::Wgmma) {
     now.isOpen = true;
-    signal(step, barrier, now.groups, result);
+    signals.signal(*now.record, step, barrier, now.groups, result);
     if (inst(now.record->steps[step].code).operands.find("gsb") !=
         std::string::npos) {
       now.committed.push_back(++now.groups);
@@ -331,7 +292,8 @@ void TripsSource::addWgmma(uint32_t step, const Code &code, Recording &result) {
   }
   size_t left = size_t(code.amount), count = now.committed.size();
   if (count > left)
-    wait(step, barrier, now.committed[count - left - 1] - 1, 0, result);
+    signals.wait(*now.record, step, barrier,
+                 now.committed[count - left - 1] - 1, 0, result);
 }
 
 void TripsSource::reach(Step &step, const StepRule &rule) const {
@@ -397,21 +359,6 @@ void TripsSource::complete(WarpRecord &warp, Recording &result) {
   for (uint32_t step = 0; step < warp.steps.size(); ++step) {
     addFacts(step, result);
     ++now.times[warp.steps[step].code];
-  }
-}
-
-void TripsSource::check(const Recording &result) const {
-  for (const Waited &of : waits) {
-    const auto &[cta, barrier, phase] = of.key;
-    uint32_t signals = result.signals[phases.at(of.key)];
-    if (signals && (!of.signals || signals == of.signals))
-      continue;
-    std::string expected =
-        of.signals ? std::to_string(of.signals) + " warps" : "a signal";
-    fail("trips: expected " + expected + " for phase " + std::to_string(phase) +
-         " of '" + barrier + "', which warp " + std::to_string(of.warp) +
-         " waits for with " + describe(inst(of.instruction)) + ", got " +
-         (signals ? std::to_string(signals) : "none"));
   }
 }
 

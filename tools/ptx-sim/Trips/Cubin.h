@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_TOOLS_PTXSIM_CUBIN_H
-#define FMHA_TOOLS_PTXSIM_CUBIN_H
+#ifndef FMHA_TOOLS_PTXSIM_TRIPS_CUBIN_H
+#define FMHA_TOOLS_PTXSIM_TRIPS_CUBIN_H
 
-#include "CommandLine.h"
+#include "../CommandLine.h"
 
 namespace ptxsim::tool {
 
@@ -20,4 +20,4 @@ std::string runCubin(const CommandLine &line);
 
 } // namespace ptxsim::tool
 
-#endif // FMHA_TOOLS_PTXSIM_CUBIN_H
+#endif // FMHA_TOOLS_PTXSIM_TRIPS_CUBIN_H
