@@ -293,6 +293,12 @@ TEST(Reader, SaysWhatIsWrong) {
               HasSubstr("expected \", line N\""));
 }
 
+TEST(Reader, FindsTheTarget) {
+  EXPECT_EQ(targetOf("\t.headerflags\t@\"x\"\n\t.target\tsm_90a\n.text.k:\n"),
+            "sm_90a");
+  EXPECT_EQ(targetOf(".text.k:\n"), "");
+}
+
 /// A text that is cut anywhere is read or refused.
 TEST(Reader, CutTextsAreRefusedOrRead) {
   std::string whole = ".text.k:\n";
