@@ -8,8 +8,8 @@
 
 #include "Cubin.h"
 
-#include "../ElementType.h"
-#include "../Files.h"
+#include "ElementType.h"
+#include "Files.h"
 #include "fmha/PTX/Host/Report.h"
 #include "fmha/PTX/Host/Target.h"
 #include "fmha/PTX/Sass/Reader.h"

@@ -9,7 +9,7 @@
 #ifndef FMHA_TOOLS_PTXSIM_TRIPS_CUBIN_H
 #define FMHA_TOOLS_PTXSIM_TRIPS_CUBIN_H
 
-#include "../CommandLine.h"
+#include "CommandLine.h"
 
 namespace ptxsim::tool {
 

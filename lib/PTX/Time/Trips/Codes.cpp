@@ -8,7 +8,7 @@
 
 #include "Codes.h"
 
-#include "../SassSource.h"
+#include "SassSource.h"
 
 #include <algorithm>
 #include <charconv>

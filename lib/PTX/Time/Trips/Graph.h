@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_PTX_TIME_TRIPS_GRAPH_H
 #define FMHA_LIB_PTX_TIME_TRIPS_GRAPH_H
 
-#include "../SassSource.h"
+#include "SassSource.h"
 
 #include <map>
 
