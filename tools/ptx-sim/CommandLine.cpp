@@ -364,6 +364,13 @@ void checkCubin(CommandLine &line, const Raw &raw) {
   if (!line.arguments.empty())
     throw BadInput("--cubin is not executed: expected no --arg, got " +
                    line.arguments.front());
+  bool executes = line.options.policy != Policy::Eager || line.schedules ||
+                  line.compare || line.trace || !line.sarif.empty() ||
+                  line.cluster;
+  if (executes)
+    throw BadInput(
+        "--cubin is not executed: expected no --policy, --schedules, "
+        "--compare, --trace-warp, --sarif or --cluster, got one");
   bool both = !line.trips.empty() && !line.writeTrips.empty();
   if (!line.listEntries &&
       (both || (line.trips.empty() && line.writeTrips.empty())))

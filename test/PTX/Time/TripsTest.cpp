@@ -414,6 +414,23 @@ TEST(TripsFacts, SaysWhatAnInstructionLacks) {
   EXPECT_EQ(lacks("BAR.SYNC 0x1, 0x40", R"({"warps": "1"})"), "none");
 }
 
+/// With a time limit, ptxas asks once more; that needs no rule.
+TEST(TripsFacts, ARepeatedWaitIsNone) {
+  std::vector<Sass> list = {{"SYNCS.ARRIVE.TRANS64 RZ, [UR4], R3"},
+                            {"SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R3+URZ], R4"},
+                            {"@!P0 NANOSLEEP.SYNCS 0x989680"},
+                            {"@!P0 SYNCS.PHASECHK.TRANS64 P0, [R3+URZ], R4"},
+                            {"@!P0 BRA `(.L_1)", 0, {.stall = 5}, 1},
+                            {"EXIT"}};
+  Recording recording = recorded(
+      list,
+      R"("instructions": {"0x0": {"barrier": "x"}, "0x10": {"barrier": "x"}})");
+  EXPECT_EQ(recording.warps[0].facts.size(), 2u);
+  EXPECT_EQ(recording.warps[0].steps.size(), 6u);
+  EXPECT_THAT(firstTrips(functionOf(list), "sm_90a", 1),
+              testing::Not(HasSubstr("\"0x30\"")));
+}
+
 /// gsb0 closes a group of wgmma, and a wait leaves open as many as it says.
 TEST(TripsFacts, GroupsOfWgmmaArePhases) {
   std::vector<Sass> list = {

@@ -93,6 +93,11 @@ std::optional<uint32_t> immediateOf(std::string_view operand) {
   return isWhole ? std::optional(value) : std::nullopt;
 }
 
+bool retries(const sass::Instruction &inst) {
+  return !inst.guard.empty() &&
+         inst.guard == "@!" + std::string(operandOf(inst, 0));
+}
+
 void settleClass(const sass::Instruction &inst, unsigned flushes,
                  unsigned commits, Code &code) {
   switch (code.of->action) {

@@ -18,6 +18,10 @@ std::string_view operandOf(const sass::Instruction &inst, size_t n);
 /// Returns an operand that is a whole number, hexadecimal or not.
 std::optional<uint32_t> immediateOf(std::string_view operand);
 
+/// Returns whether the instruction repeats a wait that has failed, as ptxas has
+/// it with a time limit: @!P0 SYNCS.PHASECHK.TRANS64 P0, [R3], R4.
+bool retries(const sass::Instruction &inst);
+
 /// Gives fences, wgmma and waits for copies, which PTX would tell apart, their
 /// classes and amounts. `flushes` has a bit for each scoreboard that a commit
 /// of bulk copies sets, `commits` for those of cp.async.

@@ -180,7 +180,7 @@ void Writer::addInstruction(uint32_t index) {
     rule["shape"] = shapeOf(index);
     break;
   default:
-    if (of.name != "Wait")
+    if (of.name != "Wait" || retries(inst))
       return;
     rule["barrier"] = barrierOf(inst);
   }

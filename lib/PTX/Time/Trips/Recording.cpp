@@ -28,13 +28,6 @@ struct Turns {
   uint64_t waits = 0, arrivals = 0, bytes = 0;
 };
 
-/// Returns whether the instruction repeats a wait that has failed, as ptxas has
-/// it with a time limit: @!P0 SYNCS.PHASECHK.TRANS64 P0, [R3], R4.
-bool retries(const Instruction &inst) {
-  return !inst.guard.empty() &&
-         inst.guard == "@!" + std::string(operandOf(inst, 0));
-}
-
 /// The warp whose facts are added.
 struct Current {
   const TripsRole *role = nullptr;
