@@ -55,7 +55,10 @@ void RunFlags::addReport(FlagTable &table) {
   table.addSwitch("time",
                   "model the clocks that the kernels take on a GPU and what "
                   "bounds them; needs --device=sim, --policy=eager and a "
-                  "target with figures: sm_90a, sm_100a or sm_103a",
+                  "target with figures: sm_90a, sm_100a or sm_103a. With the "
+                  "variable PTXSIM_TIME_L2=warm all data is in L2; with "
+                  "PTXSIM_TIME_DRAWS=N --json has N more results, with figures "
+                  "drawn within their ranges",
                   [this](bool on) { options.time = on; });
   table.addSwitch("sass",
                   "with --time, which it implies: model the SASS that ptxas "
@@ -67,8 +70,9 @@ void RunFlags::addReport(FlagTable &table) {
                   });
   table.add("timeline", "FILE",
             "with --time, which it implies: write what each warp and unit of "
-            "the first CTAs does at which clock, for ui.perfetto.dev; a second "
-            "kernel of the launch goes to FILE.2",
+            "the first CTAs does at which clock, for ui.perfetto.dev, where a "
+            "nanosecond is a modeled clock; a second kernel of the launch goes "
+            "to FILE.2",
             [this](llvm::StringRef file) {
               options.timeline = file.str();
               options.time = true;

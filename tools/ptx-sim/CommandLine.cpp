@@ -231,8 +231,8 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
       ->type_name("FILE");
   app.add_option("--time-draws", line.timeDraws,
                  "Model the time so often once more, each time with figures "
-                 "drawn within their ranges by the seeds 1, 2, 3, ...; "
-                 "implies --time")
+                 "drawn within their ranges by the seeds 1, 2, 3, ...; the "
+                 "clocks are drawn_clocks of --json; implies --time")
       ->type_name("N");
   app.add_flag("--list-entries", line.listEntries,
                "List the entries of the file and their parameters");
