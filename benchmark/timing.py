@@ -5,12 +5,13 @@
     benchmark/timing.py run FOLDER -o R.json     on the GPU host, with Python, PyTorch and Triton alone: clocks of each (kernel, length)
     benchmark/timing.py model FOLDER R.json      on the build host: adds the modeled clocks to R.json; FOLDER has the PTX of Triton from `run`
     benchmark/timing.py table R.json             errors, and how often the model names the faster of two kernels
+    benchmark/timing.py table results/h200-timing-2026-11-29b.json --steady --kv-heads=4    the first tables of that page
 
 A launch has one tile for each CTA that the GPU runs at once. CTAs of our kernels read the keys of one KV head, or a quarter of them those of each
 of four; Triton's have keys for each head, fewer CTAs with 256 keys, and outputs that are not compared. So each CTA does the same, and the model replays
 those of one SM. Clocks are those of an SM from a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what
-a launch costs besides its kernel is in both. The warm-up leaves the keys in L2, so the model is that of a warm L2. Results may also have pairs of
-FlashAttention-3, whose kernels are neither compiled nor modeled by this program.
+a launch costs besides its kernel is in both. With --steady they are those of 4096 keys less those of 1024. The warm-up leaves the keys in L2, so the
+model is that of a warm L2. Results may also have pairs of FlashAttention-3, whose kernels are neither compiled nor modeled by this program.
 """
 
 import argparse
@@ -120,7 +121,7 @@ def compile_half(flags):
         name, kernel = pair
         made = compiled(str(ROOT / "build/bin/fmha-compile"), flags_of(kernel, SMS * kernel["ctas_per_sm"], max(LENGTHS)))
         if not made:
-            print(f"{name}: no such kernel")
+            print(f"{name}: the compiler refuses this schedule")
             return None
         (folder / f"{name}.ptx").write_text(made[0])
         (folder / f"{name}.json").write_text(json.dumps(made[1]))
@@ -395,18 +396,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("compile", "run", "model", "table"))
     parser.add_argument("folder", help="where the kernels are; of `table` the results")
-    parser.add_argument("results", nargs="?", help="of `model`: what `run` wrote")
-    parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("results", nargs="?", help="of `model`, which needs it: what `run` wrote; it gets the modeled clocks")
+    parser.add_argument("--runs", type=int, default=25, help="of `run`: launches of which the median counts")
     parser.add_argument("--draw", type=int, default=0, help="of `compile`: as many kernels by --seed that are none of SEEN")
     parser.add_argument("--draw-triton", type=int, default=0, help="of `run`: as many of Triton's by --seed that are none of TRITON")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="what --draw, --draw-triton and --sample draw by")
     parser.add_argument("--sample", type=int, default=0, help="of `model`: as many kernels of SEEN, drawn by --seed")
     parser.add_argument("--steady", action="store_true", help="of `table`: 4096 keys less 1024")
     parser.add_argument("--kv-heads", type=int, default=0, help="of `table`: launches with as many KV heads")
     parser.add_argument("--quiet", action="store_true", help="of `run`: print no clocks")
-    parser.add_argument("--only", default="", help="of `compile`: kernels whose name has this expression")
-    parser.add_argument("--lengths", type=int, nargs="*", help="of `model`: only these")
-    parser.add_argument("-o", "--output", default="timing.json")
+    parser.add_argument("--only", default="", help="of `compile`: of SEEN, kernels whose name has this regular expression; drawn ones are added")
+    parser.add_argument("--lengths", type=int, nargs="*", help="of `model`: only these numbers of keys")
+    parser.add_argument("-o", "--output", default="timing.json", help="of `run`: the file of results")
     parser.add_argument("--date", default=__import__("time").strftime("%Y-%m-%d"))
     flags = parser.parse_args()
     if flags.what == "table":
