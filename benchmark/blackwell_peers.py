@@ -134,7 +134,9 @@ def fa4_ptx(flags, of):
     if not path.exists():
         tool = [flags.fa4_python, ROOT / "benchmark/fa4_compile.py", path, f"--head-dim={of['dim']}", f"--arch={of['target']}"]
         tool += (["--causal"] if of["causal"] else []) + (["--two-cta"] if of["two_cta"] else [])
-        subprocess.run([str(part) for part in tool], check=True, capture_output=True)
+        done = subprocess.run([str(part) for part in tool], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{done.stderr}{flags.fa4_python}: expected a Python that compiles FlashAttention-4 (benchmark/fa4_compile.py names its packages); give one by --fa4-python")
     return path
 
 
@@ -206,9 +208,13 @@ def text_of(line):
     return ["{} **{}** {}".format(*(round(x) for x in three({level: both[part] for level, both in line.items()}))) for part in (1, 0)]
 
 
+# What the three figures of a cell are, without and with draws.
+LEVELS_OF = ("low **middle** high", "lower quartile **median** upper quartile")
+
+
 def table(flags, clocks, front_end):
     drawn = f", quartiles of {flags.draws} draws with the seeds 1 to {flags.draws}" if flags.draws else ""
-    print(f"\nFront end: {front_end}{drawn}\n\n| cell, step | S, ours | C, ours | S, theirs | C, theirs | 4k | 8k | 16k | 32k | mean: low **middle** high | worth |")
+    print(f"\nFront end: {front_end}{drawn}\n\n| cell, step | S, ours | C, ours | S, theirs | C, theirs | 4k | 8k | 16k | 32k | mean: {LEVELS_OF[bool(flags.draws)]} | worth |")
     print("| --- |" + " ---: |" * 10)
     cells = [of for of in CELLS if re.search(flags.only, of["name"])]
     for of in cells:
@@ -233,6 +239,12 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="the build whose programs run")
     parser.add_argument("--nvdisasm", help="for SASS, where none is on the PATH")
     flags = parser.parse_args()
+    for front_end in set(flags.front_ends) - {"sass", "ptx"}:
+        parser.error(f"--front-ends: expected sass, ptx or both, got '{front_end}'")
+    if flags.draws < 0 or flags.draws == 1:
+        parser.error(f"--draws: expected 0, or 2 or more, of which there are quartiles, got {flags.draws}")
+    if not any(re.search(flags.only, of["name"]) for of in CELLS):
+        parser.error(f"--only: expected a part of one of {', '.join(of['name'] for of in CELLS)}, got '{flags.only}'")
     flags.folder, flags.build = flags.folder.resolve(), flags.build.resolve()
     flags.folder.mkdir(parents=True, exist_ok=True)
     if flags.nvdisasm:

@@ -410,6 +410,11 @@ def main():
     parser.add_argument("-o", "--output", default="timing.json", help="of `run`: the file of results")
     parser.add_argument("--date", default=__import__("time").strftime("%Y-%m-%d"))
     flags = parser.parse_args()
+    if flags.what == "model" and not flags.results:
+        parser.error("model: expected the file of results that `run` wrote after the folder")
+    for path in [flags.folder] if flags.what == "table" else [flags.results] if flags.what == "model" else []:
+        if not pathlib.Path(path).is_file():
+            parser.error(f"{flags.what}: expected a file of results, got '{path}'")
     if flags.what == "table":
         results = json.loads(pathlib.Path(flags.folder).read_text())
         if flags.kv_heads:
