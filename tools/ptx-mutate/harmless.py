@@ -1,10 +1,12 @@
 """Mutants that no execution can distinguish from the sound kernel, and why.
 
-harmless.json names a mutant by kernel, change and instruction, not by line: an entry
-holds on when a kernel's text moves. "sites" counts, from 1 and in the text's order,
-among the "of" places of the kernel where the same change meets the same instruction,
-whatever the numbers of its registers. An entry that fits no kernel, or that a run
-refutes, is an error.
+An entry of harmless.json is a rule. "kernels" are names or patterns ("fmha_pair_*"),
+"mutants" are changes ("release/relax"), "before" is the place of the instruction in
+the words of places.py, so that the rule holds on when lines, registers and addresses
+change. "sites" counts, from 1 and in the text's order, among the "of" places of the
+kernel, in our kernels of each tile, where the same change meets the same words. A
+pattern means the kernels that have "of" such places and leaves the others alone; a
+rule that fits no kernel, or that a run refutes, is an error.
 
 survivors.json names the mutants that are known to survive in the same way, and says
 which check of the simulator is "missing".
@@ -13,44 +15,50 @@ which check of the simulator is "missing".
 schedule of a small launch."""
 
 import collections
+import fnmatch
 import json
 import pathlib
-import re
 import sys
 
 PATH = pathlib.Path(__file__).with_name("harmless.json")
 SURVIVORS = PATH.with_name("survivors.json")
 
 
-def plain(instruction):
-    """The instruction without the numbers of its registers."""
-    return re.sub(r"%([a-z]+)\d+", r"%\1", instruction)
-
-
 def change_of(site):
     return f"{site['class']}/{site['change']}"
 
 
+def is_pattern(kernel):
+    return any(sign in kernel for sign in "*?[")
+
+
+def meant(entry, kernel):
+    """Whether the entry names the kernel, and whether by a pattern alone."""
+    fits = [name for name in entry["kernels"] if fnmatch.fnmatchcase(kernel, name)]
+    return bool(fits), all(map(is_pattern, fits))
+
+
 def places(sites):
-    """The ids of a kernel's mutants by change and plain instruction."""
-    groups = collections.defaultdict(list)
+    """The ids of a kernel's mutants by change and words, then by tile."""
+    groups = collections.defaultdict(lambda: collections.defaultdict(list))
     for site in sites:
-        groups[change_of(site), plain(site["before"])].append(site["id"])
+        groups[change_of(site), site["place"].text][site["place"].tile].append(site["id"])
     return groups
 
 
 def resolve(entry, kernel, sites):
     """The ids that an entry means in one kernel, or what is wrong with it."""
-    ids = places(sites)[entry["mutant"], entry["before"]]
-    if len(ids) != entry["of"]:
-        raise ValueError(
-            f"{kernel}: {entry['mutant']} of '{entry['before']}': expected {entry['of']} places, got {len(ids)}; "
-            "look at the kernel again and mend the entry"
-        )
-    wrong = [n for n in entry["sites"] if not 1 <= n <= entry["of"]]
-    if wrong:
-        raise ValueError(f"{kernel}: {entry['mutant']} of '{entry['before']}': expected sites from 1 to {entry['of']}, got {wrong}")
-    return [ids[n - 1] for n in entry["sites"]]
+    groups, ids = places(sites), []
+    for mutant in entry["mutants"]:
+        tiles = groups[mutant, entry["before"]].values()
+        fitting = [tile for tile in tiles if len(tile) == entry["of"]]
+        if not fitting and not meant(entry, kernel)[1]:
+            raise ValueError(
+                f"{kernel}: {mutant} of '{entry['before']}': expected {entry['of']} places, got {' and '.join(str(len(t)) for t in tiles) or 0}; "
+                "look at the kernel again and mend the entry"
+            )
+        ids += [tile[n - 1] for tile in fitting for n in entry["sites"]]
+    return ids
 
 
 def reject(path, wrong):
@@ -58,37 +66,46 @@ def reject(path, wrong):
         sys.exit("\n".join(f"{path.name}: {line}" for line in wrong))
 
 
-def by_mutant(entries, key, kernels):
+def numbers_wrong(entry):
+    wrong = [n for n in entry["sites"] if not 1 <= n <= entry["of"]]
+    return [f"'{entry['before']}': expected sites from 1 to {entry['of']}, got {wrong}"] if wrong else []
+
+
+def by_mutant(entries, key, kernels, every):
     """What the entries say under `key`, by (kernel, id), and what is wrong with them.
-    `kernels` maps names to sites; entries of other kernels are left alone."""
-    named, wrong = {}, []
-    for entry in entries:
-        for kernel in entry["kernels"]:
+    `kernels` maps names to sites; entries of other kernels are left alone unless these are `every` kernel."""
+    named, wrong = {}, [line for entry in entries for line in numbers_wrong(entry)]
+    for entry in () if wrong else entries:
+        found = []
+        for kernel in [name for name in kernels if meant(entry, name)[0]]:
             try:
-                ids = resolve(entry, kernel, kernels[kernel]) if kernel in kernels else []
+                ids = resolve(entry, kernel, kernels[kernel])
             except ValueError as error:
                 wrong.append(str(error))
                 continue
             wrong += [f"{kernel}: {i} is named twice" for i in ids if (kernel, i) in named]
             named |= {(kernel, i): entry[key] for i in ids}
+            found += ids
+        if every and not found:
+            wrong.append(f"{', '.join(entry['kernels'])}: {', '.join(entry['mutants'])} of '{entry['before']}', {entry['of']} places: no kernel has it; mend the entry or take it out")
     return named, wrong
 
 
-def load(kernels, path=PATH):
+def load(kernels, path=PATH, every=False):
     """The written arguments, and the argument's name by (kernel, id)."""
     known = json.loads(path.read_text())
-    named, wrong = by_mutant(known["mutants"], "argument", kernels)
-    used = {entry["argument"] for entry in known["mutants"]}
+    named, wrong = by_mutant(known["rules"], "argument", kernels, every)
+    used = {entry["argument"] for entry in known["rules"]}
     wrong += [f"no argument '{name}'" for name in sorted(used - set(known["arguments"]))]
     wrong += [f"nothing uses the argument '{name}'" for name in sorted(set(known["arguments"]) - used)]
     reject(path, wrong)
     return known["arguments"], named
 
 
-def load_missing(kernels, named, path=SURVIVORS):
+def load_missing(kernels, named, path=SURVIVORS, every=False):
     """The check that is missing, by (kernel, id) of a survivor. None of them can be
     `named` as harmless."""
-    missing, wrong = by_mutant(json.loads(path.read_text())["mutants"], "missing", kernels)
+    missing, wrong = by_mutant(json.loads(path.read_text())["rules"], "missing", kernels, every)
     both = [(kernel, i) for kernel, i in missing if (kernel, i) in named]
     wrong += [f"{kernel}: {i} is argued to be harmless: '{named[kernel, i]}'" for kernel, i in both]
     wrong += [f"{kernel}: {i}: expected a sentence, got nothing" for (kernel, i), text in missing.items() if not text]
@@ -123,7 +140,7 @@ def mark_missing(rows, missing):
 
 
 def write(known, path=PATH):
-    """One entry a line keeps the difference of a change readable."""
-    entries = ",\n".join("  " + json.dumps(entry) for entry in known["mutants"])
-    text = json.dumps(known | {"mutants": []}, indent=1)
-    path.write_text(text.replace('"mutants": []', f'"mutants": [\n{entries}\n ]') + "\n")
+    """One rule a line keeps the difference of a change readable."""
+    entries = ",\n".join("  " + json.dumps(entry) for entry in known["rules"])
+    text = json.dumps(known | {"rules": []}, indent=1)
+    path.write_text(text.replace('"rules": []', f'"rules": [\n{entries}\n ]') + "\n")

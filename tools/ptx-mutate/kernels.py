@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import numpy as np
+import places
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "test" / "PTX" / "Corpus" / "Inputs"))
@@ -67,14 +68,19 @@ SMALL = {
 # Each slot of three is filled three times, tiles overhang, and yet there are keys
 # in all 16 that an MMA takes at once.
 KV_LEN = 5 * 128 - 8
-# Blocks of keys after which a barrier that counts 127 of 128 arrivals is a phase ahead.
-# These kernels need as many: their barriers are gone when the CTA ends.
-MANY_BLOCKS = 129
-LONG = ("fmha_dynamic_1x64_f16",)
+# Launches of more blocks of keys. A barrier that counts 127 of 128 arrivals is a phase ahead
+# after 129, which kernels need whose barriers are gone when the CTA ends; a ring of six slots
+# of V is filled three times.
+LONG = {"fmha_dynamic_1x64_f16": 129, "fmha_v_in_k_128_64_bf16": 18}
 # Two query tiles, and one that ends where the keys do: causal, it too sees them all.
 Q_LENS = (200, 120)
 # Rows that a CTA or a pair lacks at the end of the longest query.
 MISSING_ROWS = 56
+# The longest query of these has a first tile that no key of the last block is for: nothing is
+# rescaled there. In the short one, where keys end with it, scores climb too.
+CLIMBS_SHORT = ("fmha_pair_2x64_bf16_causal",)
+# Lengths of queries and keys where two tiles, one after the other in one CTA, see no key.
+UNSEEN = {"fmha_static_1x64_bf16_causal": (400, 120)}
 DRIVER_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32"}
 
 
@@ -112,13 +118,18 @@ def inputs(random, q_len, kv_len, dim, dim_v, climbing):
 
 
 def reference(queries, keys, values, scale, causal):
-    """Attention with the mask's corner at the bottom right, in float64."""
+    """Attention with the mask's corner at the bottom right, in float64; the sum of weighted magnitudes, the
+    denominator's logarithm and its tolerance. Rows without a key are 0, and their logarithm is left open."""
     q, k, v = (x[0, :, 0] for x in (queries, keys, values))
     scores = q @ k.T * scale
+    unseen = np.zeros(len(q), dtype=bool)
     if causal:
         allowed = np.tri(len(q), len(k), len(k) - len(q), dtype=bool)
-        scores = np.where(allowed, scores, -np.inf)
-    return triton_cases.softmax(scores[None], v[None])
+        unseen = ~allowed.any(-1)
+        scores = np.where(allowed | unseen[:, None], scores, -np.inf)
+    out, magnitude, lse = (part[0] for part in triton_cases.softmax(scores[None], v[None]))
+    out[unseen] = magnitude[unseen] = 0
+    return out, magnitude, Out(lse, tolerance=np.where(unseen, np.inf, 1e-3))
 
 
 def grid_of(manifest, sizes):
@@ -150,7 +161,7 @@ def parameters_of(manifest, sizes, buffers, lse):
             row_bytes = 2 * sizes["head_dim" if tensor in "qk" else "head_dim_v"]
             yield map_of(parameter, buffers.index(tensor), sizes, row_bytes)
         elif parameter["kind"] == "pointer":
-            yield Out(lse[0], tolerance=1e-3)
+            yield lse
         else:
             yield f"{parameter['kind']}:{sizes[parameter['value']]}"
 
@@ -170,7 +181,7 @@ def own_case(random, path, manifest, q_len, climbing, kv_len=KV_LEN):
     causal = manifest["mask"] == "causal"
     out, magnitude, lse = reference(queries, keys, values, manifest["scale"], causal)
     limit = 1.1 * 2.0**-8 * (np.abs(out) + magnitude)
-    arguments = [In(q), In(k), *([] if v_in_k else [In(v)]), Out(out[0], dtype, limit[0])]
+    arguments = [In(q), In(k), *([] if v_in_k else [In(v)]), Out(out, dtype, limit)]
     arguments += parameters_of(manifest, sizes, "qko" if v_in_k else "qkvo", lse)
     block = ",".join(map(str, manifest["block"]))
     # One CTA for all tiles, where any number will do.
@@ -184,19 +195,40 @@ def longest_query(manifest):
     return max(Q_LENS[0], manifest["grid"]["x"][0]["ceil_div"][1] - MISSING_ROWS)
 
 
-def compiled(compiler, name, folder):
-    """The PTX of one of OURS in `folder`, and its manifest."""
-    paths = {kind: folder / f"{name}.{kind}" for kind in ("ptx", "manifest")}
-    for kind, path in paths.items():
-        command = [compiler, *OURS[name].split(), "--lse", f"--emit={kind}", "-o", str(path)]
-        subprocess.run(command, check=True)
+def ours(pattern):
+    """The names of OURS that `pattern` fits."""
+    return [name for name in OURS if re.fullmatch(pattern, name)]
+
+
+def text_paths(folder, name):
+    """Where the PTX of one of OURS, its manifest and the names of its barriers lie in a folder of texts."""
+    return {kind: folder / f"{name}.{kind}" for kind in ("ptx", "manifest", "barriers")}
+
+
+def write_texts(compiler, folder, pattern=".*"):
+    """Compiles our kernels that `pattern` names into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ours(pattern):
+        command = [compiler, *OURS[name].split(), "--lse"]
+        paths = text_paths(folder, name)
+        for kind in ("ptx", "manifest"):
+            subprocess.run([*command, f"--emit={kind}", "-o", str(paths[kind])], check=True)
+        machine = subprocess.run([*command, "--emit=mlir", "--compile-to=machine"], check=True, capture_output=True, text=True).stdout
+        paths["barriers"].write_text(json.dumps(places.barriers_in(machine)))
+
+
+def read_text(folder, name):
+    """The path of the PTX of one of OURS in `folder`, and its manifest."""
+    paths = text_paths(folder, name)
+    missing = [str(path) for path in paths.values() if not path.exists()]
+    if missing:
+        sys.exit(f"expected {' and '.join(missing)}, got no such file; score.py --write-texts={folder} writes them")
     return paths["ptx"], json.loads(paths["manifest"].read_text())
 
 
-def own_kernels(random, compiler, folder, pattern=".*"):
-    """Our kernels that `pattern` names, compiled into `folder`, and three launches of each, some with a fourth."""
-    names = [name for name in OURS if re.fullmatch(pattern, name)]
-    files, texts = {}, {name: compiled(compiler, name, folder) for name in names}
+def own_kernels(random, folder, pattern=".*"):
+    """Three launches of each of our kernels that `pattern` names, some with a fourth. Their texts are in `folder`."""
+    files, texts = {}, {name: read_text(folder, name) for name in ours(pattern)}
     for name, (ptx, manifest) in texts.items():
         files[name] = [
             own_case(random, ptx, manifest, q_len, climbing)
@@ -206,5 +238,10 @@ def own_kernels(random, compiler, folder, pattern=".*"):
     for name, (ptx, manifest) in texts.items():
         files[name].append(own_case(random, ptx, manifest, longest_query(manifest), False))
     for name in filter(texts.__contains__, LONG):
-        files[name].append(own_case(random, *texts[name], Q_LENS[0], False, 128 * MANY_BLOCKS))
+        files[name].append(own_case(random, *texts[name], Q_LENS[0], False, 128 * LONG[name]))
+    for name in filter(texts.__contains__, CLIMBS_SHORT):
+        files[name].append(own_case(random, *texts[name], Q_LENS[1], True))
+    for name in filter(texts.__contains__, UNSEEN):
+        q_len, kv_len = UNSEEN[name]
+        files[name].append(own_case(random, *texts[name], q_len, False, kv_len))
     return files

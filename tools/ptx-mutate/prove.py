@@ -65,7 +65,7 @@ def main():
     options = parser.parse_args()
     known = json.loads(harmless.PATH.read_text())
     with tempfile.TemporaryDirectory() as scratch:
-        for entry in known["mutants"]:
+        for entry in known["rules"]:
             small = [name for name in entry["kernels"] if name in kernels.SMALL]
             if small:
                 entry["schedules"] = sum(prove(options, n, entry, pathlib.Path(scratch)) for n in small)

@@ -29,6 +29,7 @@ import harmless
 import kernels
 import launch
 import numpy as np
+import places
 import report
 
 # The latest completion shows most; then at once, and at random moments.
@@ -112,7 +113,8 @@ def is_sound(options, name, start, folder):
 def list_sites(options, ptx):
     done = subprocess.run([options.ptx_mutate, ptx], check=True, capture_output=True, text=True)
     # A kernel alone has no earlier grid to wait for.
-    return [site for site in json.loads(done.stdout)["sites"] if site["class"] != "grid-wait"]
+    sites = [site for site in json.loads(done.stdout)["sites"] if site["class"] != "grid-wait"]
+    return places.name_sites(sites, ptx)
 
 
 def sample(all_kernels, limit, seed):
@@ -174,22 +176,28 @@ def judge(options, kernel, site, folder):
     return row | dict(verdict=verdict, by=by, policy=policy)
 
 
+def load_kernel(options, name, cases, folder):
+    """The kernel with those of its launches that are sound."""
+    starts = [prepare(case, folder / f"{name}.{i}") for i, case in enumerate(cases)]
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        sound = [s for s in starts if is_sound(options, name, s, pathlib.Path(scratch))]
+    return Kernel(name, cases[0].ptx, sound, list_sites(options, cases[0].ptx))
+
+
 def load_kernels(options, folder):
     generator = np.random.default_rng([options.seed, zlib.crc32(b"kernels")])
     files = kernels.corpus_kernels(generator)
+    texts = options.texts or folder / "own"
     if options.fmha_compile:
-        own = folder / "own"
-        own.mkdir(exist_ok=True)
-        files |= kernels.own_kernels(generator, options.fmha_compile, own, options.kernels)
+        kernels.write_texts(options.fmha_compile, texts, options.kernels)
+    if options.texts or options.fmha_compile:
+        files |= kernels.own_kernels(generator, texts, options.kernels)
     chosen = {n: c for n, c in files.items() if re.fullmatch(options.kernels, n)}
     if not chosen:
         sys.exit(f"--kernels={options.kernels}: expected a pattern of one of {', '.join(files)}")
-    for name, cases in chosen.items():
-        starts = [prepare(case, folder / f"{name}.{i}") for i, case in enumerate(cases)]
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            sound = [s for s in starts if is_sound(options, name, s, pathlib.Path(scratch))]
-        if sound:
-            yield Kernel(name, cases[0].ptx, sound, list_sites(options, cases[0].ptx))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        loaded = pool.map(lambda name: load_kernel(options, name, chosen[name], folder), chosen)
+        return [kernel for kernel in loaded if kernel.launches]
 
 
 def digest(options, kernel):
@@ -252,43 +260,70 @@ def parse_options():
     parser.add_argument("--ptx-sim", default="ptx-sim")
     parser.add_argument("--ptx-mutate", default="ptx-mutate")
     parser.add_argument("--fmha-compile", help="our compiler; without it the corpus alone is broken")
+    parser.add_argument("--write-texts", type=pathlib.Path, metavar="FOLDER", help="only compile our kernels into FOLDER")
+    parser.add_argument("--texts", type=pathlib.Path, metavar="FOLDER", help="our kernels as --write-texts left them, in place of --fmha-compile")
     parser.add_argument("--kernels", default=".*", help="pattern of the kernels' names")
     parser.add_argument("--per-class", type=int, default=10**9, help="sample at most N mutants of each class")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(31))
     parser.add_argument("--duration", type=float, default=1e9, help="seconds after which no mutant is begun")
     parser.add_argument("--work", help="folder to keep inputs and compiled kernels in for the next run")
     parser.add_argument("--journal", help="file of verdicts; a run that finds it goes on from there")
+    parser.add_argument("--journal-only", action="store_true", help="only fill the journal: no argument is looked at, nothing else is written")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--output", help="writes NAME.md and NAME.json")
     parser.add_argument("--harmless-at-most", type=float, default=100, help="fails above this percentage of all")
     parser.add_argument("--at-least", type=float, default=0, help="fails below this percentage of what matters")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.texts and options.fmha_compile:
+        parser.error("expected --texts or --fmha-compile, got both; --texts holds what is compiled already")
+    if options.write_texts and not options.fmha_compile:
+        parser.error("--write-texts needs --fmha-compile")
+    if options.journal_only and not options.journal:
+        parser.error("--journal-only needs --journal")
+    return options
+
+
+def report_score(options, sound, todo, rows, arguments):
+    """Writes and prints the score; ends with an error if it is not what the options ask for."""
+    summary = report.summarize(rows)["all"]
+    if options.output:
+        report.write(pathlib.Path(options.output), report.facts_of(options, sound, todo), rows, arguments)
+    print(report.headline(summary))
+    if summary["invalid"]:
+        sys.exit("some mutants are no PTX that ptx-sim reads: they say nothing of its checks")
+    if summary["percent_of_those_that_matter"] < options.at_least:
+        sys.exit(f"expected at least {options.at_least} % caught")
+    if summary["percent_harmless"] > options.harmless_at_most:
+        sys.exit(f"expected at most {options.harmless_at_most} % set aside as harmless")
+
+
+def score(options, folder):
+    """Runs the mutants; writes the score unless the journal is all that is wanted."""
+    sound = load_kernels(options, folder)
+    if options.journal_only:
+        todo, rows = run_all(options, sound, folder, {})
+        print(f"{len(rows)} of {len(todo)} mutants are in {options.journal}")
+        return
+    # Reports a stale argument before hours of work.
+    sites = {kernel.name: kernel.sites for kernel in sound}
+    arguments, named = harmless.load(sites)
+    missing = harmless.load_missing(sites, named)
+    todo, rows = run_all(options, sound, folder, named)
+    harmless.mark(rows, named)
+    harmless.mark_missing(rows, missing)
+    report_score(options, sound, todo, rows, arguments)
 
 
 def main():
     options = parse_options()
+    if options.write_texts:
+        kernels.write_texts(options.fmha_compile, options.write_texts, options.kernels)
+        return
     print(f"seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(options.work or scratch)
         folder.mkdir(exist_ok=True)
-        sound = list(load_kernels(options, folder))
-        # Reports a stale argument before hours of work.
-        sites = {kernel.name: kernel.sites for kernel in sound}
-        arguments, named = harmless.load(sites)
-        missing = harmless.load_missing(sites, named)
-        todo, rows = run_all(options, sound, folder, named)
-    harmless.mark(rows, named)
-    harmless.mark_missing(rows, missing)
-    summary = report.summarize(rows)
-    if options.output:
-        report.write(pathlib.Path(options.output), report.facts_of(options, sound, todo), rows, arguments)
-    print(report.headline(summary["all"]))
-    if summary["all"]["invalid"]:
-        sys.exit("some mutants are no PTX that ptx-sim reads: they say nothing of its checks")
-    if summary["all"]["percent_of_those_that_matter"] < options.at_least:
-        sys.exit(f"expected at least {options.at_least} % caught")
-    if summary["all"]["percent_harmless"] > options.harmless_at_most:
-        sys.exit(f"expected at most {options.harmless_at_most} % set aside as harmless")
+        score(options, folder)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,13 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop())
 sys.path.insert(0, str(ROOT / "tools" / "ptx-mutate"))
 import harmless  # noqa: E402
+import places  # noqa: E402
 import report  # noqa: E402
 
 
-def site(line, before, kind="cta-barrier", change="delete"):
-    return {"id": f"{kind}/{change}@{line}", "class": kind, "change": change, "before": before}
+def site(line, before, kind="cta-barrier", change="delete", tile=""):
+    place = places.Place(places.plain(before), tile)
+    return {"id": f"{kind}/{change}@{line}", "class": kind, "change": change, "line": line, "before": before, "place": place}
 
 
 SITES = [
@@ -21,19 +23,19 @@ SITES = [
     site(30, "bar.sync 0;"),
     site(40, "mbarrier.arrive.b64 %rd22, [%r8];", "arrive"),
 ]
-ENTRY = {"kernels": ["k"], "mutant": "arrive/delete", "before": "mbarrier.arrive.b64 %rd, [%r];"}
+ENTRY = {"kernels": ["k"], "mutants": ["arrive/delete"], "before": "mbarrier.arrive.b64 %rd, [%r];"}
 ENTRY |= {"sites": [2], "of": 2, "argument": "why"}
 SURVIVOR = {name: value for name, value in ENTRY.items() if name != "argument"} | {"missing": "A check."}
 ROW = dict(kernel="k", id="arrive/delete@40", before="mbarrier.arrive.b64 %rd22, [%r8];", verdict="survived", by=[])
 
 
 class Harmless(unittest.TestCase):
-    def load(self, *changes, arguments=("why",), kernels=None):
+    def load(self, *changes, arguments=("why",), kernels=None, every=False):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "harmless.json"
             entries = [ENTRY | change for change in changes]
-            harmless.write({"arguments": dict.fromkeys(arguments, "text"), "mutants": entries}, path)
-            return harmless.load(kernels or {"k": SITES}, path)[1]
+            harmless.write({"arguments": dict.fromkeys(arguments, "text"), "rules": entries}, path)
+            return harmless.load(kernels or {"k": SITES}, path, every)[1]
 
     def refuses(self, pattern, *changes, **options):
         with self.assertRaisesRegex(SystemExit, pattern):
@@ -42,9 +44,23 @@ class Harmless(unittest.TestCase):
     def test_names_the_second_of_two(self):
         self.assertEqual(self.load({}), {("k", "arrive/delete@40"): "why"})
 
-    def test_holds_on_when_lines_and_registers_move(self):
-        moved = [s | {"id": s["id"] + "9", "before": s["before"].replace("%r8", "%r123")} for s in SITES]
-        self.assertEqual(self.load({}, kernels={"k": moved}), {("k", "arrive/delete@409"): "why"})
+    def test_names_several_changes(self):
+        both = [*SITES, *(s | {"id": s["id"].replace("delete", "double"), "change": "double"} for s in SITES)]
+        ids = self.load({"mutants": ["arrive/delete", "arrive/double"]}, kernels={"k": both})
+        self.assertEqual(ids, {("k", "arrive/delete@40"): "why", ("k", "arrive/double@40"): "why"})
+
+    def test_counts_in_each_tile(self):
+        tiles = [site(line, "arrive [p#.full];", "arrive", tile=tile) for line, tile in ((1, "0"), (2, "1"), (3, "0"), (4, "1"), (5, "2"))]
+        ids = self.load({"before": "arrive [p#.full];"}, kernels={"k": tiles})
+        self.assertEqual(list(ids), [("k", "arrive/delete@3"), ("k", "arrive/delete@4")])
+
+    def test_a_pattern_means_the_kernels_that_have_it(self):
+        pattern = {"kernels": ["k*"]}
+        kernels = {"k1": SITES, "k2": SITES[:2], "other": SITES}
+        self.assertEqual(self.load(pattern, kernels=kernels), {("k1", "arrive/delete@40"): "why"})
+        self.assertEqual(self.load(pattern, kernels={"k2": SITES[:2]}), {})
+        self.refuses("k.: arrive/delete of .*, 2 places: no kernel has it", pattern, kernels={"k2": SITES[:2]}, every=True)
+        self.refuses("other: arrive/delete of .*no kernel has it", {"kernels": ["other"]}, every=True)
 
     def test_leaves_kernels_alone_that_are_not_run(self):
         self.assertEqual(self.load({}, kernels={"other": SITES}), {})
@@ -53,6 +69,7 @@ class Harmless(unittest.TestCase):
         self.refuses("k: arrive/delete of .*: expected 3 places, got 2", {"of": 3})
         self.refuses("expected 2 places, got 0", {"before": "mbarrier.arrive.b64 _, [%r];"})
         self.refuses("expected sites from 1 to 2, got .3.", {"sites": [1, 3]})
+        self.refuses("expected sites from 1 to 2, got .0.", {"sites": [0]})
         self.refuses("k: arrive/delete@40 is named twice", {}, {"sites": [1, 2]})
 
     def test_refuses_arguments_that_are_missing_or_idle(self):
@@ -72,7 +89,7 @@ class Survivors(unittest.TestCase):
     def load(self, *changes, named=None):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "survivors.json"
-            harmless.write({"mutants": [SURVIVOR | change for change in changes]}, path)
+            harmless.write({"rules": [SURVIVOR | change for change in changes]}, path)
             return harmless.load_missing({"k": SITES}, named or {}, path)
 
     def refuses(self, pattern, *changes, **options):
@@ -100,6 +117,56 @@ class Survivors(unittest.TestCase):
         lines = report.listed([known, unknown], "survived", report.missing_check)
         self.assertRegex(lines[0], r"^\| k \| arrive/delete@40 \| .* \| A check\. \|$")
         self.assertRegex(lines[1], r"^\| k \| arrive/delete@20 \| .* \| not looked into \|$")
+
+
+TEXT = """
+mbarrier.init.shared.b64 [fmha_shared_memory+64], %r1;
+bar.sync 0;
+tcgen05.fence::after_thread_sync;
+mov.b64 %rd3, fmha_shared_memory;
+mul.lo.s64 %rd4, %rd9, 8;
+add.s64 %rd5, %rd3, %rd4;
+add.s64 %rd6, %rd5, 64;
+mbarrier.try_wait.parity.shared.b64 %p1, [%rd6], %r2;
+tcgen05.fence::after_thread_sync;
+tcgen05.fence::before_thread_sync;
+@%p1 mbarrier.arrive.shared.b64 %rd7, [fmha_shared_memory+88];
+mbarrier.arrive.shared.b64 %rd8, [%rd5+80];
+mbarrier.arrive.shared.b64 %rd8, [%rd9];
+"""
+MACHINE = """
+%1 = tile.barrier "kv.full" at 64 arrivals 1 : <2>
+%2 = tile.barrier "p1.full" at 80 arrivals 128 : <2>
+"""
+
+
+class Places(unittest.TestCase):
+    def place(self, line, barriers=MACHINE):
+        names = places.Names(TEXT, places.barriers_in(barriers))
+        return names.place({"line": line, "before": TEXT.splitlines()[line - 1]})
+
+    def test_reads_the_names_of_the_machine_level(self):
+        self.assertEqual(places.barriers_in(MACHINE), [("kv.full", 64, 2), ("p1.full", 80, 2)])
+
+    def test_names_a_barrier_by_its_address(self):
+        self.assertEqual(self.place(2), places.Place("mbarrier.init.shared.b64 [kv.full], %r;"))
+
+    def test_follows_registers_to_the_barrier(self):
+        self.assertEqual(self.place(9), places.Place("mbarrier.try_wait.parity.shared.b64 %p, [kv.full], %r;"))
+        self.assertEqual(self.place(13), places.Place("mbarrier.arrive.shared.b64 %rd, [p#.full];", "1"))
+        self.assertEqual(self.place(14), places.Place("mbarrier.arrive.shared.b64 %rd, [%rd];"))
+
+    def test_counts_tiles_apart(self):
+        self.assertEqual(self.place(12), places.Place("@%p mbarrier.arrive.shared.b64 %rd, [p#.full];", "1"))
+
+    def test_a_fence_has_its_neighbor(self):
+        self.assertEqual(self.place(4).text, "tcgen05.fence::after_thread_sync; after bar.sync")
+        self.assertEqual(self.place(10).text, "tcgen05.fence::after_thread_sync; after mbarrier.try_wait [kv.full]")
+        self.assertEqual(self.place(11), places.Place("tcgen05.fence::before_thread_sync; before mbarrier.arrive [p#.full]", "1"))
+
+    def test_a_kernel_without_names_keeps_its_text(self):
+        self.assertEqual(self.place(12, ""), places.Place("@%p mbarrier.arrive.shared.b64 %rd, [fmha_shared_memory+88];"))
+        self.assertEqual(self.place(10, ""), places.Place("tcgen05.fence::after_thread_sync;"))
 
 
 class Shipped(unittest.TestCase):
