@@ -71,9 +71,16 @@ def numbers_wrong(entry):
     return [f"'{entry['before']}': expected sites from 1 to {entry['of']}, got {wrong}"] if wrong else []
 
 
+def idle(entry, found):
+    """What is wrong with names and patterns of an entry that fit none of the kernels where it was `found`."""
+    unused = [name for name in entry["kernels"] if not fnmatch.filter(found, name)]
+    what = f"{', '.join(entry['mutants'])} of '{entry['before']}', {entry['of']} places"
+    return [f"{', '.join(unused)}: {what}: no such kernel has it; mend the entry or take it out"] if unused else []
+
+
 def by_mutant(entries, key, kernels, every):
-    """What the entries say under `key`, by (kernel, id), and what is wrong with them.
-    `kernels` maps names to sites; entries of other kernels are left alone unless these are `every` kernel."""
+    """What the entries say under `key`, by (kernel, id), and what is wrong with them. `kernels`
+    maps names to sites; entries of other kernels are left alone unless these are `every` kernel."""
     named, wrong = {}, [line for entry in entries for line in numbers_wrong(entry)]
     for entry in () if wrong else entries:
         found = []
@@ -85,9 +92,8 @@ def by_mutant(entries, key, kernels, every):
                 continue
             wrong += [f"{kernel}: {i} is named twice" for i in ids if (kernel, i) in named]
             named |= {(kernel, i): entry[key] for i in ids}
-            found += ids
-        if every and not found:
-            wrong.append(f"{', '.join(entry['kernels'])}: {', '.join(entry['mutants'])} of '{entry['before']}', {entry['of']} places: no kernel has it; mend the entry or take it out")
+            found += [kernel] if ids else []
+        wrong += idle(entry, found) if every else []
     return named, wrong
 
 

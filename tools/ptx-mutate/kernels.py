@@ -78,9 +78,11 @@ Q_LENS = (200, 120)
 MISSING_ROWS = 56
 # The longest query of these has a first tile that no key of the last block is for: nothing is
 # rescaled there. In the short one, where keys end with it, scores climb too.
-CLIMBS_SHORT = ("fmha_pair_2x64_bf16_causal",)
-# Lengths of queries and keys where two tiles, one after the other in one CTA, see no key.
-UNSEEN = {"fmha_static_1x64_bf16_causal": (400, 120)}
+CLIMBS_SHORT = ("fmha_pair_2x64_bf16_causal", "fmha_tmem_2x128_f16_causal")
+# More lengths of queries and keys: two tiles, one after the other in one CTA, that see no key;
+# a number of blocks after which the last slots are those before the barrier of Q; a tile after
+# one with an even number of blocks.
+MORE_LENGTHS = {"fmha_static_1x64_bf16_causal": ((400, 120), (120, 500), (200, 500))}
 DRIVER_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32"}
 
 
@@ -241,7 +243,6 @@ def own_kernels(random, folder, pattern=".*"):
         files[name].append(own_case(random, *texts[name], Q_LENS[0], False, 128 * LONG[name]))
     for name in filter(texts.__contains__, CLIMBS_SHORT):
         files[name].append(own_case(random, *texts[name], Q_LENS[1], True))
-    for name in filter(texts.__contains__, UNSEEN):
-        q_len, kv_len = UNSEEN[name]
-        files[name].append(own_case(random, *texts[name], q_len, False, kv_len))
+    for name in filter(texts.__contains__, MORE_LENGTHS):
+        files[name] += [own_case(random, *texts[name], q_len, False, kv_len) for q_len, kv_len in MORE_LENGTHS[name]]
     return files

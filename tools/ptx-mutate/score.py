@@ -306,8 +306,9 @@ def score(options, folder):
         return
     # Reports a stale argument before hours of work.
     sites = {kernel.name: kernel.sites for kernel in sound}
-    arguments, named = harmless.load(sites)
-    missing = harmless.load_missing(sites, named)
+    every = set(kernels.OURS) <= set(sites) and options.kernels == ".*"
+    arguments, named = harmless.load(sites, every=every)
+    missing = harmless.load_missing(sites, named, every=every)
     todo, rows = run_all(options, sound, folder, named)
     harmless.mark(rows, named)
     harmless.mark_missing(rows, missing)

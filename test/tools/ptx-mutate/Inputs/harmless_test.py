@@ -59,8 +59,9 @@ class Harmless(unittest.TestCase):
         kernels = {"k1": SITES, "k2": SITES[:2], "other": SITES}
         self.assertEqual(self.load(pattern, kernels=kernels), {("k1", "arrive/delete@40"): "why"})
         self.assertEqual(self.load(pattern, kernels={"k2": SITES[:2]}), {})
-        self.refuses("k.: arrive/delete of .*, 2 places: no kernel has it", pattern, kernels={"k2": SITES[:2]}, every=True)
-        self.refuses("other: arrive/delete of .*no kernel has it", {"kernels": ["other"]}, every=True)
+        self.refuses("k.: arrive/delete of .*, 2 places: no such kernel has it", pattern, kernels={"k2": SITES[:2]}, every=True)
+        self.refuses("x.: arrive/delete of .*no such kernel has it", {"kernels": ["k", "x*"]}, every=True)
+        self.refuses("other: arrive/delete of .*no such kernel has it", {"kernels": ["other"]}, every=True)
 
     def test_leaves_kernels_alone_that_are_not_run(self):
         self.assertEqual(self.load({}, kernels={"other": SITES}), {})
