@@ -177,8 +177,10 @@ def judge(options, kernel, site, folder):
 
 
 def load_kernel(options, name, cases, folder):
-    """The kernel with those of its launches that are sound."""
+    """The kernel with those of its launches that are sound, or with all of them if none is to be run."""
     starts = [prepare(case, folder / f"{name}.{i}") for i, case in enumerate(cases)]
+    if options.check_rules:
+        return Kernel(name, cases[0].ptx, starts, list_sites(options, cases[0].ptx))
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         sound = [s for s in starts if is_sound(options, name, s, pathlib.Path(scratch))]
     return Kernel(name, cases[0].ptx, sound, list_sites(options, cases[0].ptx))
@@ -268,6 +270,7 @@ def parse_options():
     parser.add_argument("--duration", type=float, default=1e9, help="seconds after which no mutant is begun")
     parser.add_argument("--work", help="folder to keep inputs and compiled kernels in for the next run")
     parser.add_argument("--journal", help="file of verdicts; a run that finds it goes on from there")
+    parser.add_argument("--check-rules", action="store_true", help="only look whether each rule of harmless.json fits a kernel; runs none")
     parser.add_argument("--journal-only", action="store_true", help="only fill the journal: no argument is looked at, nothing else is written")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--output", help="writes NAME.md and NAME.json")
@@ -309,6 +312,9 @@ def score(options, folder):
     every = set(kernels.OURS) <= set(sites) and options.kernels == ".*"
     arguments, named = harmless.load(sites, every=every)
     missing = harmless.load_missing(sites, named, every=every)
+    if options.check_rules:
+        print(f"{len(named)} mutants of {len(sound)} kernels are argued about, {len(missing)} are known to survive")
+        return
     todo, rows = run_all(options, sound, folder, named)
     harmless.mark(rows, named)
     harmless.mark_missing(rows, missing)
