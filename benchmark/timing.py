@@ -82,9 +82,10 @@ def kernels():
             yield kernel_of(dim, *schedule, causal, False)
 
 
-def drawn_kernels(seed):
-    """Kernels that are none of SEEN, drawn without end; half of them have rows of whole lines. Some cannot be compiled."""
+def drawn_kernels(seed, results=()):
+    """Kernels that are none of SEEN and in none of the results, drawn without end; half of them have rows of whole lines. Some cannot be compiled."""
     dice, known = random.Random(seed), {name for name, _ in kernels()}
+    known |= {pair["kernel"] for path in results for pair in json.loads(pathlib.Path(path).read_text())["pairs"]}
     while True:
         dim = dice.choice((64, 128, 192, 256)) if dice.random() < 0.5 else 16 * dice.randint(2, 16)
         tiles, keys, ctas = dice.choice((1, 2, 2, 3)), 16 * dice.randint(3, 12), dice.choice((1, 1, 2, 3))
@@ -129,7 +130,7 @@ def compile_half(flags):
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         listed = dict(filter(None, pool.map(one, [k for k in kernels() if re.search(flags.only, k[0])])))
-        draws, drawn = drawn_kernels(flags.seed), {}
+        draws, drawn = drawn_kernels(flags.seed, flags.known), {}
         while len(drawn) < flags.draw:
             drawn |= dict(filter(None, pool.map(one, itertools.islice(draws, 8))))
         listed |= dict(itertools.islice(drawn.items(), flags.draw))
@@ -399,6 +400,7 @@ def main():
     parser.add_argument("results", nargs="?", help="of `model`, which needs it: what `run` wrote; it gets the modeled clocks")
     parser.add_argument("--runs", type=int, default=25, help="of `run`: launches of which the median counts")
     parser.add_argument("--draw", type=int, default=0, help="of `compile`: as many kernels by --seed that are none of SEEN")
+    parser.add_argument("--known", nargs="*", default=[], help="of `compile`: draw none of the kernels of these results")
     parser.add_argument("--draw-triton", type=int, default=0, help="of `run`: as many of Triton's by --seed that are none of TRITON")
     parser.add_argument("--seed", type=int, default=0, help="what --draw, --draw-triton and --sample draw by")
     parser.add_argument("--sample", type=int, default=0, help="of `model`: as many kernels of SEEN, drawn by --seed")

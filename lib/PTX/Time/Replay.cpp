@@ -91,8 +91,14 @@ Replay::Replay(const Recording &recording, const Figures &figures,
   for (uint32_t missing : recording.signals)
     state.phases.emplace_back().missing = missing;
   state.warps.resize(recording.warps.size());
-  for (uint32_t i = 0; i < state.warps.size(); ++i)
+  CompiledOrder compiled(recording, state.figures);
+  for (uint32_t i = 0; i < state.warps.size(); ++i) {
     place(i);
+    WarpState &warp = state.warps[i];
+    warp.orders = ordersOf(recording, *warp.record);
+    if (!isSass && state.figures[Figure::CompilerReach] >= 1)
+      warp.compiled = compiled.of(*warp.record, warp.orders);
+  }
 }
 
 void Replay::nameUnits() {
@@ -253,20 +259,15 @@ void Replay::fill(WarpState &warp) {
   while (!warp.sealed && warp.slots < state.figures[Figure::Window] &&
          warp.next < warp.record->steps.size()) {
     Entry entry;
-    entry.step = warp.next++;
+    uint32_t next = warp.next++;
+    entry.step = warp.compiled.empty() ? next : warp.compiled[next];
     const Step &step = warp.record->steps[entry.step];
     const Code &code = recording.codes[step.code];
-    entry.order = step.isHelper ? Order::Any : code.of->order;
+    entry.order = warp.orders[entry.step];
     entry.firstFact = warp.nextFact;
-    for (; warp.nextFact < facts.size() &&
-           facts[warp.nextFact].step == entry.step;
-         ++warp.nextFact, ++entry.facts)
-      entry.order = facts[warp.nextFact].kind == Fact::Kind::Wait ||
-                            entry.order == Order::Last
-                        ? Order::Last
-                        : Order::Ordered;
-    if (code.control)
-      entry.order = Order::Last;
+    while (warp.nextFact < facts.size() &&
+           facts[warp.nextFact].step == entry.step)
+      ++warp.nextFact, ++entry.facts;
     addProducers(warp, entry);
     warp.slots += step.isHelper ? 0 : code.of->slots;
     warp.sealed = entry.order == Order::Last;

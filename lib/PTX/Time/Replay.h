@@ -22,6 +22,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <ranges>
 #include <span>
 
 namespace ptxsim::timing {
@@ -112,6 +113,10 @@ struct WarpState {
   unsigned slots = 0;
   bool sealed = false;
   uint32_t next = 0, nextFact = 0;
+  /// Of each step in program order, and the steps in the order of the compiler,
+  /// which is empty if that is program order.
+  std::vector<Order> orders;
+  std::vector<uint32_t> compiled;
   /// Per row: one more than the last step that writes it.
   std::vector<uint32_t> writers;
   /// Nothing issues before, after a wait or a branch.
@@ -212,6 +217,29 @@ struct Doing {
   double figure(Figure of) const { return state.figures[of]; }
   Sm &sm() const { return state.sms[warp.sm]; }
   SubPartition &part() const { return state.partOf(warp); }
+};
+
+/// Returns which steps pass each other. What signals or waits keeps its order.
+std::vector<Order> ordersOf(const Recording &recording, const WarpRecord &warp);
+
+/// The order in which a compiler lets the warps of a recording issue.
+class CompiledOrder {
+public:
+  CompiledOrder(const Recording &recording, const Figures &figures)
+      : recording(recording), figures(figures) {}
+  /// Returns the steps of a warp in that order. Nothing passes a step whose
+  /// order is Last.
+  std::vector<uint32_t> of(const WarpRecord &warp,
+                           const std::vector<Order> &orders);
+
+private:
+  const std::vector<uint32_t> &block(const WarpRecord &warp,
+                                     const std::vector<Order> &orders,
+                                     uint32_t first, uint32_t last);
+  const Recording &recording;
+  const Figures &figures;
+  /// Loops have the same straight-line code again and again.
+  std::map<std::vector<uint32_t>, std::vector<uint32_t>> known;
 };
 
 /// Does what the step does beyond taking its slot and its pipe: sets its end,
