@@ -9,9 +9,9 @@
 // Hardware issues the instructions of a warp in the order of SASS, and ptxas
 // finds that order for one warp that has all pipes to itself. So do we: a list
 // scheduler goes through the clocks, and of the instructions that can issue it
-// takes the one with the longest way to the end. What comes out is what the SASS
-// of attention loops has: an exponential every eighth instruction while there
-// are FMAs, then sums between exponentials.
+// takes the one with the longest way to the end. What comes out is what the
+// SASS of attention loops has: an exponential every eighth instruction while
+// there are FMAs, then sums between exponentials.
 //
 //===----------------------------------------------------------------------===//
 

@@ -107,9 +107,9 @@ TEST(Synchronization, OneCopyAfterTheOtherTakesWhatIsMeasured) {
     Recording recording = record(kernel, device, true);
     double sum = 0;
     for (uint32_t seed = 1; seed <= 5; ++seed)
-      sum += schedule(recording, *figuresOf("sm_90a", Level::Middle), false,
-                      seed)
-                 .clocks;
+      sum +=
+          schedule(recording, *figuresOf("sm_90a", Level::Middle), false, seed)
+              .clocks;
     return sum / 5;
   };
   EXPECT_NEAR((clocksOfRounds(17) - clocksOfRounds(1)) / 16, 730, 40);
