@@ -15,6 +15,7 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_dir, "test")
 
 ptxas = os.environ.get("FMHA_PTXAS") or shutil.which("ptxas")
+config.ptxas = ptxas or ""
 directories = [config.tools_dir, config.llvm_tools_dir]
 directories += [os.path.dirname(ptxas)] if ptxas else []
 directories += [config.environment.get("PATH", os.environ.get("PATH", ""))]
