@@ -1,8 +1,9 @@
 """Runs tcgen05 instructions from the dialect in the simulator and compares the results with NumPy.
 
-  run.py FAMILY FOLDER [--seed=N]
+  run.py FAMILY FOLDER [--seed=N] [--share=N]
 
 FAMILY is KIND-shapes, KIND-types, KIND-flags or KIND-mmasim of a kind of products, or ld, st, ld-red, cp or shift.
+With --share=N the seed chooses one case in N.
 """
 
 import sys
@@ -24,9 +25,13 @@ def cases_of(family, seed):
 
 def main():
     family, folder, *rest = sys.argv[1:]
-    seed = int(rest[0].partition("=")[2]) if rest else int(np.random.SeedSequence().generate_state(1)[0])
+    options = dict(word[2:].split("=", 1) for word in rest)
+    seed = int(options.get("seed", np.random.SeedSequence().generate_state(1)[0]))
     print(f"{family}: seed {seed}", flush=True)
-    run_cases(family, cases_of(family, seed), folder, seed)
+    cases = list(cases_of(family, seed))
+    count = -(-len(cases) // int(options.get("share", 1)))
+    chosen = np.random.default_rng((seed, 1)).choice(len(cases), count, replace=False)
+    run_cases(family, [cases[n] for n in sorted(chosen)], folder, seed)
 
 
 if __name__ == "__main__":
