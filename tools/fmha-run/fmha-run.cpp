@@ -19,6 +19,8 @@
 #include "fmha/Runtime/Files.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 #include <bit>
 #include <cstring>
@@ -319,6 +321,20 @@ runtime::DeviceOptions deviceOptions(const RunFlags &flags) {
   return options;
 }
 
+/// Checks that the simulator can write the file of the timeline, if one is
+/// requested, before anything runs.
+llvm::Error checkTimeline(llvm::StringRef file) {
+  llvm::StringRef folder = llvm::sys::path::parent_path(file);
+  bool writes = !llvm::sys::fs::is_directory(file) &&
+                !llvm::sys::fs::access(folder.empty() ? "." : folder,
+                                       llvm::sys::fs::AccessMode::Write);
+  if (file.empty() || writes)
+    return llvm::Error::success();
+  return failure("--timeline: expected a file in a folder that can be written, "
+                 "got " +
+                 file.str());
+}
+
 /// Checks that the time of the launch can be modeled, if it is requested. The
 /// simulator knows the targets, and the programs that SASS needs.
 llvm::Error checkTime(const RunFlags &flags) {
@@ -329,6 +345,8 @@ llvm::Error checkTime(const RunFlags &flags) {
     return failure("--time: expected --device=sim and --policy=eager, got " +
                    (simulated ? "--policy=" + flags.options.policy
                               : std::string("--device=cuda")));
+  if (llvm::Error error = checkTimeline(flags.options.timeline))
+    return error;
   auto device = runtime::Device::open(deviceOptions(flags));
   if (!device)
     return device.takeError();
