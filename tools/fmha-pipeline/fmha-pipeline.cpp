@@ -164,9 +164,10 @@ int run(const Flags &flags) {
     return fail(noSchedule, graph->title,
                 "expected a schedule, found none: excluded by " +
                     derived.solution.binding +
-                    "; raise --seconds or --stages, or compile the kernel with "
+                    "; raise --seconds, --stages or --role-stages, or compile the kernel with "
                     "another schedule");
-  if (auto wrong = verify(fused.graph, *derived.solution.schedule))
+  if (auto wrong = verify(fused.graph, *derived.solution.schedule,
+                          flags.solver.roleStages))
     return fail(noSchedule, graph->title,
                 "the schedule of the solver is wrong: " + *wrong);
   flags.asRow ? derived.printRow() : derived.print();
@@ -200,6 +201,12 @@ int main(int argc, char **argv) {
   app.add_option("--stages", flags.solver.stages,
                  "Most intervals that one iteration may last; default " +
                      std::to_string(flags.solver.stages))
+      ->type_name("N")
+      ->check(CLI::Range(1, mostStages));
+  app.add_option("--role-stages", flags.solver.roleStages,
+                 "Most stages of a role; more than " +
+                     std::to_string(mostRoleStages) +
+                     ", the default, no pass can overlap")
       ->type_name("N")
       ->check(CLI::Range(1, mostStages));
   app.footer(examples);

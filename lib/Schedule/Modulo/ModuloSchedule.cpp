@@ -11,6 +11,7 @@
 #include "Model/Text.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 using namespace fmha::schedule;
 using namespace fmha::schedule::modulo;
@@ -117,12 +118,34 @@ ThreadRun fmha::schedule::modulo::runOf(const LoopGraph &graph, unsigned op) {
   return run;
 }
 
+bool fmha::schedule::modulo::haveOneRole(
+    const LoopGraph &graph, const std::vector<unsigned> &warpgroups, unsigned a,
+    unsigned b) {
+  std::optional<unsigned> one = graph.ops[a].cluster,
+                          other = graph.ops[b].cluster;
+  if (one && other)
+    return warpgroups[*one] == warpgroups[*other];
+  return !one && !other && graph.ops[a].role == graph.ops[b].role;
+}
+
+std::vector<unsigned>
+fmha::schedule::modulo::outsideBranch(const LoopGraph &graph, unsigned op) {
+  std::vector<unsigned> others;
+  for (unsigned n = 0; n < graph.ops.size(); ++n)
+    if (!graph.ops[n].cluster && graph.ops[n].role == graph.ops[op].role &&
+        graph.ops[n].branch != graph.ops[op].branch)
+      others.push_back(n);
+  return others;
+}
+
 namespace {
 
 class Verifier {
 public:
-  Verifier(const LoopGraph &graph, const ModuloSchedule &schedule)
-      : graph(graph), schedule(schedule), interval(schedule.interval) {}
+  Verifier(const LoopGraph &graph, const ModuloSchedule &schedule,
+           unsigned roleStages)
+      : graph(graph), schedule(schedule), interval(schedule.interval),
+        roleStages(roleStages) {}
   std::optional<std::string> run() const;
 
 private:
@@ -133,16 +156,21 @@ private:
   }
   bool areApart(unsigned a, unsigned b) const;
   bool areTogether(unsigned a, unsigned b) const;
+  bool isInOneRun(unsigned a, unsigned b,
+                  const std::vector<unsigned> &others) const;
   Message checkSize() const;
   Message checkDependence(const Dependence &edge) const;
   Message checkUnit(unsigned a, unsigned b) const;
   Message checkWarpgroup(unsigned a, unsigned b) const;
   Message checkIssue(unsigned a, unsigned b) const;
+  Message checkStages(unsigned a, unsigned b) const;
+  Message checkBranch(unsigned a, unsigned b) const;
   Message checkPair(unsigned a, unsigned b) const;
 
   const LoopGraph &graph;
   const ModuloSchedule &schedule;
   int64_t interval;
+  unsigned roleStages;
 };
 
 } // namespace
@@ -229,12 +257,45 @@ Verifier::Message Verifier::checkIssue(unsigned a, unsigned b) const {
          " run in another order than they are issued";
 }
 
+Verifier::Message Verifier::checkStages(unsigned a, unsigned b) const {
+  if (!haveOneRole(graph, schedule.warpgroups, a, b) ||
+      std::abs(schedule.issues[b] - schedule.issues[a]) < roleStages * interval)
+    return std::nullopt;
+  return "modulo.M6: expected at most " + str(roleStages) +
+         " stages in a role, got more from " + graph.ops[a].name + " to " +
+         graph.ops[b].name;
+}
+
+/// Whether `b` follows `a` within an interval, with none of `others` in
+/// between.
+bool Verifier::isInOneRun(unsigned a, unsigned b,
+                          const std::vector<unsigned> &others) const {
+  int64_t length = modulo(schedule.starts[b] - schedule.starts[a]);
+  return std::none_of(others.begin(), others.end(), [&](unsigned other) {
+    int64_t after = modulo(schedule.starts[other] - schedule.starts[a]);
+    return after > 0 && after < length;
+  });
+}
+
+Verifier::Message Verifier::checkBranch(unsigned a, unsigned b) const {
+  const LoopOp &one = graph.ops[a], &other = graph.ops[b];
+  if (one.cluster || other.cluster || !one.branch ||
+      one.branch != other.branch || one.role != other.role)
+    return std::nullopt;
+  std::vector<unsigned> others = outsideBranch(graph, a);
+  if (isInOneRun(a, b, others) || isInOneRun(b, a, others))
+    return std::nullopt;
+  return "modulo.M7: expected " + one.name + " and " + other.name +
+         " to follow each other, since they run under one condition";
+}
+
 Verifier::Message Verifier::checkPair(unsigned a, unsigned b) const {
-  if (Message wrong = checkUnit(a, b))
-    return wrong;
-  if (Message wrong = checkWarpgroup(a, b))
-    return wrong;
-  return checkIssue(a, b);
+  for (auto check :
+       {&Verifier::checkUnit, &Verifier::checkWarpgroup, &Verifier::checkIssue,
+        &Verifier::checkStages, &Verifier::checkBranch})
+    if (Message wrong = (this->*check)(a, b))
+      return wrong;
+  return std::nullopt;
 }
 
 std::optional<std::string> Verifier::run() const {
@@ -261,6 +322,7 @@ std::optional<std::string> Verifier::run() const {
 
 std::optional<std::string>
 fmha::schedule::modulo::verify(const LoopGraph &graph,
-                               const ModuloSchedule &schedule) {
-  return Verifier(graph, schedule).run();
+                               const ModuloSchedule &schedule,
+                               unsigned roleStages) {
+  return Verifier(graph, schedule, roleStages).run();
 }

@@ -68,6 +68,7 @@ private:
   z3::expr outside(const ThreadRun &run, unsigned product);
   void addUnit(unsigned a, unsigned b);
   void addWarpgroup(unsigned a, unsigned b);
+  void addStages(unsigned a, unsigned b);
   void addBranches();
   z3::expr inOneRun(unsigned a, unsigned b,
                     const std::vector<unsigned> &others);
@@ -104,6 +105,7 @@ Rules::Rules(const LoopGraph &graph, const SolverOptions &options,
     for (unsigned a = 0; a < b; ++a) {
       addUnit(a, b);
       addWarpgroup(a, b);
+      addStages(a, b);
     }
   addBranches();
   addSymmetry();
@@ -250,6 +252,21 @@ void Rules::addWarpgroup(unsigned a, unsigned b) {
                   z3::implies(together(*one.cluster, *other.cluster), rule)));
 }
 
+/// Lets all issues of a role in an iteration be within as many intervals as the
+/// role may have stages.
+void Rules::addStages(unsigned a, unsigned b) {
+  const LoopOp &one = graph.ops[a], &other = graph.ops[b];
+  if (one.cluster.has_value() != other.cluster.has_value() ||
+      (!one.cluster && one.role != other.role))
+    return;
+  int64_t most = options.roleStages * interval - 1;
+  z3::expr within = difference(issues[a], issues[b], -most) &&
+                    difference(issues[b], issues[a], -most);
+  z3::expr isOne = one.cluster ? together(*one.cluster, *other.cluster)
+                               : context.bool_val(true);
+  solver.add(z3::implies(label("stages"), z3::implies(isOne, within)));
+}
+
 /// Returns that `b` follows `a` within an interval, with none of `others` in
 /// between.
 z3::expr Rules::inOneRun(unsigned a, unsigned b,
@@ -282,11 +299,7 @@ void Rules::addBranches() {
       if (one.cluster || other.cluster || !one.branch ||
           one.branch != other.branch || one.role != other.role)
         continue;
-      std::vector<unsigned> others;
-      for (unsigned n = 0; n < graph.ops.size(); ++n)
-        if (!graph.ops[n].cluster && graph.ops[n].role == one.role &&
-            graph.ops[n].branch != one.branch)
-          others.push_back(n);
+      std::vector<unsigned> others = outsideBranch(graph, a);
       if (others.size() > 1)
         solver.add(z3::implies(label("branches"), inOneRun(a, b, others) ||
                                                       inOneRun(b, a, others)));

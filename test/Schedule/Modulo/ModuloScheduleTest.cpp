@@ -44,6 +44,35 @@ TEST(ModuloSchedule, VerifyNamesTheRule) {
   EXPECT_EQ(ruleOf(inTurn()), "modulo.M5");
 }
 
+TEST(ModuloSchedule, ARoleHasAsManyStagesAsPassesOverlap) {
+  LoopGraph graph = chains(1);
+  ModuloSchedule two{40, {0, 10, 70}, {0, 10, 70}, {0}};
+  EXPECT_EQ(verify(graph, two), std::nullopt);
+  ModuloSchedule three{40, {0, 10, 110}, {0, 10, 110}, {0}};
+  EXPECT_EQ(verify(graph, three), "modulo.M6: expected at most 2 stages in a "
+                                  "role, got more from first0 to second0");
+  EXPECT_EQ(verify(graph, three, 3), std::nullopt);
+  // One warpgroup is one role.
+  for (LoopOp &op : graph.ops)
+    op.cluster = 0;
+  EXPECT_EQ(verify(graph, three).value_or("").substr(0, 9), "modulo.M6");
+}
+
+TEST(ModuloSchedule, OpsUnderOneConditionFollowEachOther) {
+  LoopGraph graph = chains(2);
+  for (unsigned op : {3u, 5u})
+    graph.ops[op].branch = 0;
+  EXPECT_EQ(verify(graph, inTurn()), std::nullopt);
+  // In an interval: first0, first1, second0, second1.
+  ModuloSchedule apart = inTurn();
+  apart.starts = apart.issues = {0, 10, 60, 10, 30, 70};
+  EXPECT_EQ(verify(graph, apart),
+            "modulo.M7: expected first1 and second1 to follow each other, "
+            "since they run under one condition");
+  graph.ops[5].branch = 1;
+  EXPECT_EQ(verify(graph, apart), std::nullopt);
+}
+
 TEST(ModuloSchedule, ProductsOfAWarpgroupAreIssuedBetweenItsOps) {
   LoopGraph graph = chains(1);
   for (LoopOp &op : graph.ops)

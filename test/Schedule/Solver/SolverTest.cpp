@@ -127,15 +127,23 @@ unsigned Oracle::leastInterval() {
     }
 }
 
+/// The oracle knows no roles.
+static SolverOptions anyStages() {
+  SolverOptions options;
+  options.roleStages = options.stages;
+  return options;
+}
+
 TEST(Solver, IsExactOnRandomGraphs) {
   unsigned seed = std::random_device()();
   RecordProperty("seed", int(seed));
   std::mt19937 random(seed);
   for (unsigned n = 0; n < 60; ++n) {
     LoopGraph graph = randomGraph(random);
-    Solution solution = solve(graph);
+    Solution solution = solve(graph, anyStages());
     ASSERT_TRUE(solution.schedule) << "seed " << seed << "\n" << print(graph);
-    EXPECT_EQ(verify(graph, *solution.schedule), std::nullopt)
+    EXPECT_EQ(verify(graph, *solution.schedule, anyStages().roleStages),
+              std::nullopt)
         << "seed " << seed << "\n"
         << print(graph);
     EXPECT_EQ(solution.schedule->interval, Oracle(graph).leastInterval())
@@ -231,6 +239,22 @@ TEST(Solver, ReportsWhatExcludesAScheduleOfTooFewStages) {
   Solution none = solve(graph, options);
   EXPECT_FALSE(none.schedule);
   EXPECT_NE(none.binding.find("dependences"), std::string::npos);
+}
+
+/// Both products are in one role, and the second one can start 130 clocks after
+/// the first one and end after 140: that is two intervals of 70.
+TEST(Solver, ARoleHasTwoStages) {
+  LoopGraph graph = chains(1);
+  graph.dependences[0].latency = 100;
+  Solution solution = solve(graph);
+  ASSERT_TRUE(solution.schedule);
+  EXPECT_EQ(verify(graph, *solution.schedule), std::nullopt);
+  EXPECT_EQ(solution.schedule->interval, 70u);
+  EXPECT_EQ(solution.bound, 70u);
+  EXPECT_NE(solution.binding.find("stages"), std::string::npos);
+  SolverOptions options;
+  options.stages = options.roleStages = 10;
+  EXPECT_EQ(solve(graph, options).schedule->interval, 20u);
 }
 
 TEST(Solver, StopsInTimeWithTheGap) {

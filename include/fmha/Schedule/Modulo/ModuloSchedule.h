@@ -50,6 +50,22 @@ bool fitsWarpgroup(const LoopGraph &graph,
 /// first. Warpgroups are numbered in the order of their first clusters.
 std::vector<std::vector<unsigned>> warpgroupsOf(const LoopGraph &graph);
 
+/// The stages of a role that passes can overlap: tile-rotate-loops moves ops by
+/// one iteration.
+inline constexpr unsigned mostRoleStages = 2;
+
+/// Whether one role has both ops, if these are the warpgroups of clusters. A
+/// role then has at most `stages` stages if its first and its last issue of an
+/// iteration are less than `stages` intervals apart.
+bool haveOneRole(const LoopGraph &graph,
+                 const std::vector<unsigned> &warpgroups, unsigned a,
+                 unsigned b);
+
+/// Returns the ops of the role of `op` that have no cluster and run under
+/// another condition than it or under none. None of them may be between two ops
+/// under its condition, because passes keep these in one branch.
+std::vector<unsigned> outsideBranch(const LoopGraph &graph, unsigned op);
+
 /// The first and the last op of threads of a cluster. Passes issue no product
 /// between them, so that all of these ops have the same stage.
 struct ThreadRun {
@@ -67,8 +83,11 @@ ThreadRun runOf(const LoopGraph &graph, unsigned op);
 ///              or after all ops of an iteration of a cluster
 ///   modulo.M4  products of a unit run in the order in which they are issued
 ///   modulo.M5  warpgroups have enough registers
+///   modulo.M6  a role has `roleStages` stages or fewer
+///   modulo.M7  ops of a role under one condition follow each other
 std::optional<std::string> verify(const LoopGraph &graph,
-                                  const ModuloSchedule &schedule);
+                                  const ModuloSchedule &schedule,
+                                  unsigned roleStages = mostRoleStages);
 
 /// The place of an op in the loop of its role.
 struct Place {

@@ -24,6 +24,8 @@ struct SolverOptions {
   unsigned milliseconds = 60000;
   /// Most intervals from the start of an iteration to its end.
   unsigned stages = 6;
+  /// Most stages of a role.
+  unsigned roleStages = mostRoleStages;
 };
 
 struct Solution {
