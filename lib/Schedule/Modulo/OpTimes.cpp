@@ -40,8 +40,8 @@ OpTime OpTimes::product(double rows, double columns, double depth,
 
 OpTime OpTimes::copy(double bytes) const {
   OpTime time;
-  time.at(Unit::L2) = bytes / ctaGroup / gpu.l2BytesPerClock;
-  time.at(Unit::Smem) = bytes / ctaGroup / gpu.smemBytesPerClock;
+  time.at(Unit::L2) = bytes / gpu.l2BytesPerClock;
+  time.at(Unit::Smem) = bytes / gpu.smemBytesPerClock;
   return time;
 }
 

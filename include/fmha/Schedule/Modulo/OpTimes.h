@@ -32,7 +32,8 @@ struct OpTime {
   void write(LoopOp &op) const;
 };
 
-/// Times of the ops of a kernel on a target. CTAs of a group share each B.
+/// Times of the ops of a CTA on a target. CTAs of a group share each B: a
+/// product reads the CTA's part of it.
 /// Accumulators in tensor memory are rescaled in each iteration, or only in
 /// some if maxima have a threshold.
 class OpTimes {
@@ -43,7 +44,7 @@ public:
   /// A product with D of `rows` x `columns` and an inner extent `depth`, of
   /// elements of 16 bits.
   OpTime product(double rows, double columns, double depth, bool aInSmem) const;
-  /// A copy of a tile that is a B, from device memory to shared memory or back.
+  /// A copy of `bytes` from device memory to the shared memory of a CTA or back.
   OpTime copy(double bytes) const;
   /// Moves between registers and memory.
   OpTime tmem(double bytes) const;

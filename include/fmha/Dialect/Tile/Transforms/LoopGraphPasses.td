@@ -17,7 +17,7 @@ def TilePrintLoopGraph : Tile_Pass<"tile-print-loop-graph"> {
     Prints a graph for each innermost loop of a placed kernel that has products, to standard error: a line for each op, with
     its modeled clocks and the units that it keeps busy, and a line for each dependence, with its distance in iterations. `->`
     is a value, `~>` is memory or registers that are used again. The kernel does not change. `fmha-pipeline` derives roles,
-    stages and orders from the graph in JSON. With `cta-group=2` the clocks are those of pairs of CTAs that share K and V.
+    stages and orders from the graph in JSON. The clocks of a pair of CTAs (`cta_group = 2`) are those of one of them, which loads half of K and V.
 
     Input:
     ```mlir
@@ -34,7 +34,6 @@ def TilePrintLoopGraph : Tile_Pass<"tile-print-loop-graph"> {
   }];
   let options = [
     Option<"format", "format", "std::string", "\"text\"", "form of the graph: text, json or dot (Graphviz)">,
-    Option<"ctaGroup", "cta-group", "unsigned", "1", "CTAs that share K and V: 1 or 2">,
     Option<"fused", "fused", "bool", "false", "merge the ops of a thread between two waits, as the solver does">];
 }
 

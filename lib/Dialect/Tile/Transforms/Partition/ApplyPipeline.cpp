@@ -30,6 +30,21 @@ using namespace fmha;
 using namespace fmha::tile;
 using namespace fmha::schedule::modulo;
 
+/// Returns the titles of the rows for a target and a head dim, or "none".
+static std::string titlesFor(std::string_view target, unsigned headDim) {
+  std::string titles;
+  for (const DerivedPipeline &row : derivedPipelines())
+    if (row.target == target && row.headDim == headDim)
+      titles += (titles.empty() ? "\"" : ", \"") + std::string(row.title) + "\"";
+  return titles.empty() ? "none" : titles;
+}
+
+/// Returns the title without the word for a mask, which adds no dependence.
+static llvm::StringRef unmasked(llvm::StringRef title) {
+  title.consume_back(" masked");
+  return title;
+}
+
 namespace {
 
 struct TileApplyPipelinePass
@@ -46,12 +61,14 @@ struct TileApplyPipelinePass
              << "expected a loop of the table of derived pipelines, got \""
              << made.graph.title << "\" of structure 0x"
              << llvm::utohexstr(structure)
-             << "; derive its pipeline by scripts/build/pipelines.py, or "
-                "compile with --pipeline=table";
-    if (row->title != made.graph.title)
+             << "; compile with --pipeline=table, derive its pipeline by "
+                "scripts/build/pipelines.py, or take one of the table: "
+             << titlesFor(info.schedule.target, info.problem.headDim);
+    if (unmasked(row->title) != unmasked(made.graph.title))
       made.loop.emitRemark()
-          << "has the pipeline that was derived for \"" << row->title
-          << "\", this one is \"" << made.graph.title << '"';
+          << "the loop \"" << made.graph.title
+          << "\" has the pipeline that was derived for \"" << row->title
+          << "\", which has the same ops and dependences";
     for (auto [op, named] : llvm::zip(made.ops, *places))
       if (!partitionOf(op))
         setPartition(op,
@@ -69,7 +86,7 @@ struct TileApplyPipelinePass
             expectStage(getOperation(), KernelStage::Placed, getArgument())) ||
         failed(checkProgram(getOperation())))
       return signalPassFailure();
-    for (GraphOfLoop &made : graphsOf(getOperation(), *info, 1))
+    for (GraphOfLoop &made : graphsOf(getOperation(), *info))
       if (failed(apply(made, *info)))
         return signalPassFailure();
   }

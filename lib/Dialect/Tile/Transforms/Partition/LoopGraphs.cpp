@@ -59,10 +59,10 @@ private:
 
 class GraphBuilder {
 public:
-  GraphBuilder(scf::ForOp loop, const KernelInfo &info, unsigned ctaGroup)
+  GraphBuilder(scf::ForOp loop, const KernelInfo &info)
       : info(info), family(partitionFamilyOf(info.schedule)),
         gpu(*target::findTarget(info.schedule.target)),
-        times(gpu, ctaGroup, info.schedule.rescaleThreshold == 0) {
+        times(gpu, info.schedule.ctaGroup, info.schedule.rescaleThreshold == 0) {
     made.loop = loop;
   }
   GraphOfLoop run();
@@ -488,15 +488,14 @@ template <typename OpT> static bool contains(scf::ForOp loop) {
 }
 
 SmallVector<GraphOfLoop> fmha::tile::graphsOf(gpu::GPUFuncOp func,
-                                              const KernelInfo &info,
-                                              unsigned ctaGroup) {
+                                              const KernelInfo &info) {
   SmallVector<GraphOfLoop> graphs;
   if (partitionFamilyOf(info.schedule).hasOneRole)
     return graphs;
   func.walk([&](scf::ForOp loop) {
     if (contains<scf::ForOp>(loop) || !contains<DotOp>(loop))
       return;
-    graphs.push_back(GraphBuilder(loop, info, ctaGroup).run());
+    graphs.push_back(GraphBuilder(loop, info).run());
     graphs.back().graph.title = titleOf(info);
     setCapacities(graphs.back().graph, info);
   });

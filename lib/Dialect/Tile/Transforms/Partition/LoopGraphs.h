@@ -25,10 +25,10 @@ struct GraphOfLoop {
   mlir::SmallVector<mlir::Operation *> ops;
 };
 
-/// Returns the graphs of the loops of `func`. With `ctaGroup` 2 they have the
-/// times of a kernel in which pairs of CTAs share each B.
-mlir::SmallVector<GraphOfLoop>
-graphsOf(mlir::gpu::GPUFuncOp func, const KernelInfo &info, unsigned ctaGroup);
+/// Returns the graphs of the loops of `func`, with the times of one CTA of the
+/// kernel's group.
+mlir::SmallVector<GraphOfLoop> graphsOf(mlir::gpu::GPUFuncOp func,
+                                        const KernelInfo &info);
 
 } // namespace fmha::tile
 

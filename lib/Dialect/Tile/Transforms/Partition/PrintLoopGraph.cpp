@@ -38,10 +38,6 @@ struct TilePrintLoopGraphPass
       return getOperation().emitError()
              << getArgument() << ": expected format text, json or dot, got \""
              << format << '"';
-    if (ctaGroup != 1 && ctaGroup != 2)
-      return getOperation().emitError()
-             << getArgument() << ": expected cta-group 1 or 2, got "
-             << unsigned(ctaGroup);
     return success();
   }
 
@@ -54,7 +50,7 @@ struct TilePrintLoopGraphPass
             expectStage(getOperation(), KernelStage::Placed, getArgument())) ||
         failed(checkProgram(getOperation())))
       return signalPassFailure();
-    for (GraphOfLoop &made : graphsOf(getOperation(), *info, ctaGroup)) {
+    for (GraphOfLoop &made : graphsOf(getOperation(), *info)) {
       schedule::modulo::LoopGraph graph =
           fused ? schedule::modulo::fuse(made.graph).graph : made.graph;
       llvm::errs() << (format == "json"  ? schedule::modulo::printJson(graph)

@@ -2,7 +2,7 @@
 
 // RUN: not fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-apply-pipeline)))' 2>&1 | FileCheck %s
 
-// CHECK: error: 'scf.for' op expected a loop of the table of derived pipelines, got "sm_100a{{.*}}" of structure 0x{{[0-9A-F]+}}; derive its pipeline by scripts/build/pipelines.py, or compile with --pipeline=table
+// CHECK: error: 'scf.for' op expected a loop of the table of derived pipelines, got "sm_100a{{.*}}" of structure 0x{{[0-9A-F]+}}; compile with --pipeline=table, derive its pipeline by scripts/build/pipelines.py, or take one of the table: "sm_100a head_dim=64 {{.*}}"
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
   #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,

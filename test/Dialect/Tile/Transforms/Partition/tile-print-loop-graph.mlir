@@ -3,7 +3,6 @@
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-print-loop-graph)))' 2>&1 >/dev/null | FileCheck %s
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-print-loop-graph{fused=true})))' 2>&1 >/dev/null | FileCheck %s --check-prefix=FUSED
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-print-loop-graph{cta-group=2})))' 2>&1 >/dev/null | FileCheck %s --check-prefix=PAIR
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-print-loop-graph{format=dot})))' 2>&1 >/dev/null | FileCheck %s --check-prefix=DOT
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-print-loop-graph{format=json})))' 2>&1 >/dev/null | FileCheck %s --check-prefix=JSON
 // The kernel does not change.
@@ -82,10 +81,6 @@ gpu.module @chain {
 // FUSED-NOT: cast0:
 // FUSED-NOT: move1:
 // FUSED: move0 -> dot1: distance 0, latency 120
-
-// Each CTA of a pair loads half of a B and reads half of it.
-// PAIR: load0: load, 117 clk
-// PAIR: dot0: mma, 258 clk, MMA 258, SMEM 192
 
 // DOT: digraph loop {
 // DOT: dot0 [label="dot0\nmma\n258 clk"];
