@@ -5,7 +5,7 @@
 
 For each target, head dim and mask the script compiles the schedules of its axes (query tiles, slices of P, placement of P) to the placed level, prints the
 graphs of their loops, and has fmha-pipeline solve them, the most promising first. A schedule whose lower bound is not below the best interval per row and key
-is not solved, unless it is the planner's for a number of query tiles. Pairs of CTAs are modeled only: no kernel has them. Needs a build with FMHA_BUILD_SOLVER.
+is not solved, unless it is the planner's for a combination of PLANNED. Needs a build with FMHA_BUILD_SOLVER.
 """
 
 from __future__ import annotations
@@ -21,13 +21,22 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "include/fmha/Schedule/Modulo/DerivedPipelines.def"
-PRINT = "builtin.module(gpu.module(gpu.func(tile-print-loop-graph{format=json cta-group=%d})))"
+PRINT = "builtin.module(gpu.module(gpu.func(tile-print-loop-graph{format=json})))"
 MARK = "//===----------------------------------------------------------------------===//\n"
 SECONDS = 60
 
+BLACKWELL = {"--q-tiles": (1, 2), "--kv-block": (None, 128), "--p-slices": (1, 2, 4), "--p-placement": ("tmem", "smem"), "--cta-group": (1, 2)}
 AXES = {
-    "sm_100a": {"--q-tiles": (1, 2), "--p-slices": (1, 2, 4), "--p-placement": ("tmem", "smem"), "cta-group": (1, 2)},
+    "sm_100a": BLACKWELL,
+    "sm_103a": BLACKWELL,
     "sm_90a": {"--q-tiles": (1, 2, 3), "--kv-block": (None, 128)},
+}
+# The planner's choice for each combination of these is always solved: it chooses among them by lengths, or takes them on request.
+PLANNED_BLACKWELL = {"--q-tiles": (1, 2), "--kv-block": (None, 128), "--scheduler": (None, "static"), "--cta-group": (None, 2)}
+PLANNED = {
+    "sm_100a": PLANNED_BLACKWELL,
+    "sm_103a": PLANNED_BLACKWELL,
+    "sm_90a": {"--q-tiles": (1, 2, 3), "--kv-block": (None, 128), "--scheduler": (None, "static")},
 }
 MASKS = {"": [], "causal": ["--causal"]}
 
@@ -40,7 +49,6 @@ class Variant:
     head_dim: int
     mask: str
     flags: list[str]
-    cta_group: int = 1
     planned: bool = False
     graph: str = ""
     rows: int = 0
@@ -61,15 +69,12 @@ def run(*command, **options) -> subprocess.CompletedProcess:
 
 
 def variants(target: str, head_dim: int, mask: str) -> list[Variant]:
-    """The planner's choice, those for each number of query tiles, then all combinations of the axes."""
-    axes = AXES[target]
+    """The planner's choice, those for all combinations of the planned axes, then all combinations of the axes."""
     made = [Variant(target, head_dim, mask, [], planned=True)]
-    made += [Variant(target, head_dim, mask, [f"--q-tiles={tiles}"], planned=True) for tiles in axes["--q-tiles"]]
-    for values in itertools.product(*axes.values()):
-        chosen = dict(zip(axes, values))
-        group = chosen.pop("cta-group", 1)
-        flags = [f"{flag}={value}" for flag, value in chosen.items() if value is not None]
-        made.append(Variant(target, head_dim, mask, flags, group))
+    for axes, planned in ((PLANNED[target], True), (AXES[target], False)):
+        for values in itertools.product(*axes.values()):
+            flags = [f"{flag}={value}" for flag, value in zip(axes, values) if value is not None]
+            made.append(Variant(target, head_dim, mask, flags, planned=planned))
     return made
 
 
@@ -79,7 +84,7 @@ def read_graph(variant: Variant, tools: pathlib.Path) -> bool:
     placed = run(tools / "fmha-compile", *flags, "--emit=mlir", "--compile-to=placed")
     if placed.returncode:
         return False
-    printed = run(tools / "fmha-opt", f"--pass-pipeline={PRINT % variant.cta_group}", input=placed.stdout)
+    printed = run(tools / "fmha-opt", f"--pass-pipeline={PRINT}", input=placed.stdout)
     if printed.returncode:
         sys.exit(printed.stderr)
     variant.graph = printed.stderr
@@ -113,22 +118,20 @@ def search(target: str, head_dim: int, mask: str, tools: pathlib.Path) -> list[V
             variant.interval, variant.binding, variant.bound, variant.row = same.interval, same.binding, same.bound, same.row
         elif variant.planned or variant.per_tile(variant.bound) < best:
             solve(variant, tools)
-        if variant.interval and variant.cta_group == 1:
+        if variant.interval:
             best = min(best, variant.per_tile(variant.interval))
     return found
 
 
 def best_of(found: list[Variant]) -> Variant:
-    """The best variant that a kernel can have; of equals the planner's."""
-    solved = [variant for variant in found if variant.interval and variant.row and variant.cta_group == 1]
+    """The best variant; of equals the planner's."""
+    solved = [variant for variant in found if variant.interval and variant.row]
     return min(solved, key=lambda variant: variant.per_tile(variant.interval))
 
 
 def rows_of(found: list[Variant]) -> list[str]:
-    """The rows of all variants that a kernel can have and that were solved. Passes overlap two stages."""
-    stages = re.compile(r"/[2-9]\d*/\d")
-    solved = [variant for variant in found if variant.row and variant.cta_group == 1 and not stages.search(variant.row)]
-    return [f'FMHA_PIPELINE("{variant.target}", {variant.head_dim}, {variant.row})' for variant in solved]
+    """The rows of all variants that were solved."""
+    return [f'FMHA_PIPELINE("{variant.target}", {variant.head_dim}, {variant.row})' for variant in found if variant.row]
 
 
 def key_of(row: str) -> tuple[str, ...]:
@@ -141,7 +144,6 @@ def report(found: list[Variant]) -> str:
     lines = []
     for variant in found:
         name = " ".join(variant.flags) or "the planner's"
-        name += " (pairs of CTAs)" if variant.cta_group == 2 else ""
         solved = f"{variant.interval} | {variant.per_tile(variant.interval):.0f}" if variant.interval else "| "
         mark = " **best**" if variant is best else ""
         lines.append(
