@@ -21,10 +21,10 @@ using namespace fmha;
 using namespace fmha::schedule;
 
 /// Returns the registers of each softmax thread of two tiles: a row of 128
-/// scores and the state of a row, more with polynomials; a row of 64 leaves
+/// scores and the state of a row, more with polynomials; a row of 80 leaves
 /// some to correction.
 static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
-  if (kvBlock <= 64)
+  if (kvBlock <= 80)
     return 168;
   return emulating ? 200 : 184;
 }

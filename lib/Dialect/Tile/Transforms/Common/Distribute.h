@@ -172,6 +172,10 @@ mlir::Value tmemAddress(mlir::ImplicitLocOpBuilder &b,
 /// in one panel with its n columns, or null for the row's start.
 void storeSwizzled(mlir::ImplicitLocOpBuilder &b, TileType tile,
                    mlir::Value values, mlir::Value first = nullptr);
+/// Likewise with a constant first column, for which a store takes one
+/// instruction for its address.
+void storeSwizzledAt(mlir::ImplicitLocOpBuilder &b, TileType tile,
+                     mlir::Value values, int64_t first);
 
 /// Returns the distance, in columns of tensor memory, between the halves of a
 /// row of `columns` that two threads share; null if one thread has the row.

@@ -70,6 +70,40 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
   }
 }
 
+/// Returns where this thread's row begins in a panel, swizzled: the bits of a
+/// chunk in a row of the panel are inverted by those of the row.
+static Value swizzledRow(ImplicitLocOpBuilder &b, Value row) {
+  using Panel = layout::PanelTile;
+  Value rowXor =
+      arith::MulIOp::create(b, arith::AndIOp::create(b, row, constantI32(b, 7)),
+                            constantI32(b, Panel::chunkBytes));
+  return arith::AddIOp::create(
+      b, arith::MulIOp::create(b, row, constantI32(b, Panel::rowBytes)),
+      rowXor);
+}
+
+void fmha::tile::storeSwizzledAt(ImplicitLocOpBuilder &b, TileType tile,
+                                 Value values, int64_t first) {
+  using Panel = layout::PanelTile;
+  Panel panels = panelsOf(tile);
+  Value row = swizzledRow(b, threadRow(b, tile));
+  int64_t inPanel = bytesInPanel(tile);
+  auto words = VectorType::get({4}, b.getI32Type());
+  int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
+  for (int64_t column = 0; column < count; column += Panel::chunkElements) {
+    Value piece = vector::BitCastOp::create(
+        b, words, slice(b, values, column, Panel::chunkElements));
+    int64_t chunk = (first + column) / Panel::chunkElements;
+    int64_t place = inPanel + panels.chunkConstant(unsigned(chunk));
+    int64_t inRow = place % Panel::rowBytes;
+    Value base = smemAddress(
+        b, tile.getSmem().getOffset() - inPanel + place - inRow);
+    Value offset =
+        arith::XOrIOp::create(b, row, constantI32(b, int32_t(inRow)));
+    LLVM::StoreOp::create(b, piece, advance(b, base, offset), /*alignment=*/16);
+  }
+}
+
 IntegerAttr fmha::tile::splitOf(ImplicitLocOpBuilder &b, TileType tile,
                                 int64_t columns) {
   return tile.hasHalfLanes() ? b.getI32IntegerAttr(columns / 2) : IntegerAttr();

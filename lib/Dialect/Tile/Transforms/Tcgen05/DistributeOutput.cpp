@@ -13,33 +13,50 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace fmha::tile;
 
 namespace {
 
-/// Emits a loop over pieces of the thread's columns of a tile in tensor memory,
-/// for roles that do not have the registers for all columns:
+/// What is made of a piece of the thread's columns: their first one, its address
+/// in tensor memory, and their values in f32.
+using PieceBody = function_ref<void(Value column, Value address, Value x)>;
+
+/// Emits the load of `count` columns from `column` on, and what is made of it:
 ///
-///   for column = 0 to columns step count:
-///     tmem_load; tmem_wait; body(column, address, f32 values)
-///
-/// Returns the loop.
-scf::ForOp
-forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
-          TileType tile, int64_t most,
-          function_ref<void(Value column, Value address, Value x)> body) {
+///   tmem_load; tmem_wait; body(column, address, f32 values)
+void makePiece(ImplicitLocOpBuilder &b, const DistributeContext &context,
+               TileType tile, Value column, int64_t count, PieceBody body) {
+  DistributeContext there{context.info,
+                          arith::AddIOp::create(b, context.tmemBase, column)};
+  Value address = tmemAddress(b, there, tile.getTmem(), 0, /*ofWarp=*/true);
+  auto words = VectorType::get({count}, b.getI32Type());
+  Value loaded = TmemLoadOp::create(b, words, address,
+                                    splitOf(b, tile, tile.getColumns()));
+  body(column, address, asF32(b, waitForLoads(b, loaded)));
+}
+
+/// Emits a loop over pieces of at most `most` columns, for roles that do not
+/// have the registers for all columns. Returns the loop.
+scf::ForOp forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
+                     TileType tile, int64_t most, PieceBody body) {
   return forOwnColumns(b, tile, most, [&](Value column, int64_t count) {
-    DistributeContext there{context.info,
-                            arith::AddIOp::create(b, context.tmemBase, column)};
-    Value address = tmemAddress(b, there, tile.getTmem(), 0, /*ofWarp=*/true);
-    auto words = VectorType::get({count}, b.getI32Type());
-    Value loaded = TmemLoadOp::create(b, words, address,
-                                      splitOf(b, tile, tile.getColumns()));
-    body(column, address, asF32(b, waitForLoads(b, loaded)));
+    makePiece(b, context, tile, column, count, body);
   });
+}
+
+/// Emits the pieces one after another, so that a load need not wait for what is
+/// made of the piece before it.
+void makePieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
+                TileType tile, int64_t most, PieceBody body) {
+  int64_t columns = ownColumns(tile), count = std::gcd(columns, most);
+  for (int64_t column = 0; column < columns; column += count)
+    makePiece(b, context, tile, constantI32(b, int32_t(column)), count, body);
 }
 
 /// Rescales if a row of the warp has a factor other than 1.
@@ -86,14 +103,22 @@ Value divided(ImplicitLocOpBuilder &b, const Quotient &rows, Value x) {
   });
 }
 
-/// Returns how many columns of a tile a role loads at once. The more there are,
-/// the fewer times it waits for a load, and each takes a register.
-int64_t columnsAtOnce(Operation *op) {
-  constexpr unsigned ofTwoTiles = 56, ofOneTile = 136;
+/// How a role reads the columns of a tile: how many a load has, since it waits
+/// for each and each takes a register, and whether in a loop.
+struct Pieces {
+  int64_t most;
+  bool rolled;
+};
+
+/// With fewer registers than for two pieces of 32 columns ptxas 13.0 loads no
+/// piece before it has stored the one before it, and spills without a loop.
+Pieces piecesOf(Operation *op) {
+  constexpr unsigned ofTwoTiles = 56, ofShortRows = 88, ofOneTile = 136;
   unsigned registers = op->getParentOfType<RoleOp>().getRegisters();
-  return registers >= ofOneTile    ? 4 * pieceColumns
-         : registers >= ofTwoTiles ? 2 * pieceColumns
-                                   : pieceColumns;
+  if (registers < ofTwoTiles)
+    return {pieceColumns, /*rolled=*/true};
+  return {(registers >= ofOneTile ? 4 : 2) * pieceColumns,
+          /*rolled=*/registers < ofShortRows};
 }
 
 /// Writes acc/l in 16 bits to the staging tile. Rows that see no key are rare:
@@ -110,11 +135,19 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
           op, "expected a tile in #tile.tmem to go to #tile.smem");
     Quotient rows(b, adaptor.getSum(), op.getScale(), op.getUndivided(),
                   op.getOffset());
-    keepRolled(forPieces(
-        b, context, from, columnsAtOnce(op), [&](Value column, Value, Value x) {
-          storeSwizzled(b, to, rounded(b, rows, x, to.getElementType()),
-                        inTile(b, to, column));
-        }));
+    auto store = [&](Value column, Value, Value x) {
+      Value values = rounded(b, rows, x, to.getElementType());
+      Value first = inTile(b, to, column);
+      if (std::optional<int64_t> known = getConstantIntValue(first))
+        storeSwizzledAt(b, to, values, *known);
+      else
+        storeSwizzled(b, to, values, first);
+    };
+    Pieces pieces = piecesOf(op);
+    if (pieces.rolled)
+      keepRolled(forPieces(b, context, from, pieces.most, store));
+    else
+      makePieces(b, context, from, pieces.most, store);
     inIf(b, rows.unseen, [&] { storeZeros(b, to); });
     rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
     return success();
