@@ -1,4 +1,5 @@
-// A role writes its rows of O in pieces of 64, 32 or 16 columns, depending on its registers. The zeros of rows without keys come after them.
+// A role writes its rows of O in pieces of 64, 32 or 16 columns, depending on its registers: with 88 or more one after another, with fewer in a loop.
+// The zeros of rows without keys come after them.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
@@ -64,12 +65,65 @@ gpu.module @one_tile {
       tile.role "correction" warps 8 to 12 registers 136 {
         %sum = tile.fill 1.0 : !row
         %acc = tile.slot %c0 : !o
-        // CHECK: scf.for %{{.*}} = %{{.*}} to %c256_i32{{.*}} step %c64_i32
+        // CHECK: %[[UNSEEN:.*]] = arith.cmpf oeq
+        // CHECK-NOT: scf.for
         // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<64xi32>
+        // CHECK: tile.tmem_wait load
         // CHECK-COUNT-8: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+        // CHECK-NOT: llvm.store
+        // CHECK-COUNT-3: tile.tmem_load %{{.*}} : <6> -> vector<64xi32>
+        // CHECK-NOT: tile.tmem_load
+        // CHECK-COUNT-8: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+        // CHECK-NOT: scf.for
+        // CHECK: scf.if %[[UNSEEN]] {
         %a = tile.normalize %acc, %sum : !o, !row to !tile.tile<128x256xbf16, #tile.smem<offset = 0>>
       }
       tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Chunk c of a row of a panel is at the row's place, whose bits 4 to 6 are those of the row, with those of c inverted; the panel is part of the address.
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2, kv_block = 80, kv_stages = 2, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 168>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 168>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 88>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 88>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 88>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 88>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 88>]>
+!t = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+!row = !tile.tile<128xf32, #tile.registers>
+!o = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+gpu.module @short_rows {
+  // CHECK-LABEL: gpu.func @short_rows
+  gpu.func @short_rows(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    tile.warp_specialize {
+      tile.role "correction" warps 8 to 12 registers 88 {
+        %sum = tile.fill 1.0 : !row
+        %acc = tile.slot %c0 : !o
+        // CHECK-NOT: scf.for
+        // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
+        // CHECK: tile.tmem_wait load
+        // CHECK: %[[FIRST:.*]] = tile.smem_address 0
+        // CHECK: %[[CHUNK0:.*]] = arith.xori %[[ROW:.*]], %c0_i32
+        // CHECK: %[[AT0:.*]] = llvm.getelementptr %[[FIRST]][%[[CHUNK0]]]
+        // CHECK: llvm.store %{{.*}}, %[[AT0]]
+        // CHECK: %[[CHUNK1:.*]] = arith.xori %[[ROW]], %c16_i32
+        // CHECK: %[[AT1:.*]] = llvm.getelementptr %[[FIRST]][%[[CHUNK1]]]
+        // CHECK: llvm.store %{{.*}}, %[[AT1]]
+        // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
+        // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
+        // CHECK: %[[SECOND:.*]] = tile.smem_address 16384
+        // CHECK: %[[AT8:.*]] = llvm.getelementptr %[[SECOND]][%[[CHUNK0]]]
+        // CHECK: llvm.store %{{.*}}, %[[AT8]]
+        // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
+        // CHECK-NOT: tile.tmem_load
+        %a = tile.normalize %acc, %sum : !o, !row to !tile.tile<128x128xbf16, #tile.smem<offset = 0>>
+      }
+      tile.role "mma" warps 13 to 14 registers 88 single_thread { tile.sync_warp }
     }
     gpu.return
   }
