@@ -21,12 +21,13 @@ using namespace fmha;
 using namespace fmha::schedule;
 
 /// Returns the registers of each softmax thread of two tiles: a row of 128
-/// scores and the state of a row, more with polynomials; a row of 80 leaves
+/// scores and the state of a row, more with polynomials; shorter rows leave
 /// some to correction.
 static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
-  if (kvBlock <= 80)
+  constexpr unsigned shortRow = 80;
+  if (kvBlock <= 64)
     return 168;
-  return emulating ? 200 : 184;
+  return emulating && kvBlock > shortRow ? 200 : 184;
 }
 
 /// With one query tile the warps of softmax1 may convert K and V. With fewer

@@ -110,15 +110,19 @@ struct Pieces {
   bool rolled;
 };
 
-/// With fewer registers than for two pieces of 32 columns ptxas 13.0 loads no
-/// piece before it has stored the one before it, and spills without a loop.
-Pieces piecesOf(Operation *op) {
-  constexpr unsigned ofTwoTiles = 56, ofShortRows = 88, ofOneTile = 136;
+/// In a loop ptxas 13.0 loads no piece before it has stored the one before it.
+/// Without one it spills 4 bytes if registers are few, pieces many, or places
+/// in shared memory differ between the two threads of a row.
+Pieces piecesOf(Operation *op, TileType tile) {
+  constexpr unsigned ofTwoTiles = 56, ofShortRows = 72, ofOneTile = 136;
+  constexpr int64_t mostPieces = 4;
   unsigned registers = op->getParentOfType<RoleOp>().getRegisters();
-  if (registers < ofTwoTiles)
-    return {pieceColumns, /*rolled=*/true};
-  return {(registers >= ofOneTile ? 4 : 2) * pieceColumns,
-          /*rolled=*/registers < ofShortRows};
+  int64_t most = registers >= ofOneTile    ? 4 * pieceColumns
+                 : registers >= ofTwoTiles ? 2 * pieceColumns
+                                           : pieceColumns;
+  bool rolled = registers < ofShortRows || threadsPerRow(tile) > 1 ||
+                ownColumns(tile) > mostPieces * most;
+  return {most, rolled};
 }
 
 /// Writes acc/l in 16 bits to the staging tile. Rows that see no key are rare:
@@ -137,13 +141,12 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
                   op.getOffset());
     auto store = [&](Value column, Value, Value x) {
       Value values = rounded(b, rows, x, to.getElementType());
-      Value first = inTile(b, to, column);
-      if (std::optional<int64_t> known = getConstantIntValue(first))
+      if (std::optional<int64_t> known = getConstantIntValue(column))
         storeSwizzledAt(b, to, values, *known);
       else
-        storeSwizzled(b, to, values, first);
+        storeSwizzled(b, to, values, inTile(b, to, column));
     };
-    Pieces pieces = piecesOf(op);
+    Pieces pieces = piecesOf(op, from);
     if (pieces.rolled)
       keepRolled(forPieces(b, context, from, pieces.most, store));
     else
