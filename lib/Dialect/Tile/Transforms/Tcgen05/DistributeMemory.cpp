@@ -96,8 +96,8 @@ void fmha::tile::storeSwizzledAt(ImplicitLocOpBuilder &b, TileType tile,
     int64_t chunk = (first + column) / Panel::chunkElements;
     int64_t place = inPanel + panels.chunkConstant(unsigned(chunk));
     int64_t inRow = place % Panel::rowBytes;
-    Value base = smemAddress(
-        b, tile.getSmem().getOffset() - inPanel + place - inRow);
+    Value base =
+        smemAddress(b, tile.getSmem().getOffset() - inPanel + place - inRow);
     Value offset =
         arith::XOrIOp::create(b, row, constantI32(b, int32_t(inRow)));
     LLVM::StoreOp::create(b, piece, advance(b, base, offset), /*alignment=*/16);

@@ -23,8 +23,8 @@ using namespace fmha::tile;
 
 namespace {
 
-/// What is made of a piece of the thread's columns: their first one, its address
-/// in tensor memory, and their values in f32.
+/// What is made of a piece of the thread's columns: their first one, its
+/// address in tensor memory, and their values in f32.
 using PieceBody = function_ref<void(Value column, Value address, Value x)>;
 
 /// Emits the load of `count` columns from `column` on, and what is made of it:
@@ -120,8 +120,10 @@ Pieces piecesOf(Operation *op, TileType tile) {
   int64_t most = registers >= ofOneTile    ? 4 * pieceColumns
                  : registers >= ofTwoTiles ? 2 * pieceColumns
                                            : pieceColumns;
-  bool rolled = registers < ofShortRows || threadsPerRow(tile) > 1 ||
-                ownColumns(tile) > mostPieces * most;
+  int64_t columns = ownColumns(tile);
+  int64_t pieces = columns / std::gcd(columns, most);
+  bool rolled =
+      registers < ofShortRows || threadsPerRow(tile) > 1 || pieces > mostPieces;
   return {most, rolled};
 }
 
