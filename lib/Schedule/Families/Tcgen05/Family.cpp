@@ -22,12 +22,13 @@ using namespace fmha::schedule;
 
 /// Returns the registers of each softmax thread of two tiles: a row of 128
 /// scores and the state of a row, more with polynomials; shorter rows leave
-/// some to correction.
+/// some to correction. Without polynomials a row of 80 with a soft cap and two
+/// segments spills 4 bytes with 168.
 static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
-  constexpr unsigned shortRow = 80;
-  if (kvBlock <= 64)
+  unsigned shortRow = emulating ? 80 : 64;
+  if (kvBlock <= shortRow)
     return 168;
-  return emulating && kvBlock > shortRow ? 200 : 184;
+  return emulating ? 200 : 184;
 }
 
 /// With one query tile the warps of softmax1 may convert K and V. With fewer

@@ -1,13 +1,13 @@
-// A role writes its rows of O in pieces of 64, 32 or 16 columns, depending on its registers: with 72 or more one after another, with fewer in a loop.
+// A role writes its rows of O in pieces of 64, 32 or 16 columns, depending on its registers: with 88 or more one after another, with fewer in a loop.
 // The zeros of rows without keys come after them.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
-#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2, kv_stages = 2, p_placement = tmem, exp2_emulated = 25, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 200>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 56>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 56>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 56>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 56>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 56>]>
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2, kv_stages = 2, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 184>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 184>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 72>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 72>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 72>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 72>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 72>]>
 !t = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
 !row = !tile.tile<128xf32, #tile.registers>
 !wide = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
@@ -17,7 +17,7 @@ gpu.module @two_tiles {
   gpu.func @two_tiles(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
     tile.warp_specialize {
-      tile.role "correction" warps 8 to 12 registers 56 {
+      tile.role "correction" warps 8 to 12 registers 72 {
         %sum = tile.fill 1.0 : !row
         %wide = tile.slot %c0 : !wide
         // CHECK: %[[UNSEEN:.*]] = arith.cmpf oeq
@@ -41,7 +41,7 @@ gpu.module @two_tiles {
         // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
         %b = tile.normalize %narrow, %sum : !narrow, !row to !tile.tile<128x64xbf16, #tile.smem<offset = 32768>>
       }
-      tile.role "mma" warps 13 to 14 registers 56 single_thread { tile.sync_warp }
+      tile.role "mma" warps 13 to 14 registers 72 single_thread { tile.sync_warp }
     }
     gpu.return
   }
@@ -88,11 +88,11 @@ gpu.module @one_tile {
 
 // Chunk c of a row of a panel is at the row's place, whose bits 4 to 6 are those of the row, with those of c inverted; the panel is part of the address.
 
-#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2, kv_block = 80, kv_stages = 2, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 184>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 184>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 72>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 72>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 72>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 72>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 72>]>
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2, kv_block = 80, kv_stages = 2, p_placement = tmem, exp2_emulated = 25, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 168>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 168>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 88>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 88>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 88>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 88>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 88>]>
 !t = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
 !row = !tile.tile<128xf32, #tile.registers>
 !o = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
@@ -101,7 +101,7 @@ gpu.module @short_rows {
   gpu.func @short_rows(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
     tile.warp_specialize {
-      tile.role "correction" warps 8 to 12 registers 72 {
+      tile.role "correction" warps 8 to 12 registers 88 {
         %sum = tile.fill 1.0 : !row
         %acc = tile.slot %c0 : !o
         // CHECK-NOT: scf.for
@@ -123,7 +123,7 @@ gpu.module @short_rows {
         // CHECK-NOT: tile.tmem_load
         %a = tile.normalize %acc, %sum : !o, !row to !tile.tile<128x128xbf16, #tile.smem<offset = 0>>
       }
-      tile.role "mma" warps 13 to 14 registers 72 single_thread { tile.sync_warp }
+      tile.role "mma" warps 13 to 14 registers 88 single_thread { tile.sync_warp }
     }
     gpu.return
   }
