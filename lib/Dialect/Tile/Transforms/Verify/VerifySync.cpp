@@ -38,10 +38,15 @@ void report(const schedule::sync::Complaint &complaint,
         << "the conflicting access";
 }
 
-/// Checks that only a wait uses the result of a tcgen05.ld: the registers are
-/// valid after the wait.
+/// Checks that a wait, and nothing else, uses the result of a tcgen05.ld: the
+/// registers are valid after the wait, and a wait for another load is not
+/// counted.
 LogicalResult checkLoadedRegisters(gpu::GPUFuncOp func) {
   WalkResult result = func.walk([](TmemLoadOp load) -> WalkResult {
+    if (load->use_empty())
+      return load.emitError()
+             << "Y1: fills registers that nothing waits for: expected "
+                "tile.tmem_wait load of them";
     for (Operation *user : load->getUsers())
       if (!isa<TmemWaitOp>(user))
         return user->emitError()

@@ -140,6 +140,27 @@ gpu.module @not_waited {
 
 // -----
 
+// A wait for another load is not counted.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @wait_of_another {
+  gpu.func @wait_of_another(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %base = tile.tmem_base at 231424
+    %t = tile.tmem_address 0 from %base of_warp : <6>
+    // expected-error@+1 {{Y1: fills registers that nothing waits for: expected tile.tmem_wait load of them}}
+    %r = tile.tmem_load %t : !llvm.ptr<6> -> vector<2xi32>
+    %other = tile.tmem_load %t : !llvm.ptr<6> -> vector<2xi32>
+    %s = tile.tmem_wait load of %other : vector<2xi32> to vector<2xi32>
+    gpu.return
+  }
+}
+
+// -----
+
 // The stage comes from data.
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
