@@ -164,7 +164,8 @@ int run(const Flags &flags) {
     return fail(noSchedule, graph->title,
                 "expected a schedule, found none: excluded by " +
                     derived.solution.binding +
-                    "; raise --seconds, --stages or --role-stages, or compile the kernel with "
+                    "; raise --seconds, --stages or --role-stages, or compile "
+                    "the kernel with "
                     "another schedule");
   if (auto wrong = verify(fused.graph, *derived.solution.schedule,
                           flags.solver.roleStages))

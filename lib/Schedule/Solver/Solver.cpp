@@ -45,6 +45,11 @@ struct Wanted {
   int64_t length = int64_t(1) << 40;
 };
 
+/// Returns b - a >= least.
+z3::expr difference(const z3::expr &a, const z3::expr &b, int64_t least) {
+  return b - a >= a.ctx().int_val(least);
+}
+
 /// The rules of one interval.
 class Rules {
 public:
@@ -58,7 +63,6 @@ public:
 
 private:
   z3::expr label(const std::string &what);
-  z3::expr difference(const z3::expr &a, const z3::expr &b, int64_t least);
   void addTimes();
   void addWarpgroups();
   void addDependence(const Dependence &edge);
@@ -116,12 +120,6 @@ Rules::Rules(const LoopGraph &graph, const SolverOptions &options,
 z3::expr Rules::label(const std::string &what) {
   return labels.try_emplace(what, context.bool_const(what.c_str()))
       .first->second;
-}
-
-/// Returns b - a >= least.
-z3::expr Rules::difference(const z3::expr &a, const z3::expr &b,
-                           int64_t least) {
-  return b - a >= context.int_val(int64_t(least));
 }
 
 void Rules::addTimes() {

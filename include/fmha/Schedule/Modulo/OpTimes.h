@@ -44,7 +44,8 @@ public:
   /// A product with D of `rows` x `columns` and an inner extent `depth`, of
   /// elements of 16 bits.
   OpTime product(double rows, double columns, double depth, bool aInSmem) const;
-  /// A copy of `bytes` from device memory to the shared memory of a CTA or back.
+  /// A copy of `bytes` from device memory to the shared memory of a CTA or
+  /// back.
   OpTime copy(double bytes) const;
   /// Moves between registers and memory.
   OpTime tmem(double bytes) const;

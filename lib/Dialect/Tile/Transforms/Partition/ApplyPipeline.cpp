@@ -35,7 +35,8 @@ static std::string titlesFor(std::string_view target, unsigned headDim) {
   std::string titles;
   for (const DerivedPipeline &row : derivedPipelines())
     if (row.target == target && row.headDim == headDim)
-      titles += (titles.empty() ? "\"" : ", \"") + std::string(row.title) + "\"";
+      titles +=
+          (titles.empty() ? "\"" : ", \"") + std::string(row.title) + "\"";
   return titles.empty() ? "none" : titles;
 }
 

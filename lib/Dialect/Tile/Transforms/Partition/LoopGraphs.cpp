@@ -62,7 +62,8 @@ public:
   GraphBuilder(scf::ForOp loop, const KernelInfo &info)
       : info(info), family(partitionFamilyOf(info.schedule)),
         gpu(*target::findTarget(info.schedule.target)),
-        times(gpu, info.schedule.ctaGroup, info.schedule.rescaleThreshold == 0) {
+        times(gpu, info.schedule.ctaGroup,
+              info.schedule.rescaleThreshold == 0) {
     made.loop = loop;
   }
   GraphOfLoop run();
