@@ -111,20 +111,20 @@ struct Pieces {
 };
 
 /// In a loop ptxas 13.0 loads no piece before it has stored the one before it.
-/// Without one it spills 4 bytes if pieces are many, or places in shared memory
-/// differ between the two threads of a row, and 104 bytes at head dim 192 with
-/// 72 registers.
+/// Without one it holds two pieces, and spills 4 bytes if the role has fewer
+/// registers than these and 24 more, if pieces are many, or if places in shared
+/// memory differ between the two threads of a row.
 Pieces piecesOf(Operation *op, TileType tile) {
-  constexpr unsigned ofTwoTiles = 56, ofShortRows = 88, ofOneTile = 136;
+  constexpr int64_t ofTwoTiles = 56, ofOneTile = 136, others = 24;
   constexpr int64_t mostPieces = 4;
-  unsigned registers = op->getParentOfType<RoleOp>().getRegisters();
+  int64_t registers = op->getParentOfType<RoleOp>().getRegisters();
   int64_t most = registers >= ofOneTile    ? 4 * pieceColumns
                  : registers >= ofTwoTiles ? 2 * pieceColumns
                                            : pieceColumns;
   int64_t columns = ownColumns(tile);
   int64_t pieces = columns / std::gcd(columns, most);
-  bool rolled =
-      registers < ofShortRows || threadsPerRow(tile) > 1 || pieces > mostPieces;
+  bool rolled = registers < 2 * most + others || threadsPerRow(tile) > 1 ||
+                pieces > mostPieces;
   return {most, rolled};
 }
 
