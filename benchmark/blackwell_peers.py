@@ -4,9 +4,9 @@
     blackwell_peers.py FOLDER [--fa4-python=PYTHON] [--front-ends sass,ptx] [--only REGEX] [--steps REGEX] [--keys 640 1920] [--draws=N]
 
 FOLDER keeps FlashAttention-4's PTX (fa4_compile.py, by a Python that has the package) and the clocks: those that are there are not modeled again.
-After a change of the compiler take a new FOLDER with the PTX of the old one. Cells are hd64, hd128 and hd256, each also "causal", and hd128 with
-"sm_103a", as in 'hd128 causal sm_103a'; those of hd256 need no FlashAttention-4, since they are compared with our own kernel of one tile and one S.
-Each result of the model is printed on stderr as it arrives. The least run, about a minute: FOLDER --only='^hd256$' --steps=none --front-ends=ptx
+After a change of the compiler use a new FOLDER, with FlashAttention-4's PTX copied from the old one. Cells are hd64, hd128 and hd256, each also "causal", and hd128 with
+"sm_103a", as in 'hd128 causal sm_103a'; cells of hd256 need no FlashAttention-4, since they are compared with our own kernel of one tile and one S.
+Each modeled result is printed on stderr when it is ready. The shortest run takes about a minute: FOLDER --only='^hd256$' --steps=none --front-ends=ptx
 
 Our kernel is the planner's for a launch of 4 sequences of 8192 queries and keys, 32 heads and 8 KV heads; further rows change one field of it, and
 "worth" is the speed of the planner's choice over theirs. A kernel computes one tile, of 256 query rows (head dim 256: 128), with two numbers of keys.
@@ -229,13 +229,13 @@ def table(flags, clocks, front_end):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path, help="keeps PTX and clocks")
+    parser.add_argument("folder", type=pathlib.Path, help="folder that keeps PTX and modeled clocks")
     parser.add_argument("--fa4-python", default=sys.executable, help="a Python that has flash-attn-4 and its packages (fa4_compile.py); default: this one")
     parser.add_argument("--front-ends", type=lambda text: text.split(","), default=["sass", "ptx"], help="sass (which needs nvdisasm, see scripts/setup), ptx or both: sass,ptx (default)")
-    parser.add_argument("--only", default="", help="cells whose name has this regular expression (default: all)")
+    parser.add_argument("--only", default="", help="only cells with a name that has this regular expression (default: all)")
     parser.add_argument("--keys", type=int, nargs=2, default=[640, 1920], help="the two numbers of keys, multiples of 128 and of a block (default 640 1920)")
-    parser.add_argument("--draws", type=int, default=0, help="model so often, two times or more, with figures drawn within their ranges (default 0: low, middle and high)")
-    parser.add_argument("--steps", default="", help="steps whose name has this regular expression, next to the planner's choice (default: all; none: only that choice)")
+    parser.add_argument("--draws", type=int, default=0, help="model N times, at least 2, with figures drawn within their ranges (default 0: low, middle and high figures)")
+    parser.add_argument("--steps", default="", help="only steps with a name that has this regular expression, in addition to the planner's choice (default: all; none: only that choice)")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="the build whose programs run")
     parser.add_argument("--nvdisasm", help="for SASS, where none is on the PATH")
     flags = parser.parse_args()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Models FlashAttention-3's kernels by trip counts (`ptx-sim --cubin --trips`) and compares them with measured clocks.
 
-    benchmark/fa3_trips.py FOLDER            the table; FOLDER has the cubins of the wheel, see trips/README.md
-    benchmark/fa3_trips.py FOLDER -o R.json  also each pair as JSON
+    benchmark/fa3_trips.py FOLDER            prints the table; FOLDER has the cubins of the wheel, see trips/README.md
+    benchmark/fa3_trips.py FOLDER -o R.json  also writes each pair as JSON
 
-A pair is the clocks of a length less those with 256 keys, as in ../results/h200-timing-2026-11-29.md, whose kernels were compiled
-by another compiler from another commit.
+A pair is the clocks with 1024, 2048 or 4096 keys minus those with 256 keys, as in ../results/h200-timing-2026-11-29.md. The measured
+kernels of that page were compiled by another compiler from another commit.
 """
 
 import argparse
@@ -22,7 +22,7 @@ BASE, LENGTHS = 256, (1024, 2048, 4096)
 
 
 def cubin_of(folder, kernel):
-    """The cubin that has the function."""
+    """Returns the path of the cubin that has the function."""
     found = [path for path in sorted(folder.glob("*.cubin")) if kernel.encode() in path.read_bytes()]
     if not found:
         sys.exit(f"{folder}: expected a cubin with {kernel}, got none; trips/README.md says which wheel has it")
@@ -75,8 +75,8 @@ def table(listed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("-o", "--output", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path, help="folder with the cubins of the wheel")
+    parser.add_argument("-o", "--output", type=pathlib.Path, help="file for the pairs as JSON")
     flags = parser.parse_args()
     listed = list(pairs(flags.folder))
     if flags.output:

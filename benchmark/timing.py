@@ -10,8 +10,8 @@
 A launch has one tile for each CTA that the GPU runs at once. CTAs of our kernels read the keys of one KV head, or a quarter of them those of each
 of four; Triton's have keys for each head, fewer CTAs with 256 keys, and outputs that are not compared. So each CTA does the same, and the model replays
 those of one SM. Clocks are those of an SM from a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what
-a launch costs besides its kernel is in both. With --steady they are those of 4096 keys less those of 1024. The warm-up leaves the keys in L2, so the
-model is that of a warm L2. Results may also have pairs of FlashAttention-3, whose kernels are neither compiled nor modeled by this program.
+a launch costs besides its kernel is in both. With --steady they are those with 4096 keys less those with 1024. The warm-up leaves the keys in L2, so the
+model is that of a warm L2. Results may also have pairs of FlashAttention-3; this program neither compiles nor models those kernels.
 """
 
 import argparse
@@ -83,7 +83,7 @@ def kernels():
 
 
 def drawn_kernels(seed, results=()):
-    """Kernels that are none of SEEN and in none of the results, drawn without end; half of them have rows of whole lines. Some cannot be compiled."""
+    """Yields drawn kernels without end, none of them in SEEN or in the results; half of them have rows of whole lines. Some cannot be compiled."""
     dice, known = random.Random(seed), {name for name, _ in kernels()}
     known |= {pair["kernel"] for path in results for pair in json.loads(pathlib.Path(path).read_text())["pairs"]}
     while True:
@@ -397,17 +397,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("compile", "run", "model", "table"))
     parser.add_argument("folder", help="where the kernels are; of `table` the results")
-    parser.add_argument("results", nargs="?", help="of `model`, which needs it: what `run` wrote; it gets the modeled clocks")
-    parser.add_argument("--runs", type=int, default=25, help="of `run`: launches of which the median counts")
+    parser.add_argument("results", nargs="?", help="of `model`, required: the file that `run` wrote, to which the modeled clocks are added")
+    parser.add_argument("--runs", type=int, default=25, help="of `run`: launches of each kernel; their median clocks are the result")
     parser.add_argument("--draw", type=int, default=0, help="of `compile`: as many kernels by --seed that are none of SEEN")
-    parser.add_argument("--known", nargs="*", default=[], help="of `compile`: draw none of the kernels of these results")
+    parser.add_argument("--known", nargs="*", default=[], help="of `compile`: files of results; none of their kernels is drawn")
     parser.add_argument("--draw-triton", type=int, default=0, help="of `run`: as many of Triton's by --seed that are none of TRITON")
-    parser.add_argument("--seed", type=int, default=0, help="what --draw, --draw-triton and --sample draw by")
+    parser.add_argument("--seed", type=int, default=0, help="seed of --draw, --draw-triton and --sample")
     parser.add_argument("--sample", type=int, default=0, help="of `model`: as many kernels of SEEN, drawn by --seed")
     parser.add_argument("--steady", action="store_true", help="of `table`: 4096 keys less 1024")
     parser.add_argument("--kv-heads", type=int, default=0, help="of `table`: launches with as many KV heads")
     parser.add_argument("--quiet", action="store_true", help="of `run`: print no clocks")
-    parser.add_argument("--only", default="", help="of `compile`: of SEEN, kernels whose name has this regular expression; drawn ones are added")
+    parser.add_argument("--only", default="", help="of `compile`: only the kernels of SEEN with a name that has this regular expression; drawn kernels are added")
     parser.add_argument("--lengths", type=int, nargs="*", help="of `model`: only these numbers of keys")
     parser.add_argument("-o", "--output", default="timing.json", help="of `run`: the file of results")
     parser.add_argument("--date", default=__import__("time").strftime("%Y-%m-%d"))

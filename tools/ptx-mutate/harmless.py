@@ -1,12 +1,12 @@
 """Mutants that no execution can distinguish from the sound kernel, and why.
 
 An entry of harmless.json is a rule. "kernels" are names or patterns ("fmha_pair_*"),
-"mutants" are changes ("release/relax"), "before" is the place of the instruction in
-the words of places.py, so that the rule holds on when lines, registers and addresses
-change. "sites" counts, from 1 and in the text's order, among the "of" places of the
-kernel, in our kernels of each tile, where the same change meets the same words. A
-pattern means the kernels that have "of" such places and leaves the others alone; a
-rule that fits no kernel, or that a run refutes, is an error.
+"mutants" are changes ("release/relax"), and "before" is the instruction as places.py
+describes it, so that the rule stays valid when lines, registers and addresses change.
+"sites" are numbers, from 1 and in the order of the text, among the "of" places where
+the same change applies to the same description, in our kernels for each tile. A
+pattern applies to the kernels that have "of" such places and to no others; a rule
+that matches no kernel, or that a run refutes, is an error.
 
 survivors.json names the mutants that are known to survive in the same way, and says
 which check of the simulator is "missing".
@@ -33,13 +33,13 @@ def is_pattern(kernel):
 
 
 def meant(entry, kernel):
-    """Whether the entry names the kernel, and whether by a pattern alone."""
+    """Returns whether the entry names the kernel, and whether only a pattern does."""
     fits = [name for name in entry["kernels"] if fnmatch.fnmatchcase(kernel, name)]
     return bool(fits), all(map(is_pattern, fits))
 
 
 def places(sites):
-    """The ids of a kernel's mutants by change and words, then by tile."""
+    """Returns the ids of a kernel's mutants by change and description, then by tile."""
     groups = collections.defaultdict(lambda: collections.defaultdict(list))
     for site in sites:
         groups[change_of(site), site["place"].text][site["place"].tile].append(site["id"])
@@ -47,7 +47,7 @@ def places(sites):
 
 
 def resolve(entry, kernel, sites):
-    """The ids that an entry means in one kernel, or what is wrong with it."""
+    """Returns the ids that an entry names in one kernel. Raises ValueError if it does not fit the kernel."""
     groups, ids = places(sites), []
     for mutant in entry["mutants"]:
         tiles = groups[mutant, entry["before"]].values()
@@ -72,15 +72,15 @@ def numbers_wrong(entry):
 
 
 def idle(entry, found):
-    """What is wrong with names and patterns of an entry that fit none of the kernels where it was `found`."""
+    """Returns an error for the names and patterns of an entry that match none of the kernels where it was `found`."""
     unused = [name for name in entry["kernels"] if not fnmatch.filter(found, name)]
     what = f"{', '.join(entry['mutants'])} of '{entry['before']}', {entry['of']} places"
     return [f"{', '.join(unused)}: {what}: no such kernel has it; mend the entry or take it out"] if unused else []
 
 
 def by_mutant(entries, key, kernels, every):
-    """What the entries say under `key`, by (kernel, id), and what is wrong with them. `kernels`
-    maps names to sites; entries of other kernels are left alone unless these are `every` kernel."""
+    """Returns the value of `key` in the entries, by (kernel, id), and the errors. `kernels` maps names
+    to sites; entries of other kernels are ignored, but are errors if these are `every` kernel."""
     named, wrong = {}, [line for entry in entries for line in numbers_wrong(entry)]
     for entry in () if wrong else entries:
         found = []
@@ -146,7 +146,7 @@ def mark_missing(rows, missing):
 
 
 def write(known, path=PATH):
-    """One rule a line keeps the difference of a change readable."""
+    """Writes one rule per line, so that the diff of a change is readable."""
     entries = ",\n".join("  " + json.dumps(entry) for entry in known["rules"])
     text = json.dumps(known | {"rules": []}, indent=1)
     path.write_text(text.replace('"rules": []', f'"rules": [\n{entries}\n ]') + "\n")

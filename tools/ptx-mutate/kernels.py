@@ -120,8 +120,8 @@ def inputs(random, q_len, kv_len, dim, dim_v, climbing):
 
 
 def reference(queries, keys, values, scale, causal):
-    """Attention with the mask's corner at the bottom right, in float64; the sum of weighted magnitudes, the
-    denominator's logarithm and its tolerance. Rows without a key are 0, and their logarithm is left open."""
+    """Returns attention in float64, with a causal mask aligned with the last row and key, the sum of weighted magnitudes, and the
+    logarithm of the denominator with its tolerance. Rows without a key are 0, and any logarithm of theirs passes."""
     q, k, v = (x[0, :, 0] for x in (queries, keys, values))
     scores = q @ k.T * scale
     unseen = np.zeros(len(q), dtype=bool)
@@ -198,17 +198,17 @@ def longest_query(manifest):
 
 
 def ours(pattern):
-    """The names of OURS that `pattern` fits."""
+    """Returns the names of OURS that match `pattern`."""
     return [name for name in OURS if re.fullmatch(pattern, name)]
 
 
 def text_paths(folder, name):
-    """Where the PTX of one of OURS, its manifest and the names of its barriers lie in a folder of texts."""
+    """Returns the paths of the PTX of one of OURS, of its manifest and of the names of its barriers in `folder`."""
     return {kind: folder / f"{name}.{kind}" for kind in ("ptx", "manifest", "barriers")}
 
 
 def write_texts(compiler, folder, pattern=".*"):
-    """Compiles our kernels that `pattern` names into `folder`."""
+    """Compiles those of our kernels that match `pattern` into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ours(pattern):
         command = [compiler, *OURS[name].split(), "--lse"]
@@ -220,7 +220,7 @@ def write_texts(compiler, folder, pattern=".*"):
 
 
 def read_text(folder, name):
-    """The path of the PTX of one of OURS in `folder`, and its manifest."""
+    """Returns the path of the PTX of one of OURS in `folder`, and its manifest."""
     paths = text_paths(folder, name)
     missing = [str(path) for path in paths.values() if not path.exists()]
     if missing:
@@ -229,7 +229,7 @@ def read_text(folder, name):
 
 
 def own_kernels(random, folder, pattern=".*"):
-    """Three launches of each of our kernels that `pattern` names, some with a fourth. Their texts are in `folder`."""
+    """Returns three or more launches of each of our kernels that match `pattern`; `folder` has their texts."""
     files, texts = {}, {name: read_text(folder, name) for name in ours(pattern)}
     for name, (ptx, manifest) in texts.items():
         files[name] = [

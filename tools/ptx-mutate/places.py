@@ -1,13 +1,13 @@
-"""The place of a mutant in words that outlive a change of the compiler.
+"""Describes the place of a mutant so that the description survives a change of the compiler.
 
 An instruction is given without the numbers of its registers. In our own kernels the
-address of a barrier is replaced by the barrier's name, a tile's number in that by
-'#', and a fence or a join has the synchronization that it belongs to added:
+address of a barrier is replaced by the barrier's name, with '#' for the number of a
+tile, and a fence or a join is followed by the synchronization that it belongs to:
 
     mbarrier.try_wait.parity.shared.b64 %p, [stats#.free], %r;
     tcgen05.fence::after_thread_sync; after mbarrier.try_wait [kv.full]
 
-The names are the compiler's: score.py --write-texts leaves them in NAME.barriers."""
+The compiler gives the names; score.py --write-texts writes them to NAME.barriers."""
 
 import dataclasses
 import json
@@ -25,26 +25,26 @@ DEEPEST = 8
 
 
 def plain(instruction):
-    """The instruction without the numbers of its registers."""
+    """Returns the instruction without the numbers of its registers."""
     return re.sub(r"%([a-z]+)\d+", r"%\1", instruction)
 
 
 def barriers_in(machine):
-    """(name, first address, number) of the barriers of a kernel's machine level."""
+    """Returns (name, first address, number) of each array of barriers in a kernel's machine level."""
     found = re.findall(r'tile\.barrier "(\S+)" at (\d+) .*<(\d+)>', machine)
     return [(name, int(address), int(count)) for name, address, count in found]
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Sites with one text count together in each `tile`."""
+    """Sites with the same text are numbered together in each `tile`."""
 
     text: str
     tile: str = ""
 
 
 class Names:
-    """The text of a kernel with the names of its barriers, or with none."""
+    """The text of a kernel, and the names of its barriers if they are known."""
 
     def __init__(self, text, barriers=()):
         self.lines = text.splitlines()
@@ -54,7 +54,7 @@ class Names:
             self.sources.setdefault(match[1], []).append(match[2])
 
     def barrier(self, register, depth=DEEPEST):
-        """The name of the barrier that the register's address comes from."""
+        """Returns the name of the barrier that the register's address comes from."""
         for source in self.sources.get(register, []) if depth else []:
             for number in re.findall(r"(?<![%\w])\d+", source):
                 if int(number) in self.named:

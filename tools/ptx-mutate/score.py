@@ -177,7 +177,7 @@ def judge(options, kernel, site, folder):
 
 
 def load_kernel(options, name, cases, folder):
-    """The kernel with those of its launches that are sound, or with all of them if none is to be run."""
+    """Returns the kernel with its sound launches, or with all of its launches if no mutant is run."""
     starts = [prepare(case, folder / f"{name}.{i}") for i, case in enumerate(cases)]
     if options.check_rules:
         return Kernel(name, cases[0].ptx, starts, list_sites(options, cases[0].ptx))
@@ -263,15 +263,15 @@ def parse_options():
     parser.add_argument("--ptx-mutate", default="ptx-mutate")
     parser.add_argument("--fmha-compile", help="our compiler; without it the corpus alone is broken")
     parser.add_argument("--write-texts", type=pathlib.Path, metavar="FOLDER", help="only compile our kernels into FOLDER")
-    parser.add_argument("--texts", type=pathlib.Path, metavar="FOLDER", help="our kernels as --write-texts left them, in place of --fmha-compile")
+    parser.add_argument("--texts", type=pathlib.Path, metavar="FOLDER", help="our kernels that --write-texts wrote, in place of --fmha-compile")
     parser.add_argument("--kernels", default=".*", help="pattern of the kernels' names")
     parser.add_argument("--per-class", type=int, default=10**9, help="sample at most N mutants of each class")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(31))
     parser.add_argument("--duration", type=float, default=1e9, help="seconds after which no mutant is begun")
     parser.add_argument("--work", help="folder to keep inputs and compiled kernels in for the next run")
     parser.add_argument("--journal", help="file of verdicts; a run that finds it goes on from there")
-    parser.add_argument("--check-rules", action="store_true", help="only look whether each rule of harmless.json fits a kernel; runs none")
-    parser.add_argument("--journal-only", action="store_true", help="only fill the journal: no argument is looked at, nothing else is written")
+    parser.add_argument("--check-rules", action="store_true", help="only check that each rule of harmless.json matches a kernel; runs no mutant")
+    parser.add_argument("--journal-only", action="store_true", help="only fill the journal: arguments are not checked, and nothing else is written")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--output", help="writes NAME.md and NAME.json")
     parser.add_argument("--harmless-at-most", type=float, default=100, help="fails above this percentage of all")
@@ -287,7 +287,7 @@ def parse_options():
 
 
 def report_score(options, sound, todo, rows, arguments):
-    """Writes and prints the score; ends with an error if it is not what the options ask for."""
+    """Writes and prints the score; exits with an error if it does not meet the limits of the options."""
     summary = report.summarize(rows)["all"]
     if options.output:
         report.write(pathlib.Path(options.output), report.facts_of(options, sound, todo), rows, arguments)
@@ -301,7 +301,7 @@ def report_score(options, sound, todo, rows, arguments):
 
 
 def score(options, folder):
-    """Runs the mutants; writes the score unless the journal is all that is wanted."""
+    """Runs the mutants; writes the score unless --journal-only or --check-rules is given."""
     sound = load_kernels(options, folder)
     if options.journal_only:
         todo, rows = run_all(options, sound, folder, {})
