@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 using namespace fmha::schedule;
 using namespace fmha::schedule::modulo;
@@ -47,13 +48,26 @@ membersOf(const std::vector<unsigned> &warpgroups) {
   return members;
 }
 
-/// Whether registers permit `warpgroups`.
+/// Whether the threads of clusters have one role in the family's table. Ops
+/// after the loop keep that role, and they use the registers of the loop.
+static bool haveRoleOfFamily(const LoopGraph &graph,
+                             const std::vector<unsigned> &clusters) {
+  std::set<std::string_view> roles;
+  for (const LoopOp &op : graph.ops)
+    if (op.executor == Executor::Threads &&
+        std::find(clusters.begin(), clusters.end(), *op.cluster) !=
+            clusters.end())
+      roles.insert(op.role);
+  return roles.size() <= 1;
+}
+
+/// Whether roles and registers permit `warpgroups`.
 static bool fits(const LoopGraph &graph,
                  const std::vector<unsigned> &warpgroups) {
   auto members = membersOf(warpgroups);
   unsigned all = 0;
   for (const std::vector<unsigned> &clusters : members) {
-    if (!fitsWarpgroup(graph, clusters))
+    if (!fitsWarpgroup(graph, clusters) || !haveRoleOfFamily(graph, clusters))
       return false;
     all += registersOf(graph, clusters);
   }
@@ -302,7 +316,7 @@ std::optional<std::string> Verifier::run() const {
   if (Message wrong = checkSize())
     return wrong;
   if (!fits(graph, schedule.warpgroups))
-    return "modulo.M5: expected warpgroups with enough registers";
+    return "modulo.M5: expected warpgroups of one role with enough registers";
   for (const Dependence &edge : graph.dependences)
     if (Message wrong = checkDependence(edge))
       return wrong;

@@ -113,6 +113,15 @@ TEST(ModuloSchedule, RegistersSeparateWarpgroups) {
   EXPECT_TRUE(warpgroupsOf(graph).empty());
 }
 
+TEST(ModuloSchedule, AWarpgroupHasOneRoleOfTheFamily) {
+  LoopGraph graph = chains(2);
+  graph.ops[4].role = "correction";
+  EXPECT_EQ(warpgroupsOf(graph), (std::vector<std::vector<unsigned>>{{0, 1}}));
+  ModuloSchedule shared = inTurn();
+  shared.warpgroups = {0, 0};
+  EXPECT_EQ(verify(graph, shared).value_or("").substr(0, 9), "modulo.M5");
+}
+
 TEST(ModuloSchedule, TheBusiestWarpgroupIsTheLeastFirst) {
   LoopGraph graph = chains(3);
   graph.ops[1].mostClocks = 60;

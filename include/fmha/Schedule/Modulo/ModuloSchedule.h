@@ -45,8 +45,8 @@ struct ModuloSchedule {
 /// Whether a warpgroup with these clusters has enough registers.
 bool fitsWarpgroup(const LoopGraph &graph,
                    const std::vector<unsigned> &clusters);
-/// Returns all assignments of clusters to warpgroups that have enough
-/// registers, by cluster. Those whose busiest warpgroup has the least work come
+/// Returns all assignments of clusters to warpgroups that have one role of the
+/// family's table and enough registers, by cluster. Those whose busiest warpgroup has the least work come
 /// first. Warpgroups are numbered in the order of their first clusters.
 std::vector<std::vector<unsigned>> warpgroupsOf(const LoopGraph &graph);
 
@@ -82,7 +82,8 @@ ThreadRun runOf(const LoopGraph &graph, unsigned op);
 ///   modulo.M3  a warpgroup does one op at a time, and issues products before
 ///              or after all ops of an iteration of a cluster
 ///   modulo.M4  products of a unit run in the order in which they are issued
-///   modulo.M5  warpgroups have enough registers
+///   modulo.M5  warpgroups have one role of the family's table and enough
+///              registers
 ///   modulo.M6  a role has `roleStages` stages or fewer
 ///   modulo.M7  ops of a role under one condition follow each other
 std::optional<std::string> verify(const LoopGraph &graph,
