@@ -20,6 +20,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <set>
+
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILEAPPLYPIPELINE
 #include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
@@ -30,14 +32,19 @@ using namespace fmha;
 using namespace fmha::tile;
 using namespace fmha::schedule::modulo;
 
-/// Returns the titles of the rows for a target and a head dim, or "none".
-static std::string titlesFor(std::string_view target, unsigned headDim) {
-  std::string titles;
+/// Returns the titles of the rows for a target and a head dim, or "none". A row
+/// with the title of the loop has other ops, such as those of a soft cap.
+static std::string titlesFor(std::string_view target, unsigned headDim,
+                             std::string_view loop) {
+  std::set<std::string_view> titles;
   for (const DerivedPipeline &row : derivedPipelines())
     if (row.target == target && row.headDim == headDim)
-      titles +=
-          (titles.empty() ? "\"" : ", \"") + std::string(row.title) + "\"";
-  return titles.empty() ? "none" : titles;
+      titles.insert(row.title);
+  std::string list;
+  for (std::string_view title : titles)
+    list += (list.empty() ? "\"" : ", \"") + std::string(title) + "\"" +
+            (title == loop ? " (with other ops)" : "");
+  return list.empty() ? "none" : list;
 }
 
 /// Returns the title without the word for a mask, which adds no dependence.
@@ -64,7 +71,8 @@ struct TileApplyPipelinePass
              << llvm::utohexstr(structure)
              << "; compile with --pipeline=table, derive its pipeline by "
                 "scripts/build/pipelines.py, or take one of the table: "
-             << titlesFor(info.schedule.target, info.problem.headDim);
+             << titlesFor(info.schedule.target, info.problem.headDim,
+                          made.graph.title);
     if (unmasked(row->title) != unmasked(made.graph.title))
       made.loop.emitRemark()
           << "the loop \"" << made.graph.title
