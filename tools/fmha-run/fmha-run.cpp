@@ -324,10 +324,14 @@ runtime::DeviceOptions deviceOptions(const RunFlags &flags) {
 /// Checks that the simulator can write the file of the timeline, if one is
 /// requested, before anything runs.
 llvm::Error checkTimeline(llvm::StringRef file) {
+  namespace fs = llvm::sys::fs;
   llvm::StringRef folder = llvm::sys::path::parent_path(file);
-  bool writes = !llvm::sys::fs::is_directory(file) &&
-                !llvm::sys::fs::access(folder.empty() ? "." : folder,
-                                       llvm::sys::fs::AccessMode::Write);
+  folder = folder.empty() ? "." : folder;
+  // A file is replaced, and a device is written.
+  bool isDevice = fs::exists(file) && !fs::is_regular_file(file);
+  llvm::StringRef written = isDevice ? file : folder;
+  bool writes = fs::is_directory(folder) && !fs::is_directory(file) &&
+                !fs::access(written, fs::AccessMode::Write);
   if (file.empty() || writes)
     return llvm::Error::success();
   return failure("--timeline: expected a file in a folder that can be written, "
