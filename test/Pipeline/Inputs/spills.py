@@ -174,6 +174,10 @@ found = [
     ("--head-dim=64", "smem", ("--window-right=30", "--alibi", "--lse")),
     ("--head-dim=64 --q-tiles=2", "smem", ("--window-right=30", "--softcap=30", "--alibi", "--row-sum")),
     ("--head-dim=128 --q-tiles=2", "tmem", ("--kv-block=64", "--splits=3", "--cu-seqlens-q")),
+    # Softmax of short rows has 168 registers, also with emulated exponentials; correction holds pieces of two outputs.
+    ("--head-dim=128 --q-tiles=2", "tmem", ("--kv-block=80", "--exp2-emulated=25", "--softcap=30", "--source2-k", "--source2-lens", "--lse")),
+    ("--head-dim=128 --q-tiles=2", "tmem", ("--kv-block=80", "--exp2-emulated=25", "--scheduler=static", "--window-left=100", "--sink", "--causal", "--lse")),
+    ("--head-dim=256", "tmem", ("--p-offset=7", "--lse", "--causal")),
     ("--head-dim=128", "tmem", ("--scheduler=static", "--window-left=100", "--cu-seqlens-k", "--sink", "--lse")),
     # Numbers that all roles share, in uniform registers, beside the descriptors of wide products.
     ("--head-dim=256", "tmem", ("--scheduler=static", "--cu-seqlens-q", "--cu-seqlens-k", "--causal", "--lse", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
