@@ -5,8 +5,10 @@ An entry of harmless.json is a rule. "kernels" are names or patterns ("fmha_pair
 describes it, so that the rule stays valid when lines, registers and addresses change.
 "sites" are numbers, from 1 and in the order of the text, among the "of" places where
 the same change applies to the same description, in our kernels for each tile. A
-pattern applies to the kernels that have "of" such places and to no others; a rule
-that matches no kernel, or that a run refutes, is an error.
+pattern applies to the kernels that have "of" such places and to no others. It is an
+error if some tiles of a kernel have "of" places and others do not, unless the entry
+names the "tiles" that it is about (["0"]); so is a rule that matches no kernel, or
+that a run refutes.
 
 survivors.json names the mutants that are known to survive in the same way, and says
 which check of the simulator is "missing".
@@ -46,18 +48,31 @@ def places(sites):
     return groups
 
 
+def in_tiles(entry, found, sites):
+    """Returns what is `found` of an entry in each tile that it is about: the "tiles" that it names, or all tiles of the kernel."""
+    every = {site["place"].tile for site in sites} - {""} if any(found) else found
+    return {tile: found.get(tile, []) for tile in sorted(entry.get("tiles", every))}
+
+
+def misfit(entry, kernel, mutant, tiles):
+    """Returns the error for an entry that does not fit all tiles of a kernel."""
+    counts = [f"{len(ids)} in tile {tile}" if tile else str(len(ids)) for tile, ids in tiles.items()]
+    return (
+        f"{kernel}: {mutant} of '{entry['before']}': expected {entry['of']} places, got {' and '.join(counts) or 0}; "
+        'look at the kernel again and correct the entry, which may name its "tiles" where they differ'
+    )
+
+
 def resolve(entry, kernel, sites):
-    """Returns the ids that an entry names in one kernel. Raises ValueError if it does not fit the kernel."""
+    """Returns the ids that an entry names in one kernel. Raises ValueError if it does not fit all tiles of the kernel."""
     groups, ids = places(sites), []
     for mutant in entry["mutants"]:
-        tiles = groups[mutant, entry["before"]].values()
-        fitting = [tile for tile in tiles if len(tile) == entry["of"]]
-        if not fitting and not meant(entry, kernel)[1]:
-            raise ValueError(
-                f"{kernel}: {mutant} of '{entry['before']}': expected {entry['of']} places, got {' and '.join(str(len(t)) for t in tiles) or 0}; "
-                "look at the kernel again and mend the entry"
-            )
-        ids += [tile[n - 1] for tile in fitting for n in entry["sites"]]
+        tiles = in_tiles(entry, groups[mutant, entry["before"]], sites)
+        counts = {len(tile) for tile in tiles.values()}
+        if counts == {entry["of"]}:
+            ids += [tile[n - 1] for tile in tiles.values() for n in entry["sites"]]
+        elif entry["of"] in counts or not meant(entry, kernel)[1]:
+            raise ValueError(misfit(entry, kernel, mutant, tiles))
     return ids
 
 
@@ -75,7 +90,7 @@ def idle(entry, found):
     """Returns an error for the names and patterns of an entry that match none of the kernels where it was `found`."""
     unused = [name for name in entry["kernels"] if not fnmatch.filter(found, name)]
     what = f"{', '.join(entry['mutants'])} of '{entry['before']}', {entry['of']} places"
-    return [f"{', '.join(unused)}: {what}: no such kernel has it; mend the entry or take it out"] if unused else []
+    return [f"{', '.join(unused)}: {what}: no such kernel has it; correct the entry or take it out"] if unused else []
 
 
 def by_mutant(entries, key, kernels, every):

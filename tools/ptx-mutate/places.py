@@ -10,13 +10,18 @@ tile, and a fence or a join is followed by the synchronization that it belongs t
 The compiler gives the names; score.py --write-texts writes them to NAME.barriers."""
 
 import dataclasses
+import itertools
 import json
 import pathlib
 import re
 
 BARRIER_BYTES = 8
-ADDRESS = re.compile(r"\[(?:fmha_shared_memory|(%rd\d+))(?:\+(\d+))?\]")
-WRITES = re.compile(r"\s*(?:@!?%p\d+ )?(?:mov|add|cvta|mad|mapa|and|or|selp|shl)\S*\s+(%rd?\d+), (.*);")
+SHARED = "fmha_shared_memory"
+ADDRESS = re.compile(rf"\[({SHARED}|%rd\d+)(?:\+(\d+))?\]")
+WRITES = re.compile(r"\s*(?:@!?%p\d+ )?([a-z]\w*)\S*\s+(%rd?\d+), (.*);")
+# The operands of which an address may be the sum; of selp it may be either.
+TERMS = {"mov": [0], "cvta": [0], "mapa": [0], "add": [0, 1], "mad": [2]}
+LOW_HALF = "4294967295"
 # What a fence, or the join of a warp, is about stands before it or after it.
 SYNC = re.compile(r"\s*(?:@!?%p\d+ )?((?:mbarrier\.(?:try_wait|arrive)|bar\.sync|barrier\.\w+|elect\.sync|tcgen05\.\w+))\b.*")
 LOOKS_BACK = re.compile(r"\S*fence\S*::after_thread_sync")
@@ -51,23 +56,33 @@ class Names:
         self.named = {a + BARRIER_BYTES * i: name for name, a, count in barriers for i in range(count)}
         self.sources = {}
         for match in filter(None, map(WRITES.match, self.lines)):
-            self.sources.setdefault(match[1], []).append(match[2])
+            self.sources.setdefault(match[2], []).append((match[1], match[3].split(", ")))
 
-    def barrier(self, register, depth=DEEPEST):
-        """Returns the name of the barrier that the register's address comes from."""
-        for source in self.sources.get(register, []) if depth else []:
-            for number in re.findall(r"(?<![%\w])\d+", source):
-                if int(number) in self.named:
-                    return self.named[int(number)]
-            for inner in re.findall(r"%rd?\d+", source):
-                name = self.barrier(inner, depth - 1)
-                if name:
-                    return name
-        return None
+    def sums(self, operand, depth=DEEPEST):
+        """Returns what an operand may be: the sum of its constants, and whether it is an address in shared memory."""
+        if operand == SHARED:
+            return [(0, True)]
+        if re.fullmatch(r"-?\d+", operand):
+            return [(int(operand), False)]
+        sources = self.sources.get(operand, []) if depth else []
+        return [pair for source in sources for pair in self.results(*source, depth - 1)] or [(0, False)]
+
+    def results(self, operation, operands, depth):
+        """Returns the same of the result of an instruction. A number that is no sum is an index of a barrier and adds nothing."""
+        if operation == "selp":
+            return [pair for operand in operands[:2] for pair in self.sums(operand, depth)]
+        numbers = [0] if operation == "and" and operands[1] == LOW_HALF else TERMS.get(operation, [])
+        terms = [self.sums(operands[n], depth) for n in numbers]
+        return [(sum(n for n, _ in pairs), any(shared for _, shared in pairs)) for pairs in itertools.product(*terms)]
+
+    def barrier(self, base, offset):
+        """Returns the name of the barrier at an address, or None if that is not known to be one in shared memory."""
+        addresses = [number + offset for number, shared in self.sums(base) if shared]
+        return next((self.named[address] for address in addresses if address in self.named), None)
 
     def name(self, instruction):
         def put(match):
-            name = self.named.get(int(match[2] or 0)) or (match[1] and self.barrier(match[1]))
+            name = self.barrier(match[1], int(match[2] or 0))
             return f"[{name}]" if name else match[0]
 
         return plain(ADDRESS.sub(put, instruction)) if self.named else plain(instruction)

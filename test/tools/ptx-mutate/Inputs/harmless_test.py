@@ -17,6 +17,11 @@ def site(line, before, kind="cta-barrier", change="delete", tile=""):
     return {"id": f"{kind}/{change}@{line}", "class": kind, "change": change, "line": line, "before": before, "place": place}
 
 
+def in_tiles(tiles):
+    """Returns an arrival in each of the tiles, in this order."""
+    return [site(line, "arrive [p#.full];", "arrive", tile=tile) for line, tile in enumerate(tiles, 1)]
+
+
 SITES = [
     site(10, "bar.sync 0;"),
     site(20, "mbarrier.arrive.b64 %rd1, [%r7];", "arrive"),
@@ -50,9 +55,25 @@ class Harmless(unittest.TestCase):
         self.assertEqual(ids, {("k", "arrive/delete@40"): "why", ("k", "arrive/double@40"): "why"})
 
     def test_counts_in_each_tile(self):
-        tiles = [site(line, "arrive [p#.full];", "arrive", tile=tile) for line, tile in ((1, "0"), (2, "1"), (3, "0"), (4, "1"), (5, "2"))]
-        ids = self.load({"before": "arrive [p#.full];"}, kernels={"k": tiles})
-        self.assertEqual(list(ids), [("k", "arrive/delete@3"), ("k", "arrive/delete@4")])
+        entry, kernels = {"before": "arrive [p#.full];"}, {"k": in_tiles("0101")}
+        ids = [("k", "arrive/delete@3"), ("k", "arrive/delete@4")]
+        self.assertEqual(list(self.load(entry, kernels=kernels)), ids)
+        self.assertEqual(list(self.load(entry | {"kernels": ["k*"]}, kernels=kernels)), ids)
+
+    def test_refuses_tiles_that_differ(self):
+        for kernels in (["k"], ["k*"]):
+            entry = {"before": "arrive [p#.full];", "kernels": kernels}
+            more, fewer, none = ({"k": in_tiles(tiles)} for tiles in ("01011", "0100", "00"))
+            none["k"].append(site(9, "wait [p#.full];", "mbarrier-wait", "no-wait", "1"))
+            self.refuses("k: arrive/delete of .*: expected 2 places, got 2 in tile 0 and 3 in tile 1", entry, kernels=more)
+            self.refuses("expected 2 places, got 3 in tile 0 and 1 in tile 1", entry | {"kernels": ["k"]}, kernels=fewer)
+            self.refuses("expected 2 places, got 2 in tile 0 and 0 in tile 1", entry, kernels=none)
+
+    def test_an_entry_may_name_its_tiles(self):
+        entry, kernels = {"before": "arrive [p#.full];", "tiles": ["0"]}, {"k": in_tiles("01011")}
+        self.assertEqual(list(self.load(entry, kernels=kernels)), [("k", "arrive/delete@3")])
+        self.refuses("expected 2 places, got 3 in tile 1;", entry | {"tiles": ["1"]}, kernels=kernels)
+        self.refuses("expected 2 places, got 0 in tile 2;", entry | {"tiles": ["2"]}, kernels=kernels)
 
     def test_a_pattern_means_the_kernels_that_have_it(self):
         pattern = {"kernels": ["k*"]}
@@ -134,6 +155,20 @@ tcgen05.fence::before_thread_sync;
 @%p1 mbarrier.arrive.shared.b64 %rd7, [fmha_shared_memory+88];
 mbarrier.arrive.shared.b64 %rd8, [%rd5+80];
 mbarrier.arrive.shared.b64 %rd8, [%rd9];
+add.s64 %rd10, %rd9, 64;
+mbarrier.arrive.shared.b64 %rd8, [%rd10];
+mbarrier.arrive.shared.b64 %rd8, [%rd9+80];
+mad.lo.s64 %rd11, %rd9, 80, %rd3;
+mbarrier.arrive.shared.b64 %rd8, [%rd11];
+mbarrier.arrive.shared.b64 %rd8, [%rd11+64];
+shl.b64 %rd12, %rd3, 64;
+mbarrier.arrive.shared.b64 %rd8, [%rd12];
+selp.b64 %rd13, %rd9, %rd6, %p1;
+mapa.shared::cluster.u64 %rd14, %rd13, 80;
+and.b64 %rd15, %rd14, 4294967295;
+mbarrier.arrive.shared.b64 %rd8, [%rd15];
+and.b64 %rd16, %rd3, 64;
+mbarrier.arrive.shared.b64 %rd8, [%rd16];
 """
 MACHINE = """
 %1 = tile.barrier "kv.full" at 64 arrivals 1 : <2>
@@ -156,6 +191,12 @@ class Places(unittest.TestCase):
         self.assertEqual(self.place(9), places.Place("mbarrier.try_wait.parity.shared.b64 %p, [kv.full], %r;"))
         self.assertEqual(self.place(13), places.Place("mbarrier.arrive.shared.b64 %rd, [p#.full];", "1"))
         self.assertEqual(self.place(14), places.Place("mbarrier.arrive.shared.b64 %rd, [%rd];"))
+
+    def test_a_constant_is_an_address_only_from_shared_memory(self):
+        kept, found = (places.Place(f"mbarrier.arrive.shared.b64 %rd, [{name}];") for name in ("%rd", "kv.full"))
+        self.assertEqual([self.place(line) for line in (16, 19, 22, 28)], [kept] * 4)
+        self.assertEqual(self.place(17).text, "mbarrier.arrive.shared.b64 %rd, [%rd+80];")
+        self.assertEqual([self.place(line) for line in (20, 26)], [found] * 2)
 
     def test_counts_tiles_apart(self):
         self.assertEqual(self.place(12), places.Place("@%p mbarrier.arrive.shared.b64 %rd, [p#.full];", "1"))
