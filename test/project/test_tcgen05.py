@@ -1,9 +1,11 @@
 """The page of tcgen05 says what the table of forms and the executed cases say, and each row of the table is executed."""
 
 import numpy as np
+import pytest
 import tcgen05_page
 from forms import FORMATS, KINDS, rows, shapes
 from products import cases
+from run import main
 
 
 def test_page_is_up_to_date():
@@ -36,3 +38,42 @@ def test_names_of_kernels_differ():
         for family in tcgen05_page.products.FAMILIES:
             names = [case.name for case in cases(kind, family, random)]
             assert len(names) == len(set(names)) and all(name.isidentifier() for name in names)
+
+
+def runs_of(monkeypatch, folder, *options):
+    """Returns the policy and the contents of memory of each case that run.py would run, by the case's name."""
+    runs = {}
+
+    def compile_cases(group, folder):
+        for case in group:
+            case.prepare()
+            case.instruction = "ret"
+        path = folder / "cases.ptx"
+        path.write_text("".join(f".entry {case.name}()\nret;\n}}\n" for case in group))
+        return path
+
+    def run_case(case, ptx, folder, policy, seed):
+        runs[case.name] = policy, seed, case.shared.tobytes(), case.cells.tobytes()
+
+    monkeypatch.setattr("kernel.compile_cases", compile_cases)
+    monkeypatch.setattr("kernel.run_case", run_case)
+    monkeypatch.setattr("sys.argv", ["run.py", "f16-flags", str(folder), "--seed=7", *options])
+    main()
+    return runs
+
+
+def test_the_seed_repeats_a_case_of_a_share(monkeypatch, tmp_path):
+    whole, share = runs_of(monkeypatch, tmp_path), runs_of(monkeypatch, tmp_path, "--share=3")
+    assert 0 < len(share) < len(whole)
+    assert share == {name: whole[name] for name in share}
+
+
+def test_an_error_names_the_seed_and_the_share(monkeypatch, tmp_path):
+    def fail(*_):
+        raise AssertionError("wrong")
+
+    runs_of(monkeypatch, tmp_path)
+    monkeypatch.setattr("kernel.run_case", fail)
+    monkeypatch.setattr("sys.argv", ["run.py", "f16-flags", str(tmp_path), "--seed=7", "--share=3"])
+    with pytest.raises(SystemExit, match="under (eager|late|random), --seed=7 --share=3: wrong"):
+        main()

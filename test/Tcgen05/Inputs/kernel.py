@@ -303,17 +303,17 @@ def run_case(case, ptx, folder, policy, seed):
     case.expect(np.load(names[2]), np.load(names[3]).reshape(-1, count))
 
 
-def run_cases(family, cases, folder, seed):
-    """Compiles the cases of a family and runs each, under the policies in turn."""
+def run_cases(family, numbered, folder, seed, share):
+    """Compiles cases of a family and runs each. Its number in the family gives the policy, whichever share of the cases runs."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     by_target = {}
-    for case in cases:
-        by_target.setdefault(case.target, []).append(case)
+    for number, case in numbered:
+        by_target.setdefault(case.target, []).append((number, case))
     for target, group in by_target.items():
-        ptx = compile_cases(group, folder)
+        ptx = compile_cases([case for _, case in group], folder)
         text = ptx.read_text()
-        for number, case in enumerate(group):
+        for number, case in group:
             body = text[text.index(f".entry {case.name}(") :].partition("\n}\n")[0]
             if not re.search(case.instruction, body):
                 raise SystemExit(f"{family}, {case.name}: expected PTX with {case.instruction}, got none")
@@ -321,5 +321,5 @@ def run_cases(family, cases, folder, seed):
             try:
                 run_case(case, ptx, folder, policy, seed)
             except (AssertionError, SystemExit) as error:
-                raise SystemExit(f"{family}, {case.name} under {policy}, seed {seed}: {error}")
-    print(f"{family}: {len(cases)} forms are right, seed {seed}")
+                raise SystemExit(f"{family}, {case.name} under {policy}, --seed={seed} --share={share}: {error}")
+    print(f"{family}: {len(numbered)} forms are right, seed {seed}")

@@ -27,11 +27,11 @@ def main():
     family, folder, *rest = sys.argv[1:]
     options = dict(word[2:].split("=", 1) for word in rest)
     seed = int(options.get("seed", np.random.SeedSequence().generate_state(1)[0]))
-    print(f"{family}: seed {seed}", flush=True)
+    share = int(options.get("share", 1))
+    print(f"{family}: --seed={seed} --share={share}", flush=True)
     cases = list(cases_of(family, seed))
-    count = -(-len(cases) // int(options.get("share", 1)))
-    chosen = np.random.default_rng((seed, 1)).choice(len(cases), count, replace=False)
-    run_cases(family, [cases[n] for n in sorted(chosen)], folder, seed)
+    chosen = np.random.default_rng((seed, 1)).choice(len(cases), -(-len(cases) // share), replace=False)
+    run_cases(family, [(n, cases[n]) for n in sorted(chosen)], folder, seed, share)
 
 
 if __name__ == "__main__":
