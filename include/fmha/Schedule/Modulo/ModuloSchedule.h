@@ -46,8 +46,9 @@ struct ModuloSchedule {
 bool fitsWarpgroup(const LoopGraph &graph,
                    const std::vector<unsigned> &clusters);
 /// Returns all assignments of clusters to warpgroups that have one role of the
-/// family's table and enough registers, by cluster. Those whose busiest warpgroup has the least work come
-/// first. Warpgroups are numbered in the order of their first clusters.
+/// family's table and enough registers, by cluster. Those whose busiest
+/// warpgroup has the least work come first. Warpgroups are numbered in the
+/// order of their first clusters.
 std::vector<std::vector<unsigned>> warpgroupsOf(const LoopGraph &graph);
 
 /// The stages of a role that passes can overlap: tile-rotate-loops moves ops by
