@@ -14,6 +14,9 @@
 namespace ptxsim::timing {
 namespace {
 
+/// Nested parentheses and signs.
+constexpr unsigned kMostDepth = 64;
+
 class Parser {
 public:
   Parser(std::string_view text, const std::map<std::string, int64_t> &names)
@@ -29,6 +32,7 @@ private:
   int64_t sum();
   int64_t product();
   int64_t factor();
+  int64_t operand();
   /// Returns the next character that is no blank, 0 at the end.
   char peek() {
     size_t first = std::min(rest.find_first_not_of(" \t\n"), rest.size());
@@ -54,6 +58,7 @@ private:
   }
 
   std::string_view whole, rest;
+  unsigned depth = 0;
   const std::map<std::string, int64_t> &names;
 };
 
@@ -89,14 +94,27 @@ int64_t Parser::product() {
 }
 
 int64_t Parser::factor() {
+  if (depth > kMostDepth)
+    throw ExpressionError("expected at most " + std::to_string(kMostDepth) +
+                          " nested parentheses and signs, got more");
+  ++depth;
+  int64_t value = operand();
+  --depth;
+  return value;
+}
+
+int64_t Parser::operand() {
   if (takes('(')) {
     int64_t value = sum();
     if (!takes(')'))
       fail("')'", std::string(rest.substr(0, 1)));
     return value;
   }
-  if (takes('-'))
-    return -factor();
+  if (takes('-')) {
+    int64_t result = 0;
+    bool overflows = __builtin_sub_overflow(int64_t(0), factor(), &result);
+    return checked(overflows, result);
+  }
   auto isWord = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
   };

@@ -15,11 +15,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace ptxsim::timing {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Nested objects and lists.
+constexpr int kMostDepth = 64;
 
 /// A value and the place in the file where it is: "/roles/0/warps".
 struct Value {
@@ -31,12 +35,31 @@ struct Value {
 };
 
 [[noreturn]] void fail(const Value &value, const std::string &expected) {
-  std::string got = value.json.dump();
+  std::string got =
+      value.json.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (got.size() > 60)
     got = got.substr(0, 57) + "...";
   throw Error(Error::Kind::Launch,
               "trips file, " + (value.place.empty() ? "/" : value.place) +
                   ": expected " + expected + ", got " + got);
+}
+
+/// Parses the text. Its depth is limited, since errors print values by
+/// recursion.
+Json parsed(std::string_view text) {
+  auto isKept = [](int depth, Json::parse_event_t, Json &) {
+    if (depth > kMostDepth)
+      throw Error(Error::Kind::Launch,
+                  "trips file: expected at most " + std::to_string(kMostDepth) +
+                      " nested objects and lists, got more");
+    return true;
+  };
+  try {
+    return Json::parse(text, isKept);
+  } catch (const Json::parse_error &error) {
+    throw Error(Error::Kind::Launch,
+                std::string("trips file: expected JSON, got ") + error.what());
+  }
 }
 
 class Reader {
@@ -88,7 +111,9 @@ int64_t Reader::number(const Value &value, int64_t least, int64_t most) const {
                          std::to_string(most) +
                          ", or an expression of parameters";
   int64_t result = 0;
-  if (value.json.is_number_integer()) {
+  bool isTooLarge = value.json.is_number_unsigned() &&
+                    value.json.get<uint64_t>() > uint64_t(INT64_MAX);
+  if (value.json.is_number_integer() && !isTooLarge) {
     result = value.json.get<int64_t>();
   } else if (value.json.is_string()) {
     try {
@@ -160,6 +185,9 @@ std::vector<uint32_t> Reader::warps(const Value &value) const {
   return result;
 }
 
+constexpr const char *kExpectedArm =
+    "an arm: \"taken\", \"falls\" or an address";
+
 /// Reads "taken", "falls", an address, or {"arm": one of these, "times": N}.
 Arm Reader::arm(const Value &value) const {
   if (value.json.is_object()) {
@@ -167,6 +195,8 @@ Arm Reader::arm(const Value &value) const {
     for (const char *member : {"arm", "times"})
       if (!value.json.contains(member))
         fail(value, "an arm with times");
+    if (value.at("arm").json.is_object())
+      fail(value.at("arm"), kExpectedArm);
     Arm of = arm(value.at("arm"));
     of.times = uint64_t(number(value.at("times")));
     return of;
@@ -178,7 +208,7 @@ Arm Reader::arm(const Value &value) const {
   if (text == "falls")
     return {Arm::Kind::Falls, 0, 1};
   if (!text.starts_with("0x"))
-    fail(value, "an arm: \"taken\", \"falls\" or an address");
+    fail(value, kExpectedArm);
   return {Arm::Kind::Address, address(text, value), 1};
 }
 
@@ -276,14 +306,20 @@ StepRule Reader::step(const Value &value) const {
   if (has("again") && !value.json["again"].is_boolean())
     fail(value.at("again"), "true or false");
   rule.isAgain = has("again") && value.json["again"].get<bool>();
-  constexpr std::pair<const char *, std::optional<uint32_t> StepRule::*>
-      numbers[] = {{"bytes", &StepRule::bytes},
-                   {"partial_rows", &StepRule::partialRows},
-                   {"threads", &StepRule::threads},
-                   {"amount", &StepRule::amount}};
-  for (const auto &[member, field] : numbers)
-    if (has(member))
-      rule.*field = uint32_t(number(value.at(member), 0, 1 << 24));
+  struct Number {
+    const char *member;
+    std::optional<uint32_t> StepRule::*field;
+    uint32_t most;
+  };
+  constexpr Number numbers[] = {
+      {"bytes", &StepRule::bytes, 1 << 24},
+      {"partial_rows", &StepRule::partialRows, 1 << 24},
+      {"threads", &StepRule::threads, 1024},
+      {"amount", &StepRule::amount,
+       std::numeric_limits<decltype(Step::amount)>::max()}};
+  for (const Number &of : numbers)
+    if (has(of.member))
+      rule.*of.field = uint32_t(number(value.at(of.member), 0, of.most));
   readPlace(value, rule);
   if (has("shape"))
     rule.shape = shape(value.at("shape"));
@@ -323,13 +359,7 @@ TripsRole Reader::role(const Value &value) const {
 }
 
 Trips Reader::run(std::string_view text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error &error) {
-    throw Error(Error::Kind::Launch,
-                std::string("trips file: expected JSON, got ") + error.what());
-  }
+  Json json = parsed(text);
   Value value{json, ""};
   checkMembers(value, {"kernel", "target", "ctas_per_sm", "parameters",
                        "barriers", "roles", "branches", "instructions"});
