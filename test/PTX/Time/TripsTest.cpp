@@ -75,6 +75,29 @@ TEST(TripsPath, ALoopMayBeLeftAtItsTop) {
               ElementsAre(4, 4, 3, 3, 1));
 }
 
+/// The inner loop has two exits. When a warp leaves by the one with arms, the
+/// trips of the other start again with the next entry.
+TEST(TripsPath, ALoopMayHaveTwoExits) {
+  std::vector<Sass> list = {{"MOV R1, RZ"},
+                            {"IADD3 R2, R2, 0x1, RZ"},
+                            {"IADD3 R3, R3, 0x1, RZ"},
+                            {"@P2 BRA `(.L_3)", 0, {.stall = 5}, 5},
+                            {"@P0 BRA `(.L_2)", 0, {.stall = 5}, 2},
+                            {"@P1 BRA `(.L_1)", 0, {.stall = 5}, 1},
+                            {"EXIT"}};
+  // The first entry has two whole trips and a part, the second one has three.
+  EXPECT_THAT(timesOf(list, R"("branches": {
+                "0x30": {"arms": [{"arm": "falls", "times": 2}, "taken",
+                                  "falls"]},
+                "0x40": {"trips": 3}, "0x50": {"trips": 2}})"),
+              ElementsAre(1, 2, 6, 6, 5, 2, 1));
+  // Both exits have trips: the nearer one is taken each time.
+  EXPECT_THAT(timesOf(list, R"("branches": {
+                "0x30": {"trips": 2}, "0x40": {"trips": 5},
+                "0x50": {"trips": 4}})"),
+              ElementsAre(1, 4, 8, 8, 4, 4, 1));
+}
+
 TEST(TripsPath, OtherBranchesHaveArms) {
   std::vector<Sass> list = {{"MOV R1, RZ"},
                             {"@P0 BRA `(.L_2)", 0, {.stall = 5}, 3},

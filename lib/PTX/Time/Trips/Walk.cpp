@@ -30,7 +30,8 @@ private:
   uint32_t leave(uint32_t block);
   uint32_t choose(uint32_t block);
   uint32_t take(uint32_t block, const Arm &arm) const;
-  bool staysInLoop(uint32_t block, uint64_t most);
+  bool staysInLoop(uint32_t block, const Loop &loop, uint64_t most);
+  void enterLoops(uint32_t from, uint32_t to);
   const BranchRule *ruleOf(uint32_t block) const;
   [[noreturn]] void fail(uint32_t block, const std::string &expected,
                          const std::string &got) const;
@@ -39,9 +40,15 @@ private:
   const SassGraph &graph;
   const Trips &trips;
   const TripsRole &role;
-  /// By block: how often its branch was reached, since its loop was entered if
-  /// it has trips.
-  std::map<uint32_t, uint64_t> times;
+  /// How often a branch was reached, since its loop was entered if it has
+  /// trips.
+  struct Count {
+    uint64_t times = 0;
+    /// The loop that a branch with trips leaves.
+    const Loop *loop = nullptr;
+  };
+  /// By block.
+  std::map<uint32_t, Count> counts;
   /// By the register of BSSY: where BSYNC continues.
   std::map<std::string, uint32_t> joins;
 };
@@ -88,12 +95,21 @@ uint32_t Walker::take(uint32_t block, const Arm &arm) const {
 }
 
 /// Counts a visit of the branch and returns whether it is not the last one.
-bool Walker::staysInLoop(uint32_t block, uint64_t most) {
-  uint64_t &time = times[block];
-  if (++time < most)
+bool Walker::staysInLoop(uint32_t block, const Loop &loop, uint64_t most) {
+  Count &count = counts[block];
+  count.loop = &loop;
+  if (++count.times < most)
     return true;
-  time = 0;
+  count.times = 0;
   return false;
+}
+
+/// Starts the trips of the loops whose head a warp reaches from outside: it may
+/// have left them by another branch.
+void Walker::enterLoops(uint32_t from, uint32_t to) {
+  for (auto &[block, count] : counts)
+    if (count.loop && count.loop->head == to && !count.loop->has[from])
+      count.times = 0;
 }
 
 uint32_t Walker::choose(uint32_t block) {
@@ -104,12 +120,12 @@ uint32_t Walker::choose(uint32_t block) {
       fail(block, "an arm, since it leaves no loop,", "trips");
     if (!*rule->trips)
       fail(block, "at least one trip, since it is reached,", "0");
-    bool takes =
-        staysInLoop(block, *rule->trips) == graph.takenStaysIn(*loop, block);
+    bool takes = staysInLoop(block, *loop, *rule->trips) ==
+                 graph.takenStaysIn(*loop, block);
     return takes ? graph.takenOf(block) : graph.fallsOf(block);
   }
   if (rule && !rule->arms.empty()) {
-    uint64_t time = times[block]++;
+    uint64_t time = counts[block].times++;
     size_t at = 0;
     for (; at + 1 < rule->arms.size() && time >= rule->arms[at].times; ++at)
       time -= rule->arms[at].times;
@@ -149,7 +165,7 @@ uint32_t Walker::leave(uint32_t block) {
 std::vector<uint32_t> Walker::run() {
   std::vector<uint32_t> path;
   size_t steps = 0;
-  for (uint32_t block = 0; block != kNoBlock; block = leave(block)) {
+  for (uint32_t block = 0; block != kNoBlock;) {
     const Block &of = kernel.blocks[block];
     path.push_back(block);
     for (uint32_t i = of.first; i < of.end; ++i) {
@@ -162,6 +178,9 @@ std::vector<uint32_t> Walker::run() {
       fail(block,
            "a path of at most " + std::to_string(kMostSteps) + " instructions",
            "more: a loop does not end, or has too many trips");
+    uint32_t next = leave(block);
+    enterLoops(block, next);
+    block = next;
   }
   return path;
 }
