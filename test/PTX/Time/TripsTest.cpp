@@ -275,6 +275,28 @@ TEST(TripsFacts, SaysWhatAnInstructionLacks) {
   EXPECT_EQ(lacks("BAR.SYNC 0x1, 0x40", R"({"warps": "1"})"), "none");
 }
 
+/// All warps share the class and the amount of an instruction.
+TEST(TripsFacts, RolesCopyTheSameBytesToTensorMemory) {
+  auto error = [](const std::string &bytes) -> std::string {
+    try {
+      recordingOf(readTrips(R"({"roles": [
+          {"name": "a", "warps": "0", "instructions": {"0x0": {"bytes": 0}}},
+          {"name": "b", "warps": "1", "instructions": {"0x0": {"bytes": )" +
+                            bytes + "}}}]}"),
+                  functionOf({{"UTCCP.T.S.4x32dp128bit tmem[UR4], gdesc[UR6]"},
+                              {"EXIT"}}));
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(error("0"), "none");
+  EXPECT_THAT(error("512"),
+              HasSubstr("trips of role 'b': expected 0 bytes, as other roles "
+                        "have, for 'UTCCP.T.S.4x32dp128bit tmem[UR4], "
+                        "gdesc[UR6]' at 0x0, got 512"));
+}
+
 /// With a time limit, ptxas asks once more; that needs no rule.
 TEST(TripsFacts, ARepeatedWaitIsNone) {
   std::vector<Sass> list = {{"SYNCS.ARRIVE.TRANS64 RZ, [UR4], R3"},

@@ -59,6 +59,7 @@ private:
   const TripsRole &roleOf(uint32_t warp) const;
   void addFacts(uint32_t step, Recording &result);
   void addCopy(uint32_t step, const StepRule &rule, Recording &result);
+  void addTmemCopy(uint32_t step, const StepRule &rule, Code &code);
   void addWgmma(uint32_t step, const Code &code, Recording &result);
   void meet(uint32_t step, const StepRule &rule, Recording &result);
   void reach(Step &step, const StepRule &rule) const;
@@ -80,6 +81,8 @@ private:
   uint32_t ctaWarps = 0;
   unsigned flushes = 0, commits = 0;
   std::map<const TripsRole *, std::vector<uint32_t>> paths;
+  /// By instruction that copies to tensor memory.
+  std::map<uint32_t, uint32_t> tmemBytes;
   Signals signals;
   Current now;
 };
@@ -268,6 +271,19 @@ void TripsSource::addCopy(uint32_t step, const StepRule &rule,
   signals.signal(*now.record, step, barrier, phase, result);
 }
 
+/// All warps share the bytes of an instruction that copies to tensor memory.
+void TripsSource::addTmemCopy(uint32_t step, const StepRule &rule, Code &code) {
+  uint32_t instruction = now.record->steps[step].code;
+  if (!rule.bytes)
+    lack(instruction, "bytes");
+  auto [known, isNew] = tmemBytes.try_emplace(instruction, *rule.bytes);
+  if (known->second != *rule.bytes)
+    fail("trips of role '" + now.role->name + "': expected " +
+         std::to_string(known->second) + " bytes, as other roles have, for " +
+         describe(inst(instruction)) + ", got " + std::to_string(*rule.bytes));
+  code.amount = *rule.bytes;
+}
+
 /// Products of wgmma belong to the four warps of a group, and gsb0 closes a
 /// group of them.
 void TripsSource::addWgmma(uint32_t step, const Code &code, Recording &result) {
@@ -297,7 +313,7 @@ void TripsSource::reach(Step &step, const StepRule &rule) const {
   step.amount = uint16_t(rule.amount.value_or(access.amount));
 }
 
-/// Adds what a step does whose guard holds.
+/// Adds the facts of a step if its guard holds.
 void TripsSource::addFacts(uint32_t step, Recording &result) {
   Step &of = now.record->steps[step];
   Code &code = result.codes[of.code];
@@ -321,10 +337,7 @@ void TripsSource::addFacts(uint32_t step, Recording &result) {
   case Action::Copy:
     return addCopy(step, rule, result);
   case Action::TmemCopy:
-    if (!rule.bytes)
-      lack(of.code, "bytes");
-    code.amount = *rule.bytes;
-    return;
+    return addTmemCopy(step, rule, code);
   case Action::Mma: {
     if (!rule.shape)
       lack(of.code, "a shape");
