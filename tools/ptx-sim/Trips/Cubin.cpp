@@ -83,6 +83,29 @@ std::string listed(const Cubin &cubin, bool isJson) {
   return text;
 }
 
+/// Checks extents against what a launch may have.
+void checkExtents(const char *flag, const Dim3 &got, const Dim3 &most) {
+  if (got.x <= most.x && got.y <= most.y && got.z <= most.z)
+    return;
+  auto text = [](const Dim3 &of) {
+    return std::to_string(of.x) + "," + std::to_string(of.y) + "," +
+           std::to_string(of.z);
+  };
+  throw BadInput(std::string(flag) + ": expected extents of at most " +
+                 text(most) + ", got " + text(got));
+}
+
+void checkLaunch(const CommandLine &line) {
+  checkExtents("--grid", line.grid, {INT32_MAX, 65535, 65535});
+  if (!line.block)
+    return;
+  constexpr uint32_t mostThreads = 1024;
+  checkExtents("--block", *line.block, {mostThreads, mostThreads, 64});
+  if (uint64_t threads = line.block->count(); threads > mostThreads)
+    throw BadInput("--block: expected at most " + std::to_string(mostThreads) +
+                   " threads, got " + std::to_string(threads));
+}
+
 std::string writeFirst(const CommandLine &line, const sass::Function &function,
                        const std::string &target) {
   unsigned threads = unsigned(line.block.value_or(Dim3{128, 1, 1}).count());
@@ -125,6 +148,12 @@ timing::Estimate modeled(const CommandLine &line, const timing::Trips &trips,
         timing::estimate(recording, occupancyOf(line, trips.ctasPerSm, target),
                          config, target, how);
     time.frontEnd = timing::FrontEnd::Sass;
+    // Draws may take a little longer than the slowest level.
+    constexpr double most = 0x1p62;
+    if (time.clocks.high > most)
+      throw BadInput("--grid: expected CTAs whose modeled clocks are below "
+                     "2^62, got " +
+                     std::to_string(line.grid.count()) + " CTAs");
     return time;
   } catch (const Error &error) {
     throw BadInput("expected trips whose warps do not wait for each other in a "
@@ -136,6 +165,7 @@ timing::Estimate modeled(const CommandLine &line, const timing::Trips &trips,
 }
 
 std::string run(const CommandLine &line) {
+  checkLaunch(line);
   Cubin cubin = readCubin(line.cubin);
   if (line.listEntries)
     return listed(cubin, line.json);
