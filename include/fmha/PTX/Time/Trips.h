@@ -29,7 +29,7 @@ struct Arm {
   enum class Kind : uint8_t { Taken, Falls, Address };
   Kind kind = Kind::Taken;
   uint32_t address = 0;
-  /// How often in a row.
+  /// How many times in succession the branch takes this arm.
   uint64_t times = 1;
 };
 

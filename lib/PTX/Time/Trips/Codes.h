@@ -22,14 +22,14 @@ std::optional<uint32_t> immediateOf(std::string_view operand);
 /// it with a time limit: @!P0 SYNCS.PHASECHK.TRANS64 P0, [R3], R4.
 bool retries(const sass::Instruction &inst);
 
-/// Gives fences, wgmma and waits for copies, which PTX would tell apart, their
-/// classes and amounts. `flushes` has a bit for each scoreboard that a commit
+/// Sets the classes and amounts of fences, wgmma and waits for copies, which
+/// PTX would distinguish. `flushes` has a bit for each scoreboard that a commit
 /// of bulk copies sets, `commits` for those of cp.async.
 void settleClass(const sass::Instruction &inst, unsigned flushes,
                  unsigned commits, Code &code);
 
 /// Where a load or store goes, and how many rows of banks or sectors it takes
-/// if neighbouring lanes access neighbouring addresses.
+/// if neighboring lanes access neighboring addresses.
 struct Access {
   Reached reached = Reached::Shared;
   uint32_t amount = 1;

@@ -54,7 +54,8 @@ private:
 };
 
 /// Returns the constant that the last instruction before `index` that writes
-/// the register moves there; nullopt if it is no move of one.
+/// the register moves there; nullopt if that instruction does not move a
+/// constant.
 std::optional<uint32_t> Writer::valueBefore(uint32_t index,
                                             std::string_view name) const {
   for (uint32_t i = index; i-- > 0;) {
@@ -184,7 +185,7 @@ void Writer::addInstruction(uint32_t index) {
       return;
     rule["barrier"] = barrierOf(inst);
   }
-  // In which warps a guard holds, SASS does not say.
+  // SASS does not show in which warps a guard holds.
   if (!inst.guard.empty() && of.name != "Wait")
     rule["warps"] = nullptr;
   Json &place = steps[hex(inst.address)];

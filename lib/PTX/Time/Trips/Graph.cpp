@@ -80,7 +80,8 @@ uint32_t SassGraph::fallsOf(uint32_t block) const {
   return blockOf(kernel.blocks[block].end);
 }
 
-/// Of BSYNC, the block after it is the one if a BSSY names it.
+/// Returns the blocks that can follow a block. For BSYNC, this is the next
+/// block if a BSSY names it.
 std::vector<uint32_t> SassGraph::nextOf(uint32_t block) const {
   std::vector<uint32_t> next;
   auto add = [&](uint32_t of) {
