@@ -153,7 +153,8 @@ TEST(TripsPath, SaysWhichBranchHasNoRule) {
               HasSubstr("expected at least one trip, since it is reached, for "
                         "'@P0 BRA `(.L_2)' at 0x30, got 0"));
   EXPECT_THAT(pathErrorOf(kNested, R"("branches": {"0x31": {"trips": 1}})"),
-              HasSubstr("is the file for another build of the cubin?"));
+              HasSubstr("got 0x31: is the file for another build of the "
+                        "cubin?"));
   EXPECT_THAT(pathErrorOf(kNested, R"("branches": {"0x30": {"arm": "taken"}})"),
               HasSubstr("a loop does not end, or has too many trips"));
   EXPECT_THAT(pathErrorOf({{"@P0 EXIT"}, {"EXIT"}},
@@ -165,6 +166,74 @@ TEST(TripsPath, SaysWhichBranchHasNoRule) {
   EXPECT_THAT(pathErrorOf({{"BSYNC B0"}, {"EXIT"}}, ""),
               HasSubstr("expected a BSSY before it for 'BSYNC B0'"));
   EXPECT_THAT(pathErrorOf({}, ""), HasSubstr("expected instructions"));
+}
+
+// --- rules that suit their instructions ---
+
+TEST(TripsRules, AreOfBranchesThatHaveArms) {
+  std::vector<Sass> list = {{"MOV R1, RZ"},
+                            {"BRA `(.L_1)", 0, {.stall = 5}, 2},
+                            {"@P0 EXIT"},
+                            {"EXIT"}};
+  auto error = [&](const std::string &address) {
+    return pathErrorOf(list, R"("branches": {"0x20": {"arm": "falls"}, ")" +
+                                 address + R"(": {"arm": "falls"}})");
+  };
+  EXPECT_EQ(error("0x20"), "none");
+  EXPECT_THAT(error("0x0"),
+              HasSubstr("trips: expected a branch with a condition or a table "
+                        "for each rule of branches, got 'MOV R1, RZ' at 0x0"));
+  EXPECT_THAT(error("0x10"), HasSubstr("got 'BRA `(.L_1)' at 0x10"));
+  EXPECT_THAT(error("0x30"), HasSubstr("got 'EXIT' at 0x30"));
+}
+
+TEST(TripsRules, HaveMembersOfTheirInstructions) {
+  struct Case {
+    std::string inst, rule, error;
+  };
+  const Case cases[] = {
+      {"MOV R1, RZ", R"("bytes": 64)",
+       "trips: expected a member of warps for 'MOV R1, RZ' at 0x0, got bytes"},
+      {"LDS.128 R4, [R2]", R"("barrier": "x")",
+       "expected a member of amount, reaches, warps for"},
+      {"SYNCS.ARRIVE.TRANS64 RZ, [UR4], R3", R"("barrier": "x", "again": true)",
+       "expected a member of barrier, phase, warps for"},
+      {"SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R3], R4", R"("threads": 32)",
+       "expected a member of barrier, phase, again, warps for"},
+      {"@!P0 SYNCS.PHASECHK.TRANS64 P0, [R3], R4", R"("barrier": "x")",
+       "expected a member of warps for"},
+      {"BAR.SYNC 0x1, 0x20", R"("bytes": 1)",
+       "expected a member of barrier, phase, threads, warps for"},
+      {"UCGABAR_ARV", R"("threads": 32)", "expected a member of warps for"},
+      {"UTMALDG.2D [UR8], [UR16]", R"("shape": {"m": 128, "n": 64})",
+       "expected a member of barrier, bytes, partial_rows, reaches, direction, "
+       "warps for"},
+      {"UTMASTG.2D [UR8], [UR16]", R"("barrier": "x")",
+       "expected a member of bytes, partial_rows, direction, warps for"},
+      {"UTCCP.T.S.4x32dp128bit tmem[UR4], gdesc[UR6]", R"("barrier": "x")",
+       "expected a member of bytes, warps for"},
+      {"UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8], tmem[UR10], idesc[UR11]",
+       R"("bytes": 64)", "expected a member of shape, warps for"},
+      {"UTCBAR [UR4], URZ", R"("amount": 1)",
+       "expected a member of barrier, phase, warps for"}};
+  for (const Case &of : cases)
+    EXPECT_THAT(pathErrorOf({{of.inst}, {"EXIT"}},
+                            R"("instructions": {"0x0": {)" + of.rule + "}}"),
+                HasSubstr(of.error))
+        << of.inst;
+}
+
+TEST(TripsRules, NameBarriersOfInstructions) {
+  auto error = [](const std::string &name) {
+    return pathErrorOf(
+        {{"SYNCS.ARRIVE.TRANS64 RZ, [UR4], R3"}, {"EXIT"}},
+        R"("barriers": {"full": {}}, "instructions": {"0x0": {"barrier": ")" +
+            name + "\"}}");
+  };
+  EXPECT_EQ(error("full"), "none");
+  EXPECT_THAT(error("ful"),
+              HasSubstr("trips: expected barriers that an instruction has "
+                        "(ful), got 'full'"));
 }
 
 // --- the facts ---

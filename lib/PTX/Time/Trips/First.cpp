@@ -13,19 +13,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 
 namespace ptxsim::timing {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using sass::Instruction;
-
-std::string hex(uint32_t value) {
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%x", value);
-  return text;
-}
 
 std::string textOf(const Instruction &inst) {
   return inst.guard + (inst.guard.empty() ? "" : " ") + inst.opcode +

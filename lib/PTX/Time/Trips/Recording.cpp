@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Check.h"
 #include "Codes.h"
 #include "Signals.h"
 #include "Walk.h"
@@ -55,7 +56,6 @@ public:
   }
 
 private:
-  void checkAddresses(const Rules &rules) const;
   const TripsRole &roleOf(uint32_t warp) const;
   void addFacts(uint32_t step, Recording &result);
   void addCopy(uint32_t step, const StepRule &rule, Recording &result);
@@ -95,28 +95,9 @@ TripsSource::TripsSource(const Trips &trips, const SassKernel &kernel,
       flushes |= of.root() == "UTMACMDFLUSH" ? 1u << barrier : 0;
       commits |= of.root() == "LDGDEPBAR" ? 1u << barrier : 0;
     }
-  checkAddresses(trips.rules);
-  for (const TripsRole &role : trips.roles) {
-    checkAddresses(role.rules);
+  checkRules(trips, kernel, graph);
+  for (const TripsRole &role : trips.roles)
     ctaWarps += uint32_t(role.warps.size());
-  }
-}
-
-void TripsSource::checkAddresses(const Rules &rules) const {
-  std::set<uint32_t> known;
-  for (const Instruction &of : kernel.function.instructions)
-    known.insert(of.address);
-  auto check = [&](uint32_t address) {
-    if (!known.contains(address))
-      fail("trips: expected addresses of " + kernel.function.name + " from " +
-           "0x0 to " + describe(kernel.function.instructions.back()) +
-           ", got " + std::to_string(address) +
-           " (decimal): is the file for another build of the cubin?");
-  };
-  for (const auto &[address, rule] : rules.branches)
-    check(address);
-  for (const auto &[address, rule] : rules.steps)
-    check(address);
 }
 
 void TripsSource::lack(uint32_t instruction, const std::string &what) const {

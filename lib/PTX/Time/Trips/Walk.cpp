@@ -11,7 +11,7 @@
 #include "fmha/PTX/Sim/Simulator.h"
 
 #include <algorithm>
-#include <sstream>
+#include <cstdio>
 
 namespace ptxsim::timing {
 namespace {
@@ -187,12 +187,16 @@ std::vector<uint32_t> Walker::run() {
 
 } // namespace
 
+std::string hex(uint32_t value) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%x", value);
+  return text;
+}
+
 std::string describe(const sass::Instruction &inst) {
-  std::ostringstream text;
-  text << "'" << inst.guard << (inst.guard.empty() ? "" : " ") << inst.opcode
-       << (inst.operands.empty() ? "" : " ") << inst.operands << "' at 0x"
-       << std::hex << inst.address;
-  return text.str();
+  return "'" + inst.guard + (inst.guard.empty() ? "" : " ") + inst.opcode +
+         (inst.operands.empty() ? "" : " ") + inst.operands + "' at " +
+         hex(inst.address);
 }
 
 std::vector<uint32_t> walk(const SassKernel &kernel, const SassGraph &graph,

@@ -15,6 +15,9 @@
 
 namespace ptxsim::timing {
 
+/// Returns "0x1a0".
+std::string hex(uint32_t value);
+
 /// Returns "'@P0 BRA `(.L_x_1)' at 0x1a0".
 std::string describe(const sass::Instruction &inst);
 
