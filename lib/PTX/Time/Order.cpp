@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Hardware issues the instructions of a warp in the order of SASS, and ptxas
-// finds that order for one warp that has all pipes to itself. So do we: a list
-// scheduler goes through the clocks, and of the instructions that can issue it
-// takes the one with the longest way to the end. What comes out is what the
-// SASS of attention loops has: an exponential every eighth instruction while
-// there are FMAs, then sums between exponentials.
+// finds that order for one warp that has all pipes to itself. The model does
+// the same: a list scheduler goes through the clocks, and of the instructions
+// that can issue it takes the one with the longest path to the end. The result
+// has the pattern of the SASS of attention loops: an exponential every eighth
+// instruction while there are FMAs, then sums between exponentials.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,7 @@ private:
                                double now) const;
 
   std::vector<Node> nodes;
-  /// How many of those that have not issued are looked at.
+  /// Number of instructions not yet issued that the scheduler considers.
   size_t reach = 0;
   std::map<size_t, Touched> rows;
   std::array<double, kPipes> freeAt = {};

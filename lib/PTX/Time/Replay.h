@@ -113,8 +113,8 @@ struct WarpState {
   unsigned slots = 0;
   bool sealed = false;
   uint32_t next = 0, nextFact = 0;
-  /// Of each step in program order, and the steps in the order of the compiler,
-  /// which is empty if that is program order.
+  /// The order of each step, in program order, and the steps in the order of
+  /// the compiler; the latter is empty if it is program order.
   std::vector<Order> orders;
   std::vector<uint32_t> compiled;
   /// Per row: one more than the last step that writes it.
@@ -238,7 +238,7 @@ private:
                                      uint32_t first, uint32_t last);
   const Recording &recording;
   const Figures &figures;
-  /// Loops have the same straight-line code again and again.
+  /// Results by straight-line code, which loops repeat.
   std::map<std::vector<uint32_t>, std::vector<uint32_t>> known;
 };
 

@@ -66,7 +66,7 @@ private:
   const Recording &recording;
   const SassKernel &kernel;
   SassWalk walker;
-  /// What the warp whose path was asked for executed in PTX.
+  /// The PTX record of the warp for which pathOf() was last called.
   const WarpRecord *from = nullptr;
   size_t next = 0;
   /// The visit of each step of the warp.

@@ -124,11 +124,18 @@ TEST(TripsFile, NamesMayBeNoText) {
                         "\"\xef\xbf\xbd\""));
 }
 
-TEST(TripsFile, SaysWhatIsWrongAndWhere) {
-  struct Case {
-    std::string json, error;
-  };
-  const Case cases[] = {
+/// A trips file and a part of the error that reading it throws.
+struct Refusal {
+  std::string json, error;
+};
+
+void expectErrors(std::initializer_list<Refusal> refusals) {
+  for (const Refusal &of : refusals)
+    EXPECT_THAT(errorOf(of.json), HasSubstr(of.error)) << of.json;
+}
+
+TEST(TripsFile, SaysWhatIsWrongInRoles) {
+  expectErrors({
       {"{", "trips file: expected JSON, got "},
       {"[]", "/: expected an object of note, text, kernel"},
       {R"({"role": []})", "/: expected a member of note, text, kernel"},
@@ -144,6 +151,11 @@ TEST(TripsFile, SaysWhatIsWrongAndWhere) {
       {R"({"roles": [{"name": "a", "warps": 0}]})", "expected warps below"},
       {R"({"roles": [{"name": "a", "warps": "0,0"}]})",
        "expected each warp in one role"},
+  });
+}
+
+TEST(TripsFile, SaysWhatIsWrongInParametersAndBarriers) {
+  expectErrors({
       {fileOf(R"("ctas_per_sm": 0)"),
        "/ctas_per_sm: expected a number from 1 to 32, or an expression of "
        "parameters, got 0"},
@@ -156,6 +168,14 @@ TEST(TripsFile, SaysWhatIsWrongAndWhere) {
       {fileOf(R"("barriers": {"x": {"stages": 2}})"),
        "/barriers/x: expected a member of note, text, free, arrivals, bytes, "
        "got \"stages\""},
+      {fileOf(R"("parameters": {"n": 18446744073709551615})"),
+       "/parameters/n: expected a number from -2147483648 to 4294967295, or an "
+       "expression of parameters, got 18446744073709551615"},
+  });
+}
+
+TEST(TripsFile, SaysWhatIsWrongInBranches) {
+  expectErrors({
       {fileOf(R"("branches": [])"), "/branches: expected an object by"},
       {fileOf(R"("branches": {"10": {}})"),
        "/branches: expected an address such as \"0x1a0\", got \"10\""},
@@ -182,13 +202,15 @@ TEST(TripsFile, SaysWhatIsWrongAndWhere) {
       {fileOf(
            R"j("branches": {"0x10": {"trips": "-(0-9223372036854775807-1)"}})j"),
        "expected a number of 64 bits, got a larger one"},
-      {fileOf(R"("parameters": {"n": 18446744073709551615})"),
-       "/parameters/n: expected a number from -2147483648 to 4294967295, or an "
-       "expression of parameters, got 18446744073709551615"},
       {fileOf(
            R"("branches": {"0x10": {"arm": {"times": 2, "arm": {"times": 3, "arm": "falls"}}}})"),
        "/branches/0x10/arm/arm: expected an arm: \"taken\", \"falls\" or an "
        "address, got {\"times\":3"},
+  });
+}
+
+TEST(TripsFile, SaysWhatIsWrongInInstructions) {
+  expectErrors({
       {fileOf(R"("instructions": {"0x10": {"amount": 65536}})"),
        "/instructions/0x10/amount: expected a number from 0 to 65535"},
       {fileOf(R"("instructions": {"0x10": {"threads": 1025}})"),
@@ -207,9 +229,7 @@ TEST(TripsFile, SaysWhatIsWrongAndWhere) {
        "/instructions/0x10/shape: expected a shape"},
       {fileOf(R"("instructions": {"0x10": {"shape": {"m": 16, "n": 8}}})"),
        "/instructions/0x10/shape/m: expected a number from 32 to 256"},
-  };
-  for (const Case &of : cases)
-    EXPECT_THAT(errorOf(of.json), HasSubstr(of.error)) << of.json;
+  });
 }
 
 } // namespace

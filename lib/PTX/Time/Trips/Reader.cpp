@@ -267,22 +267,19 @@ void Reader::readPlace(const Value &value, StepRule &rule) const {
       {"load", CopyDirection::FromGlobal},
       {"store", CopyDirection::ToGlobal},
       {"exchange", CopyDirection::BetweenCtas}};
-  if (value.json.contains("reaches")) {
-    std::string text = name(value.at("reaches"));
-    for (const auto &[of, place] : places)
-      if (text == of)
-        rule.reached = place;
-    if (!rule.reached)
-      fail(value.at("reaches"), "nothing, shared, l2 or device");
-  }
-  if (value.json.contains("direction")) {
-    std::string text = name(value.at("direction"));
-    for (const auto &[of, direction] : directions)
-      if (text == of)
-        rule.direction = direction;
-    if (!rule.direction)
-      fail(value.at("direction"), "load, store or exchange");
-  }
+  auto readWord = [&](const char *member, const auto &words, auto &result,
+                      const char *expected) {
+    if (!value.json.contains(member))
+      return;
+    std::string text = name(value.at(member));
+    for (const auto &[word, meaning] : words)
+      if (text == word)
+        result = meaning;
+    if (!result)
+      fail(value.at(member), expected);
+  };
+  readWord("reaches", places, rule.reached, "nothing, shared, l2 or device");
+  readWord("direction", directions, rule.direction, "load, store or exchange");
 }
 
 StepRule Reader::step(const Value &value) const {
