@@ -357,7 +357,7 @@ class AppendCase(Arrays):
         for caches in dice.choice((({"k": dim, "v": dim_v},), ({"k": dim}, {"v": dim_v}))):
             self.matrix("".join(caches), caches, (blocks, self.size or self.length, self.kv_heads), gaps)
             whole = self.buffers["".join(caches)]
-            # Tells every place from its neighbors.
+            # Differs at every place from its neighbors.
             whole[...] = np.resize(np.arange(4099, dtype=np.uint16), whole.shape)
             self.written.append("".join(caches))
         for name, width in (("key_new", dim), ("value_new", dim_v)):

@@ -55,7 +55,7 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: %[[KEYVIEW:.*]] = tile.view %arg1 {{.*}} rows %[[KVLEN]] :
 // CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[ZERO]] :
 
-// What lies behind the last row's place counts too, up to the last key.
+// What comes after the last row's place counts too, up to the last key.
 // CHECK: gpu.module @fmha_fwd_kernel_1 {
 // CHECK: %[[KVLEN:.*]] = memref.dim %arg1, %c1
 // CHECK: %[[OFFSET:.*]] = arith.subi %[[KVLEN]],

@@ -411,7 +411,7 @@ TEST(Synchronization, ASecondArrivalMayFallIntoThePhaseBefore) {
 }
 
 TEST(Synchronization, AWaiterThatNobodyWaitsForMayMissItsPhase) {
-  // Nobody hands the product back, so the next one may come at any time.
+  // No thread hands the product back, so the next one may come at any time.
   Change careless = [](Event &event) {
     return event.action == Action::Access || event.barrier != Read ||
            event.action == Action::Init;

@@ -374,7 +374,7 @@ def test_second_source_is_a_pair(random):
 
 
 def test_contract_of_numbers(random):
-    """A factor on P keeps what f16 loses beside a heavy key; emulated exponentials stay inside the tolerance."""
+    """A factor on P keeps what f16 loses next to a heavy key; emulated exponentials stay inside the tolerance."""
     q, k, v = draw(random, np.float16, 1, 3, 200, 1, 1, 64)
     # A key of score 14 brings nothing, and leaves the others of scores around 0
     # probabilities near 2**-20, below the least normal number of f16.

@@ -74,7 +74,7 @@ TEST_F(ApiTest, CopiesAndFillsMoveTheBytes) {
     byte = (unsigned char)(random());
   CUdeviceptr a = allocate(size), b = allocate(size);
   ASSERT_EQ(call("cuMemcpyHtoD_v2", a, (const void *)expected.data(), size), 0);
-  // Unified addressing tells device from host by the address.
+  // Unified addressing: the address says whether memory is of the device.
   ASSERT_EQ(call("cuMemcpy", b, a, size), CUDA_SUCCESS);
   CUdeviceptr host = reinterpret_cast<CUdeviceptr>(got.data());
   ASSERT_EQ(call("cuMemcpyAsync", host, b, size, CUstream(nullptr)), 0);

@@ -56,7 +56,7 @@ placed = itertools.product(
 )
 
 
-# Code on scores takes registers for what it reads and computes, beside the scores; what
+# Code on scores takes registers for what it reads and computes, in addition to the scores; what
 # reads for each key has one query tile.
 scored = [
     *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2"), ("tmem", "smem"),
@@ -68,7 +68,7 @@ scored = [
 
 
 # Where no bound of a row ends its keys, the end that a list gives is all that does, and
-# softmax keeps it through its loop; behind a left bound the first key as well.
+# softmax keeps it through its loop; with a left bound the first key as well.
 starts = ("--cu-seqlens-q", "--cu-seqlens-k")
 open_ended = [
     *itertools.product(("--head-dim=64", "--head-dim=128"), ("tmem", "smem"),
@@ -91,7 +91,7 @@ packed = [
 ]
 
 
-# Two sources of keys: what a block has is chosen in the loop, for every block anew.
+# Two sources of keys: what a block has is chosen in the loop, for every block.
 twice = ("--source2-k", "--source2-mask=causal", "--source2-lens", "--lse")
 two_sources = [
     *itertools.product(("--head-dim=64", "--head-dim=128", "--head-dim=128 --q-tile-rows=64", "--head-dim=256", "--head-dim=512"),
@@ -106,7 +106,7 @@ two_sources = [
 ]
 
 
-# Where softmax and the MMA role have the least room: a window beside two tiles and P in
+# Where softmax and the MMA role have the least room: a window with two tiles and P in
 # shared memory, and 16 steps of a product for two tiles.
 crowded = [
     *itertools.product(("sm_100a", "sm_103a"), ("--head-dim=40", "--head-dim=72", "--head-dim=128"), ("smem",),
@@ -145,9 +145,9 @@ written = [
 ]
 
 
-# Polynomials beside another tile have registers of correction; slices and windows, sinks and P in shared memory.
+# Polynomials next to another tile have registers of correction; slices and windows, sinks and P in shared memory.
 two = ("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2")
-beside = [
+crowded = [
     *itertools.product(two, ("tmem",),
                        (("--exp2-emulated=25",), ("--exp2-emulated=12", "--lse", "--causal", "--p-slices=1"), ("--exp2-emulated=25", "--window-left=50", "--sink"),
                         ("--exp2-emulated=25", "--softcap=30", "--causal", "--lse", "--row-max"), ("--exp2-emulated=25", "--scheduler=dynamic", "--causal"))),
@@ -160,7 +160,7 @@ beside = [
 ]
 
 
-# What random options found: the first key of a window in all roles, beside what fills softmax's registers.
+# What random options found: the first key of a window in all roles, in addition to what fills softmax's registers.
 found = [
     ("--head-dim=512", "tmem", ("--window-left=100", "--source2-k")), ("--head-dim=512", "smem", ("--window-left=100", "--source2-k")),
     ("--head-dim=96", "tmem", ("--window-left=100", "--exp2-emulated=25", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
@@ -168,7 +168,7 @@ found = [
     ("--head-dim=64 --head-dim-v=512", "tmem", ("--window-left=100", "--exp2-emulated=25", "--bias", "--lse")),
     ("--head-dim=232", "tmem", ("--mask=causal-top-left", "--window-left=100", "--sink", "--bias", "--lse", "--source2-k", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
     ("--head-dim=64", "tmem", ("--alibi", "--source2-k", "--pack-heads=16", "--q-heads=16", "--kv-heads=1")),
-    # The first row, which all roles share, beside what code on scores reads for two sources.
+    # The first row, which all roles share, in addition to what code on scores reads for two sources.
     ("--head-dim=128 --q-tiles=1", "tmem", ("--causal", "--alibi", "--source2-k")), ("--head-dim=64 --q-tiles=2", "tmem", ("--causal", "--alibi", "--source2-k")),
     ("--head-dim=24", "smem", ("--causal", "--alibi", "--source2-k", "--row-max")),
     ("--head-dim=64", "smem", ("--window-right=30", "--alibi", "--lse")),
@@ -179,19 +179,19 @@ found = [
     ("--head-dim=128 --q-tiles=2", "tmem", ("--kv-block=80", "--exp2-emulated=25", "--scheduler=static", "--window-left=100", "--sink", "--causal", "--lse")),
     ("--head-dim=256", "tmem", ("--p-offset=7", "--lse", "--causal")),
     ("--head-dim=128", "tmem", ("--scheduler=static", "--window-left=100", "--cu-seqlens-k", "--sink", "--lse")),
-    # Numbers that all roles share, in uniform registers, beside the descriptors of wide products.
+    # Numbers that all roles share, in uniform registers, next to the descriptors of wide products.
     ("--head-dim=256", "tmem", ("--scheduler=static", "--cu-seqlens-q", "--cu-seqlens-k", "--causal", "--lse", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
     ("--head-dim=256", "smem", ("--scheduler=dynamic", "--source2-k", "--source2-lens", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
     ("--head-dim=288 --head-dim-v=256", "tmem", ()), ("--head-dim=320 --head-dim-v=240", "tmem", ("--cu-seqlens-q", "--cu-seqlens-k", "--causal", "--scheduler=static")),
     ("--head-dim=128 --q-tiles=1", "tmem", ("--scheduler=static", "--source2-k", "--source2-lens", "--lse", "--exp2-emulated=25")),
     ("--head-dim=104 --q-tiles=1", "tmem", ("--scheduler=static", "--exp2-emulated=12", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
-    # Distances for ALiBi ahead of the scores that need them, in a loop over tiles; what packed heads of several sequences read, beside a row.
+    # Distances for ALiBi ahead of the scores that need them, in a loop over tiles; what packed heads of several sequences read, in addition to a row.
     ("--head-dim=248", "smem", ("--alibi", "--source2-k", "--scheduler=dynamic")), ("--head-dim=256", "tmem", ("--alibi", "--unnormalised", "--source2-k", "--scheduler=static")),
     ("--head-dim=248 --head-dim-v=256", "smem", ("--alibi", "--row-max", "--scheduler=dynamic")),
     ("--head-dim=56 --v-in-k", "smem", (*lists, "--kv-stages=2", "--alibi", "--bias", "--pack-heads=8", "--q-heads=16", "--kv-heads=2", "--exp2-emulated=25", "--p-slices=2")),
     ("--head-dim=96", "tmem", ("--causal", "--window-left=100", "--window-right=30", "--softcap=30", "--alibi", "--bias", "--source2-k", "--source2-lens", "--source2-mask=causal", "--exp2-emulated=25", "--p-offset=7", "--p-slices=4")),
     ("--head-dim=48", "tmem", ("--window-left=100", "--softcap=30", "--alibi", "--bias", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
-    # 13 and 14 steps of a product for two tiles, in a loop beside a second source: what the grid is counted with is read anew.
+    # 13 and 14 steps of a product for two tiles, in a loop with a second source: what the grid is counted with is read again.
     *itertools.product((f"--head-dim={dim} --q-tiles=2" for dim in (200, 224)), ("tmem",),
                        (("--causal", "--cu-seqlens-q", "--cu-seqlens-k", "--lse", "--row-max", "--out-dtype=f32", "--source2-k", "--pack-heads=16",
                          "--q-heads=16", "--kv-heads=1", scheduler) for scheduler in ("--scheduler=static", "--scheduler=dynamic"))),
@@ -281,7 +281,7 @@ def assemble(numbered):
 
 def main():
     flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-             *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, beside, shared)),
+             *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, crowded, shared)),
              *map(crowded_flags, itertools.chain(crowded, looped, stored))]
     flags = sample(flags, int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     flags += [*map(placed_flags, found), *map(crowded_flags, found_stored)]

@@ -171,7 +171,7 @@ TEST(CostModel, AShallowRingWaitsForMemory) {
 
 TEST(CostModel, SlicesLetPvRunBesideSoftmax) {
   // One hand-over of 120 clocks more for each slice, and 30 for its fence where
-  // P is in shared memory; the last slice's product is left behind softmax.
+  // P is in shared memory; the last slice's product remains after softmax.
   for (auto [placement, handOver] :
        {std::pair(PPlacement::Tmem, 120.0), {PPlacement::Smem, 150.0}}) {
     Schedule schedule;

@@ -40,7 +40,7 @@ TEST(Planner, KeepsPInTensorMemoryWhereItIsFree) {
 }
 
 TEST(Planner, SlicesPWhereTheChainOfATileIsTheWall) {
-  // Head dim 128 and blocks of 128 keys: half of PV runs beside softmax, for
+  // Head dim 128 and blocks of 128 keys: half of PV runs during softmax, for
   // one more hand-over. Four slices would keep the exp unit waiting in the
   // turns of two tiles.
   Overrides blocks;

@@ -71,7 +71,7 @@ std::vector<std::string> changesOf(unsigned headDim,
 
 using Strings = std::vector<std::string>;
 
-/// Which head dim it is nobody can choose, while there are other ways.
+/// A user cannot choose the head dim, so other ways come first.
 TEST(Relax, ChangesTwoFieldsBeforeAHeadDim) {
   Overrides wanted;
   wanted.fix(Choice::OColumns, 512);

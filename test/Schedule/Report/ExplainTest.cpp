@@ -1,4 +1,4 @@
-//===- ExplainTest.cpp - What a report tells --------------------*- C++ -*-===//
+//===- ExplainTest.cpp - What a report says ---------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -63,7 +63,7 @@ TEST(Check, C2HeadDims) {
       HasSubstr("1 query tile needs 640 tensor-memory columns (S 128 "
                 "and O 512 each), 512 are available; take o_columns of at "
                 "most 384, or q_tile_rows = 64"));
-  // S of 64 rows lies beside O or in the other lanes.
+  // S of 64 rows lies next to O or in the other lanes.
   EXPECT_THAT(
       violation([](Problem &p, Schedule &s) {
         p.headDimV = 576;
@@ -495,7 +495,7 @@ TEST(Check, C8Chunks) {
               StartsWith("plan.C8: expected key_chunk to be at most 576, "));
   EXPECT_THAT(wideViolation([](auto &, Schedule &s) { s.oColumns = 528; }),
               StartsWith("plan.C8: expected o_columns to be at most 512, "));
-  // Whole blocks of 144 and 64 KiB fit no ring beside a query of 144 KiB.
+  // Whole blocks of 144 and 64 KiB fit no ring next to a query of 144 KiB.
   EXPECT_THAT(
       wideViolation([](auto &, Schedule &s) {
         s.keyChunk = s.valueChunk = 0;

@@ -295,7 +295,7 @@ TEST(SitesTest, TheSameTextHasTheSameMutants) {
   }
 }
 
-TEST(SitesTest, KeepsTheLinesBehindAnInstructionOfSeveral) {
+TEST(SitesTest, KeepsTheNumbersOfLinesAfterAnInstructionOfSeveralLines) {
   std::string text =
       inKernel("mbarrier.arrive.shared::cta.b64 // why\n _,\n [%r1];\n"
                "bar.sync 0;");

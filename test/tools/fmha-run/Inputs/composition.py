@@ -92,7 +92,7 @@ class Files:
                 self.write(name, np.array([0, *itertools.accumulate(counts)], np.int32))
         self.most_keys = max(held)
         packed_q, packed_k = self.case["cu_seqlens_q"], self.case["cu_seqlens_k"]
-        # Some rows and keys behind the last sequence.
+        # Some rows and keys after the last sequence.
         self.q_rows = sum(self.queries) + 3 if packed_q else self.queries[0]
         self.k_rows = sum(held) + 2 if packed_k else max(held) + self.case["kv_lens"]
         self.starts_q = self.arrays["cu_seqlens_q"][:-1] if packed_q else [0] * 3

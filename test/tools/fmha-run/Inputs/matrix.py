@@ -274,7 +274,7 @@ def blocks(tool, jobs, folder):
     return run_all(tool, runs, jobs) + same_bits(tool, jobs, folder, compared, seeds=3)
 
 
-# Query tiles of 64 rows: S and P beside O, and in lanes of their own. P is in both
+# Query tiles of 64 rows: S and P next to O, and in lanes of their own. P is in both
 # places where its schedule does not say.
 HALF_TILES = [
     (dict(head_dim=8), "kv_stages = 2"),

@@ -20,7 +20,7 @@ ENVIRONMENT = dict(os.environ, FMHA_PTXAS="/no/ptxas/wanted")
 
 
 def run(name, q=(), k=(), v=(), expected=lambda row, column: "finite", flags=()):
-    """Each of q, k, v lists (row, column, value); `expected` tells what the element of
+    """Each of q, k, v lists (row, column, value); `expected` says what the element of
     the output is: nan, inf, -inf or finite."""
     dice = random.Random(seed)
     files = []

@@ -63,7 +63,7 @@ def scores_of(folder, n, rng, case, lengths):
     if kind == 2:
         most = [max(pair[side] for pair in lengths) for side in (0, 1)]
         if "kv_lens" in case and "cu_seqlens_k" not in case:
-            most[1] = case["kv_len"]  # There are keys behind those that count.
+            most[1] = case["kv_len"]  # There are keys after those that count.
         extents = [case["batch"], heads, *most]
         counts = [1 if (n >> d) % 3 == 1 or extents[0] * heads * most[0] * most[1] > 200000 and d == 3 else extent
                   for d, extent in enumerate(extents)]

@@ -1,6 +1,6 @@
 """scores.py FMHA_RUN [--jobs=N] [--seed=N] [--share=N]: soft caps, ALiBi, biases and masks from files, in every combination, with
-harsh lengths, sequences of their own lengths, sinks and the other features in turn. What lies behind the keys of a
-sequence, or in rows that it does not have, is NaN in a bias: fmha-run must not tell the difference."""
+harsh lengths, sequences of their own lengths, sinks and the other features in turn. What comes after the keys of a
+sequence, or in rows that it does not have, is NaN in a bias: it must not change the result of fmha-run."""
 
 import itertools
 import os
@@ -59,7 +59,7 @@ def case_of(folder, n, steps, features, rng):
             case[("q_len", "kv_len")[side]] = starts[-1] + n % 2
     most = [max(pair[side] for pair in lengths) for side in (0, 1)]
     if n % 3 == 1:
-        most[1] = kv_len  # There are keys behind those that count.
+        most[1] = kv_len  # There are keys after those that count.
     extents = [batch, q_heads, *most]
     for name in steps:
         path = os.path.join(folder, f"{name}{n}.npy")

@@ -27,7 +27,7 @@ SEQUENCES = [
 ]
 
 
-# The last part of the columns has a panel of 64 that is behind the tensor.
+# The last part of the columns has a panel of 64 that is outside the tensor.
 PARTS = [
     dict(head_dim=144, q_tiles=2),
     dict(head_dim=24, head_dim_v=176, q_tiles=2, splits=2),
@@ -52,7 +52,7 @@ def write(folder, name, values):
 
 
 def case_of(folder, n, names, lengths, features):
-    """The flags of one run; rows behind the last sequence on both sides."""
+    """The flags of one run; rows after the last sequence on both sides."""
     queries, keys = lengths
     case = dict(features, batch=3, lse=True, seed=n, q_len=max(queries) + n % 3, kv_len=max(keys) + n % 2,
                 p_placement=("tmem", "smem")[n // 8 % 2], policy=("eager", "late", "random")[n // 4 % 3],
@@ -66,7 +66,7 @@ def case_of(folder, n, names, lengths, features):
         npy.write(path, (len(logits),), logits)
         case["sink"] = path
     if "kv_lens" in names:
-        # Behind the keys that count there are some more.
+        # Some more keys come after those that count.
         case["kv_lens"] = write(folder, f"lens{n}", keys)
         if "cu_seqlens_k" in names:
             keys = [count + 7 * i for i, count in enumerate(keys)]
@@ -77,7 +77,7 @@ def case_of(folder, n, names, lengths, features):
     return case
 
 
-# What a list may hold that nobody checked, and the lengths that a kernel then has to take.
+# What a list that was not checked may hold, and the lengths that a kernel then has to take.
 LIES = [(2**31 - 1, 200), (201, 200), (-1, 0), (-(2**31), 0)]
 
 

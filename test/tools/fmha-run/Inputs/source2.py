@@ -67,7 +67,7 @@ def plain_cases(rng):
                    q_tiles=(1, 2)[n // 3 % 2], head_dim=(64, 128)[n // 5 % 2], policy=("eager", "late", "random")[n % 3])
 
 
-# Compressed keys without a mask, and those of a window of 128 behind them, causal; one KV head and a sink of each query
+# Compressed keys without a mask, and those of a window of 128 after them, causal; one KV head and a sink of each query
 # head. There are 128 query heads in such a model; 4 do the same here.
 def model_case(folder):
     sink, lens = os.path.join(folder, "logits.npy"), sequences.write(folder, "lens", [128, 64, 100, 70])

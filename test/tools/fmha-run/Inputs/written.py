@@ -1,4 +1,4 @@
-"""written.py FMHA_RUN PART [--jobs=N] [--share=N]: what kernels write beside the usual output. Parts: outputs (row maxima, row sums,
+"""written.py FMHA_RUN PART [--jobs=N] [--share=N]: what kernels write in addition to the usual output. Parts: outputs (row maxima, row sums,
 no division, f32), splits (KV blocks shared out to several CTAs). Problems are those of sequences.py and scores.py, and
 a few more with lengths around the borders; outputs are NaN before, and held against float64."""
 

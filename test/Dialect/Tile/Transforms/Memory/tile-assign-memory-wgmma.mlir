@@ -1,5 +1,5 @@
 // Head dim 64, two query tiles of 64 rows, blocks of 128 keys in 4 stages: in bytes Q0 0, Q1 64 x 64 x 2 = 8192, the ring
-// 16384 in stages of 128 x 64 x 2 = 16384, behind it 16384 + 4 x 16384 = 81920 P0 where it is there, of 64 x 128 x 2.
+// 16384 in stages of 128 x 64 x 2 = 16384, after it 16384 + 4 x 16384 = 81920 P0 where it is there, of 64 x 128 x 2.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=128 kv-stages=4},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory)))' \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,REGS --implicit-check-not=tile.region

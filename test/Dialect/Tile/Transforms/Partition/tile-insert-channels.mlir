@@ -19,7 +19,7 @@
 !row = !tile.tile<128xf32, #tile.registers>
 !v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
 
-// K and V come through one ring: two messages an iteration. The accumulator, which the loop leaves behind, is
+// K and V come through one ring: two messages an iteration. The accumulator, which remains after the loop, is
 // sent once, after it.
 // CHECK-LABEL: @ring
 gpu.module @ring {

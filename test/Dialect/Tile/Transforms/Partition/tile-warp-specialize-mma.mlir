@@ -1,4 +1,4 @@
-// The rotation of the MMA role: scores of block j + 1 are issued right behind the
+// The rotation of the MMA role: scores of block j + 1 are issued right after the
 // product of block j, so that softmax has a tile to work on while O grows.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=1 s-stages=1 kv-stages=3 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,cse)))' \
@@ -48,7 +48,7 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // CHECK: tile.dot %[[HALF]], %[[VALUE]] plus %[[ACC]] {{.*}} if %[[LATER]]
 // CHECK: tile.publish %[[DONE]][%[[J]]]
 // CHECK: tile.release %[[P]][%[[J]]]
-// Nobody else reads this V.
+// No other role reads this V.
 // CHECK: tile.release %[[KV]][%[[NV]]]
 // K of block j + 1 is message 2(j + 1); its scores are message j + 1.
 // CHECK: %[[NK:.*]] = arith.muli %[[NEXT]], %c2
@@ -58,14 +58,14 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // CHECK: tile.publish %[[S]][%[[NEXT]]]
 // CHECK: tile.release %[[KV]][%[[NK]]]
 // CHECK: }
-// Behind it: the product of the last block, and no more scores.
+// After it: the product of the last block, and no more scores.
 // CHECK: %[[EVEN:.*]] = arith.muli %[[LAST]], %c2
 // CHECK: %[[NV:.*]] = arith.addi %[[EVEN]], %c1
 // CHECK: %[[VALUE:.*]] = tile.receive %[[KV]][%[[NV]]]
 // CHECK: tile.receive %[[P]][%[[LAST]]]
 // CHECK: tile.dot %{{.*}}, %[[VALUE]] plus
 // CHECK: tile.publish %[[DONE]][%[[LAST]]]
-// Nobody takes these slots again, and no signal may reach a CTA that has left.
+// No role takes these slots again, and no signal may reach a CTA that has left.
 // CHECK-NOT: tile.release
 // CHECK-NOT: transpose_b
 // CHECK: tile.role "store"

@@ -1,4 +1,4 @@
-// tile-assign-partitions, the first pass of tile-warp-specialize, takes a placed kernel and no other: what comes before is named, what comes behind
+// tile-assign-partitions, the first pass of tile-warp-specialize, takes a placed kernel and no other: what comes before is named, what comes after
 // is not lowered twice.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-warp-specialize)))'

@@ -1,5 +1,5 @@
-// Where a CTA does several tiles every role is a loop over them: what follows from the block is made anew in it, and between
-// two tiles one thread makes the barriers anew.
+// Where a CTA does several tiles every role is a loop over them: what follows from the block is computed again in it, and between
+// two tiles one thread initializes the barriers again.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
@@ -100,7 +100,7 @@ gpu.module @kernels {
       tile.role "softmax0" warps 0 to 4 registers 216 { }
       tile.role "softmax1" warps 4 to 8 registers 24 { }
       tile.role "correction" warps 8 to 12 registers 136 { }
-      // The request goes out before the tile's own work, and is looked at behind it.
+      // The request goes out before the tile's own work, and is read after it.
       // CHECK: %[[LEADER:.*]] = tile.elect
       // CHECK-NEXT: scf.while
       // CHECK-NEXT: scf.if %[[LEADER]] {

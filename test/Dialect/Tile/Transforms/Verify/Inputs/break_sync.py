@@ -47,7 +47,7 @@ def unwaited(line):
 
 
 def bare_slot(line):
-    """The message's slot, that nobody waited for."""
+    """The message's slot, that no thread waited for."""
     match = re.match(r"(\s*)(%\S+ = )tile.(?:acquire|receive) \S+\[(\S+)\].* -> (<.*>)$", line)
     indent, result, message, tile = match.groups()
     stages = re.search(r"stages = (\d+)", tile)
