@@ -5,7 +5,9 @@
 
 For each target, head dim and mask the script compiles the schedules of its axes (query tiles, slices of P, placement of P) to the placed level, prints the
 graphs of their loops, and has fmha-pipeline solve them, the most promising first. A schedule whose lower bound is not below the best interval per row and key
-is not solved, unless it is the planner's for a combination of PLANNED. Needs a build with FMHA_BUILD_SOLVER.
+is not solved, unless it is the planner's for a combination of PLANNED, or for a value of ALONE. Rows of targets and head dims that are not searched stay in the
+table, and so do rows whose interval and bound the search finds again. Each schedule is solved within SECONDS of processor time, so that other programs on the machine do not change the table. Needs a build with
+FMHA_BUILD_SOLVER.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ import dataclasses
 import itertools
 import pathlib
 import re
+import resource
 import subprocess
 import sys
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "include/fmha/Schedule/Modulo/DerivedPipelines.def"
@@ -38,6 +40,8 @@ PLANNED = {
     "sm_103a": PLANNED_BLACKWELL,
     "sm_90a": {"--q-tiles": (1, 2, 3), "--kv-block": (None, 128), "--scheduler": (None, "static")},
 }
+# The planner's choice with one of these values is solved as well: users ask for them.
+ALONE = {"sm_100a": {"--p-slices": (1, 2, 4)}, "sm_103a": {"--p-slices": (1, 2, 4)}, "sm_90a": {}}
 MASKS = {"": [], "causal": ["--causal"]}
 
 
@@ -69,8 +73,10 @@ def run(*command, **options) -> subprocess.CompletedProcess:
 
 
 def variants(target: str, head_dim: int, mask: str) -> list[Variant]:
-    """The planner's choice, those for all combinations of the planned axes, then all combinations of the axes."""
+    """The planner's choice, those for all combinations of the planned axes and for values alone, then all combinations of the axes."""
     made = [Variant(target, head_dim, mask, [], planned=True)]
+    for flag, values in ALONE[target].items():
+        made += [Variant(target, head_dim, mask, [f"{flag}={value}"], planned=True) for value in values]
     for axes, planned in ((PLANNED[target], True), (AXES[target], False)):
         for values in itertools.product(*axes.values()):
             flags = [f"{flag}={value}" for flag, value in zip(axes, values) if value is not None]
@@ -95,10 +101,16 @@ def read_graph(variant: Variant, tools: pathlib.Path) -> bool:
     return True
 
 
+def processor_seconds() -> float:
+    """The processor time of all commands so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def solve(variant: Variant, tools: pathlib.Path) -> None:
-    begun = time.monotonic()
+    begun = processor_seconds()
     solved = run(tools / "fmha-pipeline", "-", "--row", f"--seconds={SECONDS}", input=variant.graph)
-    variant.seconds = time.monotonic() - begun
+    variant.seconds = processor_seconds() - begun
     if solved.returncode:
         variant.binding = solved.stderr.strip().rsplit(" by ", 1)[-1]
         return
@@ -137,6 +149,32 @@ def rows_of(found: list[Variant]) -> list[str]:
 def key_of(row: str) -> tuple[str, ...]:
     """Target, head dim and structure; a mask does not change a structure."""
     return tuple(row.split(", ")[:3])
+
+
+def place_of(row: str) -> tuple[int, int]:
+    """The place of a row's target and head dim in the table."""
+    target, head_dim = re.match(r'FMHA_PIPELINE\("(\w+)", (\d+),', row).groups()
+    return list(AXES).index(target), int(head_dim)
+
+
+def proof_of(row: str) -> tuple[str, ...]:
+    """Interval and bound of a row."""
+    return re.search(r'", (\d+), (\d+), "', row).groups()
+
+
+def merged(table: str, rows: list[str]) -> list[str]:
+    """The rows of a table with those of `rows` in place of all of the same targets and head dims. Of two schedules with the same interval and bound that of the
+    table stays, so that a search changes only kernels for which it finds a shorter interval or another proof."""
+    there = re.findall(r"^FMHA_PIPELINE\(\".*$", table, re.MULTILINE)
+    searched, found = {place_of(row) for row in rows}, {key_of(row): row for row in rows}
+    kept = []
+    for row in there:
+        other = found.pop(key_of(row), None)
+        if other is not None:
+            kept.append(row if proof_of(row) == proof_of(other) else other)
+        elif place_of(row) not in searched:
+            kept.append(row)
+    return sorted(kept + list(found.values()), key=place_of)
 
 
 def report(found: list[Variant]) -> str:
@@ -182,8 +220,9 @@ def main() -> int:
     if options.print:
         print("\n".join(rows))
         return 0
-    head, _, _ = TABLE.read_text().rpartition(MARK)
-    TABLE.write_text(head + MARK + "\n" + "\n".join(rows) + "\n\n#undef FMHA_PIPELINE\n")
+    table = TABLE.read_text()
+    head, _, _ = table.rpartition(MARK)
+    TABLE.write_text(head + MARK + "\n" + "\n".join(merged(table, rows)) + "\n\n#undef FMHA_PIPELINE\n")
     return 0
 
 

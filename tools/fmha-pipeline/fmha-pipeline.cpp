@@ -195,8 +195,9 @@ int main(int argc, char **argv) {
   app.add_flag("--bounds", flags.boundsOnly,
                "Print rows, keys and the bounds, without solving");
   app.add_option("--seconds", seconds,
-                 "Stop after that time with the best schedule so far, and "
-                 "print how far it is from the proven bound; default 60")
+                 "Stop after that processor time with the best schedule so "
+                 "far, and print how far it is from the proven bound; default "
+                 "60")
       ->type_name("N")
       ->check(CLI::Range(1, mostSeconds));
   app.add_option("--stages", flags.solver.stages,

@@ -136,3 +136,78 @@ std::vector<Bound> fmha::schedule::modulo::boundsOf(const LoopGraph &graph) {
   });
   return bounds;
 }
+
+bool fmha::schedule::modulo::handsOver(const LoopGraph &graph,
+                                       const Dependence &edge) {
+  Executor from = graph.ops[edge.from].executor,
+           to = graph.ops[edge.to].executor;
+  return !edge.reuses && from != to && from != Executor::Tma &&
+         to != Executor::Tma;
+}
+
+namespace {
+
+/// The least clocks from the start of each op to that of each other one.
+class LongestPaths {
+public:
+  LongestPaths(const LoopGraph &graph, unsigned interval, unsigned slack);
+  /// Whether each cycle of dependences fits.
+  bool exist() const;
+  /// Returns the least clocks from the start of `from` to the end of `to`.
+  int64_t toEnd(unsigned from, unsigned to) const {
+    return clocks[from][to] + graph.ops[to].clocks;
+  }
+
+private:
+  /// Of two ops without a path.
+  static constexpr int64_t none = -(int64_t(1) << 40);
+
+  const LoopGraph &graph;
+  std::vector<std::vector<int64_t>> clocks;
+};
+
+} // namespace
+
+LongestPaths::LongestPaths(const LoopGraph &graph, unsigned interval,
+                           unsigned slack)
+    : graph(graph), clocks(graph.ops.size(),
+                           std::vector<int64_t>(graph.ops.size(), none)) {
+  for (const Dependence &edge : graph.dependences) {
+    int64_t least = int64_t(graph.ops[edge.from].clocks) + edge.latency -
+                    int64_t(interval) * edge.distance +
+                    (handsOver(graph, edge) ? slack : 0);
+    int64_t &path = clocks[edge.from][edge.to];
+    path = std::max(path, least);
+  }
+  size_t count = graph.ops.size();
+  for (size_t via = 0; via < count; ++via)
+    for (size_t from = 0; from < count; ++from)
+      for (size_t to = 0; to < count; ++to)
+        if (clocks[from][via] != none && clocks[via][to] != none)
+          clocks[from][to] = std::max(clocks[from][to],
+                                      clocks[from][via] + clocks[via][to]);
+}
+
+bool LongestPaths::exist() const {
+  for (size_t op = 0; op < clocks.size(); ++op)
+    if (clocks[op][op] > 0)
+      return false;
+  return true;
+}
+
+std::optional<int64_t>
+fmha::schedule::modulo::leastLength(const LoopGraph &graph, unsigned interval,
+                                    unsigned slack) {
+  LongestPaths paths(graph, interval, slack);
+  if (!paths.exist())
+    return std::nullopt;
+  auto isLoad = [&](unsigned op) {
+    return graph.ops[op].executor == Executor::Tma;
+  };
+  int64_t least = 0;
+  for (unsigned a = 0; a < graph.ops.size(); ++a)
+    for (unsigned b = 0; b < graph.ops.size(); ++b)
+      if (a != b && !isLoad(a) && !isLoad(b))
+        least = std::max(least, paths.toEnd(a, b));
+  return least;
+}

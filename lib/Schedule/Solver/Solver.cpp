@@ -22,7 +22,7 @@
 #include <z3++.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <set>
 #include <tuple>
@@ -56,6 +56,7 @@ public:
   Rules(const LoopGraph &graph, const SolverOptions &options,
         const Wanted &wanted);
 
+  /// Returns the answer, or Unknown after `milliseconds` of wall time.
   Answer solve(unsigned milliseconds);
   ModuloSchedule schedule() const { return found; }
   /// Returns the rules that exclude a schedule, after the answer No.
@@ -179,10 +180,7 @@ void Rules::addDependence(const Dependence &edge) {
   int64_t least =
       int64_t(from.clocks) + edge.latency - interval * int64_t(edge.distance);
   z3::expr rule = label(edge.reuses ? "reuse of memory" : "dependences");
-  bool handsOver = !edge.reuses && from.executor != to.executor &&
-                   from.executor != Executor::Tma &&
-                   to.executor != Executor::Tma;
-  least += handsOver ? wanted.slack : 0;
+  least += handsOver(graph, edge) ? wanted.slack : 0;
   const z3::expr &begin = starts[edge.from];
   solver.add(z3::implies(rule, difference(begin, end, least)));
   if (edge.crossing && from.cluster && to.cluster)
@@ -372,7 +370,7 @@ class Search {
 public:
   Search(const LoopGraph &graph, const SolverOptions &options)
       : graph(graph), options(options),
-        begun(std::chrono::steady_clock::now()) {}
+        begun(std::clock()) {}
   Solution run();
 
 private:
@@ -388,35 +386,46 @@ private:
 
   const LoopGraph &graph;
   const SolverOptions &options;
-  std::chrono::steady_clock::time_point begun;
+  std::clock_t begun;
   Solution solution;
   Wanted wanted = {0};
 };
 
 } // namespace
 
+/// Returns milliseconds of processor time, so that other programs on the
+/// machine do not change the result.
 unsigned Search::elapsed() const {
-  return unsigned(std::chrono::duration_cast<std::chrono::milliseconds>(
-                      std::chrono::steady_clock::now() - begun)
-                      .count());
+  return unsigned(1000 * double(std::clock() - begun) / CLOCKS_PER_SEC);
 }
 
 unsigned Search::left() const {
   return options.milliseconds - std::min(options.milliseconds, elapsed());
 }
 
+/// Whether No says that there is no schedule with this interval.
+static bool isProof(const Wanted &what) {
+  return !what.slack && !what.partition && what.length == Wanted{0}.length;
+}
+
 Answer Search::ask(const Wanted &what) {
   if (!left())
     return Answer::Unknown;
+  // Dependences alone exclude many schedules, in much less time.
+  std::optional<int64_t> least =
+      leastLength(graph, what.interval, what.slack);
+  if (!isProof(what) && (!least || *least > what.length))
+    return Answer::No;
   Rules rules(graph, options, what);
-  Answer answer = rules.solve(left());
+  Answer answer = Answer::Unknown;
+  // On a busy machine wall time runs out first.
+  while (answer == Answer::Unknown && left())
+    answer = rules.solve(left());
   if (answer == Answer::Yes) {
     solution.schedule = rules.schedule();
     wanted = what;
   }
-  bool isProof =
-      !what.slack && !what.partition && what.length == Wanted{0}.length;
-  if (answer == Answer::No && isProof && what.interval >= solution.bound) {
+  if (answer == Answer::No && isProof(what) && what.interval >= solution.bound) {
     solution.bound = what.interval + 1;
     solution.binding = rules.core();
   }

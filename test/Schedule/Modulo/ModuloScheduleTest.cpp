@@ -103,6 +103,24 @@ TEST(ModuloSchedule, BoundsAreOfUnitsWarpgroupsAndCycles) {
   EXPECT_EQ(boundsOf(graph).front().what, "unit MMA");
 }
 
+TEST(ModuloSchedule, DependencesBoundTheLengthOfAnIteration) {
+  LoopGraph graph = chains(2);
+  EXPECT_EQ(leastLength(graph, 40, 0), 40);
+  // A product hands over to arithmetic, and that to a product.
+  EXPECT_EQ(leastLength(graph, 40, 5), 50);
+  // A cycle of 10 + 20 + 10 + 5 clocks over one iteration.
+  graph.dependences.push_back({2, 0, 1, 5});
+  EXPECT_EQ(leastLength(graph, 44, 0), std::nullopt);
+  EXPECT_EQ(leastLength(graph, 45, 0), 40);
+  EXPECT_EQ(leastLength(graph, 45, 1), std::nullopt);
+  EXPECT_EQ(leastLength(graph, 47, 1), 42);
+  // A load may begin long before, and a reuse hands nothing over.
+  graph.ops[0].executor = Executor::Tma;
+  EXPECT_EQ(leastLength(graph, 100, 5), 50) << "of the other tile";
+  graph.dependences[3].reuses = true;
+  EXPECT_EQ(leastLength(graph, 100, 5), 45);
+}
+
 TEST(ModuloSchedule, RegistersSeparateWarpgroups) {
   LoopGraph graph = chains(2);
   EXPECT_EQ(warpgroupsOf(graph).size(), 2u);

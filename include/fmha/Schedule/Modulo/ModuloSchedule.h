@@ -33,6 +33,16 @@ struct Bound {
 /// dependences, the largest first.
 std::vector<Bound> boundsOf(const LoopGraph &graph);
 
+/// Returns whether the two ops of `edge` hand a result over between threads and
+/// products.
+bool handsOver(const LoopGraph &graph, const Dependence &edge);
+
+/// Returns a lower bound of the clocks from the first start of an iteration to
+/// its last end, loads not counted, or nothing if a cycle of dependences does
+/// not fit into `interval`. Every hand-over takes `slack` clocks more.
+std::optional<int64_t> leastLength(const LoopGraph &graph, unsigned interval,
+                                   unsigned slack);
+
 struct ModuloSchedule {
   unsigned interval = 0;
   /// By op: when it starts in iteration 0, and when a thread issues it. Ops of

@@ -20,7 +20,8 @@
 namespace fmha::schedule::modulo {
 
 struct SolverOptions {
-  /// The solver stops after this time, with the best schedule that it found.
+  /// The solver stops after this processor time, with the best schedule that it
+  /// found.
   unsigned milliseconds = 60000;
   /// Most intervals from the start of an iteration to its end.
   unsigned stages = 6;
@@ -40,6 +41,7 @@ struct Solution {
   /// The most clocks by which every hand-over between threads and products may
   /// be late with this interval.
   unsigned slack = 0;
+  /// Processor time.
   unsigned milliseconds = 0;
 };
 
