@@ -14,6 +14,7 @@ SCHEDULES = [
     "--target=sm_100a --head-dim=64 --scheduler=static",
     "--target=sm_100a --head-dim=128",
     "--target=sm_100a --head-dim=128 --kv-block=128 --causal",
+    "--target=sm_100a --head-dim=128 --p-slices=4",
     "--target=sm_103a --head-dim=128 --q-tiles=2 --cta-group=2",
     "--target=sm_103a --head-dim=128 --q-tiles=2 --kv-block=128 --p-slices=4",
     "--target=sm_100a --head-dim=256",
