@@ -248,8 +248,9 @@ static void printTime(llvm::raw_ostream &stream,
   auto number = [&](llvm::StringRef name) {
     return clocks->getInteger(name).value_or(0);
   };
-  stream << "time      modeled " << number("middle") << " clocks ("
-         << number("low") << " to " << number("high") << "), tensor core busy "
+  bool fromSass = time.getString("front_end") == "sass";
+  stream << "time      modeled " << number("middle") << " clocks "
+         << (fromSass ? "from SASS (" : "(") << number("low") << " to " << number("high") << "), tensor core busy "
          << llvm::format("%.0f",
                          100 * time.getNumber("mma_utilisation").value_or(0))
          << " % of them (modeled)\n          modeled bound: "
@@ -287,23 +288,28 @@ void printJson(llvm::raw_ostream &stream, const Outcome &outcome) {
   stream << "\n";
 }
 
+static void printProblem(llvm::raw_ostream &stream, const Outcome &outcome) {
+  const Shape &shape = *outcome.shape;
+  stream << "problem   batch " << shape.batch << ", " << shape.qHeads
+         << " query heads over " << shape.kvHeads << " KV heads, "
+         << shape.qLen << " queries, " << shape.kvLen << " keys";
+  if (outcome.newKeys)
+    stream << ", " << outcome.newKeys << " of them appended by "
+           << (outcome.manifest && outcome.manifest->keyNew
+                   ? "the kernel of attention"
+                   : "a kernel before");
+  if (outcome.rotatesQueries)
+    stream << ", queries rotated";
+  if (outcome.manifest && outcome.manifest->source2)
+    stream << " and " << shape.kvLen2 << " of a second KV segment";
+  stream << "\n";
+}
+
 void printText(llvm::raw_ostream &stream, const Outcome &outcome) {
-  if (outcome.shape) {
-    const Shape &shape = *outcome.shape;
-    stream << "problem   batch " << shape.batch << ", " << shape.qHeads
-           << " query heads over " << shape.kvHeads << " KV heads, "
-           << shape.qLen << " queries, " << shape.kvLen << " keys";
-    if (outcome.newKeys)
-      stream << ", " << outcome.newKeys << " of them appended by "
-             << (outcome.manifest && outcome.manifest->keyNew
-                     ? "the kernel of attention"
-                     : "a kernel before");
-    if (outcome.rotatesQueries)
-      stream << ", queries rotated";
-    if (outcome.manifest && outcome.manifest->source2)
-      stream << " and " << shape.kvLen2 << " of a second KV segment";
-    stream << "\n";
-  }
+  if (!outcome.arguments.empty())
+    stream << "options   " << outcome.arguments << "\n";
+  if (outcome.shape)
+    printProblem(stream, outcome);
   if (!outcome.ignored.empty())
     stream
         << "ignored   " << llvm::join(outcome.ignored, "\n          ")
@@ -326,6 +332,8 @@ void printText(llvm::raw_ostream &stream, const Outcome &outcome) {
   for (const llvm::json::Value &finding : outcome.findings)
     if (const llvm::json::Object *object = finding.getAsObject())
       stream << "finding   " << describe(*object) << "\n";
+  for (const std::string &file : outcome.written)
+    stream << "wrote     " << file << "\n";
   stream << "verdict   " << stringify(outcome.status);
   if (outcome.accuracy && !outcome.accuracy->ok)
     stream << ": " << explainFailure(*outcome.accuracy);

@@ -23,6 +23,10 @@ struct Outcome {
   Status status = Status::Error;
   /// The reason why it could not run; only with Status::Error.
   std::string error;
+  /// The arguments of the program, as in a shell.
+  std::string arguments;
+  /// Files that the run wrote.
+  std::vector<std::string> written;
   std::optional<Shape> shape;
   /// Keys that the run appends to the cache of each sequence.
   int64_t newKeys = 0;

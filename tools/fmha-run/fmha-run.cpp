@@ -18,6 +18,7 @@
 #include "Scales.h"
 #include "fmha/Runtime/Files.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -344,9 +345,13 @@ llvm::Error checkTimeline(llvm::StringRef file) {
 llvm::Error checkTime(const RunFlags &flags) {
   if (!flags.options.time)
     return llvm::Error::success();
+  // The flag that the user gave: the other two imply --time.
+  const std::string flag = flags.options.sass                ? "--sass: "
+                           : flags.options.timeline.empty() ? "--time: "
+                                                             : "--timeline: ";
   bool simulated = flags.device == runtime::DeviceKind::Simulator;
   if (!simulated || flags.options.policy != "eager")
-    return failure("--time: expected --device=sim and --policy=eager, got " +
+    return failure(flag + "expected --device=sim and --policy=eager, got " +
                    (simulated ? "--policy=" + flags.options.policy
                               : std::string("--device=cuda")));
   if (llvm::Error error = checkTimeline(flags.options.timeline))
@@ -354,7 +359,31 @@ llvm::Error checkTime(const RunFlags &flags) {
   auto device = runtime::Device::open(deviceOptions(flags));
   if (!device)
     return device.takeError();
-  return (*device)->setOptions({{"time", flags.options.sass ? "sass" : "on"}});
+  llvm::Error rejected =
+      (*device)->setOptions({{"time", flags.options.sass ? "sass" : "on"}});
+  if (!rejected)
+    return llvm::Error::success();
+  // The reason comes after the name of the simulator's own option.
+  std::string text = llvm::toString(std::move(rejected));
+  return failure(flag + llvm::StringRef(text).split(": ").second);
+}
+
+/// Returns the files that a complete run writes.
+std::vector<std::string> writtenFiles(const Session &session) {
+  const RunFlags &flags = session.flags;
+  std::vector<std::string> files;
+  // Each kernel has a timeline of its own.
+  const std::string &timeline = flags.options.timeline;
+  for (size_t n = 1; !timeline.empty() && n <= session.outcome.times.size();
+       ++n)
+    files.push_back(n == 1 ? timeline : timeline + "." + std::to_string(n));
+  for (const std::string &file :
+       {flags.out, flags.lseOut, flags.rowMaxOut, flags.rowSumOut})
+    files.push_back(file);
+  if (session.append)
+    files.insert(files.end(), {flags.kCacheOut, flags.vCacheOut});
+  llvm::erase_if(files, [](const std::string &file) { return file.empty(); });
+  return files;
 }
 
 /// Runs the kernels, compares and writes what they leave.
@@ -374,7 +403,10 @@ llvm::Error execute(Session &session, HostProblem &problem) {
   session.progress.clear();
   if (session.outcome.status == Outcome::Status::Deadlock)
     return llvm::Error::success();
-  return writeOutputs(session.flags, problem);
+  if (llvm::Error error = writeOutputs(session.flags, problem))
+    return error;
+  session.outcome.written = writtenFiles(session);
+  return llvm::Error::success();
 }
 
 llvm::Error run(Session &session) {
@@ -439,6 +471,8 @@ llvm::Error run(Session &session) {
 /// requested.
 llvm::Error start(Session &session, llvm::ArrayRef<const char *> arguments) {
   session.command = shellCommand("fmha-run", arguments);
+  session.outcome.arguments =
+      llvm::StringRef(session.command).split(' ').second.str();
   for (llvm::StringRef argument : arguments)
     session.flags.json |= argument == "--json" || argument == "--json=true";
   FlagTable table;

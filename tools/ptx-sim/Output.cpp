@@ -295,6 +295,8 @@ std::string textReport(const Summary &summary, Color color) {
     report +=
         "wrote " + output["path"].get<std::string>() +
         (result.faulted ? ", incomplete: a fault ended the launch\n" : "\n");
+  if (summary.comparison.first.time && !summary.line.timeline.empty())
+    report += "wrote " + summary.line.timeline + "\n";
   report += summary.config.entry + " grid " + text(summary.config.grid) +
             " block " + text(summary.config.block) + ": " +
             nameOf(summary.comparison.status);
