@@ -157,6 +157,19 @@ void RaceReporter::report(const race::Access &access,
   const_cast<RaceReporter &>(self).describe(access, conflict);
 }
 
+/// Returns whether the same thread issued both accesses as tensor core products,
+/// which the manual orders only if they have the same accumulator and shape.
+static bool areProductsOfOneThread(const race::Stamp &a, const race::Stamp &b) {
+  return a.kind == race::Kind::Mma && b.kind == race::Kind::Mma &&
+         a.warp == b.warp && a.lane == b.lane;
+}
+
+static constexpr std::string_view kOrderOfIssue =
+    "Wait for the mbarrier of a tcgen05.commit after the first product before "
+    "the second one is issued (mma_order = commit), or use "
+    "--conformance=practice, which lets products run in the order of issue "
+    "(mma_order = issue).";
+
 void RaceReporter::describe(const race::Access &access,
                             const race::Conflict &conflict) {
   FindingId id = FindingId::RaceGlobal;
@@ -183,10 +196,14 @@ void RaceReporter::describe(const race::Access &access,
   bool kept = report.add(id, site, text + placeOf(conflict.address) + ".",
                          {nameParty(conflict.other, conflict.otherWrites),
                           partyOf(conflict.other)});
-  // In tensor memory one advice fits all, and the finding names a missing
-  // fence. A repetition in a later cluster gets no advice.
+  // In tensor memory one advice fits all but products, and the finding names a
+  // missing fence. A repetition in a later cluster gets no advice.
   if (kept && (id == FindingId::RaceShared || id == FindingId::RaceGlobal))
     report.advise(id, site, adviceFor(access, conflict.other));
+  bool isa = clocks.cluster.machine.options.conformance == Conformance::Isa;
+  if (kept && id == FindingId::RaceTmem && isa &&
+      areProductsOfOneThread(access.stamp, conflict.other))
+    report.advise(id, site, kOrderOfIssue);
   if (kept && id == FindingId::MissingProxyFence && space == Space::Global)
     report.advise(id, site, kGlobalFence);
 }
