@@ -250,7 +250,8 @@ static void printTime(llvm::raw_ostream &stream,
   };
   bool fromSass = time.getString("front_end") == "sass";
   stream << "time      modeled " << number("middle") << " clocks "
-         << (fromSass ? "from SASS (" : "(") << number("low") << " to " << number("high") << "), tensor core busy "
+         << (fromSass ? "from SASS (" : "(") << number("low") << " to "
+         << number("high") << "), tensor core busy "
          << llvm::format("%.0f",
                          100 * time.getNumber("mma_utilisation").value_or(0))
          << " % of them (modeled)\n          modeled bound: "
@@ -291,8 +292,8 @@ void printJson(llvm::raw_ostream &stream, const Outcome &outcome) {
 static void printProblem(llvm::raw_ostream &stream, const Outcome &outcome) {
   const Shape &shape = *outcome.shape;
   stream << "problem   batch " << shape.batch << ", " << shape.qHeads
-         << " query heads over " << shape.kvHeads << " KV heads, "
-         << shape.qLen << " queries, " << shape.kvLen << " keys";
+         << " query heads over " << shape.kvHeads << " KV heads, " << shape.qLen
+         << " queries, " << shape.kvLen << " keys";
   if (outcome.newKeys)
     stream << ", " << outcome.newKeys << " of them appended by "
            << (outcome.manifest && outcome.manifest->keyNew

@@ -346,9 +346,9 @@ llvm::Error checkTime(const RunFlags &flags) {
   if (!flags.options.time)
     return llvm::Error::success();
   // The flag that the user gave: the other two imply --time.
-  const std::string flag = flags.options.sass                ? "--sass: "
+  const std::string flag = flags.options.sass               ? "--sass: "
                            : flags.options.timeline.empty() ? "--time: "
-                                                             : "--timeline: ";
+                                                            : "--timeline: ";
   bool simulated = flags.device == runtime::DeviceKind::Simulator;
   if (!simulated || flags.options.policy != "eager")
     return failure(flag + "expected --device=sim and --policy=eager, got " +

@@ -170,8 +170,8 @@ private:
 
 LongestPaths::LongestPaths(const LoopGraph &graph, unsigned interval,
                            unsigned slack)
-    : graph(graph), clocks(graph.ops.size(),
-                           std::vector<int64_t>(graph.ops.size(), none)) {
+    : graph(graph),
+      clocks(graph.ops.size(), std::vector<int64_t>(graph.ops.size(), none)) {
   for (const Dependence &edge : graph.dependences) {
     int64_t least = int64_t(graph.ops[edge.from].clocks) + edge.latency -
                     int64_t(interval) * edge.distance +
@@ -184,8 +184,8 @@ LongestPaths::LongestPaths(const LoopGraph &graph, unsigned interval,
     for (size_t from = 0; from < count; ++from)
       for (size_t to = 0; to < count; ++to)
         if (clocks[from][via] != none && clocks[via][to] != none)
-          clocks[from][to] = std::max(clocks[from][to],
-                                      clocks[from][via] + clocks[via][to]);
+          clocks[from][to] =
+              std::max(clocks[from][to], clocks[from][via] + clocks[via][to]);
 }
 
 bool LongestPaths::exist() const {

@@ -369,8 +369,7 @@ namespace {
 class Search {
 public:
   Search(const LoopGraph &graph, const SolverOptions &options)
-      : graph(graph), options(options),
-        begun(std::clock()) {}
+      : graph(graph), options(options), begun(std::clock()) {}
   Solution run();
 
 private:
@@ -412,8 +411,7 @@ Answer Search::ask(const Wanted &what) {
   if (!left())
     return Answer::Unknown;
   // Dependences alone exclude many schedules, in much less time.
-  std::optional<int64_t> least =
-      leastLength(graph, what.interval, what.slack);
+  std::optional<int64_t> least = leastLength(graph, what.interval, what.slack);
   if (!isProof(what) && (!least || *least > what.length))
     return Answer::No;
   Rules rules(graph, options, what);
@@ -425,7 +423,8 @@ Answer Search::ask(const Wanted &what) {
     solution.schedule = rules.schedule();
     wanted = what;
   }
-  if (answer == Answer::No && isProof(what) && what.interval >= solution.bound) {
+  if (answer == Answer::No && isProof(what) &&
+      what.interval >= solution.bound) {
     solution.bound = what.interval + 1;
     solution.binding = rules.core();
   }

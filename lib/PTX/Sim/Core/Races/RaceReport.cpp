@@ -157,8 +157,9 @@ void RaceReporter::report(const race::Access &access,
   const_cast<RaceReporter &>(self).describe(access, conflict);
 }
 
-/// Returns whether the same thread issued both accesses as tensor core products,
-/// which the manual orders only if they have the same accumulator and shape.
+/// Returns whether the same thread issued both accesses as tensor core
+/// products, which the manual orders only if they have the same accumulator and
+/// shape.
 static bool areProductsOfOneThread(const race::Stamp &a, const race::Stamp &b) {
   return a.kind == race::Kind::Mma && b.kind == race::Kind::Mma &&
          a.warp == b.warp && a.lane == b.lane;
