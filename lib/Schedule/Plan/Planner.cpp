@@ -125,6 +125,42 @@ static std::string closestViolation(const Problem &problem,
   return text.empty() ? whyRejected(problem, rejected.front().schedule) : text;
 }
 
+/// Returns whether `text` has `words`, which begin with the name of a field
+/// that is not part of a longer one.
+static bool mentions(std::string_view text, const std::string &words) {
+  for (size_t at = text.find(words); at != text.npos;
+       at = text.find(words, at + 1))
+    if (at == 0 || text[at - 1] == ' ' || text[at - 1] == '(')
+      return true;
+  return false;
+}
+
+/// Returns a violation that says which fields the planner chose, of the one
+/// that is wrong and of those whose value is the condition. What the user did
+/// not give cannot be left out.
+static std::string withChosenFields(std::string text,
+                                    const Overrides &overrides) {
+  constexpr std::string_view leaveOut = "leave it out, or ";
+  size_t end = std::min(text.find(';'), text.size());
+  const std::string sentence = text.substr(0, end);
+  std::string chosen;
+  auto look = [&](const std::string &name, bool isFixed) {
+    bool isWrong = mentions(sentence, "expected " + name + " ") ||
+                   mentions(sentence, "expected a " + name + " ");
+    if (isFixed || !(isWrong || mentions(sentence, name + " = ")))
+      return;
+    chosen += (chosen.empty() ? "" : " and ") + name;
+    if (size_t way = text.find(leaveOut); isWrong && way != text.npos)
+      text.erase(way, leaveOut.size());
+  };
+  for (const ScheduleField &field : scheduleFields())
+    look(std::string(field.name), overrides[field.choice].has_value());
+  look("p_placement", overrides.pPlacement != PPlacement::Auto);
+  if (!chosen.empty())
+    text.insert(end, " (the planner chose " + chosen + ")");
+  return text;
+}
+
 /// Names the fixed fields as well, since they may be the cause.
 static std::string noneServes(const Overrides &overrides) {
   std::string fixed = print(overrides);
@@ -146,8 +182,9 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
   }
   Candidates candidates = enumerate(problem, target, overrides);
   if (candidates.sound.empty()) {
-    error =
-        noneServes(overrides) + closestViolation(problem, candidates.rejected);
+    error = noneServes(overrides) +
+            withChosenFields(closestViolation(problem, candidates.rejected),
+                             overrides);
     return std::nullopt;
   }
   Plan plan = planFrom(problem, std::move(candidates), overrides);

@@ -206,6 +206,13 @@ TEST(Planner, SaysWhyItFails) {
   wide.fix(Choice::OColumns, 256);
   EXPECT_THAT(mustFail(problemOf(256), "sm_100a", wide),
               HasSubstr("need 640 tensor-memory columns (S 64 and O 256"));
+  Overrides pair;
+  pair.fix(Choice::CtaGroup, 2);
+  pair.fix(Choice::QTileRows, 128);
+  EXPECT_THAT(
+      mustFail(problemOf(512), "sm_100a", pair),
+      HasSubstr("expected o_columns to be 0 with cta_group = 2, got 128 "
+                "(the planner chose o_columns); the nearest that works:"));
   EXPECT_THAT(
       mustFail(problemOf(100), "sm_100a"),
       HasSubstr("got 100; the nearest that works: head_dim = head_dim_v "
