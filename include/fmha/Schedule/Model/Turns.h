@@ -9,15 +9,18 @@
 #ifndef FMHA_SCHEDULE_MODEL_TURNS_H
 #define FMHA_SCHEDULE_MODEL_TURNS_H
 
+#include "fmha/Target/Target.h"
+
 #include <cstdint>
 
 namespace fmha::schedule {
 
-/// The multiplications for each score from which the tensor core bounds a loop,
-/// so that the products of query tiles take turns: an SM does 4096
-/// multiplications and 16 exponentials per clock. SMs with 32 exponentials per
-/// clock have the same order; another one was not modeled.
-constexpr int64_t multiplicationsOfTurns = 4096 / 16;
+/// Returns the multiplications for each score from which the tensor core bounds
+/// a loop, so that the products of query tiles take turns: it then takes as
+/// long for them as the SM for an exponential of the score.
+constexpr int64_t multiplicationsOfTurns(const target::Target &gpu) {
+  return gpu.mmaFlopsPerClock / 2 / gpu.mufuPerClock;
+}
 
 } // namespace fmha::schedule
 

@@ -205,9 +205,9 @@ static const Stream *streamOf(const KernelModel &kernel,
 
 /// Returns whether the tensor core bounds the loop (tile-assign-partitions), so
 /// that the products of tiles whose P is apart take turns.
-static bool takeTurns(const KernelModel &kernel) {
+static bool takeTurns(const KernelModel &kernel, const target::Target &gpu) {
   return kernel.probabilitiesApart &&
-         kernel.headDim + kernel.headDimV >= multiplicationsOfTurns;
+         kernel.headDim + kernel.headDimV >= multiplicationsOfTurns(gpu);
 }
 
 /// Returns the clocks of a block of two tiles whose softmax is `stream`.
@@ -219,7 +219,7 @@ static double orderedClocks(const Stream &stream, const KernelModel &kernel,
   // block takes as long as softmax, and as what it waits for exponentials of
   // the other tile. The shares were chosen by the ten kernels of
   // test/data/stepped whose P is apart: tiles that take turns wait less.
-  double exponentialsOfOther = takeTurns(kernel) ? 0.5 : 0.75;
+  double exponentialsOfOther = takeTurns(kernel, gpu) ? 0.5 : 0.75;
   if (kernel.probabilitiesApart)
     return stream.loop +
            cost.of(Unit::Mufu) / kernel.tiles * exponentialsOfOther;
@@ -241,7 +241,7 @@ static void setClocks(const KernelModel &kernel, const target::Target &gpu,
   cost.ordered =
       std::max(unitClocks, orderedClocks(*stream, kernel, gpu, cost));
   // No product is part of the chain then.
-  if (takeTurns(kernel))
+  if (takeTurns(kernel, gpu))
     cost.clocks = cost.chain = cost.ordered;
 }
 
@@ -255,7 +255,7 @@ static bool runsAhead(const KernelModel &kernel) {
 /// CTAs of a pair wait for the slower one. Figures of the timing model by SASS,
 /// head dims 64 and 128 (results/blackwell-ahead-2026-11-29.md, of turns and
 /// pairs results/blackwell-pairs-two-tiles-2026-11-29.md).
-static double nextTile(const KernelModel &kernel) {
+static double nextTile(const KernelModel &kernel, const target::Target &gpu) {
   constexpr double ahead = 300, aheadPerColumn = 12, aheadInTurns = 900,
                    aheadInPair = 200;
   constexpr double own = 5000, ownPerColumn = 23, ownInPair = 900;
@@ -264,7 +264,8 @@ static double nextTile(const KernelModel &kernel) {
   if (!runsAhead(kernel))
     return own + ownPerColumn * columns + (inPair ? ownInPair : 0);
   return ahead + aheadPerColumn * columns +
-         (takeTurns(kernel) ? aheadInTurns : 0) + (inPair ? aheadInPair : 0);
+         (takeTurns(kernel, gpu) ? aheadInTurns : 0) +
+         (inPair ? aheadInPair : 0);
 }
 
 /// Returns the factor by which a block takes longer in a CTA that runs ahead:
@@ -274,7 +275,7 @@ static double nextTile(const KernelModel &kernel) {
 static double slowdown(const KernelModel &kernel, const target::Target &gpu) {
   constexpr double withFastExp = 1.05, maskedNarrow = 1.03;
   constexpr unsigned slowExp = 16, narrow = 64;
-  if (!kernel.compiled || !runsAhead(kernel) || takeTurns(kernel))
+  if (!kernel.compiled || !runsAhead(kernel) || takeTurns(kernel, gpu))
     return 1;
   if (gpu.mufuPerClock > slowExp)
     return withFastExp;
@@ -292,7 +293,7 @@ static double launch(const LaunchWork &work) {
                           : work.heads * work.blocks.all / sms;
   double blocks = std::max(even, work.blocks.longest) * work.block.clocks;
   return blocks * slowdown(work.kernel, work.gpu) + trips +
-         (rounds - 1) * nextTile(work.kernel);
+         (rounds - 1) * nextTile(work.kernel, work.gpu);
 }
 
 constinit const FamilyCost fmha::schedule::tcgen05Cost = {

@@ -286,9 +286,10 @@ void Assigner::orderLoads(ArrayRef<Operation *> products) {
       stageAndOrder[load] = first;
 }
 
-/// Returns whether `products` take the tensor core at least as long as an SM
-/// needs for an exponential of each element of the early ones.
-static bool boundTensorCore(ArrayRef<Operation *> products,
+/// Returns whether `products` take the tensor core at least as long as an SM of
+/// `gpu` needs for an exponential of each element of the early ones.
+static bool boundTensorCore(const target::Target &gpu,
+                            ArrayRef<Operation *> products,
                             llvm::function_ref<bool(Operation *)> isEarly) {
   int64_t all = 0, elements = 0;
   for (Operation *op : products) {
@@ -298,7 +299,7 @@ static bool boundTensorCore(ArrayRef<Operation *> products,
     all += size * cast<TileType>(dot.getA().getType()).getColumns();
     elements += isEarly(op) ? size : 0;
   }
-  return elements && all >= elements * schedule::multiplicationsOfTurns;
+  return elements && all >= elements * schedule::multiplicationsOfTurns(gpu);
 }
 
 /// Orders the ops of a loop. Products of an instance are consecutive, those of
@@ -326,7 +327,8 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
   bool laterFirst =
       (family.laterStageFirst && !isStaged) || sharesProducts(products);
   bool stagesFirst =
-      !boundTensorCore(products, [&](Operation *op) { return !roundsOf(op); });
+      !boundTensorCore(*target::findTarget(info.schedule.target), products,
+                       [&](Operation *op) { return !roundsOf(op); });
   auto key = [&](Operation *op) {
     unsigned stage = std::min(roundsOf(op), 1u), instance = instances[op];
     return isStaged ? stagesFirst ? std::pair(stage, instance)
