@@ -10,6 +10,7 @@
 #include "KernelTrace.h"
 
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -17,6 +18,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <map>
 
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILEVERIFYSYNC
@@ -86,7 +89,33 @@ LogicalResult checkBarriers(gpu::GPUFuncOp func) {
       func.walk([&](ArriveNamedOp op) { return check(op); }).wasInterrupted());
 }
 
-/// Verifies `func`, and reports the errors of the first scenario that has some.
+/// Checks that each warpgroup sets the registers of its role, if the launch
+/// gives its threads another number: tile.set_registers waits until the other
+/// warpgroups have given theirs back.
+LogicalResult checkSetRegisters(gpu::GPUFuncOp func, const KernelInfo &info) {
+  unsigned warps = 0;
+  // By warpgroup: its first role.
+  std::map<unsigned, const schedule::Role *> groups;
+  for (const schedule::Role &role : info.schedule.roles) {
+    groups.try_emplace(role.firstWarp / target::warpgroupWarps, &role);
+    warps = std::max(warps, role.firstWarp + role.warps);
+  }
+  llvm::SmallDenseMap<unsigned, unsigned> set;
+  func.walk([&](SetRegistersOp op) { ++set[op.getCount()]; });
+  unsigned atLaunch = schedule::registersAtLaunch(warps * target::warpThreads,
+                                                  info.schedule.ctasPerSm);
+  for (const auto &[group, role] : groups) {
+    if (role->registers == atLaunch || set[role->registers]-- > 0)
+      continue;
+    return func.emitError()
+           << "expected tile.set_registers " << role->registers << " from "
+           << atLaunch << " in the warpgroup of role \"" << role->name
+           << "\", as its schedule says, got none; add it, or give the role "
+           << atLaunch << " registers";
+  }
+  return success();
+}
+
 /// Checks that the control flow is structured.
 LogicalResult checkBlocks(gpu::GPUFuncOp func) {
   size_t blocks = llvm::range_size(func.getBody());
@@ -97,6 +126,7 @@ LogicalResult checkBlocks(gpu::GPUFuncOp func) {
          << "; run tile-verify-sync ahead of convert-scf-to-cf";
 }
 
+/// Verifies `func`, and reports the errors of the first scenario that has some.
 LogicalResult verify(gpu::GPUFuncOp func, const KernelInfo &info) {
   if (failed(checkBlocks(func)) || failed(checkLoadedRegisters(func)) ||
       failed(checkRegistersInFlight(func)) || failed(checkRoles(func)) ||
@@ -115,7 +145,8 @@ LogicalResult verify(gpu::GPUFuncOp func, const KernelInfo &info) {
     if (!complaints.empty())
       return failure();
   }
-  return success();
+  return stageOf(func) == KernelStage::Machine ? checkSetRegisters(func, info)
+                                               : success();
 }
 
 struct TileVerifySyncPass
