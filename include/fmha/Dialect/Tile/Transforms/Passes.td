@@ -412,9 +412,11 @@ def TileRotateWaits : Tile_Pass<"tile-rotate-waits"> {
     alpha. If the consumers release a slot right after they have received its message, and the role signals something else
     after the message and nothing before it in the iteration, the wait moves after the last signal of the iteration before. The
     consumers release every message, or the code after the loop waits for the slot of the last one as well, so that no wait is
-    added. A release of a tile that the role has loaded from tensor memory moves after the first message of the iteration: before
-    it, all loads would end before the first use of one, and the wait could not move. Only kernels with emulated exponentials
-    are changed.
+    added. The consumers also have to take every message: the loop of each receipt has the same bounds and step as that of the
+    message, and no condition that the message does not have; otherwise the wait stays where it is, with a remark. A release of
+    a tile that the role has loaded from tensor memory moves after the first message of the iteration: before it, all loads
+    would end before the first use of one, and the wait could not move. Only kernels whose softmax follows its stores are
+    changed (schedule::ordersSoftmaxByStores): those with emulated exponentials.
 
     ```mlir
     scf.for %n = ... {                                    tile.wait %free[%c0] parity %p_of_first

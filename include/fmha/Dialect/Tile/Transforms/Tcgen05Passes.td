@@ -114,8 +114,8 @@ def TileTcgen05UnrollRows : Tile_Pass<"tile-tcgen05-unroll-rows"> {
   let description = [{
     LLVM emits all elements of one vector op and then those of the next, and ptxas keeps much of this order: all exponentials
     come before the first store of P. The pass computes pairs of elements where a store or a scalar needs them first. A store to
-    tensor memory has at most 16 words, right after their elements; sums of rows come after the last store. Only kernels with
-    emulated exponentials are changed.
+    tensor memory has at most 16 words, right after their elements; sums of rows come after the last store. Only kernels whose
+    softmax follows its stores are changed (schedule::ordersSoftmaxByStores): those with emulated exponentials.
 
     ```mlir
     %e = math.exp2 %x : vector<64xf32>                    %e0 = math.exp2 %x0 : vector<2xf32>

@@ -25,6 +25,7 @@
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Schedule/Model/SoftmaxOrder.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,6 +34,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -133,6 +135,50 @@ bool waitsAfter(Operation *loop, Value barrier) {
       return false;
   }
   return false;
+}
+
+/// Returns whether `op` is in the same branch of an op with the condition of
+/// `branch` as `inside`, an op in `branch`.
+bool hasCondition(Operation *op, scf::IfOp branch, Operation *inside) {
+  bool isThen = branch.getThenRegion().isAncestor(inside->getParentRegion());
+  for (auto own = op->getParentOfType<scf::IfOp>(); own;
+       own = own->getParentOfType<scf::IfOp>())
+    if (own.getCondition() == branch.getCondition() &&
+        own.getThenRegion().isAncestor(op->getParentRegion()) == isThen)
+      return true;
+  return false;
+}
+
+/// Returns whether `receipt` is executed once in each iteration of `loop`: its
+/// own loop has the same iterations, and its branches in it have conditions
+/// that `loop` has as well.
+bool receivesAll(WaitOp receipt, scf::ForOp loop) {
+  Operation *parent = receipt->getParentOp();
+  while (auto branch = dyn_cast<scf::IfOp>(parent)) {
+    if (!hasCondition(loop, branch, receipt))
+      return false;
+    parent = branch->getParentOp();
+  }
+  auto own = dyn_cast<scf::ForOp>(parent);
+  auto same = [](Value a, Value b) {
+    return isEqualConstantIntOrValue(getAsOpFoldResult(a),
+                                     getAsOpFoldResult(b));
+  };
+  return own && same(own.getLowerBound(), loop.getLowerBound()) &&
+         same(own.getUpperBound(), loop.getUpperBound()) &&
+         same(own.getStep(), loop.getStep());
+}
+
+/// Returns a receipt of the message of `release` that some iterations of `loop`
+/// may not have, or null.
+WaitOp partialReceipt(WaitOp wait, scf::ForOp loop) {
+  for (Operation *user : wait.getBarrier().getUsers()) {
+    auto release = dyn_cast<ArriveOp>(user);
+    WaitOp receipt = release ? waitBefore(release) : WaitOp();
+    if (receipt && !receivesAll(receipt, loop))
+      return receipt;
+  }
+  return nullptr;
 }
 
 /// Returns the arrival that publishes the message for whose slot `wait` waits,
@@ -279,11 +325,30 @@ void sinkRelease(Block &block) {
   fence->moveAfter(message);
 }
 
+/// Rotates the wait unless it would be one for a message that no consumer
+/// receives. Code after the loop that waits for the slot of the last message
+/// waits for it in any case.
+void rotateIfReceived(LoopWait &made, Operation *last) {
+  WaitOp missing = waitsAfter(made.loop, made.wait.getBarrier())
+                       ? WaitOp()
+                       : partialReceipt(made.wait, made.loop);
+  if (!missing)
+    return rotate(made, last);
+  InFlightDiagnostic remark =
+      made.wait.emitRemark()
+      << "expected consumers that receive the message of every iteration, so "
+         "that the wait for the next slot can move to the end of the "
+         "iteration, got one that may receive fewer; the wait stays here. Give "
+         "the loop of the consumer the bounds and the step of this one, and "
+         "no condition that this one does not have";
+  remark.attachNote(missing.getLoc()) << "the message is received here";
+}
+
 struct TileRotateWaitsPass
     : public fmha::tile::impl::TileRotateWaitsBase<TileRotateWaitsPass> {
   void runOnOperation() override {
     auto plan = getOperation()->getAttrOfType<ScheduleAttr>("fmha.schedule");
-    if (!plan || !plan.getValue().exp2EmulatedPercent)
+    if (!plan || !schedule::ordersSoftmaxByStores(plan.getValue()))
       return;
     getOperation().walk([](scf::ForOp loop) { sinkRelease(*loop.getBody()); });
     SmallVector<WaitOp> waits;
@@ -294,7 +359,7 @@ struct TileRotateWaitsPass
           made && !signalsBefore(wait) ? messageOf(wait) : ArriveOp();
       Operation *last = message ? lastSignal(wait) : nullptr;
       if (message && message != last)
-        rotate(*made, last);
+        rotateIfReceived(*made, last);
     }
   }
 };

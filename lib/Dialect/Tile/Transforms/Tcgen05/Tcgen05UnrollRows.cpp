@@ -22,6 +22,7 @@
 #include "Common/Distribute.h"
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Schedule/Model/SoftmaxOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -259,7 +260,7 @@ struct TileTcgen05UnrollRowsPass
   void runOnOperation() override {
     gpu::GPUFuncOp func = getOperation();
     auto plan = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
-    if (!plan || !plan.getValue().exp2EmulatedPercent)
+    if (!plan || !schedule::ordersSoftmaxByStores(plan.getValue()))
       return;
     SmallVector<Block *> blocks;
     func.walk([&](Block *block) {
