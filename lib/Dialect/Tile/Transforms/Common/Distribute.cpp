@@ -138,6 +138,9 @@ static Value throughMemory(ImplicitLocOpBuilder &b, const KernelInfo &info,
                            Value value, int64_t distance) {
   constexpr int32_t barrier = 1;
   const schedule::SmemRegion *region = info.map.findSmem("halves0");
+  // Only attention has such pairs, and layOut() gives all of them the region: a
+  // program has no pairs, and no rows of two threads 64 apart.
+  assert(region && "expected the region halves0 in the map of a pair");
   Value base = smemAddress(b, region->offset), own = threadInGroup(b);
   auto addressOf = [&](Value thread) {
     return advance(b, base,
