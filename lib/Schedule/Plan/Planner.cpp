@@ -137,9 +137,12 @@ static bool mentions(std::string_view text, const std::string &words) {
 
 /// Returns a violation that says which fields the planner chose, of the one
 /// that is wrong and of those whose value is the condition. What the user did
-/// not give cannot be left out.
+/// not give cannot be left out. If the user gave no field, the planner chose
+/// all.
 static std::string withChosenFields(std::string text,
                                     const Overrides &overrides) {
+  if (print(overrides).empty())
+    return text;
   constexpr std::string_view leaveOut = "leave it out, or ";
   size_t end = std::min(text.find(';'), text.size());
   const std::string sentence = text.substr(0, end);
