@@ -44,6 +44,22 @@ static Interval bitwise(Interval a, Interval b, Function function) {
           unit};
 }
 
+/// Returns the bitwise or, or exclusive or: of each operand it changes only
+/// bits in which the other one may differ from 0.
+template <typename Function>
+static Interval combine(Interval a, Interval b, Function function) {
+  Interval all = bitwise(a, b, function);
+  if (!isKnown(all) || all.isExact())
+    return all;
+  auto bitsOf = [](Interval x) {
+    return (int64_t(1) << std::bit_width(uint64_t(x.hi))) - 1;
+  };
+  int64_t ofA = bitsOf(a), ofB = bitsOf(b);
+  all.lo = std::max({all.lo, a.lo & ~ofB, b.lo & ~ofA});
+  all.hi = std::min({all.hi, a.hi | ofB, b.hi | ofA}) & ~(all.unit - 1);
+  return all;
+}
+
 /// Returns the bitwise and: at most either operand, and without the low bits
 /// that are 0 in one of them.
 static Interval mask(Interval a, Interval b) {
@@ -66,12 +82,13 @@ static Interval divide(Arithmetic op, Interval a, Interval b) {
     return unknown;
   int64_t d = b.lo;
   if (op == Arithmetic::Div)
-    return {a.lo / d, a.hi / d};
+    return {a.lo / d, a.hi / d, a.getUnit() % d ? 1 : a.getUnit() / d};
   if (op == Arithmetic::CeilDiv)
     return {(a.lo + d - 1) / d, (a.hi + d - 1) / d};
   if (a.lo / d == a.hi / d)
     return {a.lo % d, a.hi % d};
-  return {0, d - 1};
+  int64_t unit = std::min(a.getUnit(), d & -d);
+  return {0, d - unit, unit};
 }
 
 static Interval multiply(Interval a, Interval b) {
@@ -150,9 +167,9 @@ static Interval applyTo(Arithmetic op, Interval a, Interval b) {
   case Arithmetic::And:
     return mask(a, b);
   case Arithmetic::Or:
-    return bitwise(a, b, std::bit_or<int64_t>());
+    return combine(a, b, std::bit_or<int64_t>());
   case Arithmetic::Xor:
-    return bitwise(a, b, std::bit_xor<int64_t>());
+    return combine(a, b, std::bit_xor<int64_t>());
   case Arithmetic::Shl:
     return b.isExact() && b.lo >= 0 && b.lo < 32
                ? multiply(a, {int64_t(1) << b.lo, int64_t(1) << b.lo})
