@@ -49,6 +49,7 @@ static void addPlaced(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 void fmha::buildWarpSpecializePipeline(OpPassManager &kernel) {
+  kernel.addPass(tile::createTileTcgen05SplitOutputs());
   kernel.addPass(tile::createTileAssignPartitions());
   kernel.addPass(tile::createTileElideZeroFills());
   kernel.addPass(tile::createTileGuardLoops());

@@ -11,6 +11,32 @@
 
 include "fmha/Dialect/Tile/Transforms/TilePass.td"
 
+def TileTcgen05SplitOutputs : Tile_Pass<"tile-tcgen05-split-outputs"> {
+  let summary = "Store outputs that share staged memory in messages of one panel";
+  let description = [{
+    Cuts a `tile.normalize` of an accumulator in tensor memory, and the `tile.store` of its result, into panels of 64 columns, so
+    that each panel is a message of its own: TMA reads one while threads write the next one. Only outputs of several panels are
+    cut whose staged memory another output of the CTA shares; that one waits for a panel at a time, not for the whole output.
+    Outputs of 64 rows are not cut, since two threads share each of their rows.
+
+    Before:
+    ```mlir
+    %o = tile.normalize %acc, %sum : ... to !tile.tile<128x128xbf16, #tile.smem<offset = 65536>>
+    tile.store %o, %view[%row] : ...
+    ```
+    After:
+    ```mlir
+    %a0 = tile.slice %acc from 0 : ... -> !tile.tile<128x64xf32, #tile.tmem<column = 256>>
+    %o0 = tile.normalize %a0, %sum : ... to !tile.tile<128x64xbf16, #tile.smem<offset = 65536>>
+    tile.store %o0, %view[%row] : ...
+    %a1 = tile.slice %acc from 64 : ... -> !tile.tile<128x64xf32, #tile.tmem<column = 320>>
+    %o1 = tile.normalize %a1, %sum : ... to !tile.tile<128x64xbf16, #tile.smem<offset = 81920>>
+    %right = tile.view ... column %c64
+    tile.store %o1, %right[%row] : ...
+    ```
+  }];
+}
+
 def TileTcgen05OrderProducts : Tile_Pass<"tile-tcgen05-order-products"> {
   let summary = "Order the products that one thread issues, with as few commits and waits as `mma_order` needs";
   let description = [{

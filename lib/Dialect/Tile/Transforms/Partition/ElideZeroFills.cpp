@@ -47,6 +47,7 @@ private:
   LogicalResult startIn(Value accumulator);
   void skipFirst(RescaleOp op);
   LogicalResult useAfter(Operation *user);
+  LogicalResult useSlice(SliceOp slice);
   void branchOn(Operation *user, function_ref<Value(OpBuilder &)> zero);
 
   FillOp fill;
@@ -114,7 +115,8 @@ LogicalResult Elision::startIn(Value accumulator) {
   return success();
 }
 
-/// Makes `user` use zeros if the loop has no iteration.
+/// Makes `user` use zeros if the loop has no iteration. Slices of memory, which
+/// are its operands, go with it.
 ///   %o = tile.normalize %acc, %sum
 /// ->
 ///   %o = scf.if %has { %n = tile.normalize %acc, %sum; yield %n }
@@ -125,7 +127,12 @@ void Elision::branchOn(Operation *user, function_ref<Value(OpBuilder &)> zero) {
   auto branch = scf::IfOp::create(b, loc, user->getResultTypes(),
                                   hasIterations(loop), /*withElse=*/true);
   OpBuilder then = branch.getThenBodyBuilder();
-  Operation *own = then.clone(*user);
+  IRMapping inside;
+  for (Value operand : user->getOperands())
+    if (Operation *slice = operand.getDefiningOp();
+        slice && isMemorySlice(slice))
+      then.clone(*slice, inside);
+  Operation *own = then.clone(*user, inside);
   OpBuilder otherwise = branch.getElseBodyBuilder();
   Value zeros = zero(otherwise);
   if (user->getNumResults()) {
@@ -134,6 +141,15 @@ void Elision::branchOn(Operation *user, function_ref<Value(OpBuilder &)> zero) {
   }
   user->replaceAllUsesWith(branch.getResults());
   user->erase();
+}
+
+/// Makes the users of `slice`, which only names columns, use zeros.
+LogicalResult Elision::useSlice(SliceOp slice) {
+  for (Operation *user : llvm::make_early_inc_range(slice->getUsers()))
+    if (failed(useAfter(user)))
+      return failure();
+  slice.erase();
+  return success();
 }
 
 LogicalResult Elision::useAfter(Operation *user) {
@@ -163,6 +179,7 @@ LogicalResult Elision::useAfter(Operation *user) {
         });
         return success();
       })
+      .Case([&](SliceOp slice) { return useSlice(slice); })
       .Default([&](Operation *other) {
         return other->emitOpError()
                << "expected a tile.normalize, tile.write or tile.move of an "

@@ -20,6 +20,9 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+#include <utility>
+
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILEINSERTCHANNELS
 #include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
@@ -41,6 +44,8 @@ struct Delivery {
   Value message;
   /// The sort key of the receives of one op.
   unsigned rank = 0;
+  /// Whether the role receives the message again, in a later branch.
+  bool isRepeated = false;
 };
 
 class Inserter {
@@ -230,10 +235,23 @@ bool Inserter::runsBefore(Block &block, const Crossing *a, const Crossing *b) {
   return isOrdered ? orderOf(a) < orderOf(b) : left->isBeforeInBlock(right);
 }
 
+/// Returns the outermost branch around `user` that is taken only if the loop
+/// in which the message is sent has an iteration; null if there is none.
+static Operation *guardOf(const Send &send, Operation *user) {
+  Operation *guard = nullptr;
+  for (auto branch = user->getParentOfType<scf::IfOp>(); branch;
+       branch = branch->getParentOfType<scf::IfOp>())
+    if (!branch->isProperAncestor(send.point) &&
+        testsLoopAround(branch.getCondition(), send.point))
+      guard = branch;
+  return guard;
+}
+
 void Inserter::collectDeliveries(const PlannedChannel &channel) {
-  // A message of an earlier iteration is received again, with its number.
+  // A message of an earlier iteration is received again, with its number, and
+  // so is one that is used in several branches on whether its loop has run.
   using Key = std::tuple<const Send *, StringRef, unsigned, size_t, size_t>;
-  llvm::MapVector<Key, Delivery> found;
+  llvm::MapVector<std::pair<Key, Operation *>, Delivery> found;
   llvm::DenseMap<Value, const Send *> sends;
   for (const Send &send : channel.sends)
     sends[send.tile] = &send;
@@ -241,12 +259,17 @@ void Inserter::collectDeliveries(const PlannedChannel &channel) {
     PartitionAttr partition = partitionOf(use.user);
     const Send *send = sends.lookup(use.source.value);
     Delivery &delivery =
-        found[{send, partition.getRole(), partition.getStage(),
-               use.source.previous.size(), use.source.last.size()}];
+        found[{{send, partition.getRole(), partition.getStage(),
+                use.source.previous.size(), use.source.last.size()},
+               guardOf(*send, use.user)}];
     delivery.channel = &channel;
     delivery.send = send;
     delivery.uses.push_back(&use);
   }
+  std::map<Key, Delivery *> earlier;
+  for (auto &[key, delivery] : found)
+    if (Delivery *same = std::exchange(earlier[key.first], &delivery))
+      same->isRepeated = true;
   for (auto &[key, delivery] : found) {
     delivery.block = deliveryBlock(delivery);
     llvm::stable_sort(delivery.uses, [&](auto *a, auto *b) {
@@ -422,7 +445,7 @@ void Inserter::insertReleases() {
     collectTakers();
   for (Delivery &delivery : deliveries)
     if (stageOf(delivery) == last.lookup(keyOf(delivery)) &&
-        delivery.channel->hasReleases() &&
+        !delivery.isRepeated && delivery.channel->hasReleases() &&
         delivery.channel->isSentAfter(*delivery.send))
       insertRelease(delivery);
 }

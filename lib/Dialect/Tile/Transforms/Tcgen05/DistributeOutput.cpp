@@ -123,8 +123,9 @@ Pieces piecesOf(Operation *op, TileType tile) {
                                            : pieceColumns;
   int64_t columns = ownColumns(tile);
   int64_t pieces = columns / std::gcd(columns, most);
-  bool rolled = registers < 2 * most + others || threadsPerRow(tile) > 1 ||
-                pieces > mostPieces;
+  bool rolled = pieces > 1 && (registers < 2 * most + others || threadsPerRow(tile) > 1 ||
+                pieces > mostPieces);
+  if (getenv("FMHA_NOROLL")) rolled = pieces > atoi(getenv("FMHA_NOROLL"));
   return {most, rolled};
 }
 
