@@ -236,13 +236,15 @@ bool Inserter::runsBefore(Block &block, const Crossing *a, const Crossing *b) {
 }
 
 /// Returns the outermost branch around `user` that is taken only if the loop
-/// in which the message is sent has an iteration; null if there is none.
+/// that sends the message has an iteration; null if there is none.
 static Operation *guardOf(const Send &send, Operation *user) {
   Operation *guard = nullptr;
+  auto own = dyn_cast<scf::ForOp>(send.point);
   for (auto branch = user->getParentOfType<scf::IfOp>(); branch;
        branch = branch->getParentOfType<scf::IfOp>())
     if (!branch->isProperAncestor(send.point) &&
-        testsLoopAround(branch.getCondition(), send.point))
+        (testsLoopAround(branch.getCondition(), send.point) ||
+         (own && isTestOf(branch.getCondition(), own))))
       guard = branch;
   return guard;
 }

@@ -112,20 +112,22 @@ struct Pieces {
 
 /// In a loop ptxas 13.0 loads no piece before it has stored the one before it.
 /// Without one it holds two pieces, and spills 4 bytes if the role has fewer
-/// registers than these and 24 more, if pieces are many, or if places in shared
-/// memory differ between the two threads of a row.
+/// registers than these and 24 more, or 8 more if there are no others, if
+/// pieces are many, or if places in shared memory differ between the two
+/// threads of a row.
 Pieces piecesOf(Operation *op, TileType tile) {
-  constexpr int64_t ofTwoTiles = 56, ofOneTile = 136, others = 24;
-  constexpr int64_t mostPieces = 4;
+  constexpr int64_t ofTwoTiles = 56, ofOneTile = 136;
+  constexpr int64_t othersOfTwo = 8, othersOfMore = 24, mostPieces = 4;
   int64_t registers = op->getParentOfType<RoleOp>().getRegisters();
   int64_t most = registers >= ofOneTile    ? 4 * pieceColumns
                  : registers >= ofTwoTiles ? 2 * pieceColumns
                                            : pieceColumns;
   int64_t columns = ownColumns(tile);
   int64_t pieces = columns / std::gcd(columns, most);
-  bool rolled = pieces > 1 && (registers < 2 * most + others || threadsPerRow(tile) > 1 ||
-                pieces > mostPieces);
-  if (getenv("FMHA_NOROLL")) rolled = pieces > atoi(getenv("FMHA_NOROLL"));
+  int64_t others = pieces == 2 ? othersOfTwo : othersOfMore;
+  bool rolled = pieces > 1 &&
+                (registers < 2 * most + others || threadsPerRow(tile) > 1 ||
+                 pieces > mostPieces);
   return {most, rolled};
 }
 

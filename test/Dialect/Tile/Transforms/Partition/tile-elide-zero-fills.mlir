@@ -113,3 +113,73 @@ gpu.module @rescaled {
 // CHECK:   tile.dot {{.*}} plus %[[E]] as {{.*}} if %[[LATER]]
 // CHECK-NOT: scf.if
 // CHECK: tile.move
+
+// -----
+
+// Slices of the accumulator go into the branches of their users.
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+
+
+!left = !tile.tile<128x64xf32, #tile.tmem<column = 256>>
+!right = !tile.tile<128x64xf32, #tile.tmem<column = 320>>
+!out0 = !tile.tile<128x64xbf16, #tile.smem<offset = 131072>>
+!out1 = !tile.tile<128x64xbf16, #tile.smem<offset = 147456>>
+
+// CHECK-LABEL: @slices
+// CHECK: %[[HAS:.*]] = arith.cmpi sgt
+// CHECK: %[[R:.*]] = scf.for
+// CHECK-NOT: tile.slice
+// CHECK: %[[LEFT:.*]] = scf.if %[[HAS]]
+// CHECK-NEXT: %[[A:.*]] = tile.slice %[[R]] from 0
+// CHECK-NEXT: %[[X:.*]] = tile.normalize %[[A]]
+// CHECK-NEXT: scf.yield %[[X]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: tile.fill 0.000000e+00 : <128x64xbf16, #tile.smem<offset = 131072>>
+// CHECK: tile.store %[[LEFT]]
+// CHECK-NOT: tile.slice
+// CHECK: %[[RIGHT:.*]] = scf.if %[[HAS]]
+// CHECK-NEXT: %[[B:.*]] = tile.slice %[[R]] from 64
+// CHECK-NEXT: tile.normalize %[[B]]
+// CHECK: tile.fill 0.000000e+00 : <128x64xbf16, #tile.smem<offset = 147456>>
+// CHECK: tile.store %[[RIGHT]]
+gpu.module @slices {
+  gpu.func @slices(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %zero = tile.fill 0.0 : !acc
+    %one = tile.fill 1.0 : !row
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!acc) {
+      %a = tile.load %qs[%i] : !w -> !a
+      %b = tile.load %ks[%i] : !w -> !b
+      %d = tile.dot %a, %b transpose_b plus %sum as !acc : !a, !b -> !acc
+      scf.yield %d : !acc
+    }
+    %left = tile.slice %r from 0 : !acc -> !left
+    %out0 = tile.normalize %left, %one : !left, !row to !out0
+    tile.store %out0, %os[%c0] : !out0, !w
+    %right = tile.slice %r from 64 : !acc -> !right
+    %out1 = tile.normalize %right, %one : !right, !row to !out1
+    tile.store %out1, %os[%c1] : !out1, !w
+    gpu.return
+  }
+}

@@ -59,3 +59,60 @@ gpu.module @chain {
   }
 }
 
+// Parts of an accumulator that are used in several branches on whether the loop has run: the role receives it in each of them.
+
+// CHECK-LABEL: gpu.func @parts(
+// CHECK: %[[DONE:.*]] = tile.channel "mma.out" from mma to threads
+// CHECK: tile.role "correction"
+// CHECK: scf.if
+// CHECK-NOT: }
+// CHECK: %[[LEFT:.*]] = tile.receive %[[DONE]][
+// CHECK-NEXT: tile.slice %[[LEFT]] from 0
+// CHECK-NEXT: tile.normalize
+// CHECK-NEXT: } else {
+// CHECK: scf.if
+// CHECK-NOT: }
+// CHECK: %[[RIGHT:.*]] = tile.receive %[[DONE]][
+// CHECK-NEXT: tile.slice %[[RIGHT]] from 64
+// CHECK-NEXT: tile.normalize
+// CHECK-NEXT: tile.release %[[DONE]][
+// CHECK-NEXT: } else {
+// CHECK-NEXT: tile.fill
+// CHECK-NOT: tile.release %[[DONE]]
+// CHECK: tile.role "mma"
+// CHECK: scf.if
+// CHECK: tile.publish %[[DONE]][
+// CHECK-NEXT: } else {
+
+!parts = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!left = !tile.tile<128x64xf32, #tile.tmem<column = 256>>
+!right = !tile.tile<128x64xf32, #tile.tmem<column = 320>>
+!out0 = !tile.tile<128x64xbf16, #tile.smem<offset = 163840>>
+!out1 = !tile.tile<128x64xbf16, #tile.smem<offset = 180224>>
+
+gpu.module @parts {
+  gpu.func @parts(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %a = tile.load %qs[%c0] : !w -> !a
+    %zero = tile.fill 0.0 : !parts
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!parts) {
+      %b = tile.load %ks[%i] : !w -> !b
+      %d = tile.dot %a, %b transpose_b plus %sum as !parts : !a, !b -> !parts
+      scf.yield %d : !parts
+    }
+    %one = tile.fill 1.0 : !row
+    %left = tile.slice %r from 0 : !parts -> !left
+    %x = tile.normalize %left, %one : !left, !row to !out0
+    tile.store %x, %os[%c0] : !out0, !w
+    %other = tile.fill 1.0 : !row
+    %right = tile.slice %r from 64 : !parts -> !right
+    %y = tile.normalize %right, %other : !right, !row to !out1
+    tile.store %y, %os[%c1] : !out1, !w
+    gpu.return
+  }
+}

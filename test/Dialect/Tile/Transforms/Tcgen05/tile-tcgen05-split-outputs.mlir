@@ -1,7 +1,6 @@
 // Outputs that are staged in the same memory are stored panel by panel, so that each panel is a message.
 
-// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-split-outputs)))' | FileCheck %s
-// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-split-outputs,tile-assign-partitions,tile-elide-zero-fills,tile-guard-loops,tile-insert-channels)))' | FileCheck %s --check-prefix=CHANNELS
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-split-outputs)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 184>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 184>,
@@ -36,22 +35,6 @@
 // CHECK: tile.view {{.*}} column %[[SUMMED]] :
 // CHECK: tile.store
 
-// Two channels of one panel, each of which both outputs pass. Correction receives the accumulator in each of its branches.
-// CHANNELS-LABEL: @shared(
-// CHANNELS-DAG: %[[C0:.*]] = tile.channel "out0.0" from threads to tma {{.*}} : <<128x64xbf16, #tile.smem<offset = 131072>>>
-// CHANNELS-DAG: %[[C1:.*]] = tile.channel "out0.1" from threads to tma {{.*}} : <<128x32xbf16, #tile.smem<offset = 147456>>>
-// CHANNELS: tile.acquire %[[C0]]
-// CHANNELS: scf.if
-// CHANNELS: %[[O:.*]] = tile.receive %[[DONE:[^[]*]][%{{.*}}]
-// CHANNELS: tile.slice %[[O]] from 0
-// CHANNELS: } else {
-// CHANNELS: tile.fill 0.0{{.*}} : <128x64xbf16, #tile.smem<offset = 131072>>
-// CHANNELS: tile.publish %[[C0]]
-// CHANNELS: tile.acquire %[[C1]]
-// CHANNELS: scf.if
-// CHANNELS: %[[P:.*]] = tile.receive %[[DONE]][%{{.*}}]
-// CHANNELS: tile.slice %[[P]] from 64
-// CHANNELS: tile.publish %[[C1]]
 gpu.module @shared {
   gpu.func @shared(%q: !t, %k: !t, %o: !t, %first: index) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
@@ -75,53 +58,6 @@ gpu.module @shared {
     tile.store %out0, %os[%c0] : !out, !w
     %out1 = tile.normalize %r#1, %one : !acc1, !row to !out
     tile.store %out1, %ps[%c1] : !out, !w
-    gpu.return
-  }
-}
-
-// -----
-
-// Not cut: an output with memory of its own, and outputs of one panel.
-
-#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1>
-!t = memref<?x?x?x128xbf16>
-!w = !tile.view<?x128xbf16>
-!row = !tile.tile<128xf32, #tile.registers>
-
-// CHECK-LABEL: @own_memory(
-// CHECK-NOT: tile.slice
-// CHECK: tile.normalize {{.*}} to <128x128xbf16, #tile.smem<offset = 0>>
-// CHECK: tile.store
-// CHECK: tile.normalize {{.*}} to <128x128xbf16, #tile.smem<offset = 32768>>
-// CHECK: tile.store
-// CHECK-NOT: tile.slice
-// CHECK: gpu.return
-gpu.module @own_memory {
-  gpu.func @own_memory(%o: !t, %n: index) kernel attributes {fmha.schedule = #schedule} {
-    %one = tile.fill 1.0 : !row
-    %x = tile.fill 0.0 : !tile.tile<128x128xf32, #tile.tmem<column = 0>>
-    %y = tile.fill 0.0 : !tile.tile<128x128xf32, #tile.tmem<column = 128>>
-    %os = tile.view %o batch %n head %n rows %n : !t -> !w
-    %out0 = tile.normalize %x, %one : !tile.tile<128x128xf32, #tile.tmem<column = 0>>, !row to !tile.tile<128x128xbf16, #tile.smem<offset = 0>>
-    tile.store %out0, %os[%n] : !tile.tile<128x128xbf16, #tile.smem<offset = 0>>, !w
-    %out1 = tile.normalize %y, %one : !tile.tile<128x128xf32, #tile.tmem<column = 128>>, !row to !tile.tile<128x128xbf16, #tile.smem<offset = 32768>>
-    tile.store %out1, %os[%n] : !tile.tile<128x128xbf16, #tile.smem<offset = 32768>>, !w
-    gpu.return
-  }
-
-  // CHECK-LABEL: gpu.func @one_panel(
-  // CHECK-NOT: tile.slice
-  // CHECK-COUNT-2: tile.normalize {{.*}} to <128x64xbf16, #tile.smem<offset = 0>>
-  // CHECK-NOT: tile.slice
-  // CHECK: gpu.return
-  gpu.func @one_panel(%o: !t, %n: index) kernel attributes {fmha.schedule = #schedule} {
-    %one = tile.fill 1.0 : !row
-    %x = tile.fill 0.0 : !tile.tile<128x64xf32, #tile.tmem<column = 0>>
-    %os = tile.view %o batch %n head %n rows %n : !t -> !w
-    %out0 = tile.normalize %x, %one : !tile.tile<128x64xf32, #tile.tmem<column = 0>>, !row to !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
-    %out1 = tile.normalize %x, %one : !tile.tile<128x64xf32, #tile.tmem<column = 0>>, !row to !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
-    tile.store %out0, %os[%n] : !tile.tile<128x64xbf16, #tile.smem<offset = 0>>, !w
-    tile.store %out1, %os[%n] : !tile.tile<128x64xbf16, #tile.smem<offset = 0>>, !w
     gpu.return
   }
 }
