@@ -110,24 +110,32 @@ struct Pieces {
   bool rolled;
 };
 
+/// Returns whether rows are only divided by their sums. Further factors take
+/// registers while the pieces are made.
+bool onlyDivides(NormalizeOp op) {
+  return !op.getUndivided() && !op.getScale() && !op.getOffset();
+}
+
 /// In a loop ptxas 13.0 loads no piece before it has stored the one before it.
-/// Without one it holds two pieces, and spills 4 bytes if the role has fewer
-/// registers than these and 24 more, or 8 more if there are no others, if
-/// pieces are many, or if places in shared memory differ between the two
-/// threads of a row.
-Pieces piecesOf(Operation *op, TileType tile) {
+/// Without one it holds two pieces, and spills at least 4 bytes if pieces are
+/// many, if places in shared memory differ between the two threads of a row, or
+/// if the role has fewer registers than these and 24 more. 8 more are enough
+/// for two pieces in all, and for more of 64 columns if rows are only divided.
+Pieces piecesOf(NormalizeOp op) {
   constexpr int64_t ofTwoTiles = 56, ofOneTile = 136;
-  constexpr int64_t othersOfTwo = 8, othersOfMore = 24, mostPieces = 4;
+  constexpr int64_t fewOthers = 8, others = 24, mostPieces = 4;
+  TileType tile = op.getInput().getType();
   int64_t registers = op->getParentOfType<RoleOp>().getRegisters();
   int64_t most = registers >= ofOneTile    ? 4 * pieceColumns
                  : registers >= ofTwoTiles ? 2 * pieceColumns
                                            : pieceColumns;
-  int64_t columns = ownColumns(tile);
-  int64_t pieces = columns / std::gcd(columns, most);
-  int64_t others = pieces == 2 ? othersOfTwo : othersOfMore;
-  bool rolled = pieces > 1 &&
-                (registers < 2 * most + others || threadsPerRow(tile) > 1 ||
-                 pieces > mostPieces);
+  int64_t columns = ownColumns(tile), count = std::gcd(columns, most);
+  int64_t pieces = columns / count;
+  bool needsFew =
+      pieces == 2 || (count == 4 * pieceColumns && onlyDivides(op));
+  int64_t needed = 2 * most + (needsFew ? fewOthers : others);
+  bool rolled = pieces > 1 && (registers < needed || threadsPerRow(tile) > 1 ||
+                               pieces > mostPieces);
   return {most, rolled};
 }
 
@@ -152,7 +160,7 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
       else
         storeSwizzled(b, to, values, inTile(b, to, column));
     };
-    Pieces pieces = piecesOf(op, from);
+    Pieces pieces = piecesOf(op);
     if (pieces.rolled)
       keepRolled(forPieces(b, context, from, pieces.most, store));
     else

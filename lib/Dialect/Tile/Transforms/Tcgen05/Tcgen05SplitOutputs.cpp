@@ -121,7 +121,7 @@ struct TileTcgen05SplitOutputsPass
       return;
     SmallVector<Output> outputs = outputsOf(getOperation());
     auto shared = llvm::filter_to_vector(outputs, [&](Output output) {
-      return getenv("FMHA_SPLIT_ALL") || (sharesMemory(output, outputs) && !getenv("FMHA_SPLIT_NONE"));
+      return sharesMemory(output, outputs);
     });
     for (Output output : shared)
       split(output);

@@ -1,4 +1,4 @@
-// A role writes its rows of O in pieces of 64, 32 or 16 columns, depending on its registers: one after another if it has registers for two of them, and in a loop otherwise.
+// A role writes its rows of O in pieces of 64, 32 or 16 columns, depending on its registers: one after another if it has registers for two of them and what else it needs, and in a loop otherwise.
 // The zeros of rows without keys come after them.
 
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
@@ -37,8 +37,14 @@ gpu.module @two_tiles {
         // CHECK: } {loop_annotation = #[[ROLLED]]}
         %a = tile.normalize %wide, %sum : !wide, !row to !tile.tile<128x128xbf16, #tile.smem<offset = 0>>
         %narrow = tile.slot %c0 : !narrow
-        // CHECK: scf.for %{{.*}} = %{{.*}} to %c64_i32{{.*}} step %c32_i32
+        // Of two pieces both are in registers at once.
+        // CHECK-NOT: scf.for
+        // CHECK: tile.tmem_address 256 from
         // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
+        // CHECK-COUNT-4: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+        // CHECK-NOT: scf.for
+        // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
+        // CHECK-COUNT-4: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
         %b = tile.normalize %narrow, %sum : !narrow, !row to !tile.tile<128x64xbf16, #tile.smem<offset = 32768>>
       }
       tile.role "mma" warps 13 to 14 registers 72 single_thread { tile.sync_warp }
@@ -65,9 +71,15 @@ gpu.module @one_tile {
       tile.role "correction" warps 8 to 12 registers 136 {
         %sum = tile.fill 1.0 : !row
         %acc = tile.slot %c0 : !o
+        // CHECK-NOT: scf.for
+        // CHECK-COUNT-4: tile.tmem_load %{{.*}} : <6> -> vector<64xi32>
+        // CHECK-NOT: tile.tmem_load
+        // CHECK: scf.if
+        %a = tile.normalize %acc, %sum : !o, !row to !tile.tile<128x256xbf16, #tile.smem<offset = 0>>
+        // A further factor of rows takes registers.
         // CHECK: scf.for %{{.*}} = %{{.*}} to %c256_i32{{.*}} step %c64_i32
         // CHECK: tile.tmem_load %{{.*}} : <6> -> vector<64xi32>
-        %a = tile.normalize %acc, %sum : !o, !row to !tile.tile<128x256xbf16, #tile.smem<offset = 0>>
+        %b = tile.normalize %acc, %sum undivided : !o, !row to !tile.tile<128x256xbf16, #tile.smem<offset = 0>>
       }
       tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
     }
