@@ -20,7 +20,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <map>
 #include <utility>
 
 namespace fmha::tile {
@@ -235,20 +234,6 @@ bool Inserter::runsBefore(Block &block, const Crossing *a, const Crossing *b) {
   return isOrdered ? orderOf(a) < orderOf(b) : left->isBeforeInBlock(right);
 }
 
-/// Returns the outermost branch around `user` that is taken only if the loop
-/// that sends the message has an iteration; null if there is none.
-static Operation *guardOf(const Send &send, Operation *user) {
-  Operation *guard = nullptr;
-  auto own = dyn_cast<scf::ForOp>(send.point);
-  for (auto branch = user->getParentOfType<scf::IfOp>(); branch;
-       branch = branch->getParentOfType<scf::IfOp>())
-    if (!branch->isProperAncestor(send.point) &&
-        (testsLoopAround(branch.getCondition(), send.point) ||
-         (own && isTestOf(branch.getCondition(), own))))
-      guard = branch;
-  return guard;
-}
-
 void Inserter::collectDeliveries(const PlannedChannel &channel) {
   // A message of an earlier iteration is received again, with its number, and
   // so is one that is used in several branches on whether its loop has run.
@@ -263,12 +248,12 @@ void Inserter::collectDeliveries(const PlannedChannel &channel) {
     Delivery &delivery =
         found[{{send, partition.getRole(), partition.getStage(),
                 use.source.previous.size(), use.source.last.size()},
-               guardOf(*send, use.user)}];
+               guardOf(use.user, send->point)}];
     delivery.channel = &channel;
     delivery.send = send;
     delivery.uses.push_back(&use);
   }
-  std::map<Key, Delivery *> earlier;
+  llvm::DenseMap<Key, Delivery *> earlier;
   for (auto &[key, delivery] : found)
     if (Delivery *same = std::exchange(earlier[key.first], &delivery))
       same->isRepeated = true;

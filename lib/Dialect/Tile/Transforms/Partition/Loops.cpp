@@ -116,3 +116,17 @@ bool fmha::tile::testsLoopAround(Value condition, Operation *op) {
       return true;
   return false;
 }
+
+Operation *fmha::tile::guardOf(Operation *user, Operation *op) {
+  Operation *guard = nullptr;
+  auto loop = dyn_cast<scf::ForOp>(op);
+  for (auto branch = user->getParentOfType<scf::IfOp>(); branch;
+       branch = branch->getParentOfType<scf::IfOp>()) {
+    Value condition = branch.getCondition();
+    bool tests =
+        testsLoopAround(condition, op) || (loop && isTestOf(condition, loop));
+    if (tests && !branch->isProperAncestor(op))
+      guard = branch;
+  }
+  return guard;
+}

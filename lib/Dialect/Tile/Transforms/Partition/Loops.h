@@ -24,6 +24,11 @@ bool isTestOf(mlir::Value condition, mlir::scf::ForOp loop);
 /// Whether `condition` guards a loop around `op`.
 bool testsLoopAround(mlir::Value condition, mlir::Operation *op);
 
+/// Returns the outermost branch around `user`, but not around `op`, that is
+/// taken only if `op` runs: `op` is a loop or in one, and the branch is on
+/// whether that has an iteration. Null if there is none.
+mlir::Operation *guardOf(mlir::Operation *user, mlir::Operation *op);
+
 /// Whether `loop` is in a branch that is taken only if it has an iteration.
 bool isGuarded(mlir::scf::ForOp loop);
 

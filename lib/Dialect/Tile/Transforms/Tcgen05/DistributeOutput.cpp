@@ -131,8 +131,7 @@ Pieces piecesOf(NormalizeOp op) {
                                            : pieceColumns;
   int64_t columns = ownColumns(tile), count = std::gcd(columns, most);
   int64_t pieces = columns / count;
-  bool needsFew =
-      pieces == 2 || (count == 4 * pieceColumns && onlyDivides(op));
+  bool needsFew = pieces == 2 || (count == 4 * pieceColumns && onlyDivides(op));
   int64_t needed = 2 * most + (needsFew ? fewOthers : others);
   bool rolled = pieces > 1 && (registers < needed || threadsPerRow(tile) > 1 ||
                                pieces > mostPieces);

@@ -120,9 +120,8 @@ struct TileTcgen05SplitOutputsPass
     if (!isTiledKernel(getOperation()))
       return;
     SmallVector<Output> outputs = outputsOf(getOperation());
-    auto shared = llvm::filter_to_vector(outputs, [&](Output output) {
-      return sharesMemory(output, outputs);
-    });
+    auto shared = llvm::filter_to_vector(
+        outputs, [&](Output output) { return sharesMemory(output, outputs); });
     for (Output output : shared)
       split(output);
   }
