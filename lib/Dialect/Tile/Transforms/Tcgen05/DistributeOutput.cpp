@@ -133,8 +133,8 @@ Pieces piecesOf(NormalizeOp op) {
   int64_t pieces = columns / count;
   bool needsFew = pieces == 2 || (count == 4 * pieceColumns && onlyDivides(op));
   int64_t needed = 2 * most + (needsFew ? fewOthers : others);
-  bool rolled = pieces > 1 && (registers < needed || threadsPerRow(tile) > 1 ||
-                               pieces > mostPieces);
+  bool rolled = threadsPerRow(tile) > 1 ||
+                (pieces > 1 && (registers < needed || pieces > mostPieces));
   return {most, rolled};
 }
 
