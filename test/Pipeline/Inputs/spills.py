@@ -147,7 +147,7 @@ written = [
 
 # Polynomials next to another tile have registers of correction; slices and windows, sinks and P in shared memory.
 two = ("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2")
-crowded = [
+emulated = [
     *itertools.product(two, ("tmem",),
                        (("--exp2-emulated=25",), ("--exp2-emulated=12", "--lse", "--causal", "--p-slices=1"), ("--exp2-emulated=25", "--window-left=50", "--sink"),
                         ("--exp2-emulated=25", "--softcap=30", "--causal", "--lse", "--row-max"), ("--exp2-emulated=25", "--scheduler=dynamic", "--causal"))),
@@ -281,7 +281,7 @@ def assemble(numbered):
 
 def main():
     flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-             *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, crowded, shared)),
+             *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, emulated, shared)),
              *map(crowded_flags, itertools.chain(crowded, looped, stored))]
     flags = sample(flags, int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     flags += [*map(placed_flags, found), *map(crowded_flags, found_stored)]
