@@ -413,7 +413,7 @@ def TileRotateWaits : Tile_Pass<"tile-rotate-waits"> {
     after the message and nothing before it in the iteration, the wait moves after the last signal of the iteration before. The
     consumers release every message, or the code after the loop waits for the slot of the last one as well, so that no wait is
     added. The consumers also have to take every message: the loop of each receipt has the same bounds and step as that of the
-    message, and no condition that the message does not have; otherwise the wait stays where it is, with a remark. A release of
+    message, and no condition that the message does not have; otherwise the wait stays where it is. A release of
     a tile that the role has loaded from tensor memory moves after the first message of the iteration: before it, all loads
     would end before the first use of one, and the wait could not move. Only kernels whose softmax follows its stores are
     changed (schedule::ordersSoftmaxByStores): those with emulated exponentials.
