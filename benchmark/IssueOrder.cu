@@ -101,6 +101,25 @@ template <int count, bool fromRegisters = false> struct Chain {
   }
 };
 
+/// Eight products. Stamps: before them, after each of the fourth to the seventh,
+/// whose descriptors and fences are done by then.
+struct Issue {
+  static constexpr int length = 8;
+  static __device__ void run(float (&x)[32], uint32_t shared, float,
+                             uint32_t (&stamps)[kStamps]) {
+    stamps[0] = uint32_t(clock64());
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (int i = 0; i < length; ++i) {
+      multiply(x, tile(shared + i % 4 * 32), tile(shared + 8192 + i % 4 * 32));
+      if (i >= 3 && i < 7)
+        stamps[i - 2] = uint32_t(clock64());
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  }
+};
+
 /// Exponentials of values in registers; with `fma`, each after an FMA. Stamps:
 /// before them, after each quarter.
 template <int count, bool fma> struct Exponentials {
@@ -286,6 +305,7 @@ int main() {
               "stamp_2,stamp_3,stamp_4\n");
   rows<Chain<8>, Chain<8>>("chain", "chain");
   rows<Chain<4>, Chain<4>>("chain", "chain");
+  row<Issue, Issue>("issue of a chain", "issue of a chain", 1, 0);
   rows<Chain<16>, Chain<16>>("chain", "chain");
   rows<Chain<16>, Chain<4>>("chain", "chain");
   rows<Chain<8, true>, Chain<8, true>>("chain of registers",

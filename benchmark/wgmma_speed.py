@@ -177,6 +177,36 @@ def products_with_copies():
     return parts
 
 
+# Four accesses of each warp through the port of shared memory. Shuffles and loads wait for the same one of the round before, waits for the one before.
+ACCESSES = {
+    "shuffles": 'asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, -1;" : "+r"(x[i]));',
+    "loads": 'asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x[i]) : "r"(own + (x[i] & none)));',
+    "stores": 'asm volatile("st.shared.u32 [%0], %1;" :: "r"(own + 1024 * i), "r"(x[i]));',
+    "waits": 'asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 1; selp.b32 %0, 0, 8, p;}" : "=r"(x[i]) : "r"(barrier + (x[(i + 3) % 4] & none)));',
+}
+
+
+def products_with_accesses():
+    """Two warpgroups of products while another shuffles or accesses shared memory; the row counts clocks of four accesses of each warp."""
+    parts = []
+    shapes = [(0, "smem", 64), *((2, source, columns) for source in ("smem", "registers") for columns in (32, 48, 64, 80, 96, 112, 128))]
+    for groups, source, columns in shapes:
+        for kind, statement in ACCESSES.items():
+            body = "fence(); " + chain(columns, source, False, 8, "o", True) + " commit(); waitFor<0>();"
+            other = f"""uint32_t x[4] = {{threadIdx.x, threadIdx.x + 1, threadIdx.x + 2, threadIdx.x + 3}}, none = uint32_t(__float_as_int(scale) >> 31), own = shared + 131072 + 4 * (threadIdx.x % 128), barrier = shared + 163840;
+    if (threadIdx.x % 128 == 0) asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(barrier));
+    asm volatile("bar.sync 1, 128;");
+    #pragma unroll 1
+    for (int round = 0; round < rounds; ++round) {{
+      #pragma unroll
+      for (int i = 0; i < 4; ++i) {{ {statement} }}
+    }}
+    for (int i = 0; i < 4; ++i) sum0 += x[i];"""
+            title = f"chain of 8; n {columns}; A {source}; groups {groups}; 1 more: 4 {kind}"
+            parts.append(program(title, groups, body, groups * 8 * columns // 2, f"float o[{columns // 2}] = {{}}", 1, other))
+    return parts
+
+
 # What one step of the other work does to value i of 64 that a thread has in registers.
 WORK = {
     "exponential": "x[i] = exponential(x[i]);",
@@ -258,9 +288,9 @@ def attentions():
 
 
 def main():
-    parts = {"alone": products_alone, "work": products_with_work, "bursts": products_with_bursts, "attention": attentions, "small": small_products, "copies": products_with_copies}
+    parts = {"alone": products_alone, "work": products_with_work, "bursts": products_with_bursts, "attention": attentions, "small": small_products, "copies": products_with_copies, "accesses": products_with_accesses}
     kernels = [kernel for part in sys.argv[1:] or parts for kernel in parts[part]()]
-    used = "\n".join(product(n, s, t) for n in (8, 16, 32, 48, 64, 80, 96, 128, 176, 256) for s in ("smem", "registers") for t in (False, True))
+    used = "\n".join(product(n, s, t) for n in (8, 16, 32, 48, 64, 80, 96, 112, 128, 176, 256) for s in ("smem", "registers") for t in (False, True))
     print(HEAD, used, *kernels, sep="\n")
     rows = ",\n  ".join(f'{{"{title}", {name}, {groups}, {groups + others}, {clocks}}}' for name, title, groups, others, clocks in PROGRAMS)
     print(MAIN.replace("ROWS", rows))
