@@ -46,9 +46,9 @@ void load(Doing &doing) {
   case Reached::Shared:
     // A row of banks takes one clock of the port; the latency is that of the
     // first.
-    doing.timed.end = occupy(doing, sm.port, doing.now(),
-                             rows * 128 / doing.figure(Figure::SharedBytes)) -
-                      1 + doing.figure(Figure::SharedLatency);
+    doing.timed.end =
+        occupy(doing, sm.port, doing.now(), accessClocks(doing, rows)) - 1 +
+        doing.figure(Figure::SharedLatency);
     break;
   case Reached::Global:
   case Reached::FirstTouch:
@@ -65,14 +65,21 @@ void store(Doing &doing) {
   Sm &sm = doing.sm();
   bool isShared = doing.step.reached == Reached::Shared;
   double rows = doing.step.amount;
-  double free = isShared
-                    ? occupy(doing, sm.port, doing.now(),
-                             rows * 128 / doing.figure(Figure::SharedBytes))
-                    : occupy(doing, sm.link, doing.now(),
-                             rows * 32 / doing.figure(Figure::TmaBytes));
+  double free =
+      isShared ? occupy(doing, sm.port, doing.now(), accessClocks(doing, rows))
+               : occupy(doing, sm.link, doing.now(),
+                        rows * 32 / doing.figure(Figure::TmaBytes));
   doing.readAt = free;
   doing.timed.end = free + doing.figure(Figure::SharedStoreLatency);
   doing.warp.stores.atLeast({doing.timed.end, doing.id});
+  signalAll(doing, doing.timed.end, true);
+}
+
+/// A shuffle goes through the port of shared memory as one row of banks.
+void shuffle(Doing &doing) {
+  double sent =
+      occupy(doing, doing.sm().port, doing.now(), accessClocks(doing, 1));
+  doing.timed.end = sent - 1 + doing.figure(doing.code.of->latency);
   signalAll(doing, doing.timed.end, true);
 }
 
@@ -282,10 +289,11 @@ void productCommit(Doing &doing) {
 void wgmma(Doing &doing) {
   double columns = doing.code.amount;
   double rows = columns + (doing.code.isAInSmem ? 64 : 0);
-  double clocks = std::max({doing.figure(Figure::WgmmaLeast),
-                            32 * rows / doing.figure(Figure::SharedBytes),
+  double operands = 32 * rows / doing.figure(Figure::SharedBytes);
+  double clocks = std::max({doing.figure(Figure::WgmmaLeast), operands,
                             columns / doing.figure(Figure::WgmmaColumns)});
-  startProduct(doing, clocks + doing.figure(Figure::WgmmaExtra));
+  startProduct(doing, clocks + doing.figure(Figure::WgmmaExtra),
+               operands / clocks);
 }
 
 void mmaSync(Doing &doing) {
@@ -305,8 +313,8 @@ constexpr Act table[] = {plain,      load,          store,         atomic,
                          cpCommit,   cpWait,        cpArrive,      tmemLoad,
                          tmemStore,  tmemWaitLoad,  tmemWaitStore, tmemCopy,
                          product,    productCommit, wgmma,         plain,
-                         plain,      mmaSync,       branch};
-static_assert(std::size(table) == size_t(Action::Branch) + 1);
+                         plain,      mmaSync,       branch,        shuffle};
+static_assert(std::size(table) == size_t(Action::Shuffle) + 1);
 
 } // namespace
 

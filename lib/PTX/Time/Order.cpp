@@ -11,7 +11,10 @@
 // the same: a list scheduler goes through the clocks, and of the instructions
 // that can issue it takes the one with the longest path to the end. The result
 // has the pattern of the SASS of attention loops: an exponential every eighth
-// instruction while there are FMAs, then sums between exponentials.
+// instruction while there are FMAs, then sums between exponentials. ptxas does
+// not keep uses of an exponential away from it: it lets hardware wait for the
+// scoreboard. So the scheduler has a latency for exponentials that is shorter
+// than theirs, and a warp that is alone waits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,6 +79,8 @@ Block::Block(const Recording &recording, const WarpRecord &warp,
     const CostClass &of = *node.code->of;
     node.isFree = step.isHelper || !of.slots;
     node.latency = step.isHelper ? 0 : figures[of.latency];
+    if (of.latency == Figure::MufuLatency && !step.isHelper)
+      node.latency = figures[Figure::CompilerMufuLatency];
     node.interval = figures[of.interval] * of.slots;
     followRows(i, step.rowBase);
     if (orders[first + i] == Order::Any)

@@ -23,7 +23,7 @@ static void resume(State &state, StepId id, const OpenWait &wait) {
   WarpState &warp = state.warps[id.warp];
   Timed &timed = state.result.steps[id.warp][id.step];
   bool waited = wait.until.time > wait.at;
-  timed.end = std::max(wait.at, wait.until.time) + wait.latency;
+  timed.end = std::max(wait.at + wait.least, wait.until.time + wait.latency);
   timed.endCause = waited ? Cause{wait.until.by, Why::Result, wait.afterEnd}
                           : Cause{id, Why::Latency, false};
   if (wait.barrier != sass::kNoBarrier) {
@@ -78,7 +78,9 @@ void waitForAll(Doing &doing) {
   WarpState &warp = doing.warp;
   OpenWait wait;
   wait.at = doing.now();
-  wait.latency = doing.figure(doing.code.of->latency);
+  wait.latency = wait.least = doing.figure(doing.code.of->latency);
+  if (doing.code.of->action == Action::WgmmaWait)
+    wait.least = doing.figure(Figure::WgmmaWaitInterval);
   if (doing.code.control)
     wait.barrier = doing.code.control->writeBarrier;
   for (const Fact &fact : doing.facts) {

@@ -53,7 +53,15 @@ void delayProducts(State &state, TensorCore &tensor, double portClocks) {
   tensor.lag = std::min(lag, 0.0);
   if (lag <= 0)
     return;
-  tensor.products.front().end += lag;
+  holdProducts(tensor, lag);
+}
+
+} // namespace
+
+void holdProducts(TensorCore &tensor, double clocks) {
+  if (tensor.products.empty())
+    return;
+  tensor.products.front().end += clocks;
   for (size_t i = 1; i < tensor.products.size(); ++i) {
     Product &product = tensor.products[i];
     double late = tensor.products[i - 1].end - product.begin;
@@ -62,9 +70,7 @@ void delayProducts(State &state, TensorCore &tensor, double portClocks) {
   }
 }
 
-} // namespace
-
-void startProduct(Doing &doing, double clocks) {
+void startProduct(Doing &doing, double clocks, double port) {
   TensorCore &tensor = doing.part().tensor;
   double begin = doing.now() + doing.figure(Figure::WgmmaStart);
   if (tensor.products.empty()) {
@@ -75,7 +81,8 @@ void startProduct(Doing &doing, double clocks) {
     begin = tensor.products.back().end;
     doing.timed.endCause = {tensor.products.back().id, Why::Busy, false};
   }
-  tensor.products.push_back({doing.id, doing.facts, begin, begin + clocks});
+  tensor.products.push_back(
+      {doing.id, doing.facts, begin, begin + clocks, port});
   doing.timed.end = begin + clocks;
   doing.state.result.mmaBusy += clocks / 4;
 }

@@ -192,15 +192,19 @@ void Replay::stuck() const {
 
 /// Returns the warp of PTX that a scheduler tries i-th: they take turns, but
 /// the products of a chain issue in a row, as measured
-/// (results/h200-issue-order-2026-11-29.csv), and now and then the youngest is
+/// (results/h200-issue-order-2026-11-30.csv), and now and then the youngest is
 /// first. So warps do not stay in step.
 size_t Replay::nextInTurn(const SubPartition &part, size_t i) const {
   if (part.untilYoungest <= 0)
     return part.warps.size() - 1 - i;
-  const StepId last = part.slot.last;
-  bool chains = last.valid() && result.at(last).issue >= now - 1 &&
+  const Unit &tensor = part.pipes[size_t(Pipe::Tensor)];
+  const StepId last = tensor.last;
+  bool chains = last.valid() && tensor.freeAt >= now - 1 &&
                 isWgmma(state.warps[last.warp], last.step);
-  return (part.turn + (chains ? 0 : 1) + i) % part.warps.size();
+  size_t first = chains ? size_t(std::ranges::find(part.warps, last.warp) -
+                                 part.warps.begin())
+                        : part.turn + 1;
+  return (first + i) % part.warps.size();
 }
 
 /// Issues from the next warp that can. With SASS, the same warp as before

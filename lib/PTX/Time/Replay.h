@@ -88,9 +88,9 @@ struct Entry {
 };
 
 /// A step that waits for phases whose ends are not all known, and the latest of
-/// those that are.
+/// those that are. `latency` counts from that end, `least` from the step.
 struct OpenWait {
-  double at = 0, latency = 0;
+  double at = 0, latency = 0, least = 0;
   unsigned open = 0;
   Moment until;
   bool afterEnd = true;
@@ -143,6 +143,8 @@ struct Product {
   StepId id;
   std::span<const Fact> facts;
   double begin = 0, end = 0;
+  /// The part of the port of shared memory that its operands take.
+  double port = 0;
 };
 
 /// The tensor core of a sub-partition with the products that it has not ended.
@@ -246,13 +248,20 @@ private:
 /// gives its signals.
 void act(Doing &doing);
 
-/// Queues the product of a step on the tensor core of its sub-partition.
-void startProduct(Doing &doing, double clocks);
+/// Queues the product of a step on the tensor core of its sub-partition. `port`
+/// is the part of the port of shared memory that its operands take.
+void startProduct(Doing &doing, double clocks, double port);
+/// Delays what the tensor core runs, and what it runs after that.
+void holdProducts(TensorCore &tensor, double clocks);
 /// Gives the signals of the products that have ended by now.
 void endProducts(State &state, SubPartition &part);
 /// Returns when the tensor core can take another product, and the one that has
 /// to end before.
 Moment roomForProduct(const State &state, const SubPartition &part);
+/// Returns the clocks for which an access of rows of banks has the port of
+/// shared memory, once the port is free. Products that run come first; some
+/// accesses delay them.
+double accessClocks(Doing &doing, double rows);
 /// Lets the step have the pipe, and holds products up that need the registers
 /// at the same time.
 void takePipe(const Doing &doing, Unit &pipe);

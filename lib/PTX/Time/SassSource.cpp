@@ -76,7 +76,7 @@ Code codeOf(const sass::Instruction &inst, const sass::Instruction *before) {
   code.line = inst.line;
   code.control = inst.control;
   Action action = code.of->action;
-  if (action == Action::Plain)
+  if (action == Action::Plain || action == Action::Shuffle)
     code.bankReads = bankReads(inst, before);
   if (action == Action::MmaSync)
     code.amount = productOf(inst.opcode);

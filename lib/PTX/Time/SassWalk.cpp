@@ -28,7 +28,8 @@ constexpr double kHeavy = 20;
 
 double weightOf(const sass::Instruction &inst) {
   Action action = sassClassOf(inst.opcode).action;
-  bool isPlain = action == Action::Plain && inst.root() != "SYNCS";
+  bool isPlain = (action == Action::Plain && inst.root() != "SYNCS") ||
+                 action == Action::Shuffle;
   // A guard may be false in all lanes.
   bool isLight = isPlain || action == Action::Branch ||
                  action == Action::Fence || action == Action::MmaSync ||

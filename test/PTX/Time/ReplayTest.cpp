@@ -46,7 +46,7 @@ TEST(Replay, WarpsShareThePipesOfTheirSubPartition) {
 }
 
 TEST(Replay, YoungerWarpsHaveMoreTurns) {
-  // results/h200-issue-order-2026-11-29.csv: two warps that began together end
+  // results/h200-issue-order-2026-11-30.csv: two warps that began together end
   // after 944 and 1028 clocks.
   std::string body = repeat(64, "ex2.approx.ftz.f32 %f#, %f200;");
   Recording recording = record({body, 256, "sm_90a"});

@@ -58,6 +58,7 @@ enum class Action : uint8_t {
   WgmmaWait,
   MmaSync,
   Branch,
+  Shuffle,
 };
 
 struct CostClass {
