@@ -12,9 +12,9 @@
 // so that it takes 0.9 clocks over the free part of the port, but no less than
 // four while products run. If products need the whole port, as with both
 // operands in shared memory and 64 columns or less, a row takes 25 clocks and
-// products lose one. A shuffle of four warps then takes 100 clocks longer than
-// otherwise, which attention loops with short blocks of keys have for each step
-// of the row maximum.
+// products lose one. If each of four warps shuffles once, the last one then
+// waits for about 100 clocks. Attention loops with short blocks of keys shuffle
+// twice in this way for each row maximum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 namespace ptxsim::timing {
 namespace {
 
-/// Of the port; what rounding leaves of it is not free.
+/// A smaller free part of the port is only rounding.
 constexpr double kNothingFree = 0.05;
 
 /// Returns the clocks of a row of banks while the product runs.
@@ -41,8 +41,8 @@ double rowClocks(const Figures &figures, const Product &product) {
 double accessClocks(Doing &doing, double rows) {
   double clocks = rows * 128 / doing.figure(Figure::SharedBytes);
   double begin = std::max(doing.now(), doing.sm().port.freeAt);
-  // The access ends by the first of: as long as the product at its begin lets
-  // it take, or a later product, or no product.
+  // The access ends at the earliest of the times that the product at its begin
+  // allows, that each later product allows, and that no product would allow.
   double end = kNever, lastEnd = begin;
   bool holds = false;
   const std::deque<Product> &products = doing.part().tensor.products;

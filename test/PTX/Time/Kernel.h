@@ -107,6 +107,21 @@ inline std::string waitFor(unsigned offset, const char *parity,
          ";\n";
 }
 
+/// `count` products of 64 x columns x 16 in one group, and a wait for them. A is
+/// in shared memory if `a` is a descriptor, and in registers if it lists four.
+inline std::string chain(unsigned count, unsigned columns = 128,
+                         const std::string &a = "%q1") {
+  std::string d = "{";
+  for (unsigned i = 0; i < columns / 2; ++i)
+    d += (i ? ", %f" : "%f") + std::to_string(i);
+  std::string one = "wgmma.mma_async.sync.aligned.m64n" +
+                    std::to_string(columns) + "k16.f32.bf16.bf16 " + d + "}, " +
+                    a + ", %q1, 1, 1, 1, " +
+                    (a.starts_with("{") ? "0;" : "0, 0;");
+  return "wgmma.fence.sync.aligned;\n" + repeat(count, one) +
+         "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
+}
+
 } // namespace ptxsim::timing::test
 
 #endif // FMHA_TEST_PTX_TIME_KERNEL_H

@@ -66,6 +66,24 @@ TEST(Order, AnExponentialIssuesEveryEighthClockAmongFmas) {
     EXPECT_EQ(places[i] - places[i - 1], 8u) << i;
 }
 
+TEST(Order, SumsFollowTheirExponentialsClosely) {
+  // Without FMAs, sums come as early as the compiler's latency of exponentials
+  // allows, and the warp, which is alone, then waits for their results.
+  std::string text = repeat(n, "ex2.approx.ftz.f32 %f#, %f#;") +
+                     repeat(n, "add.ftz.f32 %f299, %f299, %f#;");
+  Figures figures = hopper(), patient = figures;
+  patient[Figure::CompilerMufuLatency] = figures[Figure::MufuLatency];
+  auto firstSum = [&](const Figures &of) {
+    return placesOf(issuedOf(text, of), "add").front();
+  };
+  auto clocksOfExponentials = [&](const Figures &of) {
+    std::vector<Issued> issued = issuedOf(text, of);
+    return issued[placesOf(issued, "ex2").back()].at;
+  };
+  EXPECT_LT(firstSum(figures), firstSum(patient));
+  EXPECT_GT(clocksOfExponentials(figures), clocksOfExponentials(patient));
+}
+
 TEST(Order, SumsIssueBetweenExponentials) {
   std::vector<Issued> issued = issuedOf(softmax, hopper());
   size_t last = placesOf(issued, "ex2").back();

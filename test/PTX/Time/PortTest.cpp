@@ -22,18 +22,6 @@ namespace {
 
 const std::string kRegisters = "{%r1, %r2, %r3, %r4}", kSmem = "%q1";
 
-/// `count` products of 64 x columns x 16; `a` is a descriptor or registers.
-std::string chain(unsigned count, unsigned columns, const std::string &a) {
-  std::string d = "{";
-  for (unsigned i = 0; i < columns / 2; ++i)
-    d += (i ? ", %f" : "%f") + std::to_string(i);
-  std::string one = "wgmma.mma_async.sync.aligned.m64n" +
-                    std::to_string(columns) + "k16.f32.bf16.bf16 " + d + "}, " +
-                    a + ", %q1, 1, 1, 1, " + (a == kSmem ? "0, 0;" : "0;");
-  return "wgmma.fence.sync.aligned;\n" + repeat(count, one) +
-         "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
-}
-
 /// Ends of the last step of the warps that multiply and of those that work.
 struct Ends {
   double products = 0, work = 0;

@@ -22,33 +22,6 @@ using namespace ptxsim::timing::test;
 
 namespace {
 
-/// `count` products of 64 x 128 x 16 in one group, and a wait for them.
-std::string chain(unsigned count) {
-  std::string d = "{";
-  for (unsigned i = 0; i < 64; ++i)
-    d += (i ? ", %f" : "%f") + std::to_string(i);
-  return "wgmma.fence.sync.aligned;\n" +
-         repeat(count,
-                "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " + d +
-                    "}, %q1, %q1, 1, 1, 1, 0, 0;") +
-         "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
-}
-
-/// The same with other columns, and with A in registers if `a` lists four.
-std::string narrowChain(unsigned count, unsigned columns,
-                        const std::string &a) {
-  std::string d = "{";
-  for (unsigned i = 0; i < columns / 2; ++i)
-    d += (i ? ", %f" : "%f") + std::to_string(i);
-  bool isInSmem = !a.starts_with("{");
-  return "wgmma.fence.sync.aligned;\n" +
-         repeat(count, "wgmma.mma_async.sync.aligned.m64n" +
-                           std::to_string(columns) + "k16.f32.bf16.bf16 " + d +
-                           "}, " + a + ", %q1, 1, 1, 1, " +
-                           (isInSmem ? "0, 0;" : "0;")) +
-         "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
-}
-
 /// Two warpgroups with `products` each, and one that does `work` meanwhile.
 Kernel kernelOf(unsigned products, const std::string &work) {
   return {"mov.b64 %q1, 0x0000001000080040;\nmov.u32 %r1, %tid.x;\n"
@@ -143,7 +116,7 @@ TEST(Products, OperandsInSharedMemoryBoundNarrowOnes) {
   auto clocksOfOne = [](unsigned columns, const std::string &a) {
     auto clocks = [&](unsigned count) {
       return clocksOf({"mov.b64 %q1, 0x0000001000080040;\n" +
-                           narrowChain(count, columns, a),
+                           chain(count, columns, a),
                        384, "sm_90a"});
     };
     return (clocks(32) - clocks(16)) / 16 / 3;
