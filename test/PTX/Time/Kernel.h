@@ -107,8 +107,9 @@ inline std::string waitFor(unsigned offset, const char *parity,
          ";\n";
 }
 
-/// `count` products of 64 x columns x 16 in one group, and a wait for them. A is
-/// in shared memory if `a` is a descriptor, and in registers if it lists four.
+/// `count` products of 64 x columns x 16 in one group, and a wait for them. A
+/// is in shared memory if `a` is a descriptor, and in registers if it lists
+/// four.
 inline std::string chain(unsigned count, unsigned columns = 128,
                          const std::string &a = "%q1") {
   std::string d = "{";

@@ -115,9 +115,9 @@ TEST(Products, AreAheadOfShortBursts) {
 TEST(Products, OperandsInSharedMemoryBoundNarrowOnes) {
   auto clocksOfOne = [](unsigned columns, const std::string &a) {
     auto clocks = [&](unsigned count) {
-      return clocksOf({"mov.b64 %q1, 0x0000001000080040;\n" +
-                           chain(count, columns, a),
-                       384, "sm_90a"});
+      return clocksOf(
+          {"mov.b64 %q1, 0x0000001000080040;\n" + chain(count, columns, a), 384,
+           "sm_90a"});
     };
     return (clocks(32) - clocks(16)) / 16 / 3;
   };
