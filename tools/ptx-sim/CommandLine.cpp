@@ -170,7 +170,7 @@ void declareRun(CLI::App &app, CommandLine &line, Raw &raw) {
                  "or pct:SEED")
       ->type_name("POLICY[:SEED]");
   app.add_option("--max-schedules", raw.maxSchedules,
-                 "Schedules that --policy=exhaustive runs at most, default "
+                 "Most schedules that --policy=exhaustive runs, default "
                  "10000")
       ->type_name("N");
   app.add_option("--schedule", line.schedulePath,
@@ -230,7 +230,7 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
                  "clock; implies --time")
       ->type_name("FILE");
   app.add_option("--time-draws", line.timeDraws,
-                 "Model the time so often once more, each time with figures "
+                 "Model the time N more times, each time with figures "
                  "drawn within their ranges by the seeds 1, 2, 3, ...; the "
                  "clocks are drawn_clocks of --json; implies --time")
       ->type_name("N");
@@ -245,8 +245,8 @@ void declareCubin(CLI::App &app, CommandLine &line, Raw &raw) {
                  "nvdisasm (FMHA_NVDISASM, or on the PATH)")
       ->type_name("FILE");
   app.add_option("--trips", line.trips,
-                 "With --cubin: JSON file of the ways of its warps, how often "
-                 "they go through which loop, and of what its asynchronous "
+                 "With --cubin: JSON file with the paths of warps, the trip "
+                 "count of each loop, and what asynchronous "
                  "instructions wait for, signal and copy")
       ->type_name("FILE");
   app.add_option("--write-trips", line.writeTrips,

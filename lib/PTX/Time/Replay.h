@@ -29,7 +29,7 @@ namespace ptxsim::timing {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// A moment and the step that brings it.
+/// A time and the step that determines it.
 struct Moment {
   double time = 0;
   StepId by;
@@ -119,14 +119,14 @@ struct WarpState {
   std::vector<uint32_t> compiled;
   /// Per row: one more than the last step that writes it.
   std::vector<uint32_t> writers;
-  /// Nothing issues before, after a wait or a branch.
+  /// The earliest issue after a wait or a branch.
   Moment resume;
-  /// Stands still until a wait ends.
+  /// Whether the warp is stalled until a wait ends.
   bool parked = false;
   /// By the index of the step.
   std::map<uint32_t, OpenWait> waits;
   std::array<Scoreboard, sass::kBarriers> scoreboards;
-  /// No step can issue before.
+  /// The earliest clock at which a step can issue.
   double nextTry = 0;
   /// Ordered steps other than tcgen05.ld issue no earlier.
   Moment floor;

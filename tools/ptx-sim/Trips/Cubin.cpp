@@ -157,7 +157,7 @@ timing::Estimate modeled(const CommandLine &line, const timing::Trips &trips,
     return time;
   } catch (const Error &error) {
     throw BadInput("expected trips whose warps do not wait for each other in a "
-                   "circle, got '" +
+                   "cycle, got '" +
                    std::string(error.what()) +
                    "': look at the order of their waits and at 'free' of their "
                    "barriers");

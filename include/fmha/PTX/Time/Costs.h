@@ -51,8 +51,8 @@ struct CostRow {
 /// Returns the figures for a module's .target; nullopt if there are none for
 /// its compute capability.
 std::optional<Figures> figuresOf(std::string_view target, Level level);
-/// Returns figures that are drawn within their ranges, each by itself, half of
-/// them below the middle. A seed draws the same share of each range for every
+/// Returns figures that are drawn independently, each as often below the middle
+/// of its range as above. A seed draws the same share of each range for every
 /// target. nullopt as from figuresOf().
 std::optional<Figures> drawnFigures(std::string_view target, uint32_t seed);
 /// Returns the targets that have figures: "sm_90a, sm_100a and sm_103a".

@@ -59,8 +59,8 @@ struct Estimate {
   std::string bound;
 };
 
-/// How the time is modeled: `timeline`, if it is not null, becomes the recorded
-/// CTAs in time (Timeline.h), `sms` is as in occupancyOf(), `isL2Warm` as in
+/// How the time is modeled: `timeline`, if not null, receives a trace of the
+/// recorded CTAs (Timeline.h), `sms` is as in occupancyOf(), `isL2Warm` as in
 /// Recorder, and `draws` is how often figures are drawn within their ranges.
 struct TimeOptions {
   FrontEnd frontEnd = FrontEnd::Ptx;
@@ -70,8 +70,8 @@ struct TimeOptions {
   unsigned draws = 0;
 };
 
-/// Steps the recording and extends it to the grid. Throws Error::Launch if the
-/// target has no figures.
+/// Returns the modeled time of the launch: replays the recording and extends it
+/// to the grid. Throws Error::Launch if the target has no figures.
 Estimate estimate(const Recording &recording, const Occupancy &occupancy,
                   const LaunchConfig &config, std::string_view target,
                   const TimeOptions &how = {});
@@ -88,7 +88,7 @@ LaunchResult launchTimed(Device &device, const Module &module,
 /// Returns the modeled time in lines of text, each with the word "modeled".
 std::string describe(const Estimate &estimate);
 
-/// Throws Error::Launch, naming those that have, if the target has no figures.
+/// Throws Error::Launch if the target has no figures, and names those that do.
 void checkTarget(std::string_view target);
 
 } // namespace ptxsim::timing

@@ -55,7 +55,7 @@ struct Step {
 
 constexpr uint32_t kNoPhase = UINT32_MAX;
 
-/// What a step does beyond its registers. A signal after a copy is the copy's.
+/// A non-register effect of a step. A signal after a copy belongs to the copy.
 struct Fact {
   enum class Kind : uint8_t { Signal, Wait, Copy, Product };
   uint32_t step = 0;
@@ -95,8 +95,8 @@ struct Recording {
   uint64_t readBytes = 0;
 };
 
-/// Gives instructions that only descriptors of wgmma are computed from the
-/// class of the uniform pipe, as ptxas does.
+/// Moves instructions that only compute descriptors of wgmma to the class of
+/// the uniform pipe, as ptxas does.
 void moveToUniformPipe(std::vector<Code> &codes);
 
 } // namespace ptxsim::timing

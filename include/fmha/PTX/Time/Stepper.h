@@ -46,7 +46,7 @@ struct Cause {
   bool afterEnd = false;
 };
 
-/// When a step issued and when its result or its work was there.
+/// When a step issued and when its result or its work was complete.
 struct Timed {
   double issue = -1, end = -1;
   Cause issueCause, endCause;
@@ -77,7 +77,7 @@ struct Schedule {
 };
 
 /// Replays the recording on one SM for each CTA of a cluster. Throws
-/// Error::Launch if warps wait for each other, which cannot be if the
+/// Error::Launch if warps wait for each other, which cannot happen if the
 /// recorded run ended. With `keepsWork`, the result has the work of units. With
 /// a seed, latencies of copies from L2 are drawn from Figure::TmaL2Spread.
 Schedule schedule(const Recording &recording, const Figures &figures,

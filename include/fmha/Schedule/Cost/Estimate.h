@@ -9,8 +9,8 @@
 // From the KV blocks of query tiles to CTAs and waves over the SMs:
 //
 //   CTA     memory latency, blocks * clocks of a block, memory latency
-//   tile    each further tile of an SM has clocks besides its blocks, fewer if
-//           the CTA before runs ahead into it
+//   tile    each further tile of an SM takes clocks in addition to its blocks,
+//           fewer if the CTA of the previous tile runs ahead into it
 //   launch  ceil(CTAs / SMs) waves of equal CTAs. With a mask CTAs differ: the
 //           longest of them, or all of them spread evenly, whichever is longer
 //           (longest first comes close to that)

@@ -15,9 +15,9 @@
 
 namespace fmha::schedule {
 
-/// Returns the multiplications for each score from which the tensor core bounds
-/// a loop, so that the products of query tiles take turns: it then takes as
-/// long for them as the SM for an exponential of the score.
+/// Returns the multiplications per score from which on the tensor core bounds a
+/// loop, so that the products of query tiles take turns: the tensor core takes
+/// as long for these as an SM for the exponential of the score.
 constexpr int64_t multiplicationsOfTurns(const target::Target &gpu) {
   return gpu.mmaFlopsPerClock / 2 / gpu.mufuPerClock;
 }

@@ -52,7 +52,7 @@ struct ModuloSchedule {
   std::vector<unsigned> warpgroups;
 };
 
-/// Whether a warpgroup with these clusters has enough registers.
+/// Returns whether a warpgroup with these clusters has enough registers.
 bool fitsWarpgroup(const LoopGraph &graph,
                    const std::vector<unsigned> &clusters);
 /// Returns all assignments of clusters to warpgroups that have one role of the
@@ -65,7 +65,7 @@ std::vector<std::vector<unsigned>> warpgroupsOf(const LoopGraph &graph);
 /// one iteration.
 inline constexpr unsigned mostRoleStages = 2;
 
-/// Whether one role has both ops, if these are the warpgroups of clusters. A
+/// Returns whether one role has both ops if clusters have these warpgroups. A
 /// role then has at most `stages` stages if its first and its last issue of an
 /// iteration are less than `stages` intervals apart.
 bool haveOneRole(const LoopGraph &graph,

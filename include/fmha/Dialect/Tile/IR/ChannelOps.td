@@ -113,8 +113,8 @@ def Tile_ReleaseOp : Tile_ChannelEndOp<"release"> {
 def Tile_SplitTripsOp : Tile_Op<"split_trips", [Pure]> {
   let summary = "Divides the iterations of a loop into those that a role computes and those that it skips";
   let description = [{
-    Of `all` iterations a role computes the first min(max(`wanted`, 1), `all`) and skips the others, whose messages it still
-    receives and releases. A loop that runs has at least one iteration that is computed.
+    A role computes the first min(max(`wanted`, 1), `all`) of `all` iterations and skips the others. It still receives and
+    releases the messages of skipped iterations. A loop that runs has at least one iteration that is computed.
 
     ```mlir
     %computed, %skipped = tile.split_trips %wanted of %all

@@ -285,7 +285,7 @@ def Tile_RotateRowsOp : Tile_MachineOp<"rotate_rows", [AttrSizedOperandSegments]
   let summary = "Loads rows, rotates them and stores them to shared memory, or copies them";
   let description = [{
     Stores `count` rows in panels of 64 columns at `dest`, with the 128-byte swizzle. With p = `heads`, row r is query row
-    `row` + r / p of head `head` + r mod p. It is zeros if `row` + r / p is not below `length`, or r mod p not below `members`.
+    `row` + r / p of head `head` + r mod p. It is zero if `row` + r / p is not below `length`, or if r mod p is not below `members`.
     Columns that the tensor does not have are zeros. Rows lie from row `start` on if there is one. The other operands are those of
     `tile.load_rotated`. All threads of the CTA execute the op; each handles 16 bytes at a time. No fence follows, and no wait for `cp.async`.
 

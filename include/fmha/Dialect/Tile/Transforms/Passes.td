@@ -218,8 +218,8 @@ def TileRotateLoops : Tile_Pass<"tile-rotate-loops"> {
     stage 1 of an iteration and stage 0 of the next one, in the order of the ops' attributes; and stage 1 of the last
     iteration comes after the loop. A branch with ops of both stages becomes two if a product is between these. The loop
     carries the values that stage 1 uses from stage 0. Releases of stage 0 that follow the loop come before stage 1 of the last
-    iteration. That one omits its last release of each channel, which no acquire waits for, unless more messages follow: in a
-    program, in a kernel whose CTAs run ahead into their next tile, in a loop inside another one, and if another role keeps its
+    iteration. The last iteration omits its last release of each channel, which no acquire waits for, unless messages follow: in
+    a program, in a kernel whose CTAs run ahead into their next tile, in a loop inside another one, and if another role keeps its
     releases. `tile.partition` is removed.
 
     Before:
@@ -361,8 +361,8 @@ def TileMmaSyncStageCopies : Tile_Pass<"tile-mma-sync-stage-copies"> {
   let description = [{
     In kernels of mma.sync one role loads and multiplies. The loads of its loop become copies by cp.async into a ring of
     S stages, which all of its threads share. Before load n is used, its group of copies is awaited, a barrier makes the
-    copies of all threads visible and shows that all have read stage n - 1, and load n + S - 1 begins to fill it, perhaps
-    one of a later iteration. Rows of the output go through shared memory to the tensor.
+    copies of all threads visible and shows that all have read stage n - 1, and load n + S - 1, which may belong to a later
+    iteration, begins to fill that stage. Rows of the output go through shared memory to the tensor.
 
     Before:
     ```mlir
@@ -410,10 +410,10 @@ def TileRotateWaits : Tile_Pass<"tile-rotate-waits"> {
   let description = [{
     ptxas keeps instructions on their side of a wait: in a softmax role, no exponential of P comes before the wait for the slot of
     alpha. If the consumers release a slot right after they have received its message, and the role signals something else
-    after the message and nothing before it in the iteration, the wait moves after the last signal of the iteration before. The
-    consumers release every message, or the code after the loop waits for the slot of the last one as well, so that no wait is
-    added. The consumers also have to take every message: the loop of each receipt has the same bounds and step as that of the
-    message, and no condition that the message does not have; otherwise the wait stays where it is. A release of
+    after the message and nothing before it in the iteration, the wait moves after the last signal of the previous iteration.
+    So that no wait is added, the code after the loop must also wait for the slot of the last message, or the consumers must
+    receive and release every message, in a loop with the same bounds and step as that of the message and under no further
+    condition. Otherwise the wait stays where it is. A release of
     a tile that the role has loaded from tensor memory moves after the first message of the iteration: before it, all loads
     would end before the first use of one, and the wait could not move. Only kernels whose softmax follows its stores are
     changed (schedule::ordersSoftmaxByStores): those with emulated exponentials.

@@ -15,8 +15,8 @@ def TileTcgen05SplitOutputs : Tile_Pass<"tile-tcgen05-split-outputs"> {
   let summary = "Store outputs that share staged memory in messages of one panel";
   let description = [{
     Cuts a `tile.normalize` of an accumulator in tensor memory, and the `tile.store` of its result, into panels of 64 columns, so
-    that each panel is a message of its own: TMA reads one while threads write the next one. Only outputs of several panels are
-    cut whose staged memory another output of the CTA shares; that one waits for a panel at a time, not for the whole output.
+    that each panel is a message of its own: TMA reads one while threads write the next one. An output is cut only if it has
+    several panels and shares its staged memory with another output of the CTA, which then waits for one panel at a time.
     Outputs of 64 rows are not cut, since two threads share each of their rows.
 
     Before:
