@@ -97,8 +97,16 @@ void arrive(Doing &doing) {
   signalAll(doing, doing.timed.end, true);
 }
 
-/// A barrier adds its latency to the wait, not to the arrival.
-void meet(Doing &doing) { signalAll(doing, doing.now(), false); }
+/// A barrier adds its latency to the wait, not to the arrival. A warp that only
+/// arrives at a barrier of its CTA continues after an interval.
+void meet(Doing &doing) {
+  signalAll(doing, doing.now(), false);
+  auto isWait = [](const Fact &fact) { return fact.kind == Fact::Kind::Wait; };
+  if (doing.code.of->latency == Figure::BarrierLatency &&
+      std::ranges::none_of(doing.facts, isWait))
+    doing.warp.resume.atLeast(
+        {doing.now() + doing.figure(Figure::BarrierArriveInterval), doing.id});
+}
 
 void fence(Doing &doing) {
   waitUntil(doing, doing.warp.stores, doing.code.of->latency);
@@ -128,7 +136,8 @@ double linkClocks(const Doing &doing, const Fact &fact) {
   bool isNarrow = fact.value < fact.partialRows * 128.0;
   double row =
       doing.figure(isNarrow ? Figure::TmaNarrowRow : Figure::TmaSplitRow);
-  return std::max(fact.value / rate, fact.partialRows * row);
+  double box = fact.partialRows ? doing.figure(Figure::TmaSplitBox) : 0;
+  return std::max(fact.value / rate, fact.partialRows * row + box);
 }
 
 /// Returns the end of one copy.

@@ -11,6 +11,7 @@
 #include "fmha/PTX/Host/Target.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <ranges>
 #include <vector>
@@ -67,6 +68,13 @@ double valueAt(const CostRow &row, double share) {
                      : row.middle + (row.high - row.middle) * (2 * share - 1);
 }
 
+/// Returns a number from 0 to 1.
+double drawnShare(Figure figure, uint32_t seed) {
+  std::seed_seq seeds{seed, uint32_t(figure)};
+  std::mt19937 dice(seeds);
+  return dice() / (double(dice.max()) + 1);
+}
+
 } // namespace
 
 std::optional<Figures> figuresOf(std::string_view target, Level level) {
@@ -76,9 +84,16 @@ std::optional<Figures> figuresOf(std::string_view target, Level level) {
 
 std::optional<Figures> drawnFigures(std::string_view target, uint32_t seed) {
   return figuresBy(target, [&](const CostRow &row) {
-    std::seed_seq seeds{seed, uint32_t(row.figure)};
-    std::mt19937 dice(seeds);
-    return valueAt(row, dice() / (double(dice.max()) + 1));
+    return valueAt(row, drawnShare(row.figure, seed));
+  });
+}
+
+std::optional<Figures> figuresNear(std::string_view target, uint32_t seed,
+                                   double share) {
+  return figuresBy(target, [&](const CostRow &row) {
+    double nearer = std::min(std::abs(row.high - row.middle),
+                             std::abs(row.middle - row.low));
+    return row.middle + share * nearer * (2 * drawnShare(row.figure, seed) - 1);
   });
 }
 

@@ -72,19 +72,32 @@ void sort(Range &range) {
   range = {least, range.middle, most};
 }
 
-/// The mean clocks of launches whose copies come from different parts of L2,
-/// and the seed of the launch that is nearest to it.
+/// The mean clocks of launches, and the seed of the launch that is nearest to
+/// it.
 struct Typical {
   double clocks = 0;
   uint32_t seed = 0;
 };
 
+/// Returns the figures of the launch with a seed: those of a level, or near the
+/// middle.
+Figures figuresOfLaunch(std::string_view target, Level level, uint32_t seed) {
+  Figures figures = figuresAt(target, level);
+  if (level != Level::Middle)
+    return figures;
+  return *figuresNear(target, seed, figures[Figure::LaunchSpread]);
+}
+
 /// CTAs and warpgroups that compete can settle into turns or into lockstep, and
-/// small differences decide which: one launch alone is not typical.
-Typical typicalOf(const Recording &recording, const Figures &figures) {
+/// small differences decide which: one launch alone is not typical. Launches
+/// differ in the parts of L2 that copies come from and in figuresOfLaunch().
+Typical typicalOf(const Recording &recording, std::string_view target,
+                  Level level) {
   std::array<double, 5> clocks;
-  for (uint32_t seed = 0; double &of : clocks)
-    of = schedule(recording, figures, false, ++seed).clocks;
+  for (uint32_t seed = 0; double &of : clocks) {
+    Figures figures = figuresOfLaunch(target, level, ++seed);
+    of = schedule(recording, figures, false, seed).clocks;
+  }
   double mean =
       std::accumulate(clocks.begin(), clocks.end(), 0.0) / clocks.size();
   auto nearest = std::ranges::min_element(
@@ -154,11 +167,12 @@ Estimate estimate(const Recording &recording, const Occupancy &occupancy,
     share = std::max<uint64_t>(share, warp.rank + 1);
   double bytes = bytesOf(recording, config.grid.count() / share);
   auto typicalAt = [&](Level level) {
-    return typicalOf(recording, figuresAt(target, level));
+    return typicalOf(recording, target, level);
   };
   Typical typical = typicalAt(Level::Middle);
-  Schedule launch = schedule(recording, figuresAt(target, Level::Middle),
-                             how.timeline != nullptr, typical.seed);
+  Schedule launch =
+      schedule(recording, figuresOfLaunch(target, Level::Middle, typical.seed),
+               how.timeline != nullptr, typical.seed);
   if (how.timeline)
     *how.timeline = timelineOf(recording, launch);
   result.wave = {typicalAt(Level::Low).clocks, typical.clocks,

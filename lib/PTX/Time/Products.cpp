@@ -12,7 +12,9 @@
 // products, while instructions of the pipes for integers and for exponentials
 // take longer and delay products only together with FMAs. All of it follows
 // from one rule: products need half of the clocks of a port, other instructions
-// the clocks of `PortClocks`, and what products miss they lose twice.
+// the clocks of `PortClocks`, and what products miss they lose twice. A warp's
+// exponentials do not overlap with its other instructions then: 64 FMAs and
+// exponentials take as long as the FMAs and the exponentials one after another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,6 +56,15 @@ void delayProducts(State &state, TensorCore &tensor, double portClocks) {
   if (lag <= 0)
     return;
   holdProducts(tensor, lag);
+}
+
+/// Lets the next exponential of the warp wait for an instruction of another
+/// pipe as well, while products run.
+void holdExponentials(const Doing &doing, const Unit &pipe, double clocks) {
+  Unit &mufu = doing.part().pipes[size_t(Pipe::Mufu)];
+  if (&mufu != &pipe && mufu.last.valid() &&
+      mufu.last.warp == doing.warp.index && mufu.ownFreeAt > doing.now())
+    mufu.ownFreeAt += clocks * doing.figure(Figure::WgmmaMufuHold);
 }
 
 } // namespace
@@ -112,6 +123,18 @@ Moment roomForProduct(const State &state, const SubPartition &part) {
   return {last.end, last.id};
 }
 
+double descriptorClocks(const State &state, const WarpState &warp,
+                        const Code &code, const Unit &pipe) {
+  if (!pipe.last.valid() || pipe.last.warp != warp.index)
+    return 0;
+  uint32_t before = warp.record->steps[pipe.last.step].code;
+  if (state.recording.codes[before].reads == code.reads)
+    return 0;
+  return state.figures[code.isAInSmem ? Figure::WgmmaSmemInterval
+                                      : Figure::WgmmaRegisterInterval] -
+         state.figures[Figure::WgmmaInterval];
+}
+
 void takePipe(const Doing &doing, Unit &pipe) {
   const CostClass &of = *doing.code.of;
   double clocks = doing.figure(of.interval) * of.slots;
@@ -125,6 +148,7 @@ void takePipe(const Doing &doing, Unit &pipe) {
     own *= doing.figure(contention->own);
     delayProducts(doing.state, tensor,
                   doing.figure(contention->port) * of.slots);
+    holdExponentials(doing, pipe, own);
   }
   if (of.pipe == Pipe::Mufu && pipe.last.valid() &&
       pipe.last.warp != doing.warp.index) {

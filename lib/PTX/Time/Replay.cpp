@@ -260,7 +260,8 @@ bool Replay::issueFrom(WarpState &warp) {
 
 void Replay::fill(WarpState &warp) {
   const auto &facts = warp.record->facts;
-  while (!warp.sealed && warp.slots < state.figures[Figure::Window] &&
+  auto size = unsigned(std::lround(state.figures[Figure::Window]));
+  while (!warp.sealed && warp.slots < size &&
          warp.next < warp.record->steps.size()) {
     Entry entry;
     uint32_t next = warp.next++;
@@ -353,6 +354,8 @@ Cause Replay::latestOf(WarpState &warp, Entry &entry, double &time) {
   Cause cause{latest.by, latest.by.valid() ? Why::Result : Why::Start, true};
   const Unit &pipe = part.pipes[size_t(of.pipe)];
   double free = freeAt(pipe, warp.index);
+  if (of.action == Action::Wgmma)
+    free += descriptorClocks(state, warp, recording.codes[step.code], pipe);
   if (of.pipe != Pipe::None && free > latest.time) {
     latest.time = free;
     cause = {pipe.last, Why::Busy, false};

@@ -262,6 +262,11 @@ Moment roomForProduct(const State &state, const SubPartition &part);
 /// shared memory, once the port is free. Products that run come first; some
 /// accesses delay them.
 double accessClocks(Doing &doing, double rows);
+/// Returns the clocks for which a wgmma waits besides the interval after the
+/// one before it of its warp: descriptors that differ are computed between the
+/// two.
+double descriptorClocks(const State &state, const WarpState &warp,
+                        const Code &code, const Unit &pipe);
 /// Lets the step have the pipe, and holds products up that need the registers
 /// at the same time.
 void takePipe(const Doing &doing, Unit &pipe);

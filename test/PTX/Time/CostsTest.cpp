@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 using namespace ptxsim::timing;
 
@@ -83,7 +84,27 @@ TEST(Costs, HalfOfTheDrawsAreBelowTheMiddle) {
   EXPECT_NEAR(below, draws / 2, 50);
 }
 
+TEST(Costs, FiguresNearTheMiddleAreOnBothSides) {
+  constexpr uint32_t draws = 400;
+  constexpr double share = 0.3;
+  const CostRow *row = rowOf(Figure::MufuLatency, "sm_90a");
+  double nearer = std::min(row->middle - row->low, row->high - row->middle);
+  ASSERT_GT(nearer, 0);
+  double sum = 0, farthest = 0;
+  for (uint32_t seed = 1; seed <= draws; ++seed) {
+    double off =
+        (*figuresNear("sm_90a", seed, share))[row->figure] - row->middle;
+    sum += off;
+    farthest = std::max(farthest, std::abs(off));
+  }
+  EXPECT_NEAR(sum / draws, 0, 0.1 * share * nearer);
+  EXPECT_LE(farthest, share * nearer);
+  EXPECT_GT(farthest, 0.9 * share * nearer);
+  EXPECT_EQ((*figuresNear("sm_90a", 1, 0))[row->figure], row->middle);
+}
+
 TEST(Costs, OtherTargetsHaveNone) {
+  EXPECT_FALSE(figuresNear("sm_80", 1, 0.3));
   EXPECT_FALSE(drawnFigures("sm_80", 1));
   EXPECT_FALSE(figuresOf("sm_80", Level::Middle));
   EXPECT_FALSE(figuresOf("nonsense", Level::Middle));

@@ -77,6 +77,22 @@ TEST(Estimate, WavesFollowOneAnother) {
   EXPECT_EQ(result.mmaUtilisation, 0);
 }
 
+TEST(Estimate, TheMiddleIsTheMeanOfLaunchesNearTheMiddle) {
+  for (const char *target : {"sm_90a", "sm_100a"}) {
+    Recording recording =
+        record({repeat(40, "ex2.approx.f32 %f1, %f1;"), 128, target});
+    double sum = 0;
+    for (uint32_t seed = 1; seed <= 5; ++seed) {
+      double share = figure(Figure::LaunchSpread, target);
+      Figures figures = *figuresNear(target, seed, share);
+      sum += schedule(recording, figures, false, seed).clocks;
+    }
+    Estimate time = estimate(recording, {1, 148, 1}, gridOf(1), target);
+    EXPECT_NEAR(time.clocks.middle, sum / 5, 1e-6) << target;
+  }
+  EXPECT_GT(figure(Figure::LaunchSpread, "sm_90a"), 0);
+}
+
 TEST(Estimate, TheBoundNamesTheBusyUnit) {
   Recording recording = record({repeat(50, "ex2.approx.f32 %f#, %f200;")});
   Estimate result = estimate(recording, {}, gridOf(1), "sm_100a");

@@ -71,7 +71,10 @@ TEST(Order, SumsFollowTheirExponentialsClosely) {
   // allows, and the warp, which is alone, then waits for their results.
   std::string text = repeat(n, "ex2.approx.ftz.f32 %f#, %f#;") +
                      repeat(n, "add.ftz.f32 %f299, %f299, %f#;");
-  Figures figures = hopper(), patient = figures;
+  // A result takes longer than two further exponentials.
+  Figures figures = hopper();
+  figures[Figure::MufuLatency] = 18;
+  Figures patient = figures;
   patient[Figure::CompilerMufuLatency] = figures[Figure::MufuLatency];
   auto firstSum = [&](const Figures &of) {
     return placesOf(issuedOf(text, of), "add").front();

@@ -88,6 +88,18 @@ TEST(Products, OtherPipesAreSlower) {
   }
 }
 
+TEST(Products, ExponentialsOfAWarpDoNotOverlapWithItsFmas) {
+  // Measured: 782.6 clocks for 64 FMAs and exponentials, 687 for the
+  // exponentials alone; 535.6 and 516 without products.
+  std::string both = kFma + "ex2.approx.ftz.f32 %f2#, %f2#;\n";
+  for (auto [products, measured] :
+       {std::pair(kProducts, 782.6 / 687.2), {0u, 535.6 / 515.6}}) {
+    double fast = endsOf(kernelOf(products, steps(192, kExp))).work;
+    double slow = endsOf(kernelOf(products, steps(192, both))).work;
+    EXPECT_NEAR(slow / fast, measured, 0.04) << products;
+  }
+}
+
 TEST(Products, MaximaAddToTheDelayByFmas) {
   // Measured: 192 clocks for 64 times FMA, maximum and FMA; 128 of them are the
   // FMAs'.
@@ -162,6 +174,30 @@ TEST(Products, AChainIssuesInARow) {
   }
   EXPECT_LT(first, 4 * 64 + 80);
   EXPECT_GT(last, 8 * 64);
+}
+
+TEST(Products, OtherDescriptorsAreComputedBetweenThem) {
+  auto clocksBetween = [](const std::string &a, const std::string &second) {
+    std::string three = chain(3, 8, a);
+    three.replace(three.rfind("%q1, 1, 1, 1"), 3, second);
+    Recording recording = record({"mov.b64 %q1, 0x0000001000080040;\n"
+                                  "mov.b64 %q2, 0x0000001000080042;\n" +
+                                      three,
+                                  128, "sm_90a"});
+    Schedule steps = schedule(recording, *figuresOf("sm_90a", Level::Middle));
+    std::vector<double> issues;
+    for (size_t i = 0; i < recording.warps[0].steps.size(); ++i)
+      if (recording.codes[recording.warps[0].steps[i].code].opcode.starts_with(
+              "wgmma.mma_async"))
+        issues.push_back(steps.steps[0][i].issue);
+    return issues.at(2) - issues.at(1);
+  };
+  EXPECT_EQ(clocksBetween("%q1", "%q2"),
+            figure(Figure::WgmmaSmemInterval, "sm_90a"));
+  EXPECT_EQ(clocksBetween("{%r1, %r2, %r3, %r4}", "%q2"),
+            figure(Figure::WgmmaRegisterInterval, "sm_90a"));
+  EXPECT_EQ(clocksBetween("%q1", "%q1"),
+            figure(Figure::WgmmaInterval, "sm_90a"));
 }
 
 TEST(Products, WarpgroupsTakeTurnsWhenTheQueueIsFull) {

@@ -55,6 +55,7 @@ TEST(Synchronization, RowsThatAreNoWholeLinesTakeLonger) {
   Figures figures = *figuresOf("sm_90a", Level::Middle);
   figures[Figure::TmaNarrowRow] = 300;
   figures[Figure::TmaSplitRow] = 200;
+  figures[Figure::TmaSplitBox] = 70;
   auto clocksFrom = [&](unsigned bytes, const std::string &source) {
     Device device;
     Kernel kernel = bulkLoad(device, bytes);
@@ -66,8 +67,8 @@ TEST(Synchronization, RowsThatAreNoWholeLinesTakeLonger) {
   double line = clocksFrom(128, "[%q1+128]");
   EXPECT_EQ(line, clocksFrom(128, "[%q1]"));
   double bytes = 128 / figure(Figure::TmaBytes, "sm_90a");
-  EXPECT_NEAR(clocksFrom(128, "[%q1+64]") - line, 200 - bytes, 1);
-  EXPECT_NEAR(clocksFrom(64, "[%q1]") - line, 300 - bytes, 1);
+  EXPECT_NEAR(clocksFrom(128, "[%q1+64]") - line, 270 - bytes, 1);
+  EXPECT_NEAR(clocksFrom(64, "[%q1]") - line, 370 - bytes, 1);
 }
 
 TEST(Synchronization, ThePathOfCopiesOfAllLanesIsWhole) {
@@ -246,6 +247,26 @@ TEST(Synchronization, ABarrierWaitsForTheLatestWarp) {
   // The work ahead of the barrier is done by one warp only; results are not
   // needed there, but nothing after it starts earlier.
   EXPECT_NEAR(twenty - ten, 20 * figure(Figure::MufuLatency), 1);
+}
+
+TEST(Synchronization, AnArrivalAtABarrierTakesAnInterval) {
+  // One warp arrives and ends, the other one waits and ends first.
+  auto body = [](unsigned arrivals) {
+    std::string text = "mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 32;\n"
+                       "@%p1 bra WAIT;\n";
+    for (unsigned i = 1; i <= arrivals; ++i)
+      text += "barrier.cta.arrive " + std::to_string(i) + ", 64;\n";
+    text += repeat(20, "ex2.approx.f32 %f1, %f1;") + "bra END;\nWAIT:\n";
+    for (unsigned i = 1; i <= arrivals; ++i)
+      text += "barrier.cta.sync " + std::to_string(i) + ", 64;\n";
+    return text + "END:\n";
+  };
+  for (const char *target : {"sm_90a", "sm_100a"}) {
+    double more =
+        clocksOf({body(3), 64, target}) - clocksOf({body(1), 64, target});
+    EXPECT_NEAR(more, 2 * figure(Figure::BarrierArriveInterval, target), 4)
+        << target;
+  }
 }
 
 TEST(Synchronization, LanesOfOneWarpMayMeetAtABarrier) {

@@ -55,6 +55,11 @@ std::optional<Figures> figuresOf(std::string_view target, Level level);
 /// of its range as above. A seed draws the same share of each range for every
 /// target. nullopt as from figuresOf().
 std::optional<Figures> drawnFigures(std::string_view target, uint32_t seed);
+/// Returns figures that are drawn as far below the middle as above it, by up to
+/// `share` of the way to the nearer end of their range. nullopt as from
+/// figuresOf().
+std::optional<Figures> figuresNear(std::string_view target, uint32_t seed,
+                                   double share);
 /// Returns the targets that have figures: "sm_90a, sm_100a and sm_103a".
 std::string targetsWithFigures();
 /// Returns the row of a figure for a target of `targetsWithFigures`, or null if
