@@ -344,13 +344,14 @@ def origin(pair):
 
 
 def naming(pairs, suits=lambda a, b: True):
-    """Of two kernels for one shape that differ by more than 5 and 15 %: how many there are, and how many the model ranks as the GPU does."""
+    """Of two kernels for one shape and number of KV heads that differ by more than 5 and 15 %: how many there are, and how many the model ranks as the GPU does."""
     counts = {5: [0, 0], 15: [0, 0]}
     for a, b in itertools.combinations(pairs, 2):
         if not suits(a, b):
             continue
         shape = lambda p: (re.search(r"hd\d+", p["kernel"])[0], p["kernel"].endswith("causal"), p["length"])
-        if shape(a) != shape(b):
+        heads = {p["kv_heads"] for p in (a, b) if p.get("kv_heads")}  # Triton's have keys for each head
+        if shape(a) != shape(b) or len(heads) > 1:
             continue
         # Clocks for each row: kernels differ in the rows of a tile.
         rows = lambda p: p["rows"]

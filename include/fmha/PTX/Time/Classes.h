@@ -25,9 +25,10 @@ enum class Pipe : uint8_t {
   Double,
   Shuffle,
   Tensor,
-  Uniform
+  Uniform,
+  Lsu
 };
-constexpr size_t kPipes = 8;
+constexpr size_t kPipes = 9;
 
 /// What the stepper does with an instruction that has issued.
 enum class Action : uint8_t {
