@@ -140,14 +140,40 @@ def TileTcgen05UnrollRows : Tile_Pass<"tile-tcgen05-unroll-rows"> {
   let description = [{
     LLVM emits all elements of one vector op and then those of the next, and ptxas keeps much of this order: all exponentials
     come before the first store of P. The pass computes pairs of elements where a store or a scalar needs them first. A store to
-    tensor memory has at most 16 words, right after their elements; sums of rows come after the last store. Only kernels whose
-    softmax follows its stores are changed (schedule::ordersSoftmaxByStores): those with emulated exponentials.
+    tensor memory has at most 16 words, right after their elements; sums of rows come after the last store. After the signal of
+    a slice of P follows a branch that no thread takes: ptxas orders within basic blocks, and would move exponentials of the next
+    slice before the signal. Only kernels whose softmax follows its stores (schedule::ordersSoftmaxByStores: those with emulated
+    exponentials) or that store slices of P are changed.
 
     ```mlir
     %e = math.exp2 %x : vector<64xf32>                    %e0 = math.exp2 %x0 : vector<2xf32>
     %p = arith.truncf %e : ... to vector<64xbf16>    ->   %p0 = arith.truncf %e0 : vector<2xf32> to vector<2xbf16> ...
     %w = vector.bitcast %p : ... to vector<32xi32>        tile.tmem_store %w0, %t : vector<16xi32>, !llvm.ptr<6> ...
     tile.tmem_store %w, %t : vector<32xi32>               tile.tmem_store %w1, %t16 : vector<16xi32>, !llvm.ptr<6>
+    ```
+  }];
+}
+
+def TileTcgen05SeparateMasks : Tile_Pass<"tile-tcgen05-separate-masks"> {
+  let summary = "Give blocks without a mask a loop of their own";
+  let description = [{
+    A loop that loads scores from tensor memory and masks them under a condition becomes a loop of the blocks without a mask, in
+    another loop that also has the body with the mask. Where the two sides of the branch join, ptxas copies scores, and at the
+    branch it waits for all loads; without the branch the maximum of a row begins when the first load has ended. The condition
+    must not need a load. The blocks run in the same order with the same operations, so results have the same bits. Loops with
+    two masks or none are left unchanged.
+
+    ```mlir
+    scf.for %n = %c0 to %end step %c1 {             scf.while (%n = %c0) {               // %n < %end
+      %s = tile.tmem_load ...                         %m = scf.while (%i = %n) {         // %i < %end and not masked
+      %row = scf.if %masked {                           %s = tile.tmem_load ...
+        %t = arith.select %sees, %s, %inf       ->      use %s
+        scf.yield %t                                  }
+      } else {                                        scf.if (%m < %end) {
+        scf.yield %s                                    %s = tile.tmem_load ...
+      }                                                 %t = arith.select %sees, %s, %inf
+      use %row                                          use %t
+    }                                               } }
     ```
   }];
 }

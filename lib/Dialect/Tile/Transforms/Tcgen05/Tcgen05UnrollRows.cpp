@@ -15,7 +15,8 @@
 //
 // ptxas keeps more of the order of the elements than LLVM, which computes all
 // elements of one op and then those of the next. The pass computes pairs of
-// elements where a store or a scalar needs them first.
+// elements where a store or a scalar needs them first. Between a slice of P and
+// the next one, a branch ends the basic block in which ptxas orders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -254,13 +255,46 @@ bool computesRows(Block &block) {
   return computes && !block.getOps<TmemStoreOp>().empty();
 }
 
+/// Returns whether `arrive` signals what the threads have stored to tensor
+/// memory, and its block computes exponentials after it.
+bool endsSlice(ArriveOp arrive) {
+  auto fence = dyn_cast_or_null<FenceOp>(arrive->getPrevNode());
+  if (!fence || fence.getKind() != FenceKind::Tcgen05Before ||
+      !isa_and_nonnull<TmemWaitOp>(fence->getPrevNode()))
+    return false;
+  for (Operation *op = arrive->getNextNode(); op; op = op->getNextNode())
+    if (isa<math::Exp2Op>(op))
+      return true;
+  return false;
+}
+
+/// Emits a branch that no thread takes after the signal of each slice but the
+/// last. Otherwise ptxas moves exponentials of the next slice before the
+/// signal: nothing in the block waits for a signal, and other dependences do
+/// not hold them. The grid has one dimension, which ptxas does not know.
+void separateSlices(ImplicitLocOpBuilder &b, Block &block) {
+  for (ArriveOp arrive :
+       llvm::make_filter_range(block.getOps<ArriveOp>(), endsSlice)) {
+    b.setLoc(arrive.getLoc());
+    b.setInsertionPointAfter(arrive);
+    LLVM::InlineAsmOp::create(
+        b, TypeRange(), ValueRange(),
+        "{ .reg .pred p; .reg .b32 n; mov.u32 n, %nctaid.y; "
+        "setp.eq.u32 p, n, 12345; @p exit; }",
+        /*constraints=*/"", /*has_side_effects=*/true,
+        /*is_align_stack=*/false, LLVM::TailCallKind::None,
+        LLVM::AsmDialectAttr(), ArrayAttr());
+  }
+}
+
 struct TileTcgen05UnrollRowsPass
     : public fmha::tile::impl::TileTcgen05UnrollRowsBase<
           TileTcgen05UnrollRowsPass> {
   void runOnOperation() override {
     gpu::GPUFuncOp func = getOperation();
     auto plan = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
-    if (!plan || !schedule::ordersSoftmaxByStores(plan.getValue()))
+    if (!plan || (!schedule::ordersSoftmaxByStores(plan.getValue()) &&
+                  plan.getValue().pSlices < 2))
       return;
     SmallVector<Block *> blocks;
     func.walk([&](Block *block) {
@@ -271,6 +305,7 @@ struct TileTcgen05UnrollRowsPass
     for (Block *block : blocks) {
       sinkYielded(*block);
       RowUnroller(b, *block).run();
+      separateSlices(b, *block);
     }
   }
 };

@@ -1,0 +1,240 @@
+//===- Tcgen05SeparateMasks.cpp - A loop of the blocks without a mask -----===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   scf.for %n {                      scf.while (%n < end) {
+//     load scores                       scf.while (%n < end and not masked) {
+//     scf.if masked {                     load scores
+//       mask them               ->        use them; ++%n
+//     }                                 }
+//     use them                          scf.if (%n < end) {
+//   }                                     load scores
+//                                         mask them
+//                                         use them; ++%n
+//                                       }
+//                                     }
+//
+// At a branch between a load and its uses ptxas often waits for all loads, and
+// it copies scores where the two sides join. The blocks run in the same order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILETCGEN05SEPARATEMASKS
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+/// A loop, the branch in it that changes scores, and what computes its
+/// condition.
+struct MaskedLoop {
+  scf::ForOp loop;
+  scf::IfOp branch;
+  SetVector<Operation *> condition;
+};
+
+/// Returns whether a side of a branch only yields values.
+bool onlyYields(Region &side) {
+  return !side.empty() && llvm::hasSingleElement(side.front());
+}
+
+/// Returns whether exactly one side of `branch` computes, and replaces scores.
+bool isMask(scf::IfOp branch) {
+  return branch.getNumResults() && branch.elseBlock() &&
+         onlyYields(branch.getThenRegion()) !=
+             onlyYields(branch.getElseRegion()) &&
+         llvm::any_of(branch.getResultTypes(), llvm::IsaPred<VectorType>);
+}
+
+/// Returns the ops in the loop that compute the condition of `branch`, or none
+/// if they need a load.
+std::optional<SetVector<Operation *>> conditionOf(scf::IfOp branch) {
+  SetVector<Operation *> made;
+  Operation *maker = branch.getCondition().getDefiningOp();
+  if (!maker || maker->getBlock() != branch->getBlock())
+    return made;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) {
+    return op->getBlock() == branch->getBlock();
+  };
+  if (failed(getBackwardSlice(maker, &made, options)))
+    return std::nullopt;
+  auto isNumber = [](Operation *op) {
+    return !op->getNumRegions() && isMemoryEffectFree(op);
+  };
+  return llvm::all_of(made, isNumber) ? std::make_optional(made) : std::nullopt;
+}
+
+/// Returns `loop` with its only mask, if it loads scores before it, or none.
+std::optional<MaskedLoop> maskedLoop(scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  auto loads = body.getOps<TmemWaitOp>();
+  auto branches = body.getOps<scf::IfOp>();
+  auto first = llvm::find_if(branches, isMask);
+  if (loads.empty() || first == branches.end() ||
+      llvm::count_if(branches, isMask) != 1 ||
+      !(*loads.begin())->isBeforeInBlock(*first))
+    return std::nullopt;
+  std::optional<SetVector<Operation *>> condition = conditionOf(*first);
+  if (!condition)
+    return std::nullopt;
+  return MaskedLoop{loop, *first, *condition};
+}
+
+/// Emits the two bodies of a loop with a mask.
+class MaskSeparator {
+public:
+  explicit MaskSeparator(MaskedLoop &from)
+      : from(from), b(from.loop.getLoc(), from.loop) {}
+
+  void run();
+
+private:
+  Value inRange(ValueRange state);
+  Value unmasked(ValueRange state);
+  SmallVector<Value> body(ValueRange state, bool masked);
+  scf::WhileOp loop(ValueRange inits,
+                    llvm::function_ref<Value(ValueRange)> condition,
+                    llvm::function_ref<SmallVector<Value>(ValueRange)> step);
+  IRMapping mapping(ValueRange state);
+
+  MaskedLoop &from;
+  ImplicitLocOpBuilder b;
+};
+
+/// Returns the index of the loop and what it carries, mapped to `state`.
+IRMapping MaskSeparator::mapping(ValueRange state) {
+  IRMapping values;
+  values.map(from.loop.getBody()->getArguments(), state);
+  return values;
+}
+
+Value MaskSeparator::inRange(ValueRange state) {
+  auto less = from.loop.getUnsignedCmp() ? arith::CmpIPredicate::ult
+                                         : arith::CmpIPredicate::slt;
+  return arith::CmpIOp::create(b, less, state[0], from.loop.getUpperBound());
+}
+
+/// Returns whether the block is one of the loop and has no mask.
+Value MaskSeparator::unmasked(ValueRange state) {
+  IRMapping values = mapping(state);
+  for (Operation *op : from.condition)
+    b.clone(*op, values);
+  Value taken = values.lookupOrDefault(from.branch.getCondition());
+  if (onlyYields(from.branch.getElseRegion())) {
+    Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    taken = arith::XOrIOp::create(b, taken, yes);
+  }
+  return arith::AndIOp::create(b, inRange(state), taken);
+}
+
+/// Emits the body for one block with one side of the branch, and returns the
+/// state of the next block.
+SmallVector<Value> MaskSeparator::body(ValueRange state, bool masked) {
+  IRMapping values = mapping(state);
+  Region &then = from.branch.getThenRegion();
+  Region &side =
+      masked != onlyYields(then) ? then : from.branch.getElseRegion();
+  auto clone = [&](Block &block) {
+    for (Operation &op : block.without_terminator())
+      if (&op != from.branch)
+        b.clone(op, values);
+      else {
+        for (Operation &inner : side.front().without_terminator())
+          b.clone(inner, values);
+        for (auto [result, value] :
+             llvm::zip_equal(op.getResults(),
+                             side.front().getTerminator()->getOperands()))
+          values.map(result, values.lookupOrDefault(value));
+      }
+  };
+  clone(*from.loop.getBody());
+  SmallVector<Value> next = {
+      arith::AddIOp::create(b, state[0], from.loop.getStep())};
+  for (Value yielded : from.loop.getYieldedValues())
+    next.push_back(values.lookupOrDefault(yielded));
+  return next;
+}
+
+scf::WhileOp MaskSeparator::loop(
+    ValueRange inits, llvm::function_ref<Value(ValueRange)> condition,
+    llvm::function_ref<SmallVector<Value>(ValueRange)> step) {
+  OpBuilder::InsertionGuard guard(b);
+  return scf::WhileOp::create(
+      b, inits.getTypes(), inits,
+      [&](OpBuilder &inner, Location, ValueRange state) {
+        b.setInsertionPointToEnd(inner.getInsertionBlock());
+        scf::ConditionOp::create(b, condition(state), state);
+      },
+      [&](OpBuilder &inner, Location, ValueRange state) {
+        b.setInsertionPointToEnd(inner.getInsertionBlock());
+        scf::YieldOp::create(b, step(state));
+      });
+}
+
+void MaskSeparator::run() {
+  SmallVector<Value> inits = {from.loop.getLowerBound()};
+  llvm::append_range(inits, from.loop.getInitArgs());
+  auto range = [&](ValueRange state) { return inRange(state); };
+  auto plain = [&](ValueRange state) { return unmasked(state); };
+  auto next = [&](ValueRange state) { return body(state, /*masked=*/false); };
+  scf::WhileOp made = loop(inits, range, [&](ValueRange state) {
+    scf::WhileOp hot = loop(state, plain, next);
+    b.setInsertionPointAfter(hot);
+    ValueRange left = hot.getResults();
+    auto rest = scf::IfOp::create(b, left.getTypes(), inRange(left),
+                                  /*withElseRegion=*/true);
+    b.setInsertionPointToEnd(rest.thenBlock());
+    scf::YieldOp::create(b, body(left, /*masked=*/true));
+    b.setInsertionPointToEnd(rest.elseBlock());
+    scf::YieldOp::create(b, left);
+    b.setInsertionPointAfter(rest);
+    return SmallVector<Value>(rest.getResults());
+  });
+  from.loop.replaceAllUsesWith(made.getResults().drop_front());
+  from.loop.erase();
+}
+
+struct TileTcgen05SeparateMasksPass
+    : public fmha::tile::impl::TileTcgen05SeparateMasksBase<
+          TileTcgen05SeparateMasksPass> {
+  void runOnOperation() override {
+    if (!getOperation()->getAttrOfType<ScheduleAttr>("fmha.schedule"))
+      return;
+    SmallVector<MaskedLoop> loops;
+    getOperation().walk([&](scf::ForOp loop) {
+      if (std::optional<MaskedLoop> found = maskedLoop(loop))
+        loops.push_back(*found);
+    });
+    for (MaskedLoop &found : loops)
+      MaskSeparator(found).run();
+  }
+};
+
+} // namespace
