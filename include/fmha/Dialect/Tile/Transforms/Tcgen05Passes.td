@@ -161,7 +161,7 @@ def TileTcgen05SeparateMasks : Tile_Pass<"tile-tcgen05-separate-masks"> {
     another loop that also has the body with the mask. Where the two sides of the branch join, ptxas copies scores, and at the
     branch it waits for all loads; without the branch the maximum of a row begins when the first load has ended. The condition
     must not need a load. The blocks run in the same order with the same operations, so results have the same bits. Loops with
-    two masks or none are left unchanged.
+    two masks or none are left unchanged, and so are rows of at most 80 scores, with which ptxas does not wait at the branch.
 
     ```mlir
     scf.for %n = %c0 to %end step %c1 {             scf.while (%n = %c0) {               // %n < %end

@@ -50,6 +50,10 @@ using namespace fmha::tile;
 
 namespace {
 
+/// Scores of a thread with which ptxas has registers to spare, so that it waits
+/// for one load at a time beside a branch, too.
+constexpr int64_t shortRow = 80;
+
 /// A loop, the branch in it that changes scores, and what computes its
 /// condition.
 struct MaskedLoop {
@@ -63,12 +67,17 @@ bool onlyYields(Region &side) {
   return !side.empty() && llvm::hasSingleElement(side.front());
 }
 
-/// Returns whether exactly one side of `branch` computes, and replaces scores.
+/// Returns whether exactly one side of `branch` computes, and replaces the
+/// scores of a long row.
 bool isMask(scf::IfOp branch) {
+  auto isLongRow = [](Type type) {
+    auto row = dyn_cast<VectorType>(type);
+    return row && row.getRank() == 1 && row.getDimSize(0) > shortRow;
+  };
   return branch.getNumResults() && branch.elseBlock() &&
          onlyYields(branch.getThenRegion()) !=
              onlyYields(branch.getElseRegion()) &&
-         llvm::any_of(branch.getResultTypes(), llvm::IsaPred<VectorType>);
+         llvm::any_of(branch.getResultTypes(), isLongRow);
 }
 
 /// Returns the ops in the loop that compute the condition of `branch`, or none
@@ -168,9 +177,8 @@ SmallVector<Value> MaskSeparator::body(ValueRange state, bool masked) {
       else {
         for (Operation &inner : side.front().without_terminator())
           b.clone(inner, values);
-        for (auto [result, value] :
-             llvm::zip_equal(op.getResults(),
-                             side.front().getTerminator()->getOperands()))
+        for (auto [result, value] : llvm::zip_equal(
+                 op.getResults(), side.front().getTerminator()->getOperands()))
           values.map(result, values.lookupOrDefault(value));
       }
   };
@@ -182,9 +190,10 @@ SmallVector<Value> MaskSeparator::body(ValueRange state, bool masked) {
   return next;
 }
 
-scf::WhileOp MaskSeparator::loop(
-    ValueRange inits, llvm::function_ref<Value(ValueRange)> condition,
-    llvm::function_ref<SmallVector<Value>(ValueRange)> step) {
+scf::WhileOp
+MaskSeparator::loop(ValueRange inits,
+                    llvm::function_ref<Value(ValueRange)> condition,
+                    llvm::function_ref<SmallVector<Value>(ValueRange)> step) {
   OpBuilder::InsertionGuard guard(b);
   return scf::WhileOp::create(
       b, inits.getTypes(), inits,

@@ -46,24 +46,24 @@ gpu.module @kernels {
     // CHECK-NEXT: scf.yield %[[HOT]]#0, %[[HOT]]#1 : index, f32
     // CHECK: scf.yield %[[IF]]#0, %[[IF]]#1 : index, f32
     %sum = scf.for %n = %c0 to %end step %c1 iter_args(%a = %zero) -> (f32) {
-      %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<2xi32>
-      %w = tile.tmem_wait load of %v : vector<2xi32> to vector<2xi32>
-      %row = vector.bitcast %w : vector<2xi32> to vector<2xf32>
+      %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<128xi32>
+      %w = tile.tmem_wait load of %v : vector<128xi32> to vector<128xi32>
+      %row = vector.bitcast %w : vector<128xi32> to vector<128xf32>
       %i = arith.index_cast %n : index to i32
       %key = arith.muli %i, %two : i32
       %left = arith.subi %keys, %key : i32
       %masked = arith.cmpi slt, %left, %two : i32
-      %seen = scf.if %masked -> (vector<2xf32>) {
-        %places = arith.constant dense<[0, 1]> : vector<2xi32>
-        %none = arith.constant dense<0xFF800000> : vector<2xf32>
-        %lefts = vector.broadcast %left : i32 to vector<2xi32>
-        %sees = arith.cmpi slt, %places, %lefts : vector<2xi32>
-        %replaced = arith.select %sees, %row, %none : vector<2xi1>, vector<2xf32>
-        scf.yield %replaced : vector<2xf32>
+      %seen = scf.if %masked -> (vector<128xf32>) {
+        %places = arith.constant dense<1> : vector<128xi32>
+        %none = arith.constant dense<0xFF800000> : vector<128xf32>
+        %lefts = vector.broadcast %left : i32 to vector<128xi32>
+        %sees = arith.cmpi slt, %places, %lefts : vector<128xi32>
+        %replaced = arith.select %sees, %row, %none : vector<128xi1>, vector<128xf32>
+        scf.yield %replaced : vector<128xf32>
       } else {
-        scf.yield %row : vector<2xf32>
+        scf.yield %row : vector<128xf32>
       }
-      %first = vector.extract %seen[0] : f32 from vector<2xf32>
+      %first = vector.extract %seen[0] : f32 from vector<128xf32>
       %next = arith.addf %a, %first : f32
       scf.yield %next : f32
     }
@@ -86,16 +86,16 @@ gpu.module @kernels {
   gpu.func @plain_first(%t: !llvm.ptr<6>, %begin: i32, %end: i32, %plain: i1, %sums: !llvm.ptr<3>) kernel attributes {fmha.schedule = #schedule} {
     %one = arith.constant 1 : i32
     scf.for unsigned %n = %begin to %end step %one : i32 {
-      %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<2xi32>
-      %w = tile.tmem_wait load of %v : vector<2xi32> to vector<2xi32>
-      %row = vector.bitcast %w : vector<2xi32> to vector<2xf32>
-      %m = vector.extract %row[1] : f32 from vector<2xf32>
-      %seen, %max = scf.if %plain -> (vector<2xf32>, f32) {
-        scf.yield %row, %m : vector<2xf32>, f32
+      %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<128xi32>
+      %w = tile.tmem_wait load of %v : vector<128xi32> to vector<128xi32>
+      %row = vector.bitcast %w : vector<128xi32> to vector<128xf32>
+      %m = vector.extract %row[1] : f32 from vector<128xf32>
+      %seen, %max = scf.if %plain -> (vector<128xf32>, f32) {
+        scf.yield %row, %m : vector<128xf32>, f32
       } else {
-        %r = arith.negf %row : vector<2xf32>
-        %x = vector.extract %r[0] : f32 from vector<2xf32>
-        scf.yield %r, %x : vector<2xf32>, f32
+        %r = arith.negf %row : vector<128xf32>
+        %x = vector.extract %r[0] : f32 from vector<128xf32>
+        scf.yield %r, %x : vector<128xf32>, f32
       }
       llvm.store %max, %sums : f32, !llvm.ptr<3>
     }

@@ -64,4 +64,19 @@ gpu.module @kernels {
     tile.tmem_store %w, %p : vector<4xi32>, !llvm.ptr<6>
     gpu.return
   }
+
+  // A signal without a store to tensor memory before it is not that of a slice.
+  // CHECK-LABEL: gpu.func @other_signal
+  // CHECK-NOT: llvm.inline_asm
+  // CHECK: gpu.return
+  gpu.func @other_signal(%x: vector<4xf32>, %p: !llvm.ptr<6>, %first: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    tile.fence tcgen05_before
+    tile.arrive %first[%c0] : !tile.barrier<1>
+    %e = math.exp2 %x : vector<4xf32>
+    %t = arith.truncf %e : vector<4xf32> to vector<4xbf16>
+    %w = vector.bitcast %t : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %w, %p : vector<2xi32>, !llvm.ptr<6>
+    gpu.return
+  }
 }

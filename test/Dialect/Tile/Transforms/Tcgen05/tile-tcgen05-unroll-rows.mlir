@@ -135,3 +135,40 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A branch that no thread takes follows the signal of the first of two slices, and none that of the last; without emulation, too.
+
+#slices = #fmha.schedule<target = "sm_100a", p_slices = 2>
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @slices
+  // CHECK: math.exp2
+  // CHECK: tile.tmem_store
+  // CHECK: tile.arrive
+  // CHECK-NEXT: llvm.inline_asm has_side_effects "{ .reg .pred p; .reg .b32 n; mov.u32 n, %nctaid.y; setp.eq.u32 p, n, 12345; @p exit; }"
+  // CHECK: math.exp2
+  // CHECK: tile.tmem_store
+  // CHECK: tile.arrive
+  // CHECK-NOT: llvm.inline_asm
+  // CHECK: gpu.return
+  gpu.func @slices(%x: vector<4xf32>, %p: !llvm.ptr<6>, %q: !llvm.ptr<6>, %first: !tile.barrier<1>, %last: !tile.barrier<1>) kernel attributes {fmha.schedule = #slices} {
+    %c0 = arith.constant 0 : index
+    %e = math.exp2 %x : vector<4xf32>
+    %t = arith.truncf %e : vector<4xf32> to vector<4xbf16>
+    %w = vector.bitcast %t : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %w, %p : vector<2xi32>, !llvm.ptr<6>
+    tile.tmem_wait store
+    tile.fence tcgen05_before
+    tile.arrive %first[%c0] : !tile.barrier<1>
+    %y = arith.negf %x : vector<4xf32>
+    %f = math.exp2 %y : vector<4xf32>
+    %u = arith.truncf %f : vector<4xf32> to vector<4xbf16>
+    %v = vector.bitcast %u : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %v, %q : vector<2xi32>, !llvm.ptr<6>
+    tile.tmem_wait store
+    tile.fence tcgen05_before
+    tile.arrive %last[%c0] : !tile.barrier<1>
+    gpu.return
+  }
+}
