@@ -22,6 +22,7 @@
 
 #include "Common/Distribute.h"
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
+#include "fmha/Dialect/Tcgen05/IR/Tcgen05.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Schedule/Model/SoftmaxOrder.h"
 
@@ -293,8 +294,13 @@ struct TileTcgen05UnrollRowsPass
   void runOnOperation() override {
     gpu::GPUFuncOp func = getOperation();
     auto plan = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
-    if (!plan || (!schedule::ordersSoftmaxByStores(plan.getValue()) &&
-                  plan.getValue().pSlices < 2))
+    if (!plan)
+      return;
+    // With loads that compute maxima a mask is not separated: ptxas would copy
+    // scores at its branch, and spill.
+    bool separates = plan.getValue().pSlices > 1 &&
+                     !tcgen05::hasReducingLoads(plan.getValue().target);
+    if (!schedule::ordersSoftmaxByStores(plan.getValue()) && !separates)
       return;
     SmallVector<Block *> blocks;
     func.walk([&](Block *block) {
@@ -305,7 +311,8 @@ struct TileTcgen05UnrollRowsPass
     for (Block *block : blocks) {
       sinkYielded(*block);
       RowUnroller(b, *block).run();
-      separateSlices(b, *block);
+      if (separates)
+        separateSlices(b, *block);
     }
   }
 };

@@ -2,7 +2,7 @@
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-unroll-rows)))' | FileCheck %s
 
-#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25>
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25, p_slices = 2>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @odd
   gpu.func @odd(%s: !llvm.ptr<6>, %p: !llvm.ptr<6>, %x: vector<8xf32>, %y: vector<2xf32>, %five: vector<5xf32>, %to: !llvm.ptr<3>) kernel attributes {fmha.schedule = #schedule} {
