@@ -143,7 +143,7 @@ def TileTcgen05UnrollRows : Tile_Pass<"tile-tcgen05-unroll-rows"> {
     tensor memory has at most 16 words, right after their elements; sums of rows come after the last store. After the signal of
     a slice of P follows a branch that no thread takes: ptxas orders within basic blocks, and would move exponentials of the next
     slice before the signal. Only kernels whose softmax follows its stores (schedule::ordersSoftmaxByStores: those with emulated
-    exponentials) or that store slices of P are changed.
+    exponentials) or that, without `tcgen05.ld.red`, store slices of P are changed.
 
     ```mlir
     %e = math.exp2 %x : vector<64xf32>                    %e0 = math.exp2 %x0 : vector<2xf32>
