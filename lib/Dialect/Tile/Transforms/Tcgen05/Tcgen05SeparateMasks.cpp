@@ -51,7 +51,7 @@ using namespace fmha::tile;
 namespace {
 
 /// Scores of a thread with which ptxas has registers to spare, so that it waits
-/// for one load at a time beside a branch, too.
+/// for one load at a time at a branch, too.
 constexpr int64_t shortRow = 80;
 
 /// A loop, the branch in it that changes scores, and what computes its
