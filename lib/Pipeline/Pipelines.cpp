@@ -91,8 +91,8 @@ static void addNVVM(OpPassManager &pm) {
   kernels(pm).addPass(tile::createTileTcgen05ReduceLoads());
   kernels(pm).addPass(tile::createTileShareConsumers());
   kernels(pm).addPass(tile::createTileCarryStages());
-  kernels(pm).addPass(tile::createTileTcgen05UnrollRows());
   kernels(pm).addPass(tile::createTileTcgen05SeparateMasks());
+  kernels(pm).addPass(tile::createTileTcgen05UnrollRows());
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(createConvertTcgen05ToNVVM());
   module.addPass(createConvertTileToNVVM());

@@ -23,8 +23,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SlicesOfP.h"
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
-#include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -35,8 +35,11 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace fmha::tile {
@@ -50,9 +53,10 @@ using namespace fmha::tile;
 
 namespace {
 
-/// Scores of a thread with which ptxas has registers to spare, so that it waits
-/// for one load at a time at a branch, too.
-constexpr int64_t shortRow = 80;
+/// Values in registers of each thread that may live across a loop with two
+/// bodies. With 8, and 128 scores in 200 or 216 registers, ptxas 13.0.88 spills
+/// some kernels.
+constexpr unsigned mostLiveValues = 7;
 
 /// A loop, the branch in it that changes scores, and what computes its
 /// condition.
@@ -67,17 +71,23 @@ bool onlyYields(Region &side) {
   return !side.empty() && llvm::hasSingleElement(side.front());
 }
 
-/// Returns whether exactly one side of `branch` computes, and replaces the
-/// scores of a long row.
+/// Returns whether `value` has the scores of a load, as they were loaded.
+bool isLoaded(Value value) {
+  if (auto cast = value.getDefiningOp<vector::BitCastOp>())
+    return isLoaded(cast.getSource());
+  return isa_and_nonnull<TmemWaitOp>(value.getDefiningOp());
+}
+
+/// Returns whether exactly one side of `branch` computes, and the other one
+/// yields scores as they were loaded.
 bool isMask(scf::IfOp branch) {
-  auto isLongRow = [](Type type) {
-    auto row = dyn_cast<VectorType>(type);
-    return row && row.getRank() == 1 && row.getDimSize(0) > shortRow;
-  };
-  return branch.getNumResults() && branch.elseBlock() &&
-         onlyYields(branch.getThenRegion()) !=
-             onlyYields(branch.getElseRegion()) &&
-         llvm::any_of(branch.getResultTypes(), isLongRow);
+  if (!branch.elseBlock() ||
+      onlyYields(branch.getThenRegion()) == onlyYields(branch.getElseRegion()))
+    return false;
+  bool isThen = onlyYields(branch.getThenRegion());
+  return llvm::any_of(
+      (isThen ? branch.thenYield() : branch.elseYield()).getOperands(),
+      isLoaded);
 }
 
 /// Returns the ops in the loop that compute the condition of `branch`, or none
@@ -100,18 +110,77 @@ std::optional<SetVector<Operation *>> conditionOf(scf::IfOp branch) {
   return llvm::all_of(made, isNumber) ? std::make_optional(made) : std::nullopt;
 }
 
-/// Returns `loop` with its only mask, if it loads scores before it, or none.
-std::optional<MaskedLoop> maskedLoop(scf::ForOp loop) {
+/// Returns whether ptxas does not know that the results of `op` are the same in
+/// all threads of a warp, although they are in those of its operands: it loads,
+/// divides or reads the number of the thread. Barriers are addresses.
+bool makesVarying(Operation *op) {
+  if (isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp,
+          arith::CeilDivUIOp, arith::CeilDivSIOp>(op))
+    return !matchPattern(op->getOperand(1), m_Constant());
+  return isa<gpu::ThreadIdOp>(op) ||
+         (!op->getNumRegions() && !isa<BarrierOp>(op) &&
+          !isMemoryEffectFree(op));
+}
+
+/// Returns the values of `func` that depend on an op that makes values vary.
+/// The others lie in uniform registers.
+llvm::DenseSet<Value> varyingValues(gpu::GPUFuncOp func) {
+  llvm::DenseSet<Value> varying;
+  SmallVector<Operation *> work;
+  auto mark = [&](ValueRange values) {
+    for (Value value : values)
+      if (varying.insert(value).second)
+        llvm::append_range(work, value.getUsers());
+  };
+  func.walk([&](Operation *op) {
+    if (makesVarying(op))
+      mark(op->getResults());
+  });
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      op = op->getParentOp();
+    mark(op->getResults());
+    for (Region &region : op->getRegions())
+      mark(region.getArguments());
+  }
+  return varying;
+}
+
+/// Returns how many values of `varying` live across `loop`: those that it or
+/// code after it uses, and that an iteration of a loop around it uses.
+unsigned countLiveValues(scf::ForOp loop,
+                         const llvm::DenseSet<Value> &varying) {
+  DominanceInfo dominance;
+  llvm::DenseSet<Value> live;
+  auto use = [&](Operation *user, Operation *at) {
+    user->walk([&](Operation *op) {
+      for (Value value : op->getOperands())
+        if (varying.contains(value) && dominance.properlyDominates(value, at))
+          live.insert(value);
+    });
+  };
+  for (Operation *op = loop; !isa<gpu::GPUFuncOp>(op); op = op->getParentOp()) {
+    if (isa<LoopLikeOpInterface>(op))
+      use(op, op);
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      use(next, loop);
+  }
+  return live.size();
+}
+
+/// Returns `loop` with its only mask, if it passes on P in slices and masks
+/// scores that it has loaded, or none.
+std::optional<MaskedLoop> maskedLoop(scf::ForOp loop,
+                                     const llvm::DenseSet<Value> &varying) {
   Block &body = *loop.getBody();
-  auto loads = body.getOps<TmemWaitOp>();
   auto branches = body.getOps<scf::IfOp>();
   auto first = llvm::find_if(branches, isMask);
-  if (loads.empty() || first == branches.end() ||
-      llvm::count_if(branches, isMask) != 1 ||
-      !(*loads.begin())->isBeforeInBlock(*first))
+  if (llvm::none_of(body.getOps<ArriveOp>(), endsSlice) ||
+      llvm::count_if(branches, isMask) != 1)
     return std::nullopt;
   std::optional<SetVector<Operation *>> condition = conditionOf(*first);
-  if (!condition)
+  if (!condition || countLiveValues(loop, varying) > mostLiveValues)
     return std::nullopt;
   return MaskedLoop{loop, *first, *condition};
 }
@@ -234,11 +303,13 @@ struct TileTcgen05SeparateMasksPass
     : public fmha::tile::impl::TileTcgen05SeparateMasksBase<
           TileTcgen05SeparateMasksPass> {
   void runOnOperation() override {
-    if (!getOperation()->getAttrOfType<ScheduleAttr>("fmha.schedule"))
+    auto plan = getOperation()->getAttrOfType<ScheduleAttr>("fmha.schedule");
+    if (!plan || !endsBlocksAtSlices(plan.getValue()))
       return;
+    llvm::DenseSet<Value> varying = varyingValues(getOperation());
     SmallVector<MaskedLoop> loops;
     getOperation().walk([&](scf::ForOp loop) {
-      if (std::optional<MaskedLoop> found = maskedLoop(loop))
+      if (std::optional<MaskedLoop> found = maskedLoop(loop, varying))
         loops.push_back(*found);
     });
     for (MaskedLoop &found : loops)

@@ -21,10 +21,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Common/Distribute.h"
+#include "SlicesOfP.h"
 #include "fmha/Dialect/FMHA/Attributes/FMHAAttrs.h"
 #include "fmha/Dialect/Tcgen05/IR/Tcgen05.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
-#include "fmha/Schedule/Model/SoftmaxOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -256,17 +256,12 @@ bool computesRows(Block &block) {
   return computes && !block.getOps<TmemStoreOp>().empty();
 }
 
-/// Returns whether `arrive` signals what the threads have stored to tensor
-/// memory, and its block computes exponentials after it.
-bool endsSlice(ArriveOp arrive) {
-  auto fence = dyn_cast_or_null<FenceOp>(arrive->getPrevNode());
-  if (!fence || fence.getKind() != FenceKind::Tcgen05Before ||
-      !isa_and_nonnull<TmemWaitOp>(fence->getPrevNode()))
-    return false;
-  for (Operation *op = arrive->getNextNode(); op; op = op->getNextNode())
-    if (isa<math::Exp2Op>(op))
-      return true;
-  return false;
+/// Returns whether `block` has a branch to a mask, where ptxas would copy
+/// scores if the block ended after a slice.
+bool hasMask(Block &block) {
+  return llvm::any_of(block.getOps<scf::IfOp>(), [](scf::IfOp branch) {
+    return llvm::any_of(branch.getResultTypes(), llvm::IsaPred<VectorType>);
+  });
 }
 
 /// Emits a branch that no thread takes after the signal of each slice but the
@@ -296,11 +291,7 @@ struct TileTcgen05UnrollRowsPass
     auto plan = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
     if (!plan)
       return;
-    // With loads that compute maxima a mask is not separated: ptxas would copy
-    // scores at its branch, and spill.
-    bool separates = plan.getValue().pSlices > 1 &&
-                     !tcgen05::hasReducingLoads(plan.getValue().target);
-    if (!schedule::ordersSoftmaxByStores(plan.getValue()) && !separates)
+    if (!schedule::ordersSoftmaxByStores(plan.getValue()))
       return;
     SmallVector<Block *> blocks;
     func.walk([&](Block *block) {
@@ -311,7 +302,7 @@ struct TileTcgen05UnrollRowsPass
     for (Block *block : blocks) {
       sinkYielded(*block);
       RowUnroller(b, *block).run();
-      if (separates)
+      if (endsBlocksAtSlices(plan.getValue()) && !hasMask(*block))
         separateSlices(b, *block);
     }
   }

@@ -1,14 +1,14 @@
-// Blocks without a mask get a loop of their own, and the body with the mask follows it in an outer loop.
+// Where a loop passes on P in slices, blocks without a mask get a loop of their own, and the body with the mask follows it in an outer loop.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-separate-masks)))' | FileCheck %s
 // A second run changes nothing.
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-separate-masks,tile-tcgen05-separate-masks)))' | FileCheck %s
 
-#schedule = #fmha.schedule<target = "sm_100a">
+#schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25, p_slices = 2>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @mask
   // CHECK-SAME: %[[T:.*]]: !llvm.ptr<6>, %[[END:.*]]: index, %[[KEYS:.*]]: i32, %[[SUMS:.*]]: !llvm.ptr<3>
-  gpu.func @mask(%t: !llvm.ptr<6>, %end: index, %keys: i32, %sums: !llvm.ptr<3>) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @mask(%t: !llvm.ptr<6>, %end: index, %keys: i32, %sums: !llvm.ptr<3>, %slice: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %zero = arith.constant 0.0 : f32
@@ -64,7 +64,12 @@ gpu.module @kernels {
         scf.yield %row : vector<128xf32>
       }
       %first = vector.extract %seen[0] : f32 from vector<128xf32>
-      %next = arith.addf %a, %first : f32
+      tile.tmem_store %w, %t : vector<128xi32>, !llvm.ptr<6>
+      tile.tmem_wait store
+      tile.fence tcgen05_before
+      tile.arrive %slice[%c0] : !tile.barrier<1>
+      %last = math.exp2 %first : f32
+      %next = arith.addf %a, %last : f32
       scf.yield %next : f32
     }
     // CHECK: llvm.store %[[OUTER]]#1, %[[SUMS]]
@@ -83,7 +88,8 @@ gpu.module @kernels {
   // CHECK: scf.if
   // CHECK: tile.tmem_load
   // CHECK: arith.negf
-  gpu.func @plain_first(%t: !llvm.ptr<6>, %begin: i32, %end: i32, %plain: i1, %sums: !llvm.ptr<3>) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @plain_first(%t: !llvm.ptr<6>, %begin: i32, %end: i32, %plain: i1, %sums: !llvm.ptr<3>, %slice: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
     %one = arith.constant 1 : i32
     scf.for unsigned %n = %begin to %end step %one : i32 {
       %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<128xi32>
@@ -97,8 +103,56 @@ gpu.module @kernels {
         %x = vector.extract %r[0] : f32 from vector<128xf32>
         scf.yield %r, %x : vector<128xf32>, f32
       }
-      llvm.store %max, %sums : f32, !llvm.ptr<3>
+      tile.tmem_store %w, %t : vector<128xi32>, !llvm.ptr<6>
+      tile.tmem_wait store
+      tile.fence tcgen05_before
+      tile.arrive %slice[%c0] : !tile.barrier<1>
+      %last = math.exp2 %max : f32
+      llvm.store %last, %sums : f32, !llvm.ptr<3>
     }
+    gpu.return
+  }
+
+  // Seven values of a thread live across the loop: six that are loaded, and its number. A part of a number that all threads have, and a barrier, are none.
+  // CHECK-LABEL: gpu.func @seven_values
+  // CHECK: scf.while
+  gpu.func @seven_values(%t: !llvm.ptr<6>, %end: index, %masked: i1, %x: f32, %to: !llvm.ptr<3>, %slice: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %thread = gpu.thread_id x
+    %part = arith.divui %end, %c8 : index
+    %a = llvm.load %to : !llvm.ptr<3> -> i32
+    %b = llvm.load %to : !llvm.ptr<3> -> i32
+    %c = llvm.load %to : !llvm.ptr<3> -> i32
+    %d = llvm.load %to : !llvm.ptr<3> -> i32
+    %e = llvm.load %to : !llvm.ptr<3> -> i32
+    %f = llvm.load %to : !llvm.ptr<3> -> i32
+    scf.for %n = %c0 to %end step %c1 {
+      %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<128xi32>
+      %w = tile.tmem_wait load of %v : vector<128xi32> to vector<128xi32>
+      %y = scf.if %masked -> (vector<128xi32>) {
+        %r = arith.addi %w, %w : vector<128xi32>
+        scf.yield %r : vector<128xi32>
+      } else {
+        scf.yield %w : vector<128xi32>
+      }
+      tile.tmem_store %w, %t : vector<128xi32>, !llvm.ptr<6>
+      tile.tmem_wait store
+      tile.fence tcgen05_before
+      tile.arrive %slice[%c0] : !tile.barrier<1>
+      %last = math.exp2 %x : f32
+      llvm.store %last, %to : f32, !llvm.ptr<3>
+    }
+    llvm.store %a, %to : i32, !llvm.ptr<3>
+    llvm.store %b, %to : i32, !llvm.ptr<3>
+    llvm.store %c, %to : i32, !llvm.ptr<3>
+    llvm.store %d, %to : i32, !llvm.ptr<3>
+    llvm.store %e, %to : i32, !llvm.ptr<3>
+    llvm.store %f, %to : i32, !llvm.ptr<3>
+    %sum = arith.addi %thread, %part : index
+    %word = arith.index_cast %sum : index to i32
+    llvm.store %word, %to : i32, !llvm.ptr<3>
     gpu.return
   }
 }

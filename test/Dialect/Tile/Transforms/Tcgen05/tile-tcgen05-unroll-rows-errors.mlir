@@ -3,6 +3,8 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-tcgen05-unroll-rows)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", exp2_emulated = 25, p_slices = 2>
+#plain = #fmha.schedule<target = "sm_100a", p_slices = 2>
+#reducing = #fmha.schedule<target = "sm_103a", exp2_emulated = 25, p_slices = 2>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @odd
   gpu.func @odd(%s: !llvm.ptr<6>, %p: !llvm.ptr<6>, %x: vector<8xf32>, %y: vector<2xf32>, %five: vector<5xf32>, %to: !llvm.ptr<3>) kernel attributes {fmha.schedule = #schedule} {
@@ -77,6 +79,71 @@ gpu.module @kernels {
     %t = arith.truncf %e : vector<4xf32> to vector<4xbf16>
     %w = vector.bitcast %t : vector<4xbf16> to vector<2xi32>
     tile.tmem_store %w, %p : vector<2xi32>, !llvm.ptr<6>
+    gpu.return
+  }
+
+  // With a branch to a mask in its block a slice does not end one: ptxas would copy scores where the sides join.
+  // CHECK-LABEL: gpu.func @masked_slices
+  // CHECK-NOT: llvm.inline_asm
+  // CHECK: gpu.return
+  gpu.func @masked_slices(%x: vector<4xf32>, %masked: i1, %p: !llvm.ptr<6>, %first: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %y = scf.if %masked -> (vector<4xf32>) {
+      %r = arith.negf %x : vector<4xf32>
+      scf.yield %r : vector<4xf32>
+    } else {
+      scf.yield %x : vector<4xf32>
+    }
+    %e = math.exp2 %y : vector<4xf32>
+    %t = arith.truncf %e : vector<4xf32> to vector<4xbf16>
+    %w = vector.bitcast %t : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %w, %p : vector<2xi32>, !llvm.ptr<6>
+    tile.tmem_wait store
+    tile.fence tcgen05_before
+    tile.arrive %first[%c0] : !tile.barrier<1>
+    %f = math.exp2 %e : vector<4xf32>
+    %u = arith.truncf %f : vector<4xf32> to vector<4xbf16>
+    %v = vector.bitcast %u : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %v, %p : vector<2xi32>, !llvm.ptr<6>
+    gpu.return
+  }
+
+  // Without emulated exponentials and where loads compute maxima no block ends.
+  // CHECK-LABEL: gpu.func @slices_without_emulation
+  // CHECK-NOT: llvm.inline_asm
+  // CHECK: gpu.return
+  gpu.func @slices_without_emulation(%x: vector<4xf32>, %masked: i1, %p: !llvm.ptr<6>, %first: !tile.barrier<1>) kernel attributes {fmha.schedule = #plain} {
+    %c0 = arith.constant 0 : index
+    %e = math.exp2 %x : vector<4xf32>
+    %t = arith.truncf %e : vector<4xf32> to vector<4xbf16>
+    %w = vector.bitcast %t : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %w, %p : vector<2xi32>, !llvm.ptr<6>
+    tile.tmem_wait store
+    tile.fence tcgen05_before
+    tile.arrive %first[%c0] : !tile.barrier<1>
+    %f = math.exp2 %e : vector<4xf32>
+    %u = arith.truncf %f : vector<4xf32> to vector<4xbf16>
+    %v = vector.bitcast %u : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %v, %p : vector<2xi32>, !llvm.ptr<6>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @slices_of_reducing_loads
+  // CHECK-NOT: llvm.inline_asm
+  // CHECK: gpu.return
+  gpu.func @slices_of_reducing_loads(%x: vector<4xf32>, %masked: i1, %p: !llvm.ptr<6>, %first: !tile.barrier<1>) kernel attributes {fmha.schedule = #reducing} {
+    %c0 = arith.constant 0 : index
+    %e = math.exp2 %x : vector<4xf32>
+    %t = arith.truncf %e : vector<4xf32> to vector<4xbf16>
+    %w = vector.bitcast %t : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %w, %p : vector<2xi32>, !llvm.ptr<6>
+    tile.tmem_wait store
+    tile.fence tcgen05_before
+    tile.arrive %first[%c0] : !tile.barrier<1>
+    %f = math.exp2 %e : vector<4xf32>
+    %u = arith.truncf %f : vector<4xf32> to vector<4xbf16>
+    %v = vector.bitcast %u : vector<4xbf16> to vector<2xi32>
+    tile.tmem_store %v, %p : vector<2xi32>, !llvm.ptr<6>
     gpu.return
   }
 }

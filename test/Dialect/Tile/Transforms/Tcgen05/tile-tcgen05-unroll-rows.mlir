@@ -138,9 +138,9 @@ gpu.module @kernels {
 
 // -----
 
-// A branch that no thread takes follows the signal of the first of two slices, and none that of the last; without emulation, too.
+// A branch that no thread takes follows the signal of the first of two slices, and none that of the last.
 
-#slices = #fmha.schedule<target = "sm_100a", p_slices = 2>
+#slices = #fmha.schedule<target = "sm_100a", exp2_emulated = 25, p_slices = 2>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @slices
   // CHECK: math.exp2
