@@ -140,10 +140,12 @@ def TileTcgen05UnrollRows : Tile_Pass<"tile-tcgen05-unroll-rows"> {
   let description = [{
     LLVM emits all elements of one vector op and then those of the next, and ptxas keeps much of this order: all exponentials
     come before the first store of P. The pass computes pairs of elements where a store or a scalar needs them first. A store to
-    tensor memory has at most 16 words, right after their elements; sums of rows come after the last store. After the signal of
-    a slice of P follows a branch that no thread takes: ptxas orders within basic blocks, and would move exponentials of the next
-    slice before the signal. Only kernels whose softmax follows its stores (schedule::ordersSoftmaxByStores: those with emulated
-    exponentials) or that, without `tcgen05.ld.red`, store slices of P are changed.
+    tensor memory has at most 16 words, right after their elements; sums of rows come after the last store. Only kernels whose
+    softmax follows its stores are changed (schedule::ordersSoftmaxByStores): those with emulated exponentials.
+
+    A branch that no thread takes follows the signal of each slice of P but the last: ptxas orders within basic blocks, and would
+    move exponentials of the next slice before the signal. There is none on targets with `tcgen05.ld.red`, and none in a block with
+    a branch to a mask, where ptxas would copy the scores (`tile-tcgen05-separate-masks` removes that branch from most loops).
 
     ```mlir
     %e = math.exp2 %x : vector<64xf32>                    %e0 = math.exp2 %x0 : vector<2xf32>
@@ -157,11 +159,15 @@ def TileTcgen05UnrollRows : Tile_Pass<"tile-tcgen05-unroll-rows"> {
 def TileTcgen05SeparateMasks : Tile_Pass<"tile-tcgen05-separate-masks"> {
   let summary = "Give blocks without a mask a loop of their own";
   let description = [{
-    A loop that loads scores from tensor memory and masks them under a condition becomes a loop of the blocks without a mask, in
-    another loop that also has the body with the mask. Where the two sides of the branch join, ptxas copies scores, and at the
-    branch it waits for all loads; without the branch the maximum of a row begins when the first load has ended. The condition
-    must not need a load. The blocks run in the same order with the same operations, so results have the same bits. Loops with
-    two masks or none are left unchanged, and so are rows of at most 80 scores, with which ptxas does not wait at the branch.
+    A loop that loads scores from tensor memory, masks them under a condition and passes on P in slices becomes a loop of the
+    blocks without a mask, in another loop that also has the body with the mask. Otherwise `tile-tcgen05-unroll-rows` could not
+    end a basic block after a slice: ptxas would copy scores where the two sides of the branch to the mask join. The blocks run in
+    the same order with the same operations, so results have the same bits.
+
+    A loop is left unchanged if no block ends in it (P in one slice, no emulated exponentials, or `tcgen05.ld.red`), if it has two
+    masks or none, if something is computed from the scores before the mask, if the condition needs a load, or if more than 7 values
+    live across it that take a register of each thread. These are values that depend on a load, a number of the thread or a division
+    by a number that is not constant; ptxas keeps the others in uniform registers. With more values it spills some kernels.
 
     ```mlir
     scf.for %n = %c0 to %end step %c1 {             scf.while (%n = %c0) {               // %n < %end
