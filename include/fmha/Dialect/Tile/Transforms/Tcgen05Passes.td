@@ -165,9 +165,10 @@ def TileTcgen05SeparateMasks : Tile_Pass<"tile-tcgen05-separate-masks"> {
     the same order with the same operations, so results have the same bits.
 
     A loop is left unchanged if no block ends in it (P in one slice, no emulated exponentials, or `tcgen05.ld.red`), if it has two
-    masks or none, if something is computed from the scores before the mask, if the condition needs a load, or if more than 7 values
-    live across it that take a register of each thread. These are values that depend on a load, a number of the thread or a division
-    by a number that is not constant; ptxas keeps the others in uniform registers. With more values it spills some kernels.
+    masks or none, if something is computed from the scores before the mask, if the condition needs a load, or if the
+    values that live across it and take a register of each thread, and the slices but the last, are more than 8 together. These are
+    values that depend on a load, the number of the thread or a division by a number that is not constant; ptxas keeps the others in
+    uniform registers. With more it spills some kernels.
 
     ```mlir
     scf.for %n = %c0 to %end step %c1 {             scf.while (%n = %c0) {               // %n < %end
