@@ -55,8 +55,8 @@ namespace {
 
 /// Values in registers of each thread that may live across a loop with two
 /// bodies, and blocks that may end in one, taken together. ptxas 13.0.88 spills
-/// some kernels with 10, and with 128 scores in 200 or 216 registers.
-constexpr unsigned mostLiveValues = 8;
+/// some kernels with 7, and with 128 scores in 200 or 216 registers.
+constexpr unsigned mostLiveValues = 6;
 
 /// A loop, the branch in it that changes scores, and what computes its
 /// condition.

@@ -154,9 +154,9 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Eight values of a thread live across the loop: ptxas would spill.
-  // CHECK-LABEL: gpu.func @eight_values
-  gpu.func @eight_values(%t: !llvm.ptr<6>, %end: index, %masked: i1, %x: f32, %to: !llvm.ptr<3>, %slice: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
+  // Six values of a thread that live across the loop, and one block that ends in it, are too many: ptxas would spill.
+  // CHECK-LABEL: gpu.func @six_values
+  gpu.func @six_values(%t: !llvm.ptr<6>, %end: index, %masked: i1, %x: f32, %to: !llvm.ptr<3>, %slice: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c8 = arith.constant 8 : index
@@ -167,8 +167,6 @@ gpu.module @kernels {
     %c = llvm.load %to : !llvm.ptr<3> -> i32
     %d = llvm.load %to : !llvm.ptr<3> -> i32
     %e = llvm.load %to : !llvm.ptr<3> -> i32
-    %f = llvm.load %to : !llvm.ptr<3> -> i32
-    %g = llvm.load %to : !llvm.ptr<3> -> i32
     scf.for %n = %c0 to %end step %c1 {
       %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<128xi32>
       %w = tile.tmem_wait load of %v : vector<128xi32> to vector<128xi32>
@@ -190,15 +188,13 @@ gpu.module @kernels {
     llvm.store %c, %to : i32, !llvm.ptr<3>
     llvm.store %d, %to : i32, !llvm.ptr<3>
     llvm.store %e, %to : i32, !llvm.ptr<3>
-    llvm.store %f, %to : i32, !llvm.ptr<3>
-    llvm.store %g, %to : i32, !llvm.ptr<3>
     %sum = arith.addi %thread, %part : index
     %word = arith.index_cast %sum : index to i32
     llvm.store %word, %to : i32, !llvm.ptr<3>
     gpu.return
   }
 
-  // Seven values, and one more block that ends.
+  // Five values, and two blocks that end.
   // CHECK-LABEL: gpu.func @two_ends
   gpu.func @two_ends(%t: !llvm.ptr<6>, %end: index, %masked: i1, %x: f32, %to: !llvm.ptr<3>, %slice: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
@@ -210,8 +206,6 @@ gpu.module @kernels {
     %b = llvm.load %to : !llvm.ptr<3> -> i32
     %c = llvm.load %to : !llvm.ptr<3> -> i32
     %d = llvm.load %to : !llvm.ptr<3> -> i32
-    %e = llvm.load %to : !llvm.ptr<3> -> i32
-    %f = llvm.load %to : !llvm.ptr<3> -> i32
     scf.for %n = %c0 to %end step %c1 {
       %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<128xi32>
       %w = tile.tmem_wait load of %v : vector<128xi32> to vector<128xi32>
@@ -236,8 +230,6 @@ gpu.module @kernels {
     llvm.store %b, %to : i32, !llvm.ptr<3>
     llvm.store %c, %to : i32, !llvm.ptr<3>
     llvm.store %d, %to : i32, !llvm.ptr<3>
-    llvm.store %e, %to : i32, !llvm.ptr<3>
-    llvm.store %f, %to : i32, !llvm.ptr<3>
     %sum = arith.addi %thread, %part : index
     %word = arith.index_cast %sum : index to i32
     llvm.store %word, %to : i32, !llvm.ptr<3>
