@@ -166,7 +166,8 @@ def TileTcgen05SeparateMasks : Tile_Pass<"tile-tcgen05-separate-masks"> {
 
     A loop is left unchanged if no block ends in it (P in one slice, no emulated exponentials, or `tcgen05.ld.red`), if it has two
     masks or none, if something is computed from the scores before the mask, if the condition needs a load, or if the
-    values that live across it and take a register of each thread, and the slices but the last, are more than 6 together. These are
+    values that live across it and take a register of each thread, the slices but the last and the loops around it are more than 6
+    together. These are
     values that depend on a load, the number of the thread or a division by a number that is not constant; ptxas keeps the others in
     uniform registers. With more it spills some kernels.
 

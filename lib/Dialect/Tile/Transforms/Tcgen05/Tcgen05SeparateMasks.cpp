@@ -54,8 +54,9 @@ using namespace fmha::tile;
 namespace {
 
 /// Values in registers of each thread that may live across a loop with two
-/// bodies, and blocks that may end in one, taken together. ptxas 13.0.88 spills
-/// some kernels with 7, and with 128 scores in 200 or 216 registers.
+/// bodies, blocks that may end in one, and loops around it, taken together.
+/// ptxas 13.0.88 spills some kernels with 7, 128 scores, and 200 or 216
+/// registers.
 constexpr unsigned mostLiveValues = 6;
 
 /// A loop, the branch in it that changes scores, and what computes its
@@ -148,11 +149,13 @@ llvm::DenseSet<Value> varyingValues(gpu::GPUFuncOp func) {
 }
 
 /// Returns how many values of `varying` live across `loop`: those that it or
-/// code after it uses, and that an iteration of a loop around it uses.
+/// code after it uses, and that an iteration of a loop around it uses. Each of
+/// the loops around it counts as one more, for its own state.
 unsigned countLiveValues(scf::ForOp loop,
                          const llvm::DenseSet<Value> &varying) {
   DominanceInfo dominance;
   llvm::DenseSet<Value> live;
+  unsigned outer = 0;
   auto use = [&](Operation *user, Operation *at) {
     user->walk([&](Operation *op) {
       for (Value value : op->getOperands())
@@ -161,12 +164,14 @@ unsigned countLiveValues(scf::ForOp loop,
     });
   };
   for (Operation *op = loop; !isa<gpu::GPUFuncOp>(op); op = op->getParentOp()) {
-    if (isa<LoopLikeOpInterface>(op))
+    if (isa<LoopLikeOpInterface>(op)) {
       use(op, op);
+      outer += op != loop;
+    }
     for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
       use(next, loop);
   }
-  return live.size();
+  return live.size() + outer;
 }
 
 /// Returns `loop` with its only mask, if it passes on P in slices and masks

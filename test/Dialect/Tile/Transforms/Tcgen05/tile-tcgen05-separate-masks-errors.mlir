@@ -194,6 +194,46 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Five values, one block that ends, and a loop around it.
+  // CHECK-LABEL: gpu.func @in_loop
+  gpu.func @in_loop(%t: !llvm.ptr<6>, %end: index, %masked: i1, %x: f32, %to: !llvm.ptr<3>, %slice: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %thread = gpu.thread_id x
+    %part = arith.divui %end, %c8 : index
+    %a = llvm.load %to : !llvm.ptr<3> -> i32
+    %b = llvm.load %to : !llvm.ptr<3> -> i32
+    %c = llvm.load %to : !llvm.ptr<3> -> i32
+    %d = llvm.load %to : !llvm.ptr<3> -> i32
+    scf.for %tile = %c0 to %end step %c1 {
+    scf.for %n = %c0 to %end step %c1 {
+      %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<128xi32>
+      %w = tile.tmem_wait load of %v : vector<128xi32> to vector<128xi32>
+      %y = scf.if %masked -> (vector<128xi32>) {
+        %r = arith.addi %w, %w : vector<128xi32>
+        scf.yield %r : vector<128xi32>
+      } else {
+        scf.yield %w : vector<128xi32>
+      }
+      tile.tmem_store %w, %t : vector<128xi32>, !llvm.ptr<6>
+      tile.tmem_wait store
+      tile.fence tcgen05_before
+      tile.arrive %slice[%c0] : !tile.barrier<1>
+      %last = math.exp2 %x : f32
+      llvm.store %last, %to : f32, !llvm.ptr<3>
+    }
+    }
+    llvm.store %a, %to : i32, !llvm.ptr<3>
+    llvm.store %b, %to : i32, !llvm.ptr<3>
+    llvm.store %c, %to : i32, !llvm.ptr<3>
+    llvm.store %d, %to : i32, !llvm.ptr<3>
+    %sum = arith.addi %thread, %part : index
+    %word = arith.index_cast %sum : index to i32
+    llvm.store %word, %to : i32, !llvm.ptr<3>
+    gpu.return
+  }
+
   // Five values, and two blocks that end.
   // CHECK-LABEL: gpu.func @two_ends
   gpu.func @two_ends(%t: !llvm.ptr<6>, %end: index, %masked: i1, %x: f32, %to: !llvm.ptr<3>, %slice: !tile.barrier<1>) kernel attributes {fmha.schedule = #schedule} {
