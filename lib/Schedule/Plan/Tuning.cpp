@@ -12,6 +12,7 @@
 
 #include "fmha/Schedule/Cost/Estimate.h"
 #include "fmha/Schedule/Model/Overrides.h"
+#include "fmha/Schedule/Model/TileOrder.h"
 
 #include <algorithm>
 #include <tuple>
@@ -27,7 +28,8 @@ static constexpr unsigned fewestKeys = 1024;
 static auto shapeOf(const Schedule &s) {
   return std::tuple(s.family, s.qTiles, s.qTileRows, s.kvBlock, s.packHeads,
                     s.oColumns, s.sStages, s.pPlacement, s.pSlices,
-                    s.exp2EmulatedPercent, s.ctasPerSm, s.shareKv, s.kvCopy);
+                    s.exp2EmulatedPercent, s.ctasPerSm, s.ctaGroup, s.shareKv,
+                    s.kvCopy);
 }
 
 std::vector<Schedule> fmha::schedule::schedulesToStep(const Plan &plan,
@@ -63,11 +65,15 @@ fmha::schedule::withEmulation(const Problem &problem, const Schedule &schedule,
 }
 
 SteppedLaunch fmha::schedule::launchToStep(const Schedule &schedule) {
-  uint64_t rows = uint64_t(schedule.qTiles) * schedule.qTileRows;
+  // The CTAs of a pair have neighboring rows, or chunks of packed heads.
+  uint64_t ctas = std::max(1u, schedule.ctaGroup);
+  uint64_t ctasOfQueries = ctasOfRows(schedule.packHeads, schedule.ctaGroup);
+  uint64_t rows = schedule.qTiles * schedule.qTileRows * ctasOfQueries;
+  uint64_t heads = schedule.packHeads * (ctas / ctasOfQueries);
   uint64_t blocks = (fewestKeys + schedule.kvBlock - 1) / schedule.kvBlock;
   uint64_t keys = blocks * schedule.kvBlock;
-  return {uint64_t(schedule.packHeads) * schedule.ctasPerSm,
-          rows / schedule.packHeads, keys, 2 * keys, blocks};
+  return {heads * schedule.ctasPerSm, rows / schedule.packHeads, keys, 2 * keys,
+          blocks};
 }
 
 Schedule fmha::schedule::forStepping(Schedule schedule) {

@@ -31,7 +31,7 @@ static Problem launchOf(unsigned headDim, unsigned qHeads, unsigned qLen,
 }
 
 TEST(Tuning, StepsTheChoiceFirstAndNoShapeTwice) {
-  for (const char *target : {"sm_90a", "sm_100a"})
+  for (const char *target : {"sm_90a", "sm_100a", "sm_103a"})
     for (unsigned headDim : {32u, 64u, 128u, 256u}) {
       Plan plan = mustPlan(launchOf(headDim, 64, 4096, 4096), target);
       std::vector<Schedule> all = schedulesToStep(plan, 6);
@@ -109,6 +109,23 @@ TEST(Tuning, SteppedLaunchesHaveWholeTilesAndBlocks) {
   EXPECT_EQ(launch.blocks, 6u);
   EXPECT_EQ(launch.shorter, 1056u);
   EXPECT_EQ(launch.longer, 2112u);
+}
+
+TEST(Tuning, SteppedPairsHaveTheRowsOfBothCtas) {
+  Schedule schedule =
+      mustPlan(launchOf(128, 32, 8192, 8192), "sm_103a").schedule;
+  ASSERT_EQ(schedule.ctaGroup, 2u);
+  ASSERT_EQ(schedule.qTiles * schedule.qTileRows, 256u);
+  SteppedLaunch launch = launchToStep(schedule);
+  EXPECT_EQ(launch.qHeads, 1u);
+  EXPECT_EQ(launch.qLen, 512u);
+  // Packed heads of the CTAs of a pair are of the same 16 queries.
+  schedule.qTiles = 1;
+  schedule.qTileRows = 64;
+  schedule.packHeads = 4;
+  launch = launchToStep(schedule);
+  EXPECT_EQ(launch.qHeads, 8u);
+  EXPECT_EQ(launch.qLen, 16u);
 }
 
 TEST(Tuning, CostFollowsTheClocksOfABlock) {

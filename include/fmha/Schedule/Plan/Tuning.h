@@ -22,7 +22,7 @@ namespace fmha::schedule {
 
 /// Returns at most `most` schedules of `plan`, its choice first, then
 /// runners-up in their order. No two have the same tiles, KV block, CTAs per
-/// SM, place and slices of P, and number of S.
+/// SM and per product, place and slices of P, and number of S.
 std::vector<Schedule> schedulesToStep(const Plan &plan, size_t most);
 
 /// Returns `schedule` with each larger share of emulated exponentials that its
@@ -32,10 +32,10 @@ std::vector<Schedule> withEmulation(const Problem &problem,
                                     const Schedule &schedule,
                                     const Overrides &overrides);
 
-/// Returns the launch of one CTA per SM slot by which to step `schedule`, with
-/// lengths that are whole tiles and whole KV blocks: one pass over `shorter`
-/// keys and one over `longer` keys differ by `blocks` KV blocks in steady
-/// state.
+/// Returns the launch of one CTA, or pair of CTAs, per SM slot by which to step
+/// `schedule`, with lengths that are whole tiles and whole KV blocks: one pass
+/// over `shorter` keys and one over `longer` keys differ by `blocks` KV blocks
+/// in steady state.
 struct SteppedLaunch {
   uint64_t qHeads, qLen, shorter, longer, blocks;
 };
