@@ -154,6 +154,7 @@ private:
   void recordLevel(Level level);
   void recordLLVM();
   void recordPlan();
+  LogicalResult makeBinaries();
   LogicalResult recordBinary();
   CompileResult runPlainOp();
   bool findProgram();
@@ -366,8 +367,13 @@ void Compilation::recordPlan() {
       chosen, schedule::layOut(problem, chosen), "written by hand", {}, {}};
 }
 
+LogicalResult Compilation::makeBinaries() {
+  return runPhase(
+      [this](OpPassManager &pm) { addPtxPhase(pm, options.pipeline); });
+}
+
 LogicalResult Compilation::recordBinary() {
-  if (failed(runPhase(addPtxPhase)))
+  if (failed(makeBinaries()))
     return failure();
   auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
   auto binary = kernel ? SymbolTable::lookupNearestSymbolFrom<gpu::BinaryOp>(
@@ -458,7 +464,7 @@ CompileResult Compilation::runProgram() {
   if (!options.to) {
     if (options.keepLLVM)
       recordLLVM();
-    if (failed(runPhase(addPtxPhase)))
+    if (failed(makeBinaries()))
       return std::move(result);
     for (gpu::BinaryOp binary : module->getOps<gpu::BinaryOp>())
       record(binary);

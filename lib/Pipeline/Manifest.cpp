@@ -439,12 +439,16 @@ static std::string maskFlags(const schedule::Mask &mask) {
 /// Returns the flags of fmha-compile that reproduce this kernel.
 static std::string command(const KernelSpec &spec,
                            const schedule::Schedule &schedule,
-                           const std::string &scheduleText) {
+                           const std::string &scheduleText,
+                           PipelineSource pipeline) {
   const schedule::Problem &problem = spec.problem;
+  std::string ending = pipeline == PipelineSource::Derived
+                           ? " --pipeline=derived --emit=ptx"
+                           : " --emit=ptx";
   // No flags describe a score region.
   if (problem.score)
-    return "fmha-compile OP.mlir --target=" + schedule.target +
-           " --emit=ptx, where OP.mlir has the op with its code on scores";
+    return "fmha-compile OP.mlir --target=" + schedule.target + ending +
+           ", where OP.mlir has the op with its code on scores";
   std::string text = llvm::formatv(
       "fmha-compile --target={0} --dtype={1} --head-dim={2}", schedule.target,
       stringify(problem.dtype).data(), problem.headDim);
@@ -474,15 +478,16 @@ static std::string command(const KernelSpec &spec,
   if (problem.lse)
     text += " --lse";
   text += " --scale=" + exact(scaleOf(spec));
-  return text + scheduleFlags(spec, schedule, scheduleText) + " --emit=ptx";
+  return text + scheduleFlags(spec, schedule, scheduleText) + ending;
 }
 
 std::string fmha::ptxHeading(const KernelSpec &spec,
                              const schedule::Schedule &schedule,
-                             const std::string &scheduleText) {
+                             const std::string &scheduleText,
+                             PipelineSource pipeline) {
   return llvm::formatv("// fmha " FMHA_VERSION ", target {0}\n"
                        "// schedule: {1}\n"
                        "// made by: {2}\n",
                        schedule.target, describe(schedule),
-                       command(spec, schedule, scheduleText));
+                       command(spec, schedule, scheduleText, pipeline));
 }

@@ -117,15 +117,17 @@ void fmha::addPhase(OpPassManager &pm, Level level,
   }
 }
 
-void fmha::addPtxPhase(OpPassManager &pm) {
-  pm.addPass(createSerializeKernels());
+void fmha::addPtxPhase(OpPassManager &pm, PipelineSource pipeline) {
+  SerializeKernelsOptions serialize;
+  serialize.pipeline = pipeline;
+  pm.addPass(createSerializeKernels(serialize));
 }
 
 static void addAllPhases(OpPassManager &pm, const PipelineOptions &options) {
   for (Level level : {Level::Tiled, Level::Placed, Level::Specialized,
                       Level::Machine, Level::NVVM})
     addPhase(pm, level, options);
-  addPtxPhase(pm);
+  addPtxPhase(pm, options.pipeline);
 }
 
 void fmha::buildToPtxPipeline(OpPassManager &pm,

@@ -35,6 +35,8 @@ namespace {
 
 struct SerializeKernelsPass
     : public fmha::impl::SerializeKernelsBase<SerializeKernelsPass> {
+  using Base::Base;
+
   void runOnOperation() override {
     // All ops that share a kernel are compared with it before it becomes a
     // binary.
@@ -260,7 +262,8 @@ makeBinary(Operation *op, gpu::GPUModuleOp module, StringRef target,
   return success();
 }
 
-LogicalResult makeBinary(AttentionOp op, gpu::GPUModuleOp module) {
+LogicalResult makeBinary(AttentionOp op, gpu::GPUModuleOp module,
+                         PipelineSource pipeline) {
   const schedule::Schedule &schedule = op.getScheduleAttr().getValue();
   KernelSpec spec;
   spec.problem = op.getProblem();
@@ -271,15 +274,15 @@ LogicalResult makeBinary(AttentionOp op, gpu::GPUModuleOp module) {
           spec.problem, op.getScheduleAttr());
   if (checked.error)
     return op.emitError() << *checked.error;
-  return makeBinary(op, module, schedule.target,
-                    ptxHeading(spec, schedule, textOf(op.getScheduleAttr())),
-                    [&](const std::string &id) {
-                      return launchManifest(spec, schedule, checked.map, kernel,
-                                            id);
-                    });
+  return makeBinary(
+      op, module, schedule.target,
+      ptxHeading(spec, schedule, textOf(op.getScheduleAttr()), pipeline),
+      [&](const std::string &id) {
+        return launchManifest(spec, schedule, checked.map, kernel, id);
+      });
 }
 
-LogicalResult makeBinary(MergeOp op, gpu::GPUModuleOp module) {
+LogicalResult makeBinary(MergeOp op, gpu::GPUModuleOp module, PipelineSource) {
   std::string target = op.getTarget()->str();
   MergeProblem problem = mergeOf(op);
   std::string kernel = kernelOf(op).getLeafReference().str();
@@ -289,7 +292,7 @@ LogicalResult makeBinary(MergeOp op, gpu::GPUModuleOp module) {
                     });
 }
 
-LogicalResult makeBinary(AppendOp op, gpu::GPUModuleOp module) {
+LogicalResult makeBinary(AppendOp op, gpu::GPUModuleOp module, PipelineSource) {
   std::string target = op.getTarget()->str();
   AppendProblem problem = appendOf(op);
   std::string kernel = kernelOf(op).getLeafReference().str();
@@ -305,7 +308,7 @@ template <typename OpTy>
 LogicalResult SerializeKernelsPass::serialize(OpTy op) {
   auto module = SymbolTable::lookupNearestSymbolFrom<gpu::GPUModuleOp>(
       op, kernelOf(op).getRootReference());
-  return module ? makeBinary(op, module) : success();
+  return module ? makeBinary(op, module, pipeline) : success();
 }
 
 /// Returns the only function with a body in a module, if it is a program.

@@ -35,7 +35,8 @@ std::string launchManifest(const KernelSpec &spec,
 /// make the planner choose it.
 std::string ptxHeading(const KernelSpec &spec,
                        const schedule::Schedule &schedule,
-                       const std::string &scheduleText);
+                       const std::string &scheduleText,
+                       PipelineSource pipeline);
 
 /// Returns the same for a kernel of fmha.merge.
 std::string mergeManifest(const MergeProblem &problem,

@@ -9,6 +9,8 @@
 #ifndef FMHA_PIPELINE_PASSES_H
 #define FMHA_PIPELINE_PASSES_H
 
+#include "fmha/Pipeline/Compiler.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {

@@ -59,6 +59,12 @@ def SerializeKernels : Pass<"fmha-serialize-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];
+  let options = [
+    Option<"pipeline", "pipeline", "::fmha::PipelineSource", "::fmha::PipelineSource::Table",
+           "Where roles, stages and orders of loops came from, for the command in the comment",
+           [{::llvm::cl::values(clEnumValN(::fmha::PipelineSource::Table, "table", "the table of the kernel family"),
+                                clEnumValN(::fmha::PipelineSource::Derived, "derived", "the results of a solver"))}]>
+  ];
 }
 
 #endif // FMHA_PIPELINE_PASSES_TD

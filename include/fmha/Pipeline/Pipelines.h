@@ -37,7 +37,8 @@ void addPhase(mlir::OpPassManager &pm, Level level,
               const PipelineOptions &options);
 
 /// Appends the passes from the NVVM level to a `gpu.binary` with a manifest.
-void addPtxPhase(mlir::OpPassManager &pm);
+/// The comment in the PTX says that the kernel's loops came from `pipeline`.
+void addPtxPhase(mlir::OpPassManager &pm, PipelineSource pipeline);
 
 /// Appends the pipeline `fmha-to-ptx`: all phases from fmha.attention to PTX,
 /// also in nested modules.
