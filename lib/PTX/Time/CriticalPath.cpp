@@ -98,12 +98,28 @@ uint32_t codeOf(const Recording &recording, const Segment &segment) {
   return recording.warps[segment.step.warp].steps[segment.step.step].code;
 }
 
-/// Returns the part of the path between two visits of the same place, around
-/// its middle: one round of the kernel's loop. Without one, the whole.
+double sumOf(const std::vector<Segment> &path) {
+  double sum = 0;
+  for (const Segment &segment : path)
+    sum += segment.clocks;
+  return sum;
+}
+
+/// Returns the segment in which half of the clocks have passed. The number of
+/// segments says little: many short ones are before the loop and after it.
+size_t middleOf(const std::vector<Segment> &path) {
+  double left = sumOf(path) / 2;
+  size_t middle = 0;
+  while (middle + 1 < path.size() && (left -= path[middle].clocks) > 0)
+    ++middle;
+  return middle;
+}
+
+/// Returns the part of the path between two visits of the same place, from its
+/// middle on: one round of the kernel's loop. Without one, the whole.
 std::vector<Segment> roundOf(const Recording &recording,
                              const std::vector<Segment> &path) {
-  size_t middle = path.size() / 2;
-  for (size_t first = middle; first < path.size(); ++first)
+  for (size_t first = middleOf(path); first < path.size(); ++first)
     for (size_t next = first + 2; next < path.size(); ++next) {
       const Segment &a = path[first], &b = path[next];
       if (a.step.warp == b.step.warp && a.label == b.label &&
@@ -112,13 +128,6 @@ std::vector<Segment> roundOf(const Recording &recording,
                 path.begin() + ptrdiff_t(next)};
     }
   return path;
-}
-
-double sumOf(const std::vector<Segment> &path) {
-  double sum = 0;
-  for (const Segment &segment : path)
-    sum += segment.clocks;
-  return sum;
 }
 
 std::string nameOf(const Recording &recording, uint32_t warp) {
