@@ -25,6 +25,25 @@ using namespace fmha::schedule;
 /// Runners-up that a report shows; the rest is counted.
 static constexpr size_t mostShown = 4;
 
+/// Returns what the planner prefers in `best` if `other` takes as few clocks by
+/// its formulas: the clocks of a row of 128 keys by the order of softmax, which
+/// choose blocks and shares of emulated exponentials; or "".
+static std::string preferredByOrder(const Cost &other, const Cost &best) {
+  auto clocksOf = [](const Cost &cost) {
+    return cost.clocksPerRow * cost.ordered / cost.clocks;
+  };
+  if (best.ordered == 0)
+    return "";
+  if (other.ordered == 0)
+    return "but the order in which ptxas emits its softmax was not read";
+  if (twoDigits(clocksOf(best)) == twoDigits(clocksOf(other)) ||
+      clocksOf(best) > clocksOf(other))
+    return "";
+  return "but " + twoDigits(clocksOf(other)) +
+         " by the order in which ptxas emits softmax, the choice " +
+         twoDigits(clocksOf(best));
+}
+
 /// Returns how `other` compares with `best`.
 static std::string slower(const Cost &other, const Cost &best) {
   double tolerance = best.measured ? 0 : launchTolerance;
@@ -37,12 +56,19 @@ static std::string slower(const Cost &other, const Cost &best) {
   auto print = [&](double value) {
     return launch ? rounded(value) : twoDigits(value);
   };
-  if (mine > its)
-    return print(mine) + what + ", the choice takes " + print(its);
-  std::string alike = print(its) + what + " like the choice, ";
+  std::string text = print(mine) + what;
+  bool isAlike = print(mine) == print(its);
+  if (mine > its && !isAlike)
+    return text + ", the choice takes " + print(its);
+  text += isAlike ? " like the choice, "
+                  : ", the choice takes " + print(its) + ", ";
+  if (std::string order = preferredByOrder(other, best); !order.empty())
+    return text + order;
   if (isCheaper(best, other))
-    return alike + "but its busiest unit has less slack";
-  return alike + "with as much slack, but less usual";
+    return text + "but its busiest unit has less slack";
+  if (isCheaper(other, best))
+    return text + "but the reasons above speak for the choice";
+  return text + "with as much slack, but less usual";
 }
 
 std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,

@@ -308,6 +308,25 @@ TEST(Explain, SaysOfEqualsThatTheyAreEqual) {
   EXPECT_THAT(whySlower(problem, plan, other), HasSubstr("the choice takes"));
 }
 
+TEST(Explain, SaysWhyAFasterRunnerUpIsNotTheChoice) {
+  Problem problem = problemOf(128);
+  Plan plan = mustPlan(problem, "sm_100a");
+  ASSERT_EQ(plan.schedule.kvBlock, 80u);
+  Schedule other = plan.runnersUp.front().schedule;
+  Cost best = modelCost(problem, plan.schedule),
+       cost = modelCost(problem, other);
+  ASSERT_LT(cost.clocksPerRow, best.clocksPerRow);
+  ASSERT_LT(best.ordered / 80, cost.ordered / other.kvBlock);
+  char numbers[64];
+  std::snprintf(numbers, sizeof numbers,
+                "modeled %.2f clk per row and 128 keys, the choice takes %.2f",
+                cost.clocksPerRow, best.clocksPerRow);
+  std::string why = whySlower(problem, plan, other);
+  EXPECT_THAT(why, HasSubstr(numbers));
+  EXPECT_THAT(why, HasSubstr("by the order in which ptxas emits softmax, the "
+                             "choice"));
+}
+
 TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
   Problem problem = problemOf(128);
   EXPECT_EQ(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
