@@ -280,10 +280,11 @@ std::string fmha::schedule::describeLaunch(const Problem &problem,
   if (kernel.mostCtas)
     times = "at most " + rounded(whole.waves) + (one ? " tile" : " tiles") +
             " each, ";
-  std::string text =
-      "launch: " + str(whole.ctas) + " CTAs on " + str(gpu->sms) + " SMs, " +
-      times + rounded(100 * whole.occupancy) +
-      " % of SM time has work; modeled " + rounded(whole.clocks) + " clk";
+  std::string text = "launch: " + str(whole.ctas) + " CTAs on " +
+                     str(gpu->sms) + " SMs, " + times +
+                     rounded(100 * whole.occupancy) +
+                     " % of SM time has work; modeled " +
+                     rounded(whole.clocks) + " clk by the planner's formulas";
   if (kernel.splits > 1)
     text += ", " + rounded(whole.combineClocks) + " of them the merge kernel";
   return wrap(text + (whole.memoryBound ? ", bound by device memory" : ""), 4);
