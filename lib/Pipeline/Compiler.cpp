@@ -154,7 +154,6 @@ private:
   void recordLevel(Level level);
   void recordLLVM();
   void recordPlan();
-  LogicalResult makeBinaries();
   LogicalResult recordBinary();
   CompileResult runPlainOp();
   bool findProgram();
@@ -367,13 +366,13 @@ void Compilation::recordPlan() {
       chosen, schedule::layOut(problem, chosen), "written by hand", {}, {}};
 }
 
-LogicalResult Compilation::makeBinaries() {
-  return runPhase(
-      [this](OpPassManager &pm) { addPtxPhase(pm, options.pipeline); });
+/// Returns what adds the passes to binaries.
+static auto ptxPhase(PipelineSource pipeline) {
+  return [pipeline](OpPassManager &pm) { addPtxPhase(pm, pipeline); };
 }
 
 LogicalResult Compilation::recordBinary() {
-  if (failed(makeBinaries()))
+  if (failed(runPhase(ptxPhase(options.pipeline))))
     return failure();
   auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
   auto binary = kernel ? SymbolTable::lookupNearestSymbolFrom<gpu::BinaryOp>(
@@ -464,7 +463,7 @@ CompileResult Compilation::runProgram() {
   if (!options.to) {
     if (options.keepLLVM)
       recordLLVM();
-    if (failed(makeBinaries()))
+    if (failed(runPhase(ptxPhase(options.pipeline))))
       return std::move(result);
     for (gpu::BinaryOp binary : module->getOps<gpu::BinaryOp>())
       record(binary);
