@@ -207,6 +207,11 @@ llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
         return failure(name + ": expected a value (" + flag->placeholder +
                        "), got none");
       value = arguments[++i];
+      if (value.starts_with("--"))
+        return failure(name + ": expected a value (" + flag->placeholder +
+                       "), got the next flag, '" + value +
+                       "'; write a value that begins with '--' as " + name +
+                       "=" + value);
     }
     if (flag->isSwitch && hasValue && value.empty())
       return failure(
