@@ -123,6 +123,10 @@ void FlagTable::addAlias(llvm::StringRef alias, llvm::StringRef name) {
   find(("--" + name).str())->alias = alias.str();
 }
 
+void FlagTable::addHint(llvm::StringRef spelling, llvm::StringRef hint) {
+  hints.emplace_back(spelling.str(), hint.str());
+}
+
 FlagTable::Flag *FlagTable::find(llvm::StringRef spelling) {
   for (Flag &flag : flags) {
     llvm::StringRef name = spelling;
@@ -132,7 +136,10 @@ FlagTable::Flag *FlagTable::find(llvm::StringRef spelling) {
   return nullptr;
 }
 
-const FlagTable::Flag *FlagTable::nearestTo(llvm::StringRef spelling) const {
+/// Returns the flag with the most similar spelling, or null if none is similar.
+template <typename Flag>
+static const Flag *nearestOf(llvm::ArrayRef<Flag> flags,
+                             llvm::StringRef spelling) {
   const Flag *nearest = nullptr;
   // If half of the letters differ, it is another word.
   unsigned best = std::min<size_t>(4, spelling.size() / 2);
@@ -148,7 +155,11 @@ const FlagTable::Flag *FlagTable::nearestTo(llvm::StringRef spelling) const {
 
 llvm::Error FlagTable::unknown(llvm::StringRef argument,
                                llvm::StringRef name) const {
-  const Flag *nearest = nearestTo(name);
+  auto known = llvm::find_if(
+      hints, [&](const auto &hint) { return hint.first == name; });
+  if (known != hints.end())
+    return failure("unknown flag '" + argument + "'; " + known->second);
+  const Flag *nearest = nearestOf(llvm::ArrayRef(flags), name);
   std::string hint = nearest ? "; did you mean '" + nearest->spelling() + "'?"
                              : "; --help lists the flags";
   return failure("unknown flag '" + argument + "'" + hint);
@@ -161,7 +172,7 @@ bool FlagTable::has(llvm::StringRef name) const {
 }
 
 std::string FlagTable::nearest(llvm::StringRef name) const {
-  const Flag *nearest = nearestTo(("--" + name).str());
+  const Flag *nearest = nearestOf(llvm::ArrayRef(flags), ("--" + name).str());
   return nearest ? nearest->name : "";
 }
 

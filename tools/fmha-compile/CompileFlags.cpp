@@ -73,6 +73,12 @@ void CompileFlags::addLayouts(FlagTable &table) {
                 layoutsTo);
 }
 
+static void nameFlagsOfRun(FlagTable &table) {
+  for (const char *flag : {"--time", "--timeline", "--sass", "--json",
+                           "--policy", "--schedules", "--device"})
+    table.addHint(flag, "fmha-run has this flag");
+}
+
 void CompileFlags::add(FlagTable &table) {
   problem.add(table);
   table.group("Output");
@@ -126,6 +132,7 @@ void CompileFlags::add(FlagTable &table) {
                 drawTo);
   addLayouts(table);
   addRegisterDemand(table);
+  nameFlagsOfRun(table);
   table.group("Help");
   table.addSwitch("help", "print this and stop",
                   [this](bool on) { help = on; });

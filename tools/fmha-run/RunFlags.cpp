@@ -48,6 +48,10 @@ void RunFlags::add(FlagTable &table) {
   addData(table);
   addAppend(table);
   addReport(table);
+  for (const char *flag : {"--tune", "--explain", "--emit", "--pipeline", "-o"})
+    table.addHint(flag, "fmha-compile has this flag");
+  table.addHint("--warm-l2", "set the variable PTXSIM_TIME_L2=warm");
+  table.addHint("--time-draws", "set the variable PTXSIM_TIME_DRAWS=N");
 }
 
 void RunFlags::addReport(FlagTable &table) {
@@ -58,7 +62,8 @@ void RunFlags::addReport(FlagTable &table) {
                   "target with figures: sm_90a, sm_100a or sm_103a. With the "
                   "variable PTXSIM_TIME_L2=warm all data is in L2; with "
                   "PTXSIM_TIME_DRAWS=N --json has N more results, with figures "
-                  "drawn within their ranges",
+                  "drawn within their ranges; with PTXSIM_TIME_SMS=N the GPU "
+                  "has N SMs",
                   [this](bool on) { options.time = on; });
   table.addSwitch("sass",
                   "with --time, which it implies: model the SASS that ptxas "

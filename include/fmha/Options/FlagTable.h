@@ -68,6 +68,10 @@ public:
   /// not list aliases.
   void addAlias(llvm::StringRef alias, llvm::StringRef name);
 
+  /// Says of a flag that does not exist what to use in its place: "fmha-run has
+  /// this flag". `spelling` has its dashes.
+  void addHint(llvm::StringRef spelling, llvm::StringRef hint);
+
   /// Calls the setters in the order of `arguments`. Other arguments are
   /// appended to `positional`. "--" ends the flags.
   llvm::Error parse(llvm::ArrayRef<const char *> arguments,
@@ -111,10 +115,11 @@ private:
     }
   };
   Flag *find(llvm::StringRef spelling);
-  const Flag *nearestTo(llvm::StringRef spelling) const;
   llvm::Error unknown(llvm::StringRef argument, llvm::StringRef name) const;
 
   std::vector<Flag> flags;
+  /// Pairs of a spelling and what the message says of it.
+  std::vector<std::pair<std::string, std::string>> hints;
   std::string currentGroup;
 };
 
