@@ -91,6 +91,7 @@ steps. If an option is given twice, the last one counts.)";
 /// Values filled by CLI11, before they are checked.
 struct Raw {
   std::string grid = "1", block, cluster, smem = "0", schedules = "0";
+  std::string timeDraws = "0";
   std::string maxSchedules = "10000", compare;
   std::string traceWarp, traceLimit = "1000";
   std::vector<std::string> set;
@@ -229,7 +230,7 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
                  "https://ui.perfetto.dev, where a nanosecond is a modeled "
                  "clock; implies --time")
       ->type_name("FILE");
-  app.add_option("--time-draws", line.timeDraws,
+  app.add_option("--time-draws", raw.timeDraws,
                  "Model the time N more times, each time with figures "
                  "drawn within their ranges by the seeds 1, 2, 3, ...; the "
                  "clocks are drawn_clocks of --json; implies --time")
@@ -407,11 +408,13 @@ void check(CommandLine &line, const Raw &raw) {
   if (line.schedules && line.compare)
     throw BadInput("--schedules draws schedules and --compare names one: "
                    "expected one of them");
+  line.timeDraws = unsigned(parseNumber("time-draws", raw.timeDraws, 1000000));
   line.time |=
       line.sass || line.warmL2 || line.timeDraws || !line.timeline.empty();
   if (line.time && line.options.policy != Policy::Eager)
-    throw BadInput("--time replays what ran under --policy=eager, got another "
-                   "policy");
+    throw BadInput(
+        "--time replays what ran under --policy=eager, got --policy=" +
+        raw.options.at("policy"));
   if (!exhaustive && !line.schedulePath.empty())
     throw BadInput("--schedule is for --policy=exhaustive");
   checkTrace(line, raw);

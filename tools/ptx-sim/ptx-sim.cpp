@@ -95,8 +95,23 @@ Color colorOf(std::FILE *stream) {
   return wanted ? Color::Always : Color::Never;
 }
 
+/// Says of PTX whose time cannot be modeled what to do about it, before it
+/// runs.
+void checkTime(const Module &module) {
+  try {
+    timing::checkTarget(module.target());
+  } catch (const Error &error) {
+    throw BadInput("--time: " + std::string(error.what()) +
+                   "; compile the PTX for one of them (sm_90a runs PTX of "
+                   "older targets, with its .target changed), or leave --time "
+                   "out");
+  }
+}
+
 int simulate(const Job &job) {
   const CommandLine &line = job.line;
+  if (line.time)
+    checkTime(job.module);
   const Module::Entry &entry = findEntry(job.module, line);
   Arguments arguments = readArguments(line.arguments, entry);
   LaunchConfig config = configure(line, entry);

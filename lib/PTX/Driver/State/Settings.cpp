@@ -62,7 +62,8 @@ Outcome setTime(Settings &settings, const std::string &value) {
   if (value != "off" && settings.target &&
       !timing::figuresOf(target, timing::Level::Middle))
     return "expected a target with figures for the modeled time (" +
-           timing::targetsWithFigures() + "), got " + target;
+           timing::targetsWithFigures() + "), got " + target +
+           "; take one of them, or do not model the time";
   if (value == "sass")
     if (Outcome missing = sass::describeMissingTool())
       return missing;
