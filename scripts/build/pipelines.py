@@ -97,7 +97,7 @@ def read_graph(variant: Variant, tools: pathlib.Path) -> bool:
     bound = run(tools / "fmha-pipeline", "-", "--bounds", input=variant.graph)
     if bound.returncode:
         sys.exit(bound.stderr)
-    variant.rows, variant.keys, variant.bound = (int(word) for word in bound.stdout.split()[:3])
+    variant.rows, variant.keys, variant.bound = (int(number) for number in re.findall(r"\d+", bound.stdout)[:3])
     return True
 
 

@@ -127,8 +127,10 @@ void Derived::printRow() const {
 /// Prints rows, keys and the largest bound, then all bounds.
 void printBounds(const LoopGraph &graph) {
   std::vector<Bound> bounds = boundsOf(graph);
-  std::cout << graph.rows << " " << graph.keys << " "
-            << (bounds.empty() ? 0 : bounds.front().clocks) << "\n";
+  std::cout << graph.rows << " rows, " << graph.keys
+            << " keys, interval of at least "
+            << (bounds.empty() ? 0 : bounds.front().clocks)
+            << " clk (modeled)\n";
   for (const Bound &bound : bounds)
     std::cout << "at least " << bound.clocks << ": " << bound.what << "\n";
 }
