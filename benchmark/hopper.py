@@ -397,7 +397,7 @@ def table(results):
         lines += ["", f"Ratio to cuDNN: geometric mean {geometric_mean(ratios):.3f}, minimum {min(ratios):.3f}."]
     errors = [abs(e["modelled"] / e["measured"]["fmha"]["clocks"] - 1) for e in results["cells"] if e.get("modelled")]
     if errors:
-        lines.append(f"Modeled clocks of a launch against measured ones: mean error {100 * sum(errors) / len(errors):.1f} %, maximum {100 * max(errors):.1f} %.")
+        lines.append(f"Clocks of a launch by the planner's formulas, which were fitted to such launches, against measured ones: mean error {100 * sum(errors) / len(errors):.1f} %, maximum {100 * max(errors):.1f} %.")
     return "\n".join(lines)
 
 
