@@ -136,7 +136,13 @@ def fa4_ptx(flags, of):
         tool += (["--causal"] if of["causal"] else []) + (["--two-cta"] if of["two_cta"] else [])
         done = subprocess.run([str(part) for part in tool], capture_output=True, text=True)
         if done.returncode:
-            sys.exit(f"{done.stderr}{flags.fa4_python}: expected a Python that compiles FlashAttention-4 (benchmark/fa4_compile.py names its packages); give one by --fa4-python")
+            lines = done.stderr.splitlines() or ["no message"]
+            # Of a package that is missing the last line says enough.
+            got = lines[-1] if lines[-1].startswith("ModuleNotFoundError") else done.stderr
+            sys.exit(
+                f"{flags.fa4_python}: expected a Python that compiles FlashAttention-4 (benchmark/fa4_compile.py names its packages), got {got}; "
+                "give one by --fa4-python, or take the cells that need none, --only='^hd256'"
+            )
     return path
 
 
@@ -187,9 +193,14 @@ def steps_of(flags, of):
     return steps
 
 
+def compares_own(of):
+    """Returns whether a cell is compared with our own kernel, not with FlashAttention-4's."""
+    return of["dim"] == 256
+
+
 def rows_of(flags, clocks, of, front_end):
     """Yields the step, the lines of both sides, ratios by length at each level or of each draw, their means, and those over the planner's choice."""
-    peer = ours(flags, clocks, of, BEFORE, front_end) if of["dim"] == 256 else fa4(flags, clocks, of, front_end)
+    peer = ours(flags, clocks, of, BEFORE, front_end) if compares_own(of) else fa4(flags, clocks, of, front_end)
     first = None
     for name, step in steps_of(flags, of).items():
         own = ours(flags, clocks, of, step, front_end)
@@ -212,11 +223,14 @@ def text_of(line):
 LEVELS_OF = ("low **middle** high", "lower quartile **median** upper quartile")
 
 
-def table(flags, clocks, front_end):
+def table(flags, clocks, cells, front_end):
+    """Prints the rows of cells that are all compared with FlashAttention-4, or all with our own kernel."""
     drawn = f", quartiles of {flags.draws} draws with the seeds 1 to {flags.draws}" if flags.draws else ""
-    print(f"\nFront end: {front_end}{drawn}\n\n| cell, step | S, ours | C, ours | S, theirs | C, theirs | 4k | 8k | 16k | 32k | mean: {LEVELS_OF[bool(flags.draws)]} | worth |")
+    other = "before" if compares_own(cells[0]) else "theirs"
+    meaning = f"our own kernel of {' '.join(BEFORE)}" if compares_own(cells[0]) else "FlashAttention-4's kernel"
+    print(f"\nFront end: {front_end}{drawn}. All clocks and ratios are modeled, none is measured; \"{other}\" is {meaning}.")
+    print(f"\n| cell, step | S, ours | C, ours | S, {other} | C, {other} | 4k | 8k | 16k | 32k | mean: {LEVELS_OF[bool(flags.draws)]} | worth |")
     print("| --- |" + " ---: |" * 10)
-    cells = [of for of in CELLS if re.search(flags.only, of["name"])]
     for of in cells:
         for name, own, peer, ratios, means, worth in rows_of(flags, clocks, of, front_end):
             middles = " | ".join(f"{three({level: of_level[n] for level, of_level in ratios.items()})[1]:.2f}" for n in range(len(LENGTHS)))
@@ -250,8 +264,14 @@ def main():
     if flags.nvdisasm:
         os.environ["FMHA_NVDISASM"] = flags.nvdisasm
     clocks = Clocks(flags.folder, flags.build, flags.draws)
+    cells = [of for of in CELLS if re.search(flags.only, of["name"])]
+    theirs = [of for of in cells if not compares_own(of)]
+    # Before anything is printed or modeled.
+    for of in theirs:
+        fa4_ptx(flags, of)
     for front_end in flags.front_ends:
-        table(flags, clocks, front_end)
+        for group in filter(None, (theirs, [of for of in cells if compares_own(of)])):
+            table(flags, clocks, group, front_end)
 
 
 if __name__ == "__main__":
