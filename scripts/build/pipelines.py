@@ -6,8 +6,8 @@
 For each target, head dim and mask the script compiles the schedules of its axes (query tiles, slices of P, placement of P) to the placed level, prints the
 graphs of their loops, and has fmha-pipeline solve them, the most promising first. A schedule whose lower bound is not below the best interval per row and key
 is not solved, unless it is the planner's for a combination of PLANNED, or for a value of ALONE. Rows of targets and head dims that are not searched stay in the
-table, and so do rows whose interval and bound the search finds again. Each schedule is solved within SECONDS of processor time, so that other programs on the machine do not change the table. Needs a build with
-FMHA_BUILD_SOLVER.
+table, and so do rows whose interval and bound the search finds again. Each schedule is solved within about SECONDS of processor time, which the solver counts
+in steps of Z3, so that neither the machine nor other programs on it change the table. Needs a build with FMHA_BUILD_SOLVER.
 """
 
 from __future__ import annotations

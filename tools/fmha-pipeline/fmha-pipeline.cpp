@@ -162,6 +162,10 @@ int run(const Flags &flags) {
     return 0;
   }
   Derived derived{*graph, fused, solve(fused.graph, flags.solver)};
+  if (!derived.solution.wrong.empty())
+    return fail(noSchedule, graph->title,
+                "the schedule of the solver is wrong: " +
+                    derived.solution.wrong);
   if (!derived.solution.schedule)
     return fail(noSchedule, graph->title,
                 "expected a schedule, found none: excluded by " +
@@ -169,10 +173,6 @@ int run(const Flags &flags) {
                     "; raise --seconds, --stages or --role-stages, or compile "
                     "the kernel with "
                     "another schedule");
-  if (auto wrong = verify(fused.graph, *derived.solution.schedule,
-                          flags.solver.roleStages))
-    return fail(noSchedule, graph->title,
-                "the schedule of the solver is wrong: " + *wrong);
   flags.asRow ? derived.printRow() : derived.print();
   return flags.svg.empty() ? 0 : draw(flags.svg, derived);
 }
@@ -197,9 +197,10 @@ int main(int argc, char **argv) {
   app.add_flag("--bounds", flags.boundsOnly,
                "Print rows, keys and the bounds, without solving");
   app.add_option("--seconds", seconds,
-                 "Stop after that processor time with the best schedule so "
-                 "far, and print how far it is from the proven bound; default "
-                 "60")
+                 "Stop after about that processor time with the best schedule "
+                 "so far, and print how far it is from the proven bound; "
+                 "counted in steps of Z3, so that the result is the same on "
+                 "every machine; default 60")
       ->type_name("N")
       ->check(CLI::Range(1, mostSeconds));
   app.add_option("--stages", flags.solver.stages,

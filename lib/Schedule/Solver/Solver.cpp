@@ -56,8 +56,11 @@ public:
   Rules(const LoopGraph &graph, const SolverOptions &options,
         const Wanted &wanted);
 
-  /// Returns the answer, or Unknown after `milliseconds` of wall time.
-  Answer solve(unsigned milliseconds);
+  /// Returns the answer, or Unknown after `steps` of Z3. It may be called once:
+  /// a solver of Z3 that has stopped at a limit is no longer reliable.
+  Answer solve(uint64_t steps);
+  /// Returns the steps of Z3 so far.
+  uint64_t steps() const;
   ModuloSchedule schedule() const { return found; }
   /// Returns the rules that exclude a schedule, after the answer No.
   std::string core() const { return reasons; }
@@ -69,8 +72,10 @@ private:
   void addDependence(const Dependence &edge);
   void addLength();
   z3::expr together(unsigned a, unsigned b);
+  z3::expr turns(unsigned a, unsigned b, int64_t one, int64_t other);
   z3::expr apart(unsigned a, unsigned b);
   z3::expr outside(const ThreadRun &run, unsigned product);
+  bool isIssuedInOrder(unsigned a, unsigned b) const;
   void addUnit(unsigned a, unsigned b);
   void addWarpgroup(unsigned a, unsigned b);
   void addStages(unsigned a, unsigned b);
@@ -189,20 +194,25 @@ void Rules::addDependence(const Dependence &edge) {
                               difference(begin, end, least + edge.crossing)));
 }
 
-/// Returns that the ops never run at the same time and that, of products, the
-/// order of issue is the same.
-z3::expr Rules::apart(unsigned a, unsigned b) {
+/// Whether the order in which the ops start must be that of their issues.
+bool Rules::isIssuedInOrder(unsigned a, unsigned b) const {
   const LoopOp &one = graph.ops[a], &other = graph.ops[b];
-  bool inOrder = one.executor == Executor::Mma &&
-                 other.executor == Executor::Mma &&
-                 (one.cluster || other.cluster);
+  return one.executor == Executor::Mma && other.executor == Executor::Mma &&
+         (one.cluster || other.cluster);
+}
+
+/// Returns that in an interval from a start of `a` on, `b` starts after `one`
+/// clocks or more and `other` clocks or more before the end, and that, of
+/// products, the order of issue is the same.
+z3::expr Rules::turns(unsigned a, unsigned b, int64_t one, int64_t other) {
+  bool inOrder = isIssuedInOrder(a, b);
   z3::expr_vector any(context);
   for (int64_t k = -int64_t(options.stages); k <= int64_t(options.stages);
        ++k) {
     z3::expr_vector all(context);
-    all.push_back(difference(starts[a], starts[b], one.clocks - k * interval));
-    all.push_back(difference(starts[b], starts[a],
-                             other.clocks - interval + k * interval));
+    all.push_back(difference(starts[a], starts[b], one - k * interval));
+    all.push_back(
+        difference(starts[b], starts[a], other - interval + k * interval));
     if (inOrder) {
       all.push_back(difference(issues[a], issues[b], -k * interval));
       all.push_back(difference(issues[b], issues[a], -interval + k * interval));
@@ -210,6 +220,11 @@ z3::expr Rules::apart(unsigned a, unsigned b) {
     any.push_back(z3::mk_and(all));
   }
   return z3::mk_or(any);
+}
+
+/// Returns that the ops never run at the same time.
+z3::expr Rules::apart(unsigned a, unsigned b) {
+  return turns(a, b, graph.ops[a].clocks, graph.ops[b].clocks);
 }
 
 /// Returns that a product is not issued from the start of the first op of `run`
@@ -322,9 +337,12 @@ void Rules::addLength() {
                               int64_t(graph.ops[b].clocks) - wanted.length));
 }
 
-Answer Rules::solve(unsigned milliseconds) {
+/// Steps are a limit that depends on neither the machine nor its load. 0 would
+/// be none.
+Answer Rules::solve(uint64_t steps) {
+  constexpr uint64_t most = 4'000'000'000;
   z3::params params(context);
-  params.set("timeout", std::max(milliseconds, 1u));
+  params.set("rlimit", unsigned(std::clamp<uint64_t>(steps, 1, most)));
   solver.set(params);
   z3::expr_vector rules(context);
   for (const auto &[name, rule] : labels)
@@ -337,6 +355,14 @@ Answer Rules::solve(unsigned milliseconds) {
   return result == z3::sat     ? Answer::Yes
          : result == z3::unsat ? Answer::No
                                : Answer::Unknown;
+}
+
+uint64_t Rules::steps() const {
+  z3::stats statistics = solver.statistics();
+  for (unsigned n = 0; n < statistics.size(); ++n)
+    if (statistics.key(n) == "rlimit count")
+      return statistics.uint_value(n);
+  return 0;
 }
 
 void Rules::read(const z3::model &model) {
@@ -365,16 +391,19 @@ void Rules::readReasons() {
 
 namespace {
 
+/// The steps of Z3 that a millisecond of processor time is counted as.
+constexpr uint64_t stepsPerMillisecond = 1000;
+
 /// Bisects the interval, then the slack, then the length of an iteration.
 class Search {
 public:
   Search(const LoopGraph &graph, const SolverOptions &options)
-      : graph(graph), options(options), begun(std::clock()) {}
+      : graph(graph), options(options), begun(std::clock()),
+        left(options.milliseconds * stepsPerMillisecond) {}
   Solution run();
 
 private:
   unsigned elapsed() const;
-  unsigned left() const;
   Answer ask(const Wanted &what);
   bool findAny(unsigned least);
   void bisect();
@@ -386,20 +415,18 @@ private:
   const LoopGraph &graph;
   const SolverOptions &options;
   std::clock_t begun;
+  /// Steps of Z3 that are left.
+  uint64_t left;
   Solution solution;
   Wanted wanted = {0};
 };
 
 } // namespace
 
-/// Returns milliseconds of processor time, so that other programs on the
-/// machine do not change the result.
+/// Returns milliseconds of processor time, for the report: no result depends on
+/// it.
 unsigned Search::elapsed() const {
   return unsigned(1000 * double(std::clock() - begun) / CLOCKS_PER_SEC);
-}
-
-unsigned Search::left() const {
-  return options.milliseconds - std::min(options.milliseconds, elapsed());
 }
 
 /// Whether No says that there is no schedule with this interval.
@@ -408,18 +435,21 @@ static bool isProof(const Wanted &what) {
 }
 
 Answer Search::ask(const Wanted &what) {
-  if (!left())
+  if (!left)
     return Answer::Unknown;
   // Dependences alone exclude many schedules, in much less time.
   std::optional<int64_t> least = leastLength(graph, what.interval, what.slack);
   if (!isProof(what) && (!least || *least > what.length))
     return Answer::No;
   Rules rules(graph, options, what);
-  Answer answer = Answer::Unknown;
-  // On a busy machine wall time runs out first.
-  while (answer == Answer::Unknown && left())
-    answer = rules.solve(left());
+  Answer answer = rules.solve(left);
+  left -= std::min(left, answer == Answer::Unknown ? left : rules.steps());
   if (answer == Answer::Yes) {
+    if (auto wrong = verify(graph, rules.schedule(), options.roleStages)) {
+      solution.wrong = *wrong;
+      left = 0;
+      return Answer::Unknown;
+    }
     solution.schedule = rules.schedule();
     wanted = what;
   }
@@ -442,7 +472,7 @@ bool Search::findAny(unsigned least) {
        interval = std::min(interval + interval / 8 + 1, most)) {
     if (ask({interval}) == Answer::Yes)
       return true;
-    if (interval >= most || !left())
+    if (interval >= most || !left)
       return false;
   }
 }

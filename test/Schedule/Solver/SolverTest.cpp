@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 using namespace fmha::schedule;
 using namespace fmha::schedule::modulo;
@@ -263,6 +264,35 @@ TEST(Solver, StopsInTimeWithTheGap) {
   Solution solution = solve(chains(2), options);
   EXPECT_FALSE(solution.schedule);
   EXPECT_EQ(solution.bound, 40u);
+}
+
+/// A limit at any place of the search ends it at the same place each time: the
+/// solver counts steps and reads no clock.
+TEST(Solver, StopsAtTheSamePlaceEachTime) {
+  LoopGraph graph = chains(3);
+  graph.warpgroups = 3;
+  for (Dependence &edge : graph.dependences)
+    edge.latency = 7;
+  std::set<unsigned> slacks;
+  for (unsigned milliseconds = 1; milliseconds <= 256; milliseconds *= 2) {
+    SolverOptions options;
+    options.milliseconds = milliseconds;
+    Solution one = solve(graph, options), other = solve(graph, options);
+    EXPECT_EQ(one.bound, other.bound);
+    EXPECT_EQ(one.slack, other.slack);
+    EXPECT_EQ(one.wrong, "");
+    ASSERT_EQ(one.schedule.has_value(), other.schedule.has_value());
+    if (!one.schedule)
+      continue;
+    EXPECT_EQ(verify(graph, *one.schedule), std::nullopt);
+    EXPECT_EQ(one.schedule->interval, other.schedule->interval);
+    EXPECT_EQ(one.schedule->starts, other.schedule->starts);
+    EXPECT_EQ(one.schedule->issues, other.schedule->issues);
+    EXPECT_EQ(one.schedule->warpgroups, other.schedule->warpgroups);
+    slacks.insert(one.slack);
+  }
+  // Some of the limits did end the search.
+  EXPECT_GT(slacks.size(), 1u);
 }
 
 /// Two products of one tile under a condition stay together, although the
