@@ -189,9 +189,12 @@ private:
 
 } // namespace
 
-/// Whether ops never run at the same time.
+/// Whether ops never run at the same time. One of no clocks may start when the
+/// other does.
 bool Verifier::areApart(unsigned a, unsigned b) const {
   int64_t after = modulo(schedule.starts[b] - schedule.starts[a]);
+  if (!after && !graph.ops[b].clocks)
+    return true;
   return after >= graph.ops[a].clocks &&
          after <= interval - int64_t(graph.ops[b].clocks);
 }

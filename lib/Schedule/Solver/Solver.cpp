@@ -245,6 +245,8 @@ void Rules::addUnit(unsigned a, unsigned b) {
   if (unit && unit == graph.ops[b].exclusiveUnit())
     solver.add(z3::implies(label("unit " + std::string(stringify(*unit))),
                            apart(a, b)));
+  else if (isIssuedInOrder(a, b))
+    solver.add(z3::implies(label("order of issue"), turns(a, b, 0, 1)));
 }
 
 void Rules::addWarpgroup(unsigned a, unsigned b) {

@@ -182,6 +182,32 @@ TEST(Solver, AnIntervalTakesAClock) {
   EXPECT_EQ(verify(graph, *solution.schedule), std::nullopt);
 }
 
+/// The solver and verify() have the same rules for ops that take no time, too,
+/// and for products that keep no unit busy: their order is that of their issues.
+TEST(Solver, OpsOfNoClocksKeepAllRules) {
+  unsigned seed = std::random_device()();
+  RecordProperty("seed", int(seed));
+  std::mt19937 random(seed);
+  unsigned found = 0;
+  for (unsigned n = 0; n < 60; ++n) {
+    LoopGraph graph = randomGraph(random);
+    for (LoopOp &op : graph.ops) {
+      if (op.executor == Executor::Mma && random() % 2)
+        op.cluster = unsigned(random() % graph.clusters.size());
+      if (random() % 2)
+        op.clocks = op.mostClocks = op.uses[0].clocks = 0;
+      if (random() % 2)
+        op.uses.clear();
+    }
+    ASSERT_EQ(check(graph), std::nullopt);
+    Solution solution = solve(graph);
+    EXPECT_EQ(solution.wrong, "") << "seed " << seed << "\n" << print(graph);
+    found += solution.schedule.has_value();
+  }
+  // A product that a run of threads waits for within itself has no schedule.
+  EXPECT_GT(found, 30u) << "seed " << seed;
+}
+
 TEST(Solver, TwoTilesTakeTurns) {
   LoopGraph graph = chains(2);
   Solution solution = solve(graph);
