@@ -22,6 +22,10 @@ MAX_CLASS_METHODS = 20
 # entry that is no longer needed is a violation of its own.
 LONG_FUNCTIONS = {}
 
+# Passes that reject nothing: they leave ops that they have no rule for as they
+# are. An entry that is no longer needed is a violation of its own.
+PASSES_WITHOUT_ERRORS = ("convert-conv-to-tcgen05", "fmha-fold", "fmha-math-to-libm", "fmha-synchronize-managed")
+
 # Words that make a sentence harder to read than "after", "with", "again" and "no
 # thread" do. Folders that still have some, and on how many lines at most.
 AVOIDED_WORDS = re.compile(r"\b(behind|beside|anew|nobody)\b", re.I)
@@ -189,6 +193,23 @@ def gate_passes(root):
             if not {flag, re.sub("^(fmha|tile)-", "", flag)} & tests:
                 violations.append(f"{where} lit file {flag}.mlir under test/")
     return violations
+
+
+def gate_pass_errors(root, exempt=PASSES_WITHOUT_ERRORS):
+    """A pass has a second lit file, named after its flag with -errors at the end, of
+    what it rejects, or of what it must not change and a verifier then rejects."""
+    tests = {path.stem for path in tracked(root, (".mlir", ".test"), ("test",)) if path.stem.endswith("-errors")}
+    violations, lacking = [], set()
+    for path in tracked(root, ("Passes.td",), ("include",)):
+        for line, flag, _ in pass_records(path.read_text(encoding="utf-8")):
+            names = (flag, re.sub("^(fmha|tile)-", "", flag))
+            if any(test.startswith(f"{name}-") for name in names for test in tests):
+                continue
+            lacking.add(flag)
+            if flag not in exempt:
+                violations.append(f"{relative(root, path)}:{line}: pass '{flag}' has no lit file {flag}-errors.mlir under test/")
+    dead = sorted(set(exempt) - lacking)
+    return violations + [f"exemption '{flag}' is not needed; remove it" for flag in dead]
 
 
 def gate_todo(root):

@@ -94,6 +94,19 @@ def test_pass_needs_summary_description_and_lit_file(tree):
     assert all("'fmha-b'" in violation and ":2:" in violation for violation in found)
 
 
+def test_pass_needs_a_lit_file_of_errors(tree):
+    tree("include/fmha/X/Passes.td", 'def A : Pass<"fmha-a"> {}\ndef B : Tile_Pass<"tile-b"> {}\n')
+    tree("include/fmha/X/MorePasses.td", 'def C : Pass<"fmha-c"> {}\n')
+    for name in ("fmha-a.mlir", "fmha-aa-errors.mlir", "b-programs-errors.test"):
+        tree(f"test/X/{name}", "")
+    first, second = gates.gate_pass_errors(tree.root, ())
+    assert "'fmha-c' has no lit file fmha-c-errors.mlir" in first
+    assert "Passes.td:1: pass 'fmha-a' has no lit file fmha-a-errors.mlir" in second
+    tree("test/X/a-errors.mlir", "")
+    assert gates.gate_pass_errors(tree.root, ("fmha-c",)) == []
+    assert gates.gate_pass_errors(tree.root, ("fmha-a", "fmha-c")) == ["exemption 'fmha-a' is not needed; remove it"]
+
+
 def test_lit_file_of_a_pass_may_leave_out_the_prefix(tree):
     text = 'def A : Pass<"fmha-a"> { let summary = "a"; let description = [{ a }]; }\n'
     tree("include/fmha/X/Passes.td", text)
