@@ -103,6 +103,7 @@ constexpr llvm::StringLiteral replacedFlags[] = {"--batch",    "--q-heads",
 static std::string unsteady(const schedule::Problem &problem) {
   const std::pair<bool, const char *> facts[] = {
       {problem.mask.left.has_value(), "a window"},
+      {problem.mask.isTopLeft(), "a causal mask at the top left"},
       {problem.cuSeqlensQ || problem.cuSeqlensK, "packed sequences"},
       {problem.kvLens, "lengths in memory"},
       {problem.topk, "lists of keys"},
@@ -121,8 +122,8 @@ llvm::Error Stepper::prepare() {
   std::string names = unsteady(problem);
   if (!names.empty())
     return failure("--tune steps launches in which each CTA has all keys; "
-                   "expected none of windows, lists, lengths and further keys, "
-                   "got " +
+                   "expected none of windows, masks at the top left, lists, "
+                   "lengths and further keys, got " +
                    names +
                    "; tune the problem without them, and give the "
                    "schedule that --explain prints");
@@ -244,11 +245,13 @@ Stepped Stepper::step(const Schedule &schedule) const {
   Schedule single = schedule::forStepping(schedule);
   schedule::SteppedLaunch launch = schedule::launchToStep(single);
   auto longer = run(single, launch.longer);
-  auto shorter = longer ? run(single, launch.shorter) : failure("");
-  if (!longer || !shorter) {
-    llvm::consumeError(shorter.takeError());
-    made.objection = longer ? "its shorter launch fails"
-                            : llvm::toString(longer.takeError());
+  if (!longer) {
+    made.objection = llvm::toString(longer.takeError());
+    return made;
+  }
+  auto shorter = run(single, launch.shorter);
+  if (!shorter) {
+    made.objection = "with fewer keys " + llvm::toString(shorter.takeError());
     return made;
   }
   // CTAs of an SM share its time.
@@ -257,6 +260,12 @@ Stepped Stepper::step(const Schedule &schedule) const {
     return (longer->clocks.*end - shorter->clocks.*end) / blocks;
   };
   double middle = perBlock(&Clocks::middle);
+  if (!(middle > 0)) {
+    made.objection = llvm::formatv(
+        "expected {0} keys to take longer than {1}, got {2} clocks for both",
+        launch.longer, launch.shorter, longer->clocks.middle);
+    return made;
+  }
   made.block = {std::min(perBlock(&Clocks::low), middle), middle,
                 std::max(perBlock(&Clocks::high), middle)};
   made.cost = steppedCost(problem, schedule, made.block.middle);
@@ -302,8 +311,7 @@ static std::string tabulate(llvm::ArrayRef<Stepped> all,
 }
 
 /// Schedules whose clocks differ by less are equal within the accuracy of the
-/// timing model, which has named the faster of two kernels in 97 % of the pairs
-/// that differ by 5 % (results/h200-timing-2026-11-28.md).
+/// timing model (lib/PTX/Time/README.md, "Compared with an H200").
 static constexpr double tolerance = 0.03;
 
 /// Returns the modeled clocks of the launch, or those of a row if the launch is
