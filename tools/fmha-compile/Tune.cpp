@@ -171,8 +171,9 @@ static std::string readScratch(llvm::StringRef path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-/// Runs `program` with the environment of this one and `variable`. Returns its
-/// exit status and its standard output and error.
+/// Runs `program` with `variable` and the environment of this one without
+/// variables that change what is modeled. Returns its exit status and its
+/// standard output and error.
 static std::tuple<int, std::string, std::string>
 runWith(const std::string &program, llvm::ArrayRef<std::string> arguments,
         llvm::StringRef variable) {
@@ -183,7 +184,8 @@ runWith(const std::string &program, llvm::ArrayRef<std::string> arguments,
   llvm::SmallVector<llvm::StringRef> line = {program}, environment;
   line.append(arguments.begin(), arguments.end());
   for (char **entry = environ; *entry; ++entry)
-    environment.push_back(*entry);
+    if (!llvm::StringRef(*entry).starts_with("PTXSIM_TIME"))
+      environment.push_back(*entry);
   environment.push_back(variable);
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), out.str(),
                                                 err.str()};
