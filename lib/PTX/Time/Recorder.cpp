@@ -149,6 +149,7 @@ uint32_t Recorder::codeOf(const Warp &warp, const Instruction &inst) {
   Code code;
   code.of = isFree(warp, inst) ? &freeClass() : &classOf(inst.opcode);
   code.opcode = inst.opcode;
+  code.function = &function;
   code.line = inst.line;
   code.amount = amountOf(warp, inst, code.of->action);
   code.isAInSmem = readsAFromSmem(warp, inst, code.of->action);

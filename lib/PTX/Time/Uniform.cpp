@@ -15,6 +15,7 @@
 #include "fmha/PTX/Time/Recording.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ptxsim::timing {
 namespace {
@@ -36,16 +37,15 @@ bool isSimple(const Code &code) {
          !code.writes.empty();
 }
 
-/// The codes that read each row.
-using Readers = std::vector<std::vector<uint32_t>>;
+/// The codes that read each row of each function.
+using Readers =
+    std::map<std::pair<const void *, uint32_t>, std::vector<uint32_t>>;
 
 Readers readersOf(const std::vector<Code> &codes) {
   Readers readers;
   for (uint32_t i = 0; i < codes.size(); ++i)
-    for (uint32_t row : codes[i].reads) {
-      readers.resize(std::max(readers.size(), size_t(row) + 1));
-      readers[row].push_back(i);
-    }
+    for (uint32_t row : codes[i].reads)
+      readers[{codes[i].function, row}].push_back(i);
   return readers;
 }
 
@@ -55,13 +55,12 @@ bool servesDescriptors(const std::vector<Code> &codes, uint32_t index,
                        const std::vector<bool> &isUniform) {
   const Code &code = codes[index];
   return std::ranges::all_of(code.writes, [&](uint32_t row) {
-    return row < readers.size() && !readers[row].empty() &&
-           std::ranges::all_of(
-               readers[row],
-               [&](uint32_t reader) {
-                 return isUniform[reader] ||
-                        (isWgmma(codes[reader]) && isDescriptor(code));
-               });
+    auto found = readers.find({code.function, row});
+    return found != readers.end() &&
+           std::ranges::all_of(found->second, [&](uint32_t reader) {
+             return isUniform[reader] ||
+                    (isWgmma(codes[reader]) && isDescriptor(code));
+           });
   });
 }
 

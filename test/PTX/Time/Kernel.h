@@ -26,15 +26,16 @@ struct Kernel {
   std::string target = "sm_100a", parameters = {};
   uint32_t sharedBytes = 65536;
   std::vector<std::vector<uint8_t>> values = {};
+  /// Functions that `body` calls.
+  std::string functions = {};
 };
 
 /// An entry `k` around `body` with registers %r, %q (64 bit), %p and %f, and
 /// shared memory `smem` without any instruction of its own but `ret`.
 inline std::string textOf(const Kernel &kernel) {
   return ".version 8.8\n.target " + kernel.target +
-         "\n.address_size 64\n.extern .shared .align 1024 .b8 smem[];\n"
-         ".visible .entry k(" +
-         kernel.parameters +
+         "\n.address_size 64\n.extern .shared .align 1024 .b8 smem[];\n" +
+         kernel.functions + ".visible .entry k(" + kernel.parameters +
          ")\n{\n.reg .b32 %r<300>;\n.reg .b64 %q<64>;\n.reg .pred %p<32>;\n"
          ".reg .f32 %f<300>;\n" +
          kernel.body + "\nret;\n}\n";

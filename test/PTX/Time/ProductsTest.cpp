@@ -186,6 +186,18 @@ TEST(Products, DescriptorsAreComputedInTheUniformPipe) {
       {descriptor + chain(1) + "st.shared.b64 [smem], %q2;\n", 128, "sm_90a"});
   EXPECT_EQ(pipeOf(shared, "add.s64"), Pipe::Uniform);
   EXPECT_EQ(pipeOf(shared, "xor.b64"), Pipe::Alu);
+  // Registers of another function are others, whatever their numbers are.
+  Recording called =
+      record({descriptor + chain(1) + "call f;\n",
+              128,
+              "sm_90a",
+              "",
+              65536,
+              {},
+              ".func f() {\n.reg .b64 %z<800>;\n" +
+                  repeat(800, "st.shared.b64 [smem], %z#;") + "ret;\n}\n"});
+  EXPECT_EQ(pipeOf(called, "add.s64"), Pipe::Uniform);
+  EXPECT_EQ(pipeOf(called, "xor.b64"), Pipe::Uniform);
 }
 
 TEST(Products, AChainIssuesInARow) {

@@ -24,7 +24,7 @@ struct Code {
   const CostClass *of = nullptr;
   std::string opcode;
   uint32_t line = 0;
-  /// Rows of the frame.
+  /// Rows of the frame. Each function numbers its own.
   std::vector<uint32_t> reads, writes;
   /// Registers that a copy to or from tensor memory moves, operations of a
   /// product per 4096, bytes of a lane, or the groups that a wait leaves open.
@@ -36,6 +36,8 @@ struct Code {
   std::optional<sass::Control> control;
   /// Of SASS: registers that it reads from each of the two banks.
   std::array<uint8_t, 2> bankReads = {};
+  /// Of PTX: the function that it is in, for comparisons.
+  const void *function = nullptr;
 };
 
 /// Which memory an access reached.
