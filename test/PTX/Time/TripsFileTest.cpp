@@ -137,6 +137,8 @@ void expectErrors(std::initializer_list<Refusal> refusals) {
 TEST(TripsFile, SaysWhatIsWrongInRoles) {
   expectErrors({
       {"{", "trips file: expected JSON, got "},
+      {R"({"keys": 1e999})", "trips file: expected JSON, got [json.exception."
+                             "out_of_range.406] number overflow"},
       {"[]", "/: expected an object of note, text, kernel"},
       {R"({"role": []})", "/: expected a member of note, text, kernel"},
       {"{}", "/: expected roles, a list"},

@@ -56,7 +56,7 @@ Json parsed(std::string_view text) {
   };
   try {
     return Json::parse(text, isKept);
-  } catch (const Json::parse_error &error) {
+  } catch (const Json::exception &error) {
     throw Error(Error::Kind::Launch,
                 std::string("trips file: expected JSON, got ") + error.what());
   }
