@@ -10,6 +10,7 @@
 
 #include "ElementType.h"
 #include "fmha/PTX/Host/OptionText.h"
+#include "fmha/PTX/Time/Estimate.h"
 
 #include <CLI/CLI.hpp>
 
@@ -234,7 +235,8 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
                  "Model the time N more times, each time with figures "
                  "drawn within their ranges by the seeds 1, 2, 3, ...; the "
                  "clocks are drawn_clocks of --json; implies --time")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Range(1u, ptxsim::timing::kMostDraws));
   app.add_flag("--list-entries", line.listEntries,
                "List the entries of the file and their parameters");
 }

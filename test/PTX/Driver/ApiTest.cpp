@@ -125,6 +125,7 @@ TEST_F(ApiTest, OptionsSayWhatTheyExpect) {
         std::tuple("time-sms", "all", "a number"),
         std::tuple("time-l2", "hot", "cold | warm"),
         std::tuple("time-draws", "-1", "a number"),
+        std::tuple("time-draws", "10001", "a number from 0 to 10000"),
         std::tuple("color", "red", "policy")}) {
     EXPECT_EQ(call<int>("ptxsimSetOption", name, value),
               CUDA_ERROR_INVALID_VALUE)

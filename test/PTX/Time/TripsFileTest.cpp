@@ -161,6 +161,10 @@ TEST(TripsFile, SaysWhatIsWrongInParametersAndBarriers) {
       {fileOf(R"("ctas_per_sm": 0)"),
        "/ctas_per_sm: expected a number from 1 to 32, or an expression of "
        "parameters, got 0"},
+      {R"({"ctas_per_sm": 17, "roles": [{"name": "a", "warps": "0-2"},
+                                        {"name": "b", "warps": "3"}]})",
+       "/ctas_per_sm: expected at most 64 warps on an SM, of 4 warps in each "
+       "CTA, got 17"},
       {fileOf(R"("parameters": 3)"), "/parameters: expected an object"},
       {fileOf(R"("parameters": {"n": true})"),
        "/parameters/n: expected a number from"},

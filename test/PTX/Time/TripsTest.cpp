@@ -143,6 +143,34 @@ TEST(TripsPath, JoinsFollowTheirBssy) {
   EXPECT_THAT(timesOf(list, ""), ElementsAre(1, 1, 1, 1, 1, 1));
 }
 
+/// All warps and CTAs share one limit of 2^25 instructions. A trip has two
+/// here, and the first role takes nearly all of them.
+TEST(TripsPath, AllWarpsShareOneLimit) {
+  std::vector<Sass> list = {{"IADD3 R2, R2, 0x1, RZ"},
+                            {"@P0 BRA `(.L_1)", 0, {.stall = 5}, 0},
+                            {"EXIT"}};
+  auto error = [&](const std::string &warps, unsigned trips) {
+    std::string rule = R"("branches": {"0x10": {"trips": )";
+    std::string json =
+        R"({"ctas_per_sm": 2, "roles": [{"name": "a", "warps": ")" + warps +
+        "\", " + rule + std::to_string(trips) + R"(}}},
+        {"name": "b", "warps": "8", )" +
+        rule + "16}}}]}";
+    try {
+      recordingOf(readTrips(json), functionOf(list));
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_THAT(error("0-7", 1 << 20),
+              HasSubstr("trips of role 'a': expected a path of at most 2097152 "
+                        "instructions for 'EXIT' at 0x20, got more"));
+  EXPECT_THAT(error("0-7", (1 << 20) - 1),
+              HasSubstr("trips of role 'b': expected a path of at most 8 "
+                        "instructions"));
+}
+
 TEST(TripsPath, SaysWhichBranchHasNoRule) {
   EXPECT_THAT(pathErrorOf(kNested, R"("branches": {"0x40": {"trips": 1}})"),
               HasSubstr("trips of role 'all': expected trips or an arm for "

@@ -59,6 +59,9 @@ struct Estimate {
   std::string bound;
 };
 
+/// The most draws, which take as long as so many replays.
+inline constexpr unsigned kMostDraws = 10000;
+
 /// How the time is modeled: `timeline`, if not null, receives a trace of the
 /// recorded CTAs (Timeline.h), `sms` is as in occupancyOf(), `isL2Warm` as in
 /// Recorder, and `draws` is how often figures are drawn within their ranges.

@@ -10,6 +10,7 @@
 #include "fmha/PTX/Host/OptionText.h"
 #include "fmha/PTX/Sass/Tools.h"
 #include "fmha/PTX/Time/Costs.h"
+#include "fmha/PTX/Time/Estimate.h"
 
 #include <algorithm>
 #include <cctype>
@@ -86,7 +87,14 @@ Outcome setTimeSms(Settings &settings, const std::string &value) {
 }
 
 Outcome setTimeDraws(Settings &settings, const std::string &value) {
-  return setNumber(settings.timeDraws, "time-draws", value);
+  unsigned draws = 0;
+  if (Outcome wrong = setNumber(draws, "time-draws", value))
+    return wrong;
+  if (draws > timing::kMostDraws)
+    return "time-draws is '" + value + "', expected a number from 0 to " +
+           std::to_string(timing::kMostDraws);
+  settings.timeDraws = draws;
+  return std::nullopt;
 }
 
 Outcome setTimeL2(Settings &settings, const std::string &value) {

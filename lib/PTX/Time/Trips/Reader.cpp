@@ -44,6 +44,9 @@ struct Value {
                   ": expected " + expected + ", got " + got);
 }
 
+/// The warps that an SM of each target holds.
+constexpr size_t kMostWarps = 64;
+
 /// Parses the text. Its depth is limited, since errors print values by
 /// recursion.
 Json parsed(std::string_view text) {
@@ -389,6 +392,10 @@ Trips Reader::run(std::string_view text) {
       if (!seen.insert(warp).second)
         fail(of.at("warps"), "each warp in one role");
   }
+  if (seen.size() * trips.ctasPerSm > kMostWarps)
+    fail(value.at("ctas_per_sm"),
+         "at most " + std::to_string(kMostWarps) + " warps on an SM, of " +
+             std::to_string(seen.size()) + " warps in each CTA");
   return trips;
 }
 

@@ -12,6 +12,7 @@
 #include "Walk.h"
 
 #include "fmha/PTX/Sim/Simulator.h"
+#include "fmha/PTX/Time/Recorder.h"
 
 #include <algorithm>
 
@@ -56,6 +57,7 @@ public:
   }
 
 private:
+  void findPaths();
   const TripsRole &roleOf(uint32_t warp) const;
   void addFacts(uint32_t step, Recording &result);
   void addCopy(uint32_t step, const StepRule &rule, Recording &result);
@@ -98,6 +100,19 @@ TripsSource::TripsSource(const Trips &trips, const SassKernel &kernel,
   checkRules(trips, kernel, graph);
   for (const TripsRole &role : trips.roles)
     ctaWarps += uint32_t(role.warps.size());
+  findPaths();
+}
+
+/// The records of more instructions, of all warps, would take gigabytes.
+void TripsSource::findPaths() {
+  size_t left = Recorder::kMostSteps;
+  for (const TripsRole &role : trips.roles) {
+    size_t warps = role.warps.size() * trips.ctasPerSm;
+    std::vector<uint32_t> path = walk(kernel, graph, trips, role, left / warps);
+    for (uint32_t block : path)
+      left -= warps * (kernel.blocks[block].end - kernel.blocks[block].first);
+    paths.emplace(&role, std::move(path));
+  }
 }
 
 void TripsSource::lack(uint32_t instruction, const std::string &what) const {
@@ -128,11 +143,7 @@ const TripsRole &TripsSource::roleOf(uint32_t warp) const {
 }
 
 std::vector<uint32_t> TripsSource::pathOf(const WarpRecord &warp) {
-  const TripsRole &role = roleOf(warp.warp);
-  auto [place, isNew] = paths.try_emplace(&role);
-  if (isNew)
-    place->second = walk(kernel, graph, trips, role);
-  return place->second;
+  return paths.at(&roleOf(warp.warp));
 }
 
 const StepRule &TripsSource::ruleOf(uint32_t instruction) const {

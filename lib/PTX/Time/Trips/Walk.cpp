@@ -16,15 +16,12 @@
 namespace ptxsim::timing {
 namespace {
 
-/// Instructions of a warp; the records of more would take gigabytes.
-constexpr size_t kMostSteps = size_t(1) << 22;
-
 class Walker {
 public:
   Walker(const SassKernel &kernel, const SassGraph &graph, const Trips &trips,
          const TripsRole &role)
       : kernel(kernel), graph(graph), trips(trips), role(role) {}
-  std::vector<uint32_t> run();
+  std::vector<uint32_t> run(size_t most);
 
 private:
   uint32_t leave(uint32_t block);
@@ -162,7 +159,7 @@ uint32_t Walker::leave(uint32_t block) {
   return kNoBlock;
 }
 
-std::vector<uint32_t> Walker::run() {
+std::vector<uint32_t> Walker::run(size_t most) {
   std::vector<uint32_t> path;
   size_t steps = 0;
   for (uint32_t block = 0; block != kNoBlock;) {
@@ -174,10 +171,9 @@ std::vector<uint32_t> Walker::run() {
         joins[inst.operands.substr(0, inst.operands.find(','))] = inst.target;
     }
     steps += of.end - of.first;
-    if (steps > kMostSteps)
-      fail(block,
-           "a path of at most " + std::to_string(kMostSteps) + " instructions",
-           "more: a loop does not end, or has too many trips");
+    if (steps > most)
+      fail(block, "a path of at most " + std::to_string(most) + " instructions",
+           "more: a loop does not end, or has too many trips for its warps");
     uint32_t next = leave(block);
     enterLoops(block, next);
     block = next;
@@ -200,11 +196,12 @@ std::string describe(const sass::Instruction &inst) {
 }
 
 std::vector<uint32_t> walk(const SassKernel &kernel, const SassGraph &graph,
-                           const Trips &trips, const TripsRole &role) {
+                           const Trips &trips, const TripsRole &role,
+                           size_t most) {
   if (kernel.blocks.empty())
     throw Error(Error::Kind::Launch, "expected instructions in the function " +
                                          kernel.function.name + ", got none");
-  return Walker(kernel, graph, trips, role).run();
+  return Walker(kernel, graph, trips, role).run(most);
 }
 
 } // namespace ptxsim::timing

@@ -23,9 +23,10 @@ std::string describe(const sass::Instruction &inst);
 
 /// Returns the blocks that the warps of a role visit. A branch that tests a
 /// wait goes on as if the wait had succeeded, unless it has a rule; others
-/// need one. Throws Error::Launch.
+/// need one. Throws Error::Launch, also for more than `most` instructions.
 std::vector<uint32_t> walk(const SassKernel &kernel, const SassGraph &graph,
-                           const Trips &trips, const TripsRole &role);
+                           const Trips &trips, const TripsRole &role,
+                           size_t most);
 
 } // namespace ptxsim::timing
 
