@@ -12,6 +12,7 @@
 #include "Relax.h"
 
 #include "fmha/Schedule/Cost/CostModel.h"
+#include "fmha/Schedule/Model/CtaPair.h"
 #include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Schedule/Model/TileOrder.h"
 
@@ -23,7 +24,6 @@ using namespace fmha::schedule;
 /// Smaller gains are within the noise of the kernels that were stepped whole:
 /// of blocks alone, and of launches, whose CTAs were modeled in the same runs.
 static constexpr double leastGain = 0.04, leastGainOfLaunch = 0.02;
-static constexpr unsigned ctasOfPair = 2;
 
 /// Returns the number of parts of `each` that hold the hint `size`, or that are
 /// in `usual` if there is none.

@@ -46,39 +46,15 @@ using namespace fmha::tile;
 
 namespace {
 
-/// The uses of a barrier in a kernel.
-struct BarrierUses {
-  SmallVector<CommitOp> commits;
-  SmallVector<WaitOp> waits;
-  /// Whether threads or TMA arrive, too.
-  bool hasOtherSignals = false;
-};
-
-/// Returns the branch of one thread that contains `op`, or none.
-scf::IfOp branchOfThread(Operation *op) {
-  auto branch = op->getParentOfType<scf::IfOp>();
-  while (branch && !branch.getCondition().getDefiningOp<ElectOp>())
-    branch = branch->getParentOfType<scf::IfOp>();
-  return branch;
-}
-
-BarrierUses usesOf(BarrierOp barrier) {
-  BarrierUses uses;
-  for (Operation *user : barrier->getUsers()) {
-    if (auto commit = dyn_cast<CommitOp>(user))
-      uses.commits.push_back(commit);
-    else if (auto wait = dyn_cast<WaitOp>(user))
-      uses.waits.push_back(wait);
-    else if (!isa<InitBarrierOp, InvalBarrierOp>(user))
-      uses.hasOtherSignals = true;
-  }
-  return uses;
+/// Returns whether threads or TMA arrive at a barrier, too.
+bool hasOtherSignals(const BarrierUses &uses) {
+  return !llvm::all_of(uses.others, llvm::IsaPred<InvalBarrierOp>);
 }
 
 /// Returns the branch of the thread whose commits are the only signals at a
 /// barrier, or null.
 scf::IfOp onlyCommitter(const BarrierUses &uses) {
-  if (uses.hasOtherSignals || uses.commits.empty())
+  if (hasOtherSignals(uses) || uses.commits.empty())
     return nullptr;
   scf::IfOp thread = branchOfThread(uses.commits.front());
   bool isAlone = llvm::all_of(uses.commits, [&](CommitOp commit) {
@@ -247,7 +223,7 @@ void ProductOrder::shareBarriers() {
 void ProductOrder::dropCommits() {
   for (BarrierOp barrier : barriers) {
     BarrierUses uses = usesOf(barrier);
-    if (uses.waits.empty() && !uses.hasOtherSignals)
+    if (uses.waits.empty() && !hasOtherSignals(uses))
       for (CommitOp commit : uses.commits)
         commit.erase();
   }

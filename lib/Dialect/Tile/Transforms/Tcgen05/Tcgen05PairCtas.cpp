@@ -14,8 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IssuingThread.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Schedule/Model/CtaPair.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -35,30 +37,9 @@ namespace fmha::tile {
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
+using fmha::schedule::ctasOfPair;
 
 namespace {
-
-constexpr unsigned ctasOfPair = 2;
-
-/// Returns the branch of one elected thread around `op`, or none.
-scf::IfOp branchOfOne(Operation *op) {
-  while (auto branch = op->getParentOfType<scf::IfOp>()) {
-    if (branch.getCondition().getDefiningOp<ElectOp>())
-      return branch;
-    op = branch;
-  }
-  return {};
-}
-
-/// What waits for a barrier and what signals it.
-struct BarrierUses {
-  SmallVector<WaitOp> roleWaits;
-  SmallVector<InitBarrierOp> inits;
-  SmallVector<CommitOp> commits;
-  /// Arrivals of threads and copies.
-  SmallVector<Operation *> arrivals;
-  bool othersWait = false;
-};
 
 class Pairing {
 public:
@@ -69,6 +50,8 @@ public:
       return failure();
     if (!role)
       return success();
+    if (failed(checkRole()))
+      return failure();
     WalkResult walked = func.walk([&](BarrierOp barrier) {
       return succeeded(share(barrier)) ? WalkResult::advance()
                                        : WalkResult::interrupt();
@@ -84,7 +67,8 @@ public:
 private:
   LogicalResult checkAlone();
   LogicalResult findRole();
-  FailureOr<BarrierUses> usesOf(BarrierOp barrier);
+  LogicalResult checkRole();
+  LogicalResult checkSignals(const BarrierUses &uses);
   LogicalResult share(BarrierOp barrier);
   LogicalResult checkSyncs();
   void shareMemory();
@@ -126,7 +110,7 @@ LogicalResult Pairing::findRole() {
       alone.push_back(product);
       return WalkResult::advance();
     }
-    scf::IfOp branch = branchOfOne(product);
+    scf::IfOp branch = branchOfThread(product);
     if (branch && (!role || role == branch)) {
       role = branch;
       return WalkResult::advance();
@@ -142,37 +126,54 @@ LogicalResult Pairing::findRole() {
     return alone.front().emitOpError()
            << "expected `pair` on all products of a kernel or on none, got a "
               "product without `pair`";
-  // The branch and its election move into the even CTA.
-  if (role && (role.getNumResults() || !role.getCondition().hasOneUse()))
-    return role.emitOpError()
-           << "expected the branch of the products of a pair of CTAs to have "
-              "no results, and an election of its own";
   return success();
 }
 
-FailureOr<BarrierUses> Pairing::usesOf(BarrierOp barrier) {
-  BarrierUses uses;
-  for (Operation *user : barrier->getUsers()) {
+/// Returns whether the other CTA needs no `op` of its own: products, and what
+/// orders them, are those of the pair, and what only computes or reads serves
+/// them.
+bool isOfPair(Operation *op) {
+  if (isa<MmaOp, CommitOp, WaitOp, FenceOp>(op) || isComputation(op) ||
+      op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    return true;
+  auto effects = getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [](auto &effect) {
+           return isa<MemoryEffects::Read>(effect.getEffect());
+         });
+}
+
+/// The branch and its election move into the even CTA, so that the odd one runs
+/// none of its ops.
+LogicalResult Pairing::checkRole() {
+  if (role.getNumResults() || !role.getCondition().hasOneUse() ||
+      !role.getElseRegion().empty())
+    return role.emitOpError()
+           << "expected the branch of the products of a pair of CTAs to have "
+              "no results and no else region, and an election of its own";
+  WalkResult walked =
+      role.getThenRegion().walk([](Operation *op) -> WalkResult {
+        if (isOfPair(op))
+          return WalkResult::advance();
+        return op->emitOpError()
+               << "is in the branch of the products of a pair of CTAs, which "
+                  "only the even CTA runs: expected tile.mma, tile.commit, "
+                  "tile.wait, tile.fence and ops without effects";
+      });
+  return failure(walked.wasInterrupted());
+}
+
+/// Refuses signals that cannot reach the barrier of the even CTA.
+LogicalResult Pairing::checkSignals(const BarrierUses &uses) {
+  for (Operation *user : uses.others) {
     bool inRole = role->isProperAncestor(user);
-    if (auto wait = dyn_cast<WaitOp>(user)) {
-      if (inRole)
-        uses.roleWaits.push_back(wait);
-      uses.othersWait |= !inRole;
-    } else if (auto init = dyn_cast<InitBarrierOp>(user)) {
-      uses.inits.push_back(init);
-    } else if (auto commit = dyn_cast<CommitOp>(user)) {
-      uses.commits.push_back(commit);
-    } else if (isa<ArriveOp, ArriveExpectTxOp, TmaLoadOp>(user) && !inRole) {
-      uses.arrivals.push_back(user);
-    } else {
+    if (inRole || !isa<ArriveOp, ArriveExpectTxOp, TmaLoadOp>(user))
       return user->emitOpError()
              << "expected the barriers of a pair of CTAs to be signaled by "
                 "tile.commit, or in other roles by tile.arrive, "
                 "tile.arrive_expect_tx or tile.tma_load, got "
              << user->getName() << (inRole ? " in the MMA role" : "");
-    }
   }
-  return uses;
+  return success();
 }
 
 /// Sets `pair` on ops that act on the barrier of the even CTA.
@@ -183,28 +184,30 @@ void setPair(Operation *op) {
 }
 
 LogicalResult Pairing::share(BarrierOp barrier) {
-  FailureOr<BarrierUses> uses = usesOf(barrier);
-  if (failed(uses))
+  BarrierUses uses = usesOf(barrier);
+  if (failed(checkSignals(uses)))
     return failure();
-  for (CommitOp commit : uses->commits) {
+  auto inRole = [&](WaitOp wait) { return role->isProperAncestor(wait); };
+  bool othersWait = !llvm::all_of(uses.waits, inRole);
+  for (CommitOp commit : uses.commits) {
     commit.setPair(true);
-    commit.setBoth(uses->othersWait);
+    commit.setBoth(othersWait);
   }
-  if (uses->roleWaits.empty() || uses->arrivals.empty())
+  if (llvm::none_of(uses.waits, inRole) || uses.others.empty())
     return success();
-  if (uses->othersWait || !uses->commits.empty())
+  if (othersWait || !uses.commits.empty())
     return barrier.emitOpError()
            << "expected only other roles to signal a barrier that the MMA role "
               "of a pair of CTAs waits for, and none of them to wait for it, "
               "got "
-           << (uses->othersWait ? "a wait in another role"
-                                : "a tile.commit of the MMA role");
+           << (othersWait ? "a wait in another role"
+                          : "a tile.commit of the MMA role");
   barrier.setArrivals(barrier.getArrivals() * ctasOfPair);
-  for (InitBarrierOp init : uses->inits)
+  for (InitBarrierOp init : uses.inits)
     init.setArrivals(init.getArrivals() * ctasOfPair);
-  for (WaitOp wait : uses->roleWaits)
+  for (WaitOp wait : uses.waits)
     setPair(wait);
-  for (Operation *arrival : uses->arrivals)
+  for (Operation *arrival : uses.others)
     setPair(arrival);
   return success();
 }

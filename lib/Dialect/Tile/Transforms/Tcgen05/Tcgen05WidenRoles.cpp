@@ -152,9 +152,8 @@ struct TileTcgen05WidenRolesPass
   void runOnOperation() override {
     SmallVector<scf::IfOp> branches;
     getOperation()->walk([&](scf::IfOp branch) {
-      bool isOfOne = branch.getCondition().getDefiningOp<ElectOp>() &&
-                     branch.getElseRegion().empty() && canWiden(branch);
-      if (isOfOne)
+      if (isOfOneThread(branch) && branch.getElseRegion().empty() &&
+          canWiden(branch))
         branches.push_back(branch);
     });
     for (scf::IfOp branch : branches) {

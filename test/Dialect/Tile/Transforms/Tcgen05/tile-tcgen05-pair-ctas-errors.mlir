@@ -102,7 +102,7 @@ gpu.module @m {
   gpu.func @shared_election(%d: !llvm.ptr<6>, %b: i64) kernel {
     %true = arith.constant true
     %one = tile.elect
-    // expected-error@+1 {{expected the branch of the products of a pair of CTAs to have no results, and an election of its own}}
+    // expected-error@+1 {{expected the branch of the products of a pair of CTAs to have no results and no else region, and an election of its own}}
     scf.if %one {
       tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
     }
@@ -149,6 +149,64 @@ gpu.module @m {
     %one = tile.elect
     scf.if %one {
       tile.wait %p[%c0] parity %c0 : !tile.barrier<1>
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Only the even CTA would run the else region.
+gpu.module @m {
+  gpu.func @else_region(%d: !llvm.ptr<6>, %b: i64, %m: memref<4xi32>) kernel {
+    %true = arith.constant true
+    %c0 = arith.constant 0 : index
+    %one = tile.elect
+    %zero = arith.constant 0 : i32
+    // expected-error@+1 {{expected the branch of the products of a pair of CTAs to have no results and no else region, and an election of its own}}
+    scf.if %one {
+      tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+    } else {
+      memref.store %zero, %m[%c0] : memref<4xi32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The odd CTA would not store; what it loads for its products is no part of its memory.
+gpu.module @m {
+  gpu.func @store_in_role(%d: !llvm.ptr<6>, %b: i64, %m: memref<4xi32>) kernel {
+    %true = arith.constant true
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %c1 = arith.constant 1 : index
+    %one = tile.elect
+    scf.if %one {
+      %loaded = memref.load %m[%c0] : memref<4xi32>
+      scf.for %i = %c0 to %c4 step %c1 {
+        tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
+        // expected-error@+1 {{is in the branch of the products of a pair of CTAs, which only the even CTA runs: expected tile.mma, tile.commit, tile.wait, tile.fence and ops without effects}}
+        memref.store %loaded, %m[%i] : memref<4xi32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The other threads of the warp run the else region: no one thread issues this product.
+gpu.module @m {
+  gpu.func @in_else_region(%d: !llvm.ptr<6>, %b: i64, %m: memref<4xi32>) kernel {
+    %true = arith.constant true
+    %one = tile.elect
+    scf.if %one {
+      tile.tmem_alloc 512 to 2048
+    } else {
+      // expected-error@+1 {{expected the products of a pair of CTAs in one branch of one elected thread, got none}}
       tile.mma %d, %d, %b instruction 270599312 accumulate %true pair : !llvm.ptr<6>, !llvm.ptr<6>, i64
     }
     gpu.return
