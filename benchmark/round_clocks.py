@@ -21,6 +21,8 @@ sys.path += [str(ROOT / "benchmark"), str(ROOT / "scripts/gpu")]
 
 ROUNDS, WARPS, SMS = 96, 20, 132
 EVENTS = ("sync", "synced", "fence0", "commit0", "fence1", "commit1", "arrived", "S", "shuffle", "max", "wait0", "O")
+# Events that are read before their instruction, and those that a loop may lack.
+EARLY, OPTIONAL = ("sync", "fence0", "fence1", "shuffle", "wait0"), ("arrived",)
 SLOTS = len(EVENTS)
 FIRST_ROUND, LAST_ROUND = 12, 30
 
@@ -33,23 +35,27 @@ def loop_of(lines):
         jump = re.search(r"bra(?:\.uni)?\s+(\$L__BB\d+_\d+);", line)
         if jump and labels[jump[1]] <= at and any("wgmma.commit" in inside for inside in lines[labels[jump[1]] : at]):
             loops.append((at - labels[jump[1]], labels[jump[1]], at))
+    if not loops:
+        raise ValueError("expected a loop with products of wgmma, got none")
     return min(loops)[1:]
 
 
 def events(lines):
-    """Which event is before and after a line."""
+    """Which event is before and after a line. Fails if the loop lacks one that is not optional, whose clocks would stay 0."""
     first, last = loop_of(lines)
     having = lambda text: [at for at in range(first, last + 1) if text in lines[at]]
     fences, commits, waits = having("wgmma.fence"), having("wgmma.commit"), having("wgmma.wait_group")
     ends = [at for at in waits if re.search(r"aligned 0;", lines[at])]
     begins = [at for at in waits if at not in ends]
-    shuffles = [at for at in having("shfl") if at > begins[0]]
-    before = {fences[0]: "fence0", fences[1]: "fence1", shuffles[0]: "shuffle", **{at: "wait0" for at in ends}}
-    after = {commits[0]: "commit0", commits[1]: "commit1", begins[0]: "S", shuffles[-1]: "max", **{at: "O" for at in ends}}
-    for at in having("barrier.cta.sync")[:1]:
-        before[at], after[at] = "sync", "synced"
-    for at in having("barrier.cta.arrive")[:1]:
-        after[at] = "arrived"
+    shuffles = [at for at in having("shfl") if begins and at > begins[0]]
+    syncs, arrivals = having("barrier.cta.sync")[:1], having("barrier.cta.arrive")[:1]
+    found = {"sync": syncs, "synced": syncs, "fence0": fences[:1], "commit0": commits[:1], "fence1": fences[1:2], "commit1": commits[1:2]}
+    found |= {"arrived": arrivals, "S": begins[:1], "shuffle": shuffles[:1], "max": shuffles[-1:], "wait0": ends, "O": ends}
+    lacking = [name for name in EVENTS if not found[name] and name not in OPTIONAL]
+    if lacking:
+        raise ValueError(f"expected all events but {', '.join(OPTIONAL)} in the loop, got none of {', '.join(lacking)}")
+    before = {at: name for name in EARLY for at in found[name]}
+    after = {at: name for name in EVENTS if name not in EARLY for at in found[name]}
     return before, after, ends
 
 
@@ -78,10 +84,24 @@ def with_clocks(text):
     return "\n".join(result)
 
 
+def check_kernel(kernel):
+    """Fails for a kernel whose warpgroups do not take turns, or of which an SM has two CTAs, which would store to the same place."""
+    if kernel["q_tiles"] < 2 or kernel["ctas_per_sm"] > 1:
+        raise ValueError(f"expected two or more query tiles and one CTA per SM, got {kernel['q_tiles']} and {kernel['ctas_per_sm']}")
+
+
 def add(folder, names):
+    listed = json.loads((folder / "kernels.json").read_text())
     (folder / "clocks").mkdir(exist_ok=True)
     for name in names:
-        (folder / "clocks" / f"{name}.ptx").write_text(with_clocks((folder / f"{name}.ptx").read_text()))
+        if name not in listed:
+            sys.exit(f"{name}: expected a kernel of {folder / 'kernels.json'}")
+        try:
+            check_kernel(listed[name])
+            text = with_clocks((folder / f"{name}.ptx").read_text())
+        except ValueError as error:
+            sys.exit(f"{name}: {error}; name another kernel")
+        (folder / "clocks" / f"{name}.ptx").write_text(text)
         (folder / "clocks" / f"{name}.json").write_text((folder / f"{name}.json").read_text())
 
 
@@ -98,9 +118,11 @@ def print_rounds(clocks, groups):
     since = middle - middle[:, :1, :, :1]
     for group in range(groups):
         means = since[:, 4 * group : 4 * group + 4].mean((0, 1, 2)).tolist()
+        read = middle[:, 4 * group : 4 * group + 4].any(0).any(0).any(0).tolist()
+        clocks_of_events = (f"{name} {value:.0f}" if there else f"{name} -" for name, value, there in zip(EVENTS, means, read))
         begins = middle[:, 4 * group, :, 0]
         period = (begins[:, 1:] - begins[:, :-1]).mean().item()
-        print(f"  warpgroup {group}", *(f"{name} {value:.0f}" for name, value in zip(EVENTS, means)), f"period {period:.0f}", flush=True)
+        print(f"  warpgroup {group}", *clocks_of_events, f"period {period:.0f}", flush=True)
 
 
 def run(folder):
