@@ -207,8 +207,8 @@ void RowUnroller::extract(vector::ExtractOp op) {
   ArrayRef<int64_t> at = op.getStaticPosition();
   Value from = op.getSource();
   auto type = dyn_cast<VectorType>(from.getType());
-  if (!type || type.getRank() != 1 || type.getDimSize(0) % 2 ||
-      at.size() != 1 || op.hasDynamicPosition())
+  if (!type || type.isScalable() || type.getRank() != 1 ||
+      type.getDimSize(0) % 2 || at.size() != 1 || op.hasDynamicPosition())
     return;
   Value two = pair(from, at[0] / 2);
   op.getSourceMutable().assign(two);

@@ -146,4 +146,17 @@ gpu.module @kernels {
     tile.tmem_store %v, %p : vector<2xi32>, !llvm.ptr<6>
     gpu.return
   }
+
+  // A scalable vector has a number of elements that is not known here.
+  // CHECK-LABEL: gpu.func @scalable
+  // CHECK: vector.extract %{{.*}}[3] : f32 from vector<[4]xf32>
+  gpu.func @scalable(%x: vector<8xf32>, %any: vector<[4]xf32>, %p: !llvm.ptr<6>, %to: !llvm.ptr<3>) kernel attributes {fmha.schedule = #schedule} {
+    %e = math.exp2 %x : vector<8xf32>
+    %w = vector.bitcast %e : vector<8xf32> to vector<8xi32>
+    tile.tmem_store %w, %p : vector<8xi32>, !llvm.ptr<6>
+    %y = math.exp2 %any : vector<[4]xf32>
+    %last = vector.extract %y[3] : f32 from vector<[4]xf32>
+    llvm.store %last, %to : f32, !llvm.ptr<3>
+    gpu.return
+  }
 }
