@@ -56,11 +56,10 @@ public:
   Rules(const LoopGraph &graph, const SolverOptions &options,
         const Wanted &wanted);
 
-  /// Returns the answer, or Unknown after `steps` of Z3. It may be called once:
-  /// a solver of Z3 that has stopped at a limit is no longer reliable.
-  Answer solve(uint64_t steps);
-  /// Returns the steps of Z3 so far.
-  uint64_t steps() const;
+  /// Returns the answer, or Unknown after `left` steps of Z3, from which it
+  /// takes its steps. It may be called once: a solver of Z3 that has stopped at
+  /// a limit is no longer reliable.
+  Answer solve(uint64_t &left);
   ModuloSchedule schedule() const { return found; }
   /// Returns the rules that exclude a schedule, after the answer No.
   std::string core() const { return reasons; }
@@ -73,9 +72,7 @@ private:
   void addLength();
   z3::expr together(unsigned a, unsigned b);
   z3::expr turns(unsigned a, unsigned b, int64_t one, int64_t other);
-  z3::expr apart(unsigned a, unsigned b);
   z3::expr outside(const ThreadRun &run, unsigned product);
-  bool isIssuedInOrder(unsigned a, unsigned b) const;
   void addUnit(unsigned a, unsigned b);
   void addWarpgroup(unsigned a, unsigned b);
   void addStages(unsigned a, unsigned b);
@@ -195,8 +192,7 @@ void Rules::addDependence(const Dependence &edge) {
 }
 
 /// Whether the order in which the ops start must be that of their issues.
-bool Rules::isIssuedInOrder(unsigned a, unsigned b) const {
-  const LoopOp &one = graph.ops[a], &other = graph.ops[b];
+static bool areIssuedInOrder(const LoopOp &one, const LoopOp &other) {
   return one.executor == Executor::Mma && other.executor == Executor::Mma &&
          (one.cluster || other.cluster);
 }
@@ -205,7 +201,7 @@ bool Rules::isIssuedInOrder(unsigned a, unsigned b) const {
 /// clocks or more and `other` clocks or more before the end, and that, of
 /// products, the order of issue is the same.
 z3::expr Rules::turns(unsigned a, unsigned b, int64_t one, int64_t other) {
-  bool inOrder = isIssuedInOrder(a, b);
+  bool inOrder = areIssuedInOrder(graph.ops[a], graph.ops[b]);
   z3::expr_vector any(context);
   for (int64_t k = -int64_t(options.stages); k <= int64_t(options.stages);
        ++k) {
@@ -222,11 +218,6 @@ z3::expr Rules::turns(unsigned a, unsigned b, int64_t one, int64_t other) {
   return z3::mk_or(any);
 }
 
-/// Returns that the ops never run at the same time.
-z3::expr Rules::apart(unsigned a, unsigned b) {
-  return turns(a, b, graph.ops[a].clocks, graph.ops[b].clocks);
-}
-
 /// Returns that a product is not issued from the start of the first op of `run`
 /// to the end of its last one.
 z3::expr Rules::outside(const ThreadRun &run, unsigned product) {
@@ -241,11 +232,12 @@ z3::expr Rules::outside(const ThreadRun &run, unsigned product) {
 }
 
 void Rules::addUnit(unsigned a, unsigned b) {
-  std::optional<Unit> unit = graph.ops[a].exclusiveUnit();
-  if (unit && unit == graph.ops[b].exclusiveUnit())
+  const LoopOp &one = graph.ops[a], &other = graph.ops[b];
+  std::optional<Unit> unit = one.exclusiveUnit();
+  if (unit && unit == other.exclusiveUnit())
     solver.add(z3::implies(label("unit " + std::string(stringify(*unit))),
-                           apart(a, b)));
-  else if (isIssuedInOrder(a, b))
+                           turns(a, b, one.clocks, other.clocks)));
+  else if (areIssuedInOrder(one, other))
     solver.add(z3::implies(label("order of issue"), turns(a, b, 0, 1)));
 }
 
@@ -259,7 +251,8 @@ void Rules::addWarpgroup(unsigned a, unsigned b) {
     return;
   if (!first || !second)
     std::tie(a, b) = first ? std::pair(a, b) : std::pair(b, a);
-  z3::expr rule = first && second ? apart(a, b) : outside(runOf(graph, a), b);
+  z3::expr rule = first && second ? turns(a, b, one.clocks, other.clocks)
+                                  : outside(runOf(graph, a), b);
   solver.add(
       z3::implies(label("warpgroups"),
                   z3::implies(together(*one.cluster, *other.cluster), rule)));
@@ -339,12 +332,20 @@ void Rules::addLength() {
                               int64_t(graph.ops[b].clocks) - wanted.length));
 }
 
+static uint64_t stepsOf(const z3::solver &solver) {
+  z3::stats statistics = solver.statistics();
+  for (unsigned n = 0; n < statistics.size(); ++n)
+    if (statistics.key(n) == "rlimit count")
+      return statistics.uint_value(n);
+  return 0;
+}
+
 /// Steps are a limit that depends on neither the machine nor its load. 0 would
 /// be none.
-Answer Rules::solve(uint64_t steps) {
+Answer Rules::solve(uint64_t &left) {
   constexpr uint64_t most = 4'000'000'000;
   z3::params params(context);
-  params.set("rlimit", unsigned(std::clamp<uint64_t>(steps, 1, most)));
+  params.set("rlimit", unsigned(std::clamp<uint64_t>(left, 1, most)));
   solver.set(params);
   z3::expr_vector rules(context);
   for (const auto &[name, rule] : labels)
@@ -354,17 +355,10 @@ Answer Rules::solve(uint64_t steps) {
     read(solver.get_model());
   if (result == z3::unsat)
     readReasons();
+  left -= result == z3::unknown ? left : std::min(left, stepsOf(solver));
   return result == z3::sat     ? Answer::Yes
          : result == z3::unsat ? Answer::No
                                : Answer::Unknown;
-}
-
-uint64_t Rules::steps() const {
-  z3::stats statistics = solver.statistics();
-  for (unsigned n = 0; n < statistics.size(); ++n)
-    if (statistics.key(n) == "rlimit count")
-      return statistics.uint_value(n);
-  return 0;
 }
 
 void Rules::read(const z3::model &model) {
@@ -445,7 +439,6 @@ Answer Search::ask(const Wanted &what) {
     return Answer::No;
   Rules rules(graph, options, what);
   Answer answer = rules.solve(left);
-  left -= std::min(left, answer == Answer::Unknown ? left : rules.steps());
   if (answer == Answer::Yes) {
     if (auto wrong = verify(graph, rules.schedule(), options.roleStages)) {
       solution.wrong = *wrong;

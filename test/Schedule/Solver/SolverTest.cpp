@@ -183,7 +183,8 @@ TEST(Solver, AnIntervalTakesAClock) {
 }
 
 /// The solver and verify() have the same rules for ops that take no time, too,
-/// and for products that keep no unit busy: their order is that of their issues.
+/// and for products that keep no unit busy: their order is that of their
+/// issues.
 TEST(Solver, OpsOfNoClocksKeepAllRules) {
   unsigned seed = std::random_device()();
   RecordProperty("seed", int(seed));

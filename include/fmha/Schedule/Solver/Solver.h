@@ -21,8 +21,8 @@ namespace fmha::schedule::modulo {
 
 struct SolverOptions {
   /// The solver stops after about this processor time, with the best schedule
-  /// that it found. It counts steps of Z3 and reads no clock, so that the result
-  /// depends on neither the machine nor other programs.
+  /// that it found. It counts steps of Z3 and reads no clock, so that the
+  /// result depends on neither the machine nor other programs.
   unsigned milliseconds = 60000;
   /// Most intervals from the start of an iteration to its end.
   unsigned stages = 6;
@@ -44,8 +44,8 @@ struct Solution {
   unsigned slack = 0;
   /// Processor time that was needed.
   unsigned milliseconds = 0;
-  /// The rule that a schedule of Z3 violates, a defect of the solver, which then
-  /// stops; else empty.
+  /// The rule that a schedule of Z3 violates, a defect of the solver, which
+  /// then stops; else empty.
   std::string wrong;
 };
 

@@ -57,7 +57,6 @@ public:
   }
 
 private:
-  void findPaths();
   const TripsRole &roleOf(uint32_t warp) const;
   void addFacts(uint32_t step, Recording &result);
   void addCopy(uint32_t step, const StepRule &rule, Recording &result);
@@ -89,6 +88,22 @@ private:
   Current now;
 };
 
+/// Returns the path of each role. The records of more instructions than
+/// Recorder::kMostSteps, of all warps, would take gigabytes.
+std::map<const TripsRole *, std::vector<uint32_t>>
+pathsOf(const Trips &trips, const SassKernel &kernel, const SassGraph &graph) {
+  std::map<const TripsRole *, std::vector<uint32_t>> paths;
+  size_t left = Recorder::kMostSteps;
+  for (const TripsRole &role : trips.roles) {
+    size_t warps = role.warps.size() * trips.ctasPerSm;
+    std::vector<uint32_t> path = walk(kernel, graph, trips, role, left / warps);
+    for (uint32_t block : path)
+      left -= warps * (kernel.blocks[block].end - kernel.blocks[block].first);
+    paths.emplace(&role, std::move(path));
+  }
+  return paths;
+}
+
 TripsSource::TripsSource(const Trips &trips, const SassKernel &kernel,
                          bool isL2Warm)
     : trips(trips), kernel(kernel), graph(kernel), isL2Warm(isL2Warm) {
@@ -100,19 +115,7 @@ TripsSource::TripsSource(const Trips &trips, const SassKernel &kernel,
   checkRules(trips, kernel, graph);
   for (const TripsRole &role : trips.roles)
     ctaWarps += uint32_t(role.warps.size());
-  findPaths();
-}
-
-/// The records of more instructions, of all warps, would take gigabytes.
-void TripsSource::findPaths() {
-  size_t left = Recorder::kMostSteps;
-  for (const TripsRole &role : trips.roles) {
-    size_t warps = role.warps.size() * trips.ctasPerSm;
-    std::vector<uint32_t> path = walk(kernel, graph, trips, role, left / warps);
-    for (uint32_t block : path)
-      left -= warps * (kernel.blocks[block].end - kernel.blocks[block].first);
-    paths.emplace(&role, std::move(path));
-  }
+  paths = pathsOf(trips, kernel, graph);
 }
 
 void TripsSource::lack(uint32_t instruction, const std::string &what) const {
