@@ -264,8 +264,10 @@ Stepped Stepper::step(const Schedule &schedule) const {
   double middle = perBlock(&Clocks::middle);
   if (!(middle > 0)) {
     made.objection = llvm::formatv(
-        "expected {0} keys to take longer than {1}, got {2} clocks for both",
-        launch.longer, launch.shorter, longer->clocks.middle);
+        "expected {0} keys to take longer than {1}, got {2:F0} and {3:F0} "
+        "clocks",
+        launch.longer, launch.shorter, longer->clocks.middle,
+        shorter->clocks.middle);
     return made;
   }
   made.block = {std::min(perBlock(&Clocks::low), middle), middle,
