@@ -187,9 +187,15 @@ void copyWaitRead(Doing &doing) {
             Figure::WaitLatency);
 }
 
+/// The bytes wait in a queue for the port of shared memory. The warp stands
+/// still while the queue is full.
 void cpAsync(Doing &doing) {
   Sm &sm = doing.sm();
   double rows = doing.step.amount;
+  double written = occupy(doing, sm.port, doing.now(),
+                          rows * 128 / doing.figure(Figure::SharedBytes));
+  doing.warp.resume.atLeast(
+      {written - doing.figure(Figure::CpAsyncQueue), doing.id});
   double moved = occupy(doing, sm.link, doing.now(),
                         rows * 128 / doing.figure(Figure::TmaBytes));
   doing.timed.end = moved + doing.figure(Figure::L2Latency);

@@ -38,8 +38,6 @@ constexpr Contention contentions[] = {
      Figure::WgmmaAluOwnSlowdown},
     {Pipe::Mufu, Figure::WgmmaMufuPortClocks, Figure::WgmmaMufuSlowdown,
      Figure::WgmmaMufuOwnSlowdown},
-    {Pipe::Lsu, Figure::WgmmaLsuPortClocks, Figure::WgmmaLsuSlowdown,
-     Figure::WgmmaLsuOwnSlowdown},
 };
 
 const Contention *contentionOf(Pipe pipe) {
@@ -148,10 +146,9 @@ void takePipe(const Doing &doing, Unit &pipe) {
   if (contention && multiplies) {
     shared *= doing.figure(contention->shared);
     own *= doing.figure(contention->own);
-    double port = doing.figure(contention->port) * of.slots;
-    delayProducts(doing.state, tensor, port);
-    if (port > 0)
-      holdExponentials(doing, pipe, own);
+    delayProducts(doing.state, tensor,
+                  doing.figure(contention->port) * of.slots);
+    holdExponentials(doing, pipe, own);
   }
   if (of.pipe == Pipe::Mufu && pipe.last.valid() &&
       pipe.last.warp != doing.warp.index) {

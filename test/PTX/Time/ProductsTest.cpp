@@ -100,32 +100,6 @@ TEST(Products, ExponentialsOfAWarpDoNotOverlapWithItsFmas) {
   }
 }
 
-TEST(Products, AsynchronousCopiesOfThreadsTakeLongerToIssue) {
-  // Measured: 332 clocks from the first to the 32nd cp.async of a warp, and 221
-  // to the 16th with products (results/h200-cp-async-2026-11-30.csv).
-  std::string copy = "cp.async.cg.shared.global [smem], [%q3], 16;\n";
-  auto clocks = [&](unsigned products, unsigned count) {
-    Device device;
-    Kernel kernel = kernelOf(products, repeat(count, copy));
-    kernel.parameters = ".param .u64 in";
-    kernel.body = "ld.param.u64 %q3, [in];\n" + kernel.body;
-    kernel.values = {bytesOf(device.allocate(4096))};
-    Recording recording = record(kernel, device);
-    Schedule steps = schedule(recording, *figuresOf("sm_90a", Level::Middle));
-    double first = std::numeric_limits<double>::infinity(), last = 0;
-    for (size_t w = 0; w < recording.warps.size(); ++w)
-      for (size_t i = 0; i < recording.warps[w].steps.size(); ++i)
-        if (recording.codes[recording.warps[w].steps[i].code]
-                .opcode.starts_with("cp.async.cg")) {
-          first = std::min(first, steps.steps[w][i].issue);
-          last = std::max(last, steps.steps[w][i].issue);
-        }
-    return last - first;
-  };
-  EXPECT_NEAR(clocks(0, 16), 15 * 332. / 31, 10);
-  EXPECT_NEAR(clocks(kProducts, 16), 221, 30);
-}
-
 TEST(Products, MaximaAddToTheDelayByFmas) {
   // Measured: 192 clocks for 64 times FMA, maximum and FMA; 128 of them are the
   // FMAs'.

@@ -11,6 +11,7 @@
 #include "fmha/PTX/Time/CriticalPath.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace ptxsim;
 using namespace ptxsim::timing;
@@ -234,6 +235,37 @@ TEST(Synchronization, ALaterRoundOverlapsTheConsumersWork) {
   double apart = clocksOf({handOff(2, work, true), 64}) -
                  clocksOf({handOff(1, work, true), 64});
   EXPECT_GE(apart, 2 * round);
+}
+
+TEST(Synchronization, AsynchronousCopiesOfThreadsFillAQueue) {
+  // Measured (results/h200-cp-async-2026-11-30.csv): clocks after so many
+  // cp.async of each warp.
+  auto clocks = [](unsigned warps, unsigned count) {
+    Device device;
+    std::string body = "ld.param.u64 %q1, [in];\nmov.u32 %r1, %tid.x;\n"
+                       "shl.b32 %r1, %r1, 4;\nmov.u32 %r2, smem;\n"
+                       "add.s32 %r1, %r1, %r2;\n";
+    for (unsigned i = 0; i < count; ++i)
+      body += "cp.async.cg.shared.global [%r1+" +
+              std::to_string(i * warps * 512) + "], [%q1], 16;\n";
+    Kernel kernel = {body,       32 * warps,
+                     "sm_90a",   ".param .u64 in",
+                     160 * 1024, {bytesOf(device.allocate(4096))}};
+    Recording recording = record(kernel, device);
+    Schedule steps = schedule(recording, *figuresOf("sm_90a", Level::Middle));
+    double first = std::numeric_limits<double>::infinity(), last = 0;
+    for (size_t w = 0; w < recording.warps.size(); ++w)
+      for (size_t i = 0; i < recording.warps[w].steps.size(); ++i)
+        if (recording.codes[recording.warps[w].steps[i].code]
+                .opcode.starts_with("cp.async")) {
+          first = std::min(first, steps.steps[w][i].issue);
+          last = std::max(last, steps.steps[w][i].issue);
+        }
+    return last - first;
+  };
+  EXPECT_NEAR(clocks(1, 32), 144, 15);
+  EXPECT_NEAR(clocks(4, 16), 142, 20);
+  EXPECT_NEAR(clocks(4, 32), 398, 40);
 }
 
 TEST(Synchronization, ABarrierWaitsForTheLatestWarp) {
