@@ -235,8 +235,7 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
                  "Model the time N more times, each time with figures "
                  "drawn within their ranges by the seeds 1, 2, 3, ...; the "
                  "clocks are drawn_clocks of --json; implies --time")
-      ->type_name("N")
-      ->check(CLI::Range(1u, ptxsim::timing::kMostDraws));
+      ->type_name("N");
   app.add_flag("--list-entries", line.listEntries,
                "List the entries of the file and their parameters");
 }
@@ -410,7 +409,8 @@ void check(CommandLine &line, const Raw &raw) {
   if (line.schedules && line.compare)
     throw BadInput("--schedules draws schedules and --compare names one: "
                    "expected one of them");
-  line.timeDraws = unsigned(parseNumber("time-draws", raw.timeDraws, 1000000));
+  line.timeDraws =
+      unsigned(parseNumber("time-draws", raw.timeDraws, timing::kMostDraws));
   line.time |=
       line.sass || line.warmL2 || line.timeDraws || !line.timeline.empty();
   if (line.time && line.options.policy != Policy::Eager)
