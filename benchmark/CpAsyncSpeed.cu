@@ -20,20 +20,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CudaCheck.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
-
-#define CHECK(call)                                                            \
-  do {                                                                         \
-    cudaError_t error = (call);                                                \
-    if (error != cudaSuccess) {                                                \
-      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));      \
-      std::exit(1);                                                            \
-    }                                                                          \
-  } while (0)
 
 constexpr int kRounds = 40, kStamps = 8, kMost = 32, kBytes = 160 * 1024;
 

@@ -21,6 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CudaCheck.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -28,15 +30,6 @@
 #include <cstring>
 #include <cuda.h>
 #include <vector>
-
-#define CHECK(call)                                                            \
-  do {                                                                         \
-    cudaError_t error = (call);                                                \
-    if (error != cudaSuccess) {                                                \
-      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));      \
-      std::exit(1);                                                            \
-    }                                                                          \
-  } while (0)
 
 /// Waits for the phase `parity` of the mbarrier at `barrier`.
 __device__ void waitFor(uint32_t barrier, uint32_t parity) {

@@ -282,7 +282,8 @@ TEST(Synchronization, ABarrierWaitsForTheLatestWarp) {
 }
 
 TEST(Synchronization, AnArrivalAtABarrierTakesAnInterval) {
-  // One warp arrives and ends, the other one waits and ends first.
+  // One warp arrives and then computes. The other one only waits, so it ends
+  // first.
   auto body = [](unsigned arrivals) {
     std::string text = "mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 32;\n"
                        "@%p1 bra WAIT;\n";

@@ -46,6 +46,7 @@ struct BarrierUses {
   llvm::SmallVector<mlir::Operation *> others;
 };
 
+/// Returns the ops that use `barrier`, by kind.
 inline BarrierUses usesOf(BarrierOp barrier) {
   BarrierUses uses;
   for (mlir::Operation *user : barrier->getUsers()) {
