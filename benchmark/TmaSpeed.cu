@@ -10,38 +10,17 @@
 // bytes a clock that cp.async.bulk brings to each SM from L2, with one CTA on
 // every SM and with one alone, and the latency of one copy. Data is read
 // several times before, so that it is in L2. With `boxes`, copies are boxes of
-// tensors of 64 columns, as attention kernels load K and V. With `rings`, CTAs
-// load such boxes into rings of stages that a consumer frees at a pace, and the
-// rows are when blocks arrive. Build and run:
+// tensors of 64 columns, as attention kernels load K and V. Build and run:
 //
 //   nvcc -arch=sm_90a -O3 -cudart static benchmark/TmaSpeed.cu -o tma-speed
 //   ./tma-speed > results.csv
 //   ./tma-speed boxes > boxes.csv
-//   ./tma-speed rings > rings.csv
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaCheck.h"
+#include "TmaProbe.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <cuda.h>
-#include <vector>
-
-/// Waits for the phase `parity` of the mbarrier at `barrier`.
-__device__ void waitFor(uint32_t barrier, uint32_t parity) {
-  uint32_t done = 0;
-  while (!done)
-    asm volatile("{\n .reg .pred p;\n"
-                 " mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n"
-                 " selp.b32 %0, 1, 0, p;\n}"
-                 : "=r"(done)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-}
 
 __device__ void copy(uint32_t to, const char *from, uint32_t bytes,
                      uint32_t barrier) {
@@ -85,12 +64,6 @@ __global__ void stream(const char *data, uint64_t range, uint32_t bytes,
     }
   }
   clocks[blockIdx.x] = clock64() - begin;
-}
-
-static double median(std::vector<long long> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2,
-                   values.end());
-  return double(values[values.size() / 2]);
 }
 
 /// Returns the median of five launches, after two that are not counted, of the
@@ -156,26 +129,6 @@ __global__ void streamBoxes(const __grid_constant__ CUtensorMap map,
   clocks[blockIdx.x] = clock64() - begin;
 }
 
-static CUtensorMap tensorMap(void *data, uint64_t columns, uint64_t rows,
-                             uint64_t pitch, uint32_t keys) {
-  void *encode = nullptr;
-  cudaDriverEntryPointQueryResult found;
-  CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode,
-                                         12000, cudaEnableDefault, &found));
-  CUtensorMap map;
-  cuuint64_t dims[] = {columns, rows}, strides[] = {pitch};
-  cuuint32_t box[] = {64, keys}, steps[] = {1, 1};
-  auto error = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(encode)(
-      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, data, dims, strides, box,
-      steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (error != CUDA_SUCCESS) {
-    std::fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", int(error));
-    std::exit(1);
-  }
-  return map;
-}
-
 /// Boxes of 64 columns of tensors with the head dims and pitches of attention.
 static void runBoxes(const cudaDeviceProp &gpu, char *data, long long *clocks) {
   CHECK(cudaFuncSetAttribute(
@@ -185,7 +138,7 @@ static void runBoxes(const cudaDeviceProp &gpu, char *data, long long *clocks) {
   auto run = [&](int ctas, uint32_t skew, uint32_t columns, uint32_t pitch,
                  uint32_t keys, uint32_t stages, uint32_t count) {
     const uint32_t rows = 4096 / keys * keys, panels = (columns + 63) / 64;
-    CUtensorMap map = tensorMap(data, columns, rows, pitch, keys);
+    CUtensorMap map = tensorMap(data, {columns, rows}, {pitch}, keys);
     double taken = medianOfLaunches(ctas, clocks, [&] {
       streamBoxes<<<ctas, 1, 200 << 10>>>(map, rows, keys, panels, stages,
                                           count, skew, clocks);
@@ -215,149 +168,6 @@ static void runBoxes(const cudaDeviceProp &gpu, char *data, long long *clocks) {
     }
 }
 
-/// What the CTAs of a launch load: blocks of `keys` rows, `count` of them, each
-/// of `panels` boxes, through `stages`. `sharers` CTAs read the same rows. A
-/// block is freed `pace` clocks after it has arrived or the one before it was
-/// freed.
-struct Ring {
-  uint32_t keys, panels, stages, count, sharers, pace;
-};
-
-constexpr uint32_t headRows = 1024;
-
-/// The stages of a ring in turn, without a division for each block.
-struct Turn {
-  uint32_t stage = 0, parity = 0;
-  __device__ void next(uint32_t stages) {
-    if (++stage == stages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-};
-
-__device__ void produce(const CUtensorMap &map, const Ring &ring, uint32_t base,
-                        uint32_t full, uint32_t empty) {
-  const uint32_t bytes = ring.keys * 128;
-  const uint32_t first = blockIdx.x / ring.sharers * headRows;
-  const uint32_t last = first + headRows - ring.keys;
-  uint32_t row = first;
-  Turn turn;
-  for (uint32_t n = 0; n < ring.count; ++n, turn.next(ring.stages)) {
-    if (n >= ring.stages)
-      waitFor(empty + 8 * turn.stage, turn.parity ^ 1);
-    const uint32_t barrier = full + 8 * turn.stage;
-    asm volatile(
-        "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier),
-        "r"(ring.panels * bytes)
-        : "memory");
-    for (uint32_t panel = 0; panel < ring.panels; ++panel)
-      asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
-                   "complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-                       base + (turn.stage * ring.panels + panel) * bytes),
-                   "l"(&map), "r"(panel * 64), "r"(row), "r"(barrier)
-                   : "memory");
-    row = row + ring.keys > last ? first : row + ring.keys;
-  }
-}
-
-/// Warp 0 loads, warp 1 consumes and writes when each block has arrived, in
-/// clocks since the CTA began.
-__global__ void streamRing(const __grid_constant__ CUtensorMap map, Ring ring,
-                           long long *clocks) {
-  extern __shared__ __align__(1024) char memory[];
-  __shared__ __align__(8) uint64_t barriers[64];
-  uint32_t base = (uint32_t(__cvta_generic_to_shared(memory)) + 1023) & ~1023u;
-  uint32_t full = uint32_t(__cvta_generic_to_shared(barriers));
-  uint32_t empty = full + 256;
-  if (threadIdx.x == 0)
-    for (uint32_t i = 0; i < 64; ++i)
-      asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(full + 8 * i));
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  __syncthreads();
-  uint32_t begin = uint32_t(clock64()), freed = begin;
-  if (threadIdx.x == 0)
-    produce(map, ring, base, full, empty);
-  if (threadIdx.x != 32)
-    return;
-  long long *out = clocks + uint64_t(blockIdx.x) * ring.count;
-  Turn turn;
-  for (uint32_t n = 0; n < ring.count; ++n, turn.next(ring.stages)) {
-    waitFor(full + 8 * turn.stage, turn.parity);
-    uint32_t now = uint32_t(clock64());
-    out[n] = now - begin;
-    freed = int32_t(now - freed) > 0 ? now : freed;
-    freed += ring.pace;
-    while (int32_t(uint32_t(clock64()) - freed) < 0)
-      ;
-    asm volatile(
-        "mbarrier.arrive.shared.b64 _, [%0];" ::"r"(empty + 8 * turn.stage)
-        : "memory");
-  }
-}
-
-/// Prints the median over CTAs and launches of when some of the blocks arrive.
-static void runRing(const cudaDeviceProp &gpu, char *data, uint32_t columns,
-                    uint32_t pitch, uint32_t perSm, Ring ring) {
-  const uint32_t ctas = gpu.multiProcessorCount * perSm;
-  const uint32_t heads = (ctas + ring.sharers - 1) / ring.sharers;
-  if (uint64_t(heads) * headRows * pitch > 256ull << 20)
-    return;
-  CUtensorMap map =
-      tensorMap(data, columns, heads * headRows, pitch, ring.keys);
-  std::vector<long long> taken(size_t(ctas) * ring.count);
-  long long *clocks;
-  CHECK(cudaMalloc(&clocks, taken.size() * 8));
-  const uint32_t smem = (212u << 10) / perSm;
-  std::vector<std::vector<long long>> arrivals(ring.count);
-  for (int repeat = 0; repeat < 9; ++repeat) {
-    streamRing<<<ctas, 64, smem>>>(map, ring, clocks);
-    CHECK(cudaGetLastError());
-    CHECK(cudaMemcpy(taken.data(), clocks, taken.size() * 8,
-                     cudaMemcpyDeviceToHost));
-    for (size_t i = 0; repeat > 1 && i < taken.size(); ++i)
-      arrivals[i % ring.count].push_back(taken[i]);
-  }
-  CHECK(cudaFree(clocks));
-  std::printf("%s,%u,%u,%u,%u,%u,%u,%u,%u", gpu.name, perSm, ring.sharers,
-              columns, pitch, ring.keys, ring.panels, ring.stages, ring.pace);
-  for (uint32_t n : {0u, 1u, 3u, 7u, 15u, 31u, 63u, 127u, 255u})
-    std::printf(",%.0f", median(arrivals[n]));
-  std::printf("\n");
-  std::fflush(stdout);
-}
-
-/// Rings like those of attention kernels: head dims, blocks, CTAs of an SM.
-static void runRings(const cudaDeviceProp &gpu, char *data) {
-  CHECK(cudaFuncSetAttribute(
-      streamRing, cudaFuncAttributeMaxDynamicSharedMemorySize, 212 << 10));
-  std::printf("gpu,ctas_per_sm,sharers,columns,pitch,keys,panels,stages,pace");
-  for (uint32_t n : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u})
-    std::printf(",arrival_of_block_%u", n);
-  std::printf("\n");
-  struct Like {
-    uint32_t columns, keys, perSm;
-  };
-  const Like likes[] = {
-      {32, 64, 3},   {32, 128, 2}, {32, 128, 1}, {48, 96, 2},   {48, 128, 1},
-      {64, 64, 3},   {64, 96, 2},  {64, 128, 1}, {80, 96, 2},   {80, 128, 1},
-      {96, 96, 1},   {112, 96, 1}, {128, 64, 2}, {128, 128, 1}, {160, 80, 1},
-      {160, 128, 1}, {176, 96, 1}, {224, 80, 1}, {224, 64, 1},  {240, 64, 1},
-      {256, 80, 1}};
-  for (const Like &like : likes) {
-    const uint32_t panels = (like.columns + 63) / 64;
-    const uint32_t bytes = panels * like.keys * 128;
-    const uint32_t room = (208u << 10) / like.perSm - 2048;
-    const uint32_t most = std::min(room / bytes, 16u);
-    const uint32_t all = gpu.multiProcessorCount * like.perSm;
-    for (uint32_t stages : {most, std::max(most / 2, 2u), 2u})
-      for (uint32_t pace : {0u, 4 * like.keys})
-        for (uint32_t sharers : {all, 33 * like.perSm, 11 * like.perSm})
-          runRing(gpu, data, like.columns, 2 * like.columns, like.perSm,
-                  {like.keys, panels, stages, 256, sharers, pace});
-  }
-}
-
 int main(int argc, char **argv) {
   cudaDeviceProp gpu;
   CHECK(cudaGetDeviceProperties(&gpu, 0));
@@ -369,10 +179,6 @@ int main(int argc, char **argv) {
   CHECK(cudaMalloc(&clocks, gpu.multiProcessorCount * sizeof(long long)));
   if (argc > 1 && !std::strcmp(argv[1], "boxes")) {
     runBoxes(gpu, data, clocks);
-    return 0;
-  }
-  if (argc > 1 && !std::strcmp(argv[1], "rings")) {
-    runRings(gpu, data);
     return 0;
   }
   const int smem = 192 << 10;
