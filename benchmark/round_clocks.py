@@ -5,8 +5,8 @@
     benchmark/round_clocks.py add FOLDER NAME...       on the build host: FOLDER/clocks has the kernels with reads of %clock
     benchmark/round_clocks.py run FOLDER               on the GPU host, with Python and PyTorch: a row for each warpgroup
 
-A row has the mean clocks of each event since the first warpgroup came to its barrier, over 18 rounds in the middle, all SMs and the four warps of a
-group, and the period of a round. Reads and the stores of their results make a round 1 to 17 % longer; `run` prints the clocks of both kernels.
+A row has the mean clocks of each event since the first warpgroup of the CTA came to its barrier, or to the first fence of its round without barriers,
+over 15 rounds in the middle, all SMs and the four warps of a group, and the period of a round. Of several CTAs on an SM the first one is the oldest. Reads and the stores of their results make a round 1 to 17 % longer; `run` prints the clocks of both kernels.
 """
 
 import argparse
@@ -19,12 +19,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "benchmark"), str(ROOT / "scripts/gpu")]
 
-ROUNDS, WARPS, SMS = 96, 20, 132
+ROUNDS, WARPS, SMS, MOST_CTAS = 40, 16, 132, 3
 EVENTS = ("sync", "synced", "fence0", "commit0", "fence1", "commit1", "arrived", "S", "shuffle", "max", "wait0", "O")
 # Events that are read before their instruction, and those that a loop may lack.
-EARLY, OPTIONAL = ("sync", "fence0", "fence1", "shuffle", "wait0"), ("arrived",)
+EARLY, OPTIONAL = ("sync", "fence0", "fence1", "shuffle", "wait0"), ("sync", "synced", "arrived")
 SLOTS = len(EVENTS)
-FIRST_ROUND, LAST_ROUND = 12, 30
+FIRST_ROUND, LAST_ROUND = 5, 20
 
 
 def loop_of(lines):
@@ -68,13 +68,13 @@ def with_clocks(text):
     store += [f"\tand.pred pk, pk, %ckp; mul.wide.u32 ak, %cki, {4 * SLOTS}; add.s64 ak, ak, %cka; add.u32 %cki, %cki, 1;"]
     store += [f"\t@pk st.global.v4.b32 [ak+{4 * i}], {{%ck{i}, %ck{i + 1}, %ck{i + 2}, %ck{i + 3}}};" for i in range(0, SLOTS, 4)] + ["\t}"]
     begin = [f"\t.reg .b32 %ck<{SLOTS}>; .reg .b32 %cki; .reg .b64 %cka; .reg .pred %ckp;", *(f"\tmov.u32 %ck{i}, 0;" for i in range(SLOTS))]
-    begin += ["\t{ .reg .b32 a, b, c; .reg .b64 d; mov.u32 a, %smid; mov.u32 b, %tid.x; shr.u32 c, b, 5;"]
+    begin += ["\t{ .reg .b32 a, b, c; .reg .b64 d; mov.u32 a, %ctaid.x; mov.u32 b, %tid.x; shr.u32 c, b, 5;"]
     begin += [f"\tmad.lo.u32 a, a, {WARPS}, c; mul.wide.u32 %cka, a, {ROUNDS * 4 * SLOTS}; mov.u64 d, fmha_clocks; add.s64 %cka, %cka, d;"]
     begin += ["\tand.b32 b, b, 31; setp.eq.u32 %ckp, b, 0; mov.u32 %cki, 0; }"]
     result, declared = [], False
     for at, line in enumerate(lines):
         if line.startswith(".visible .entry"):
-            result.append(f".visible .global .align 16 .b8 fmha_clocks[{SMS * WARPS * ROUNDS * 4 * SLOTS}];")
+            result.append(f".visible .global .align 16 .b8 fmha_clocks[{MOST_CTAS * SMS * WARPS * ROUNDS * 4 * SLOTS}];")
         result += [read(before[at])] if at in before else []
         result.append(line)
         result += [read(after[at])] if at in after else []
@@ -85,9 +85,9 @@ def with_clocks(text):
 
 
 def check_kernel(kernel):
-    """Fails for a kernel whose warpgroups do not take turns, or of which an SM has two CTAs, which would store to the same place."""
-    if kernel["q_tiles"] < 2 or kernel["ctas_per_sm"] > 1:
-        raise ValueError(f"expected two or more query tiles and one CTA per SM, got {kernel['q_tiles']} and {kernel['ctas_per_sm']}")
+    """Fails for a kernel of which more CTAs run at a time than there is memory for."""
+    if kernel["ctas_per_sm"] > MOST_CTAS:
+        raise ValueError(f"expected at most {MOST_CTAS} CTAs per SM, got {kernel['ctas_per_sm']}")
 
 
 def add(folder, names):
@@ -106,23 +106,25 @@ def add(folder, names):
 
 
 def read_clocks(gpu, kernel):
-    """Clocks by SM, warp, round and event."""
+    """Clocks by CTA, warp, round and event."""
     address, size = ctypes.c_uint64(), ctypes.c_size_t()
     gpu.driver.call("cuModuleGetGlobal_v2", ctypes.byref(address), ctypes.byref(size), kernel.module, b"fmha_clocks")
     flat = gpu.torch.frombuffer(bytearray(gpu.driver.read(address.value, size.value)), dtype=gpu.torch.int32)
-    return flat.reshape(SMS, WARPS, ROUNDS, SLOTS).double()
+    return flat.reshape(MOST_CTAS * SMS, WARPS, ROUNDS, SLOTS).double()
 
 
-def print_rounds(clocks, groups):
-    middle = clocks[:, 4 : 4 + 4 * groups, FIRST_ROUND:LAST_ROUND]
-    since = middle - middle[:, :1, :, :1]
-    for group in range(groups):
-        means = since[:, 4 * group : 4 * group + 4].mean((0, 1, 2)).tolist()
-        read = middle[:, 4 * group : 4 * group + 4].any(0).any(0).any(0).tolist()
-        clocks_of_events = (f"{name} {value:.0f}" if there else f"{name} -" for name, value, there in zip(EVENTS, means, read))
-        begins = middle[:, 4 * group, :, 0]
-        period = (begins[:, 1:] - begins[:, :-1]).mean().item()
-        print(f"  warpgroup {group}", *clocks_of_events, f"period {period:.0f}", flush=True)
+def print_rounds(clocks, groups, ctas):
+    for cta in range(ctas):
+        middle = clocks[cta * SMS : (cta + 1) * SMS, 4 : 4 + 4 * groups, FIRST_ROUND:LAST_ROUND]
+        first = EVENTS.index("sync" if middle[..., 0].any() else "fence0")
+        since = middle - middle[:, :1, :, first : first + 1]
+        for group in range(groups):
+            means = since[:, 4 * group : 4 * group + 4].mean((0, 1, 2)).tolist()
+            read = middle[:, 4 * group : 4 * group + 4].any(0).any(0).any(0).tolist()
+            clocks_of_events = (f"{name} {value:.0f}" if there else f"{name} -" for name, value, there in zip(EVENTS, means, read))
+            begins = middle[:, 4 * group, :, first]
+            period = (begins[:, 1:] - begins[:, :-1]).mean().item()
+            print(f"  CTA {cta} warpgroup {group}", *clocks_of_events, f"period {period:.0f}", flush=True)
 
 
 def run(folder):
@@ -139,14 +141,14 @@ def run(folder):
             longer.append(timing.timed(gpu, stamp, call, 15))
             timing.check(gpu, kernel, qkv, out)
         print(f"{path.stem}: {longer[0]:.0f} clocks, with reads {longer[1]:.0f}")
-        print_rounds(read_clocks(gpu, gpu.kernel(folder / "clocks", path.stem)), kernel["q_tiles"])
+        print_rounds(read_clocks(gpu, gpu.kernel(folder / "clocks", path.stem)), kernel["q_tiles"], kernel["ctas_per_sm"])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("add", "run"))
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("names", nargs="*", help="of `add`: kernels with two or three query tiles and one CTA per SM")
+    parser.add_argument("names", nargs="*", help="of `add`: kernels of FOLDER/kernels.json")
     flags = parser.parse_args()
     add(flags.folder, flags.names) if flags.command == "add" else run(flags.folder)
 

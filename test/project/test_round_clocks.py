@@ -53,23 +53,23 @@ def test_each_event_is_read_once_at_its_place(tmp_path):
     assert re.search(r"%clock;\n\tshfl[^\n]*\n\tshfl[^\n]*\n[^\n]*%clock;", text)
 
 
-def test_a_loop_may_lack_its_arrival(tmp_path):
-    assert add(folder_of(tmp_path, [line for line in LOOP if "arrive" not in line])).returncode == 0
+def test_a_loop_may_lack_its_barriers(tmp_path):
+    assert add(folder_of(tmp_path, [line for line in LOOP if "barrier" not in line])).returncode == 0
 
 
-@pytest.mark.parametrize("lacking, events", [("barrier.cta.sync", "sync, synced"), ("shfl", "shuffle, max"), ("aligned 1;", "S, shuffle, max"), ("aligned 0;", "wait0, O")])
+@pytest.mark.parametrize("lacking, events", [("wgmma.fence", "fence0, fence1"), ("shfl", "shuffle, max"), ("aligned 1;", "S, shuffle, max"), ("aligned 0;", "wait0, O")])
 def test_a_loop_without_an_event_is_refused(tmp_path, lacking, events):
     done = add(folder_of(tmp_path, [line for line in LOOP if lacking not in line]))
     assert done.returncode == 1
-    assert f"k: expected all events but arrived in the loop, got none of {events}; name another kernel" in done.stderr
+    assert f"k: expected all events but sync, synced, arrived in the loop, got none of {events}; name another kernel" in done.stderr
     assert not (tmp_path / "clocks/k.ptx").exists()
 
 
-@pytest.mark.parametrize("q_tiles, ctas_per_sm", [(1, 1), (2, 2)])
-def test_a_kernel_whose_warpgroups_do_not_take_turns_is_refused(tmp_path, q_tiles, ctas_per_sm):
-    done = add(folder_of(tmp_path, LOOP, q_tiles, ctas_per_sm))
+def test_a_kernel_with_more_ctas_than_there_is_memory_for_is_refused(tmp_path):
+    assert add(folder_of(tmp_path, LOOP, 1, 3)).returncode == 0
+    done = add(folder_of(tmp_path, LOOP, 1, 4))
     assert done.returncode == 1
-    assert f"expected two or more query tiles and one CTA per SM, got {q_tiles} and {ctas_per_sm}" in done.stderr
+    assert "k: expected at most 3 CTAs per SM, got 4; name another kernel" in done.stderr
 
 
 def test_what_is_no_kernel_is_refused(tmp_path):
@@ -77,11 +77,24 @@ def test_what_is_no_kernel_is_refused(tmp_path):
     assert "other: expected a kernel of" in add(tmp_path, "other").stderr
 
 
-def test_an_event_that_was_not_read_has_no_clocks(capsys):
-    numpy = pytest.importorskip("numpy")
-    clocks = numpy.ones((1, 20, round_clocks.ROUNDS, round_clocks.SLOTS))
+def seen_clocks(numpy, ctas):
+    clocks = numpy.ones((ctas * round_clocks.SMS, 20, round_clocks.ROUNDS, round_clocks.SLOTS))
     clocks[..., round_clocks.EVENTS.index("arrived")] = 0
     clocks[..., round_clocks.EVENTS.index("O")] = 5
-    round_clocks.print_rounds(clocks, 2)
-    for line in capsys.readouterr().out.splitlines():
+    return clocks
+
+
+def test_an_event_that_was_not_read_has_no_clocks(capsys):
+    round_clocks.print_rounds(seen_clocks(pytest.importorskip("numpy"), 2), 2, 2)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" sync")[0].strip() for line in lines] == [f"CTA {cta} warpgroup {group}" for cta in range(2) for group in range(2)]
+    for line in lines:
         assert "synced 0" in line and "arrived - " in line and "O 4 " in line
+
+
+def test_rounds_without_barriers_begin_at_the_fence(capsys):
+    clocks = seen_clocks(pytest.importorskip("numpy"), 1)
+    clocks[..., round_clocks.EVENTS.index("sync")] = 0
+    clocks[..., round_clocks.EVENTS.index("fence0")] = 3
+    round_clocks.print_rounds(clocks, 1, 1)
+    assert "O 2 " in capsys.readouterr().out
