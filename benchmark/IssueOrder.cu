@@ -94,8 +94,8 @@ template <int count, bool fromRegisters = false> struct Chain {
   }
 };
 
-/// Eight products. Stamps: before them, after each of the fourth to the seventh,
-/// whose descriptors and fences are done by then.
+/// Eight products. Stamps: before them, after each of the fourth to the
+/// seventh, whose descriptors and fences are done by then.
 struct Issue {
   static constexpr int length = 8;
   static __device__ void run(float (&x)[32], uint32_t shared, float,

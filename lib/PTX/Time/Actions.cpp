@@ -13,6 +13,8 @@
 namespace ptxsim::timing {
 namespace {
 
+constexpr double kLineBytes = 128;
+
 /// Lets a unit work for the step, not before `earliest`. Returns the end, which
 /// the step has as its own. A step of several copies does not wait for itself.
 double occupy(Doing &doing, Unit &unit, double earliest, double clocks) {
@@ -127,17 +129,35 @@ double latencyFromL2(Doing &doing) {
          doing.figure(Figure::TmaL2Spread) * dice() / double(dice.max());
 }
 
-/// Returns the clocks for which a copy occupies the link to L2: those of its
-/// bytes, or of its rows if they are not whole lines.
+/// What a copy from L2 takes: clocks of a line, of a row that is narrower than
+/// one, and of each further line that a row of either kind touches.
+struct LineClocks {
+  double line, narrowRow, extraLine, extraNarrowLine;
+};
+
+/// Returns what lines take. SMs with one CTA each load the same rows at the
+/// same time, so that L2 merges their requests; with several, CTAs drift apart.
+LineClocks lineClocks(const Doing &doing) {
+  double extra = doing.figure(Figure::TmaExtraLine);
+  if (doing.part().ctas.size() <= 1 || !doing.figure(Figure::TmaApartLine))
+    return {kLineBytes / doing.figure(Figure::TmaBytes),
+            doing.figure(Figure::TmaNarrowRow), extra, extra};
+  return {doing.figure(Figure::TmaApartLine),
+          doing.figure(Figure::TmaApartNarrowRow),
+          doing.figure(Figure::TmaApartExtraLine),
+          doing.figure(Figure::TmaApartExtraNarrowLine)};
+}
+
+/// Returns the clocks for which a copy occupies the link to L2.
 double linkClocks(const Doing &doing, const Fact &fact) {
-  bool between = fact.direction == CopyDirection::BetweenCtas;
-  double rate =
-      doing.figure(between ? Figure::ExchangeBytes : Figure::TmaBytes);
-  bool isNarrow = fact.value < fact.partialRows * 128.0;
-  double row =
-      doing.figure(isNarrow ? Figure::TmaNarrowRow : Figure::TmaSplitRow);
-  double box = fact.partialRows ? doing.figure(Figure::TmaSplitBox) : 0;
-  return std::max(fact.value / rate, fact.partialRows * row + box);
+  if (fact.direction == CopyDirection::BetweenCtas)
+    return fact.value / doing.figure(Figure::ExchangeBytes);
+  LineClocks clocks = lineClocks(doing);
+  double lines = fact.value / kLineBytes;
+  if (lines >= fact.partialRows)
+    return lines * clocks.line + fact.extraLines * clocks.extraLine;
+  return std::max(lines * clocks.line, fact.partialRows * clocks.narrowRow) +
+         fact.extraLines * clocks.extraNarrowLine;
 }
 
 /// Returns the end of one copy.

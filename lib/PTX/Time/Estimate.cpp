@@ -120,6 +120,16 @@ sass::Function sassOf(const Module &module, const std::string &entry) {
               "expected SASS of " + entry + ", got none from nvdisasm");
 }
 
+/// Fails for an SM that the launch leaves empty.
+void checkSm(unsigned sm, const Occupancy &occupancy) {
+  uint64_t busy = std::min(occupancy.places, occupancy.clusters);
+  if (sm >= busy)
+    throw Error(Error::Kind::Launch,
+                "expected an SM with a cluster for the modeled time (0 to " +
+                    std::to_string(busy - 1) + "), got " + std::to_string(sm) +
+                    "; name another one by PTXSIM_TIME_SM");
+}
+
 std::string number(double clocks) {
   return std::to_string(std::llround(clocks));
 }
@@ -148,6 +158,8 @@ Occupancy occupancyOf(const Module::Entry &entry, const LaunchConfig &config,
   uint64_t all = sms ? sms : facts.multiprocessors;
   uint64_t places = std::max<uint64_t>(all / share, 1);
   Occupancy occupancy;
+  occupancy.clusters = clusters;
+  occupancy.places = places;
   occupancy.perSm = std::min(ctasPerSm(entry, config, facts),
                              (clusters + places - 1) / places);
   occupancy.perWave = places * occupancy.perSm;
@@ -217,7 +229,9 @@ LaunchResult launchTimed(Device &device, const Module &module,
   if (how.frontEnd == FrontEnd::Sass)
     sass = sassOf(module, config.entry);
   Occupancy occupancy = occupancyOf(*entry, config, target, how.sms);
-  Recorder recorder(occupancy.perSm, Recorder::kMostSteps, how.isL2Warm);
+  checkSm(how.sm, occupancy);
+  ClustersOfSm clusters{how.sm, occupancy.places, occupancy.perSm};
+  Recorder recorder(clusters, Recorder::kMostSteps, how.isL2Warm);
   options.observer = &recorder;
   LaunchResult result = launch(device, module, config, options);
   bool ended = !result.faulted && (result.status == Status::Ok ||

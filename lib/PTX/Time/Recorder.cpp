@@ -91,6 +91,13 @@ bool isHelper(const Warp &warp, const Instruction &inst) {
   return next < code.size() && code[next].opcode.data() == inst.opcode.data();
 }
 
+/// Returns how many more lines the bytes touch than would hold them.
+uint32_t extraLinesOf(uint64_t address, uint64_t bytes) {
+  uint64_t fewest = (bytes + kLine - 1) / kLine;
+  uint64_t touched = (address % kLine + bytes + kLine - 1) / kLine;
+  return uint32_t(touched - fewest);
+}
+
 } // namespace
 
 bool Recorder::watches(const Cluster &cluster) {
@@ -98,9 +105,13 @@ bool Recorder::watches(const Cluster &cluster) {
     throw Error(Error::Kind::Launch,
                 "expected policy eager to record for the modeled time, got "
                 "another one");
-  if (cluster.number >= clusters)
+  if (cluster.number < clusters.first)
     return false;
-  result.clusters = std::max(result.clusters, cluster.number + 1);
+  uint64_t after = cluster.number - clusters.first;
+  uint64_t index = after / clusters.stride;
+  if (after % clusters.stride != 0 || index >= clusters.count)
+    return false;
+  result.clusters = std::max(result.clusters, index + 1);
   return true;
 }
 
@@ -331,6 +342,7 @@ void Recorder::reads(uint64_t address, uint64_t bytes) {
   if (copying) {
     ++copiedRows;
     rowBytes += uint32_t(bytes);
+    copying->extraLines += extraLinesOf(address, bytes);
     if (isPartial || copying->partialRows) {
       copying->partialRows = copiedRows;
       copying->value = rowBytes;

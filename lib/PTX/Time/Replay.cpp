@@ -17,11 +17,24 @@ namespace {
 
 /// Returns the warp of SASS that a scheduler tries i-th: the one that it issued
 /// from, then the others in turns or from the youngest on.
-size_t nextOf(const SubPartition &part, size_t i, bool isYoungestFirst) {
+size_t nextOf(const Turns &turns, size_t i, bool isYoungestFirst) {
   if (!isYoungestFirst)
-    return (part.turn + i) % part.warps.size();
-  size_t youngest = part.warps.size() - i;
-  return i == 0 ? part.turn : youngest - (youngest <= part.turn);
+    return (turns.last + i) % turns.warps.size();
+  size_t youngest = turns.warps.size() - i;
+  return i == 0 ? turns.last : youngest - (youngest <= turns.last);
+}
+
+/// Returns the turns of the CTA of the warp, or of all warps of the
+/// sub-partition if older CTAs are not preferred.
+Turns &turnsOf(SubPartition &part, const WarpRecord &record,
+               const Figures &figures) {
+  bool areAlike = figures[Figure::OldestCtaIssues] < 1;
+  uint64_t cluster = areAlike ? 0 : record.cluster;
+  auto at = std::ranges::lower_bound(part.ctas, cluster, {}, &Turns::cluster);
+  if (at == part.ctas.end() || at->cluster != cluster)
+    at = part.ctas.insert(
+        at, Turns{cluster, {}, 0, figures[Figure::TurnsToYoungest]});
+  return *at;
 }
 
 /// Returns when an instruction can issue so that it has read its registers at
@@ -53,8 +66,10 @@ private:
   double step();
   void drain();
   [[noreturn]] void stuck() const;
-  size_t nextInTurn(const SubPartition &part, size_t i) const;
-  bool turn(SubPartition &part);
+  size_t nextInTurn(const SubPartition &part, const Turns &turns,
+                    size_t i) const;
+  bool issueOnce(SubPartition &part);
+  bool turn(SubPartition &part, Turns &turns, const WarpState *resting);
   bool issueFrom(WarpState &warp);
   void fill(WarpState &warp);
   bool isWgmma(const WarpState &warp, uint32_t step) const;
@@ -85,8 +100,6 @@ Replay::Replay(const Recording &recording, const Figures &figures,
     count = std::max(count, record.rank + 1);
   state.sms.resize(count);
   state.parts.resize(size_t(count) * 4);
-  for (SubPartition &part : state.parts)
-    part.untilYoungest = figures[Figure::TurnsToYoungest];
   nameUnits();
   for (uint32_t missing : recording.signals)
     state.phases.emplace_back().missing = missing;
@@ -129,7 +142,7 @@ void Replay::place(uint32_t index) {
   warp.index = index;
   warp.sm = record.rank;
   warp.part = record.warp % 4;
-  state.partOf(warp).warps.push_back(index);
+  turnsOf(state.partOf(warp), record, state.figures).warps.push_back(index);
   result.steps.emplace_back(record.steps.size());
 }
 
@@ -165,15 +178,16 @@ double Replay::step() {
   for (SubPartition &part : state.parts)
     endProducts(state, part);
   for (SubPartition &part : state.parts) {
-    bool issued = part.slot.freeAt <= now && turn(part);
+    bool issued = part.slot.freeAt <= now && issueOnce(part);
     if (const auto &products = part.tensor.products; !products.empty())
       next = std::min(next, std::ceil(products.front().end));
-    for (uint32_t index : part.warps)
-      if (const WarpState &warp = state.warps[index]; !warp.finished()) {
-        live = true;
-        double at = std::max({warp.nextTry, part.slot.freeAt, now + issued});
-        next = std::min(next, std::ceil(at));
-      }
+    for (const Turns &turns : part.ctas)
+      for (uint32_t index : turns.warps)
+        if (const WarpState &warp = state.warps[index]; !warp.finished()) {
+          live = true;
+          double at = std::max({warp.nextTry, part.slot.freeAt, now + issued});
+          next = std::min(next, std::ceil(at));
+        }
   }
   if (live && next == kNever)
     stuck();
@@ -194,32 +208,52 @@ void Replay::stuck() const {
 /// the products of a chain issue in a row, as measured
 /// (results/h200-issue-order-2026-11-30.csv), and now and then the youngest is
 /// first. So warps do not stay in step.
-size_t Replay::nextInTurn(const SubPartition &part, size_t i) const {
-  if (part.untilYoungest <= 0)
-    return part.warps.size() - 1 - i;
+size_t Replay::nextInTurn(const SubPartition &part, const Turns &turns,
+                          size_t i) const {
+  if (turns.untilYoungest <= 0)
+    return turns.warps.size() - 1 - i;
   const Unit &tensor = part.pipes[size_t(Pipe::Tensor)];
   const StepId last = tensor.last;
-  bool chains = last.valid() && tensor.freeAt >= now - 1 &&
-                isWgmma(state.warps[last.warp], last.step);
-  size_t first = chains ? size_t(std::ranges::find(part.warps, last.warp) -
-                                 part.warps.begin())
-                        : part.turn + 1;
-  return (first + i) % part.warps.size();
+  auto first = turns.warps.end();
+  if (last.valid() && tensor.freeAt >= now - 1 &&
+      isWgmma(state.warps[last.warp], last.step))
+    first = std::ranges::find(turns.warps, last.warp);
+  size_t from = first == turns.warps.end()
+                    ? turns.last + 1
+                    : size_t(first - turns.warps.begin());
+  return (from + i) % turns.warps.size();
 }
 
-/// Issues from the next warp that can. With SASS, the same warp as before
-/// issues if it can, otherwise the next in turn, or the youngest that can.
-bool Replay::turn(SubPartition &part) {
+/// Issues from the oldest CTA that can. A warp that has issued several times in
+/// a row lets the others go first.
+bool Replay::issueOnce(SubPartition &part) {
+  auto issueFromAllBut = [&](const WarpState *resting) {
+    return std::ranges::any_of(
+        part.ctas, [&](Turns &turns) { return turn(part, turns, resting); });
+  };
+  bool rests = part.ctas.size() > 1 &&
+               part.inRow >= state.figures[Figure::OldestCtaIssues];
+  return (rests && issueFromAllBut(&state.warps[part.last])) ||
+         issueFromAllBut(nullptr);
+}
+
+/// Issues from the next warp of a CTA that can. With SASS, the same warp as
+/// before issues if it can, otherwise the next in turn, or the youngest that
+/// can.
+bool Replay::turn(SubPartition &part, Turns &turns, const WarpState *resting) {
   bool isYoungestFirst = state.figures[Figure::YoungestFirst] >= 0.5;
-  for (size_t i = 0; i < part.warps.size(); ++i) {
-    size_t at = isSass ? nextOf(part, i, isYoungestFirst) : nextInTurn(part, i);
-    WarpState &warp = state.warps[part.warps[at]];
-    if (warp.nextTry > now || !issueFrom(warp))
+  for (size_t i = 0; i < turns.warps.size(); ++i) {
+    size_t at =
+        isSass ? nextOf(turns, i, isYoungestFirst) : nextInTurn(part, turns, i);
+    WarpState &warp = state.warps[turns.warps[at]];
+    if (&warp == resting || warp.nextTry > now || !issueFrom(warp))
       continue;
-    part.turn = at;
-    part.untilYoungest = part.untilYoungest > 0
-                             ? part.untilYoungest - 1
-                             : state.figures[Figure::TurnsToYoungest];
+    part.inRow = warp.index == part.last ? part.inRow + 1 : 1;
+    part.last = warp.index;
+    turns.last = at;
+    turns.untilYoungest = turns.untilYoungest > 0
+                              ? turns.untilYoungest - 1
+                              : state.figures[Figure::TurnsToYoungest];
     return true;
   }
   return false;

@@ -159,12 +159,21 @@ struct TensorCore {
   uint32_t number = 0;
 };
 
+/// The warps of one CTA on a sub-partition, which take turns: the one that
+/// issued last, and the issues until the youngest is next.
+struct Turns {
+  uint64_t cluster = 0;
+  std::vector<uint32_t> warps;
+  size_t last = 0;
+  double untilYoungest = 0;
+};
+
 /// One quarter of an SM: a scheduler, its pipes, and its part of tensor memory.
 struct SubPartition {
-  std::vector<uint32_t> warps;
-  size_t turn = 0;
-  /// Issues until the youngest warp that can is next.
-  double untilYoungest = 0;
+  /// From the oldest to the youngest.
+  std::vector<Turns> ctas;
+  /// The warp that issued last, and how often in a row.
+  uint32_t last = 0, inRow = 0;
   Unit slot, tmem;
   TensorCore tensor;
   std::array<Unit, kPipes> pipes;

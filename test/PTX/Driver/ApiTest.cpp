@@ -123,6 +123,7 @@ TEST_F(ApiTest, OptionsSayWhatTheyExpect) {
         std::tuple("target", "B200", "sm_100a"),
         std::tuple("time", "yes", "on | sass | off"),
         std::tuple("time-sms", "all", "a number"),
+        std::tuple("time-sm", "first", "a number"),
         std::tuple("time-l2", "hot", "cold | warm"),
         std::tuple("time-draws", "-1", "a number"),
         std::tuple("time-draws", "10001", "a number from 0 to 10000"),

@@ -47,6 +47,17 @@ TEST(Estimate, AnotherGpuMayHaveFewerSms) {
   EXPECT_EQ(occupancyOf(entry, config, "sm_90a").perSm, 1u);
 }
 
+TEST(Estimate, AnSmTakesClustersThatAreAllSmsApart) {
+  Module::Entry entry;
+  LaunchConfig config;
+  config.grid = {12, 1, 1};
+  config.cluster = Dim3{2, 1, 1};
+  config.block = {128, 1, 1};
+  Occupancy four = occupancyOf(entry, config, "sm_90a", 4);
+  EXPECT_EQ(four.clusters, 6u);
+  EXPECT_EQ(four.places, 2u);
+}
+
 TEST(Estimate, ResourcesBoundTheCtasOfAnSm) {
   EXPECT_EQ(occupancy(10000, 128, 230000).perSm, 1u);
   EXPECT_EQ(occupancy(10000, 128, 100 * 1024).perSm, 2u);
@@ -120,6 +131,33 @@ TEST(Estimate, EachLineSaysThatItIsModeled) {
     words += text.substr(at, 7) == "modeled";
   EXPECT_EQ(lines, 3u);
   EXPECT_EQ(words, lines);
+}
+
+TEST(Estimate, AnSmWithoutCtasIsAnError) {
+  Module module =
+      Module::parse(textOf({"fma.rn.f32 %f1, %f1, %f1, %f1;"}), "test.ptx");
+  LaunchConfig config = gridOf(3);
+  config.entry = "k";
+  config.block = {32, 1, 1};
+  TimeOptions how;
+  how.sms = 8;
+  auto launchOn = [&](unsigned sm) {
+    how.sm = sm;
+    Device device;
+    std::optional<Estimate> time;
+    launchTimed(device, module, config, {}, "sm_100a", time, how);
+    return time.has_value();
+  };
+  EXPECT_TRUE(launchOn(2));
+  try {
+    launchOn(3);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        "expected an SM with a cluster for the modeled time (0 to 2), got "
+        "3; name another one by PTXSIM_TIME_SM");
+  }
 }
 
 TEST(Estimate, OtherTargetsAreErrors) {

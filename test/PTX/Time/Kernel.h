@@ -28,6 +28,7 @@ struct Kernel {
   std::vector<std::vector<uint8_t>> values = {};
   /// Functions that `body` calls.
   std::string functions = {};
+  uint32_t ctas = 1;
 };
 
 /// An entry `k` around `body` with registers %r, %q (64 bit), %p and %f, and
@@ -41,16 +42,17 @@ inline std::string textOf(const Kernel &kernel) {
          kernel.body + "\nret;\n}\n";
 }
 
-/// Runs one CTA and returns what its warps executed.
+/// Runs the CTAs of one SM and returns what their warps executed.
 inline Recording record(const Kernel &kernel, Device &device,
                         bool isL2Warm = false) {
   Module module = Module::parse(textOf(kernel), "test.ptx");
   LaunchConfig config;
   config.entry = "k";
+  config.grid = {kernel.ctas, 1, 1};
   config.block = {kernel.threads, 1, 1};
   config.dynamicSharedBytes = kernel.sharedBytes;
   config.parameters = kernel.values;
-  Recorder recorder(1, Recorder::kMostSteps, isL2Warm);
+  Recorder recorder({0, 1, kernel.ctas}, Recorder::kMostSteps, isL2Warm);
   Options options;
   options.checks = {"none"};
   options.observer = &recorder;

@@ -57,19 +57,23 @@ TEST(Recorder, APollThatDoesNotRepeatIsKept) {
   EXPECT_EQ(countOf(recording, recording.warps[0], "Wait"), 2u);
 }
 
-TEST(Recorder, OnlyTheFirstClustersAreRecorded) {
+TEST(Recorder, OnlyTheFirstClustersOfOneSmAreRecorded) {
   Module module =
       Module::parse(textOf({"fma.rn.f32 %f1, %f1, %f1, %f1;"}), "test.ptx");
   LaunchConfig config;
   config.entry = "k";
-  config.grid = {5, 1, 1};
+  config.grid = {9, 1, 1};
   config.block = {64, 1, 1};
-  Recorder recorder(2);
+  Recorder recorder(ClustersOfSm{2, 3, 2});
   Options options;
   options.observer = &recorder;
   options.checks = {"none"};
   Device device;
   LaunchResult result = launch(device, module, config, options);
+  std::set<uint64_t> recorded;
+  for (const WarpRecord &warp : recorder.recording().warps)
+    recorded.insert(warp.cluster);
+  EXPECT_EQ(recorded, (std::set<uint64_t>{2, 5}));
   EXPECT_EQ(recorder.recording().warps.size(), 4u);
   EXPECT_EQ(recorder.recording().clusters, 2u);
   EXPECT_EQ(result.threads, 1u);
@@ -99,7 +103,7 @@ std::string errorOf(Policy policy, size_t mostSteps) {
       Module::parse(textOf({"fma.rn.f32 %f1, %f1, %f1, %f1;"}), "test.ptx");
   LaunchConfig config;
   config.entry = "k";
-  Recorder recorder(1, mostSteps);
+  Recorder recorder(ClustersOfSm{}, mostSteps);
   Options options;
   options.observer = &recorder;
   options.policy = policy;

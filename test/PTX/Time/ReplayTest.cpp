@@ -59,6 +59,39 @@ TEST(Replay, YoungerWarpsHaveMoreTurns) {
   EXPECT_NEAR(younger / older, 944.0 / 1028, 0.03);
 }
 
+/// Returns when the last exponential of each of three CTAs issues, which have
+/// `warps` warps on a sub-partition each.
+std::vector<double> endsOfCtas(unsigned warps) {
+  Kernel kernel{repeat(240, "ex2.approx.ftz.f32 %f#, %f250;"), 128 * warps,
+                "sm_90a"};
+  kernel.ctas = 3;
+  Recording recording = record(kernel);
+  Figures figures = *figuresOf("sm_90a", Level::Middle);
+  figures[Figure::OldestCtaIssues] = 2;
+  Schedule steps = schedule(recording, figures);
+  std::vector<double> ends(3);
+  for (size_t i = 0; i < recording.warps.size(); ++i)
+    for (const Timed &step : steps.steps[i])
+      ends[recording.warps[i].cluster] =
+          std::max(ends[recording.warps[i].cluster], step.issue);
+  return ends;
+}
+
+TEST(Replay, OlderCtasIssueFirst) {
+  // results/h200-cta-order-2026-11-30.csv: with one warp each on a
+  // sub-partition, the oldest of three has about two thirds of the turns and
+  // the second most of the others; with two warps each, younger ones have next
+  // to none until the older ones have ended.
+  std::vector<double> one = endsOfCtas(1), two = endsOfCtas(2);
+  double all = 3 * 240 * 8, both = 2 * all;
+  EXPECT_NEAR(one[0], all / 2, all / 16);
+  EXPECT_NEAR(one[2], all, all / 8);
+  EXPECT_LT(one[0], one[1]);
+  EXPECT_NEAR(two[0], both / 3, both / 16);
+  EXPECT_NEAR(two[1], 2 * both / 3, both / 16);
+  EXPECT_NEAR(two[2], both, both / 8);
+}
+
 TEST(Replay, IndependentWorkPassesALongLatency) {
   // The exponential and its use come first in the text. The chain needs
   // neither, and loses a clock to each.

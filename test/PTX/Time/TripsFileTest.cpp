@@ -29,7 +29,7 @@ TEST(TripsFile, HasRolesRulesAndBarriers) {
                  "0x30": {"arms": [{"arm": "taken", "times": 2}, "0x1a0", "falls"]},
                  "0x50": {"trips": null}},
     "instructions": {"0x20": {"barrier": ["a", "b"], "phase": 4, "again": true, "bytes": 64,
-                              "partial_rows": 8, "threads": 96, "amount": 3, "reaches": "l2",
+                              "partial_rows": 8, "extra_lines": 4, "threads": 96, "amount": 3, "reaches": "l2",
                               "direction": "store", "shape": {"m": 128, "n": 64, "ctas": 2}}}})");
   EXPECT_EQ(trips.kernel, "k");
   EXPECT_EQ(trips.target, "sm_90a");
@@ -53,6 +53,7 @@ TEST(TripsFile, HasRolesRulesAndBarriers) {
   EXPECT_TRUE(step.isAgain);
   EXPECT_EQ(step.bytes, 64u);
   EXPECT_EQ(step.partialRows, 8u);
+  EXPECT_EQ(step.extraLines, 4u);
   EXPECT_EQ(step.threads, 96u);
   EXPECT_EQ(step.amount, 3u);
   EXPECT_EQ(step.reached, Reached::Global);

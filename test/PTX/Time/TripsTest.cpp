@@ -234,10 +234,11 @@ TEST(TripsRules, HaveMembersOfTheirInstructions) {
        "expected a member of barrier, phase, threads, warps for"},
       {"UCGABAR_ARV", R"("threads": 32)", "expected a member of warps for"},
       {"UTMALDG.2D [UR8], [UR16]", R"("shape": {"m": 128, "n": 64})",
-       "expected a member of barrier, bytes, partial_rows, reaches, direction, "
-       "warps for"},
+       "expected a member of barrier, bytes, partial_rows, extra_lines, "
+       "reaches, direction, warps for"},
       {"UTMASTG.2D [UR8], [UR16]", R"("barrier": "x")",
-       "expected a member of bytes, partial_rows, direction, warps for"},
+       "expected a member of bytes, partial_rows, extra_lines, direction, "
+       "warps for"},
       {"UTCCP.T.S.4x32dp128bit tmem[UR4], gdesc[UR6]", R"("barrier": "x")",
        "expected a member of bytes, warps for"},
       {"UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8], tmem[UR10], idesc[UR11]",
@@ -294,7 +295,7 @@ std::string ringOf(const std::string &loads, const std::string &free = "2") {
          loads + R"(}, "0xc0": {"trips": 3}},
     "instructions": {"0x10": {"barrier": "empty"}, "0x30": {"barrier": "full"},
       "0x40": {"barrier": "full", "bytes": 4096},
-      "0x50": {"barrier": "full", "bytes": 1024, "partial_rows": 16},
+      "0x50": {"barrier": "full", "bytes": 1024, "partial_rows": 16, "extra_lines": 5},
       "0x80": {"barrier": "full"}, "0xb0": {"barrier": "empty"}}})";
 }
 
@@ -302,12 +303,13 @@ TEST(TripsFacts, ARingHasPhases) {
   Recording recording = recordingOf(readTrips(ringOf("3")), functionOf(kRing));
   ASSERT_EQ(recording.warps.size(), 2u);
   std::vector<uint32_t> signals, waits;
-  uint32_t copies = 0;
+  uint32_t copies = 0, extraLines = 0;
   for (const WarpRecord &warp : recording.warps)
     for (const Fact &fact : warp.facts) {
       if (fact.kind == Fact::Kind::Wait)
         waits.push_back(fact.value);
-      copies += fact.kind == Fact::Kind::Copy;
+      if (fact.kind == Fact::Kind::Copy)
+        ++copies, extraLines += fact.extraLines;
     }
   // The load finds two stages free, then waits for the first to be used.
   ASSERT_EQ(waits.size(), 6u);
@@ -315,6 +317,7 @@ TEST(TripsFacts, ARingHasPhases) {
   EXPECT_EQ(waits[1], kNoPhase);
   EXPECT_EQ(recording.signals[waits[2]], 1u);
   EXPECT_EQ(copies, 6u);
+  EXPECT_EQ(extraLines, 3 * 5u);
   EXPECT_EQ(recording.readBytes, 3 * 5120u);
   // An arrival and two copies.
   for (size_t i = 3; i < 6; ++i)

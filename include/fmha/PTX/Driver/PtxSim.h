@@ -38,6 +38,8 @@
  *                                  FMHA_NVDISASM, or on the PATH)
  * time-sms     PTXSIM_TIME_SMS     0: as many SMs as the target has, or how many the
  *                                  GPU has that the time is modeled for
+ * time-sm      PTXSIM_TIME_SM      which SM is modeled: SM s runs the clusters s,
+ *                                  s + SMs, s + 2 SMs, ...
  * time-l2      PTXSIM_TIME_L2      cold: the first read of a line comes from device
  *                                  memory | warm: all data is in L2
  * time-draws   PTXSIM_TIME_DRAWS   0 | how often the time is modeled once more, with

@@ -34,6 +34,10 @@ struct Occupancy {
   /// Clusters that one SM has a part of at a time, those that the device has,
   /// and how often it is filled.
   uint64_t perSm = 1, perWave = 1, waves = 1;
+  /// Clusters of the launch, and how many run at a time with one on each SM (or
+  /// on each group of SMs that a cluster takes): cluster c runs at place c mod
+  /// `places`.
+  uint64_t clusters = 1, places = 1;
 };
 
 /// Returns the occupancy by shared memory, threads, CTAs, and registers where
@@ -71,6 +75,8 @@ struct TimeOptions {
   unsigned sms = 0;
   bool isL2Warm = false;
   unsigned draws = 0;
+  /// The place whose clusters are modeled (Occupancy::places).
+  unsigned sm = 0;
 };
 
 /// Returns the modeled time of the launch: replays the recording and extends it

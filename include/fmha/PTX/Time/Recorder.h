@@ -18,18 +18,24 @@
 
 namespace ptxsim::timing {
 
-/// Records the first clusters of a launch under Policy::Eager. A loop around a
-/// wait becomes one wait: attempts that failed are forgotten, unless the warp
-/// signaled something in between.
+/// The clusters of a launch that one SM runs first: `count` of them, of which
+/// `first` is the oldest and the next one is `stride` further.
+struct ClustersOfSm {
+  uint64_t first = 0, stride = 1, count = 1;
+};
+
+/// Records the first clusters of one SM of a launch under Policy::Eager. A loop
+/// around a wait becomes one wait: attempts that failed are forgotten, unless
+/// the warp signaled something in between.
 class Recorder final : public Observer {
 public:
   /// Instructions of one launch; the records and times of more would take
   /// gigabytes.
   static constexpr size_t kMostSteps = size_t(1) << 25;
-  /// `clusters` is the number of clusters to record. After more warp
-  /// instructions than `mostSteps` the launch throws Error::Launch. With
-  /// `isL2Warm`, nothing is read from device memory.
-  explicit Recorder(uint64_t clusters, size_t mostSteps = kMostSteps,
+  /// `clusters` are those to record. After more warp instructions than
+  /// `mostSteps` the launch throws Error::Launch. With `isL2Warm`, nothing is
+  /// read from device memory.
+  explicit Recorder(const ClustersOfSm &clusters, size_t mostSteps = kMostSteps,
                     bool isL2Warm = false)
       : clusters(clusters), mostSteps(mostSteps), isL2Warm(isL2Warm) {}
   /// Returns what has been recorded.
@@ -77,7 +83,7 @@ private:
   void noteWgmma(const Warp &warp, const Code &code);
   bool touch(uint64_t address, uint64_t bytes, uint64_t &counter);
 
-  uint64_t clusters;
+  ClustersOfSm clusters;
   size_t mostSteps;
   bool isL2Warm;
   Recording result;

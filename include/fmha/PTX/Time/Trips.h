@@ -51,9 +51,10 @@ struct StepRule {
   std::optional<uint64_t> phase;
   /// Whether it waits for the same phase as the wait before it.
   bool isAgain = false;
-  /// Bytes of a copy, rows of it that are not whole lines of global memory,
-  /// threads of a barrier, and rows of banks or sectors of an access.
-  std::optional<uint32_t> bytes, partialRows, threads, amount;
+  /// Bytes of a copy, rows of it that are not whole lines of global memory, how
+  /// many more lines these touch than would hold them, threads of a barrier,
+  /// and rows of banks or sectors of an access.
+  std::optional<uint32_t> bytes, partialRows, extraLines, threads, amount;
   std::optional<Reached> reached;
   std::optional<CopyDirection> direction;
   std::optional<ProductShape> shape;

@@ -86,6 +86,10 @@ Outcome setTimeSms(Settings &settings, const std::string &value) {
   return setNumber(settings.timeSms, "time-sms", value);
 }
 
+Outcome setTimeSm(Settings &settings, const std::string &value) {
+  return setNumber(settings.timeSm, "time-sm", value);
+}
+
 Outcome setTimeDraws(Settings &settings, const std::string &value) {
   unsigned draws = 0;
   if (Outcome wrong = setNumber(draws, "time-draws", value))
@@ -111,14 +115,15 @@ struct Setter {
 constexpr Setter setters[] = {
     {"target", setTarget},        {"report", setReport},
     {"on-finding", setOnFinding}, {"time", setTime},
-    {"time-sms", setTimeSms},     {"time-l2", setTimeL2},
-    {"time-draws", setTimeDraws}, {"timeline", setTimeline},
-    {"messages", setMessages}};
+    {"time-sms", setTimeSms},     {"time-sm", setTimeSm},
+    {"time-l2", setTimeL2},       {"time-draws", setTimeDraws},
+    {"timeline", setTimeline},    {"messages", setMessages}};
 
 constexpr const char *names[] = {
-    "target",   "policy",  "seed",       "checks",   "conformance", "mma",
-    "approx",   "threads", "max-steps",  "report",   "on-finding",  "time",
-    "time-sms", "time-l2", "time-draws", "timeline", "messages"};
+    "target",     "policy",   "seed",     "checks",    "conformance",
+    "mma",        "approx",   "threads",  "max-steps", "report",
+    "on-finding", "time",     "time-sms", "time-sm",   "time-l2",
+    "time-draws", "timeline", "messages"};
 
 std::string variableOf(const char *name) {
   std::string variable = std::string("PTXSIM_") + name;

@@ -169,10 +169,13 @@ LaunchResult launchFor(State &state, const CUmod_st &module,
   std::string timeline;
   std::optional<ptxsim::timing::Estimate> time;
   using ptxsim::timing::FrontEnd;
-  ptxsim::timing::TimeOptions how{
-      state.settings.sass ? FrontEnd::Sass : FrontEnd::Ptx,
-      draws ? &timeline : nullptr, state.settings.timeSms,
-      state.settings.isL2Warm, state.settings.timeDraws};
+  ptxsim::timing::TimeOptions how{state.settings.sass ? FrontEnd::Sass
+                                                      : FrontEnd::Ptx,
+                                  draws ? &timeline : nullptr,
+                                  state.settings.timeSms,
+                                  state.settings.isL2Warm,
+                                  state.settings.timeDraws,
+                                  state.settings.timeSm};
   LaunchResult result =
       ptxsim::timing::launchTimed(*state.device, module.module, config, options,
                                   state.target().text(), time, how);

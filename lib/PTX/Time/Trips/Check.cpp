@@ -35,6 +35,7 @@ Names membersOf(const StepRule &rule) {
       {"again", rule.isAgain},
       {"bytes", rule.bytes.has_value()},
       {"partial_rows", rule.partialRows.has_value()},
+      {"extra_lines", rule.extraLines.has_value()},
       {"threads", rule.threads.has_value()},
       {"amount", rule.amount.has_value()},
       {"reaches", rule.reached.has_value()},
@@ -67,8 +68,8 @@ Names membersFor(const Instruction &inst, const StepRule &rule) {
     return {"warps"};
   case Action::Copy:
     if (rule.direction.value_or(directionOf(inst)) == CopyDirection::ToGlobal)
-      return {"bytes", "partial_rows", "direction", "warps"};
-    return {"barrier", "bytes",     "partial_rows",
+      return {"bytes", "partial_rows", "extra_lines", "direction", "warps"};
+    return {"barrier", "bytes",     "partial_rows", "extra_lines",
             "reaches", "direction", "warps"};
   case Action::TmemCopy:
     return {"bytes", "warps"};

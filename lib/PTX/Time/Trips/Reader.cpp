@@ -286,9 +286,9 @@ void Reader::readPlace(const Value &value, StepRule &rule) const {
 }
 
 StepRule Reader::step(const Value &value) const {
-  checkMembers(value,
-               {"barrier", "phase", "again", "bytes", "partial_rows", "threads",
-                "amount", "reaches", "direction", "shape", "warps"});
+  checkMembers(value, {"barrier", "phase", "again", "bytes", "partial_rows",
+                       "extra_lines", "threads", "amount", "reaches",
+                       "direction", "shape", "warps"});
   StepRule rule;
   auto has = [&](const char *member) {
     return value.json.contains(member) && !value.json[member].is_null();
@@ -314,6 +314,7 @@ StepRule Reader::step(const Value &value) const {
   constexpr Number numbers[] = {
       {"bytes", &StepRule::bytes, 1 << 24},
       {"partial_rows", &StepRule::partialRows, 1 << 24},
+      {"extra_lines", &StepRule::extraLines, 1 << 24},
       {"threads", &StepRule::threads, 1024},
       {"amount", &StepRule::amount,
        std::numeric_limits<decltype(Step::amount)>::max()}};

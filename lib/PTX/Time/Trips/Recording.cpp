@@ -246,6 +246,7 @@ void TripsSource::addCopy(uint32_t step, const StepRule &rule,
   fact.direction = rule.direction.value_or(directionOf(inst(instruction)));
   fact.value = *rule.bytes;
   fact.partialRows = rule.partialRows.value_or(0);
+  fact.extraLines = rule.extraLines.value_or(0);
   bool loads = fact.direction == CopyDirection::FromGlobal;
   bool isInL2 = isL2Warm || rule.reached == Reached::Global;
   fact.isFirstTouch = loads && !isInL2;
