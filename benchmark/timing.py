@@ -8,8 +8,8 @@
     benchmark/timing.py table results/h200-timing-2026-11-29b.json --steady --kv-heads=4    the first tables of that page
 
 A launch has one tile for each CTA that the GPU runs at once. CTAs of our kernels read the keys of one KV head, or a quarter of them those of each
-of four; Triton's have keys for each head, fewer CTAs with 256 keys, and outputs that are not compared. So each CTA does the same, and the model replays
-those of one SM. Clocks are those of an SM from a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what
+of four; Triton's have keys for each head, fewer CTAs with 256 keys, and outputs that are not compared. So each CTA does the same but for where its rows
+of K begin in a line of 128 bytes, and the model replays those of one SM, whose rows touch most lines: the slowest CTA ends a launch. Clocks are those of an SM from a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what
 a launch costs besides its kernel is in both. With --steady they are those with 4096 keys less those with 1024. The warm-up leaves the keys in L2, so the
 model is that of a warm L2. Results may also have pairs of FlashAttention-3; this program neither compiles nor models those kernels.
 """
@@ -107,9 +107,9 @@ def drawn_triton(seed, count):
     return drawn
 
 
-def flags_of(kernel, heads, length):
+def flags_of(kernel, heads, length, kv_heads=1):
     flags = ["--target=sm_90a", f"--head-dim={kernel['head_dim']}", f"--q-len={64 * kernel['q_tiles']}", f"--kv-len={length}"]
-    flags += [f"--q-heads={heads}", "--kv-heads=1", "--pack-heads=off", "--splits=1", "--scheduler=single"]
+    flags += [f"--q-heads={heads}", f"--kv-heads={kv_heads}", "--pack-heads=off", "--splits=1", "--scheduler=single"]
     flags += [f"--{name.replace('_', '-')}={kernel[name]}" for name in ("q_tiles", "kv_block", "ctas_per_sm")]
     return flags + (["--causal"] if kernel["causal"] else [])
 
@@ -284,8 +284,23 @@ def modeled_triton(folder, pair, length):
     return json.loads(done.stdout)
 
 
+def lines_of_row(dim, head):
+    """How many lines of 128 bytes the boxes of 64 columns of one row of K touch, whose heads lie side by side."""
+    begin, ends = 2 * dim * head % 128, (min(64, dim - column) * 2 for column in range(0, dim, 64))
+    return sum(-(-(begin + end) // 128) for end in ends)
+
+
+def launch_like(kernel, kv_heads):
+    """Query heads, KV heads and SMs of a small launch, and the SM of it that stands for the slowest of the measured launch. CTA c is on SM c mod SMS."""
+    ctas, dim = kernel["ctas_per_sm"], kernel["head_dim"]
+    if kv_heads == 1 or dim % 64 == 0:
+        return ctas, 1, 1, 0
+    lines = lambda sm: sum(lines_of_row(dim, (sm + kv_heads * i) // ctas) for i in range(ctas))
+    return kv_heads * ctas, kv_heads, kv_heads, max(range(kv_heads), key=lines)
+
+
 def model_half(flags):
-    """Models each kernel and length once: what KV heads a launch has is the same for the CTAs of an SM."""
+    """Models each kernel, length and number of KV heads."""
     folder, path = pathlib.Path(flags.folder), pathlib.Path(flags.results)
     listed, results = json.loads((folder / "kernels.json").read_text()), json.loads(path.read_text())
 
@@ -293,21 +308,20 @@ def model_half(flags):
         if "ptx" in pair:
             return modeled_triton(folder, pair, length)
         kernel = listed[pair["kernel"]]
-        tool = [str(ROOT / "build/bin/fmha-run"), "--time", "--json", *flags_of(kernel, kernel["ctas_per_sm"], length)]
-        done = subprocess.run(tool, capture_output=True, text=True, env=os.environ | {"PTXSIM_TIME_SMS": "1", "PTXSIM_TIME_L2": "warm"})
+        heads, kv_heads, sms, sm = launch_like(kernel, pair.get("kv_heads", 1))
+        tool = [str(ROOT / "build/bin/fmha-run"), "--time", "--json", *flags_of(kernel, heads, length, kv_heads)]
+        settings = {"PTXSIM_TIME_SMS": str(sms), "PTXSIM_TIME_SM": str(sm), "PTXSIM_TIME_L2": "warm"}
+        done = subprocess.run(tool, capture_output=True, text=True, env=os.environ | settings)
         if done.returncode:
             sys.exit(f"{' '.join(tool)}: {done.stderr}")
         return json.loads(done.stdout)
 
-    def one(pairs):
-        made, base = modeled(pairs[0], pairs[0]["length"]), modeled(pairs[0], BASE)
-        for pair in pairs:
-            pair.update(modeled={level: clocks - base["clocks"][level] for level, clocks in made["clocks"].items()}, bound=made["bound"])
+    def one(pair):
+        made, base = modeled(pair, pair["length"]), modeled(pair, BASE)
+        pair.update(modeled={level: clocks - base["clocks"][level] for level, clocks in made["clocks"].items()}, bound=made["bound"])
 
-    wanted = sorted(chosen_pairs(results, flags), key=lambda p: (p["kernel"], p["length"]))
-    groups = [list(group) for _, group in itertools.groupby(wanted, lambda p: (p["kernel"], p["length"]))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, groups))
+        list(pool.map(one, chosen_pairs(results, flags)))
     path.write_text(json.dumps(results, indent=1) + "\n")
     print(table(results))
 
@@ -319,6 +333,7 @@ def chosen_pairs(results, flags):
     random.Random(flags.seed).shuffle(seen)
     left = set(seen[: flags.sample]) if flags.sample else set(seen)
     pairs = [p for p in pairs if p["held_out"] or "ptx" in p or p["kernel"] in left]
+    pairs = [p for p in pairs if not flags.kv_heads or p.get("kv_heads", flags.kv_heads) == flags.kv_heads]
     return [p for p in pairs if not flags.lengths or p["length"] in flags.lengths]
 
 
@@ -406,7 +421,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="seed of --draw, --draw-triton and --sample")
     parser.add_argument("--sample", type=int, default=0, help="of `model`: as many kernels of SEEN, drawn by --seed")
     parser.add_argument("--steady", action="store_true", help="of `table`: 4096 keys less 1024")
-    parser.add_argument("--kv-heads", type=int, default=0, help="of `table`: launches with as many KV heads")
+    parser.add_argument("--kv-heads", type=int, default=0, help="of `model` and `table`: only launches with as many KV heads, and Triton's")
     parser.add_argument("--quiet", action="store_true", help="of `run`: print no clocks")
     parser.add_argument("--only", default="", help="of `compile`: only the kernels of SEEN with a name that has this regular expression; drawn kernels are added")
     parser.add_argument("--lengths", type=int, nargs="*", help="of `model`: only these numbers of keys")
