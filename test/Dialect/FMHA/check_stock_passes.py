@@ -1,17 +1,21 @@
 """Runs the passes of the stock mlir-opt on programs with ops of this dialect, which the plugin brings.
 
-    check_stock_passes.py MLIR_OPT PLUGIN
+    check_stock_passes.py MLIR_OPT PLUGIN [--share=N] [--seed=S]
 
 The programs are those of Inputs/stock-modules.mlir and those of the tests in this folder that are not about errors. A pass
 runs on all of them in one process: it must not crash, and what it leaves must verify, which the pass manager does. Every
-pass of mlir-opt is in one of the tables: it is run on tensors or on buffers, or a reason says why not.
+pass of mlir-opt is in one of the tables: it is run on tensors or on buffers, or a reason says why not. With --share=N one
+pass in N runs, drawn by the seed, which is printed.
 """
 
+import argparse
 import concurrent.futures
 import pathlib
+import random
 import re
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).parent
 # decompose-run.mlir has head dims that only the decomposition takes (attention.C17 of its buffers).
@@ -120,10 +124,19 @@ def unlisted(tool):
 
 
 def main():
-    tool = [sys.argv[1], f"--load-dialect-plugin={sys.argv[2]}", f"--load-pass-plugin={sys.argv[2]}"]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("mlir_opt")
+    parser.add_argument("plugin")
+    parser.add_argument("--share", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=time.time_ns())
+    flags = parser.parse_args()
+    tool = [flags.mlir_opt, f"--load-dialect-plugin={flags.plugin}", f"--load-pass-plugin={flags.plugin}"]
     programs = read_programs()
     text = "// -----\n".join(programs)
     pipelines = [one.replace("~", " ") for one in ANY] + [f"{BUFFERIZE},{one}" for one in BUFFERS]
+    if flags.share > 1:
+        print(f"seed {flags.seed}")
+        pipelines = random.Random(flags.seed).sample(pipelines, -(-len(pipelines) // flags.share))
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for pipeline, result in zip(pipelines, pool.map(lambda one: run(tool, one, text), pipelines)):

@@ -1,6 +1,8 @@
 """Runs one of the programs of this folder for a target and compares it with NumPy in float64.
 
-  run.py NAME TARGET FOLDER
+  run.py NAME TARGET FOLDER [--share=N]
+
+With --share=N one case in N runs, other ones for each program and target.
 """
 
 import math
@@ -115,10 +117,17 @@ PROGRAMS = {
 }
 
 
+def chosen(name, target, share):
+    """The cases that run, with their seeds."""
+    offset = sum(f"{name} {target}".encode())
+    return [(seed, case) for seed, case in enumerate(CASES) if (seed + offset) % min(share, len(CASES)) == 0]
+
+
 def main():
-    name, target, folder = sys.argv[1:]
+    name, target, folder, *options = sys.argv[1:]
+    share = int(options[0].partition("=")[2]) if options else 1
     rows = ROWS.get(target, 128)
-    for seed, (dtype, lengths) in enumerate(CASES):
+    for seed, (dtype, lengths) in chosen(name, target, share):
         extents = [rows * a + b for a, b in lengths]
         grid, operands = PROGRAMS[name](Inputs(seed, dtype), rows, *extents)
         label = f"{name} for {target} in {dtype}, {extents[0]} rows by {extents[1]}, seed {seed}"
