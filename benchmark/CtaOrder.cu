@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Measures how CTAs of one SM share its issue slots and pipes: figures of
-// include/fmha/PTX/Time/Costs.def. All warps repeat 16 steps for as many
-// clocks. Each row of the results has how often the warps of one CTA did on
-// average; the CTA 0 of an SM began first. Build and run:
+// include/fmha/PTX/Time/Costs.def. All warps repeat 16 steps for the same
+// number of clocks. Each row of the results has the mean number of repetitions
+// of the warps of one CTA. CTA 0 of an SM began first. Build and run:
 //
 //   nvcc -arch=sm_90a -O3 -cudart static benchmark/CtaOrder.cu -o cta-order
 //   ./cta-order > results.csv

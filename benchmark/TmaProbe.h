@@ -36,10 +36,12 @@ template <typename Value> double median(std::vector<Value> values) {
   return double(values[values.size() / 2]);
 }
 
-/// Returns the map of a tensor of bf16 with boxes of 64 columns and `keys`
-/// rows, whose extents begin at the innermost one. Pitches are bytes.
-inline CUtensorMap tensorMap(void *data, std::vector<cuuint64_t> extents,
-                             std::vector<cuuint64_t> pitches, uint32_t keys) {
+/// Returns the tensor map of a bf16 tensor for boxes of 64 columns and `keys`
+/// rows. Extents and pitches begin with the innermost; pitches are in bytes.
+inline CUtensorMap tensorMap(
+    void *data, std::vector<cuuint64_t> extents,
+    std::vector<cuuint64_t> pitches, uint32_t keys,
+    CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
   void *encode = nullptr;
   cudaDriverEntryPointQueryResult found;
   CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode,
@@ -51,8 +53,8 @@ inline CUtensorMap tensorMap(void *data, std::vector<cuuint64_t> extents,
   auto error = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(encode)(
       &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, cuuint32_t(extents.size()), data,
       extents.data(), pitches.data(), box.data(), steps.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, promotion,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (error != CUDA_SUCCESS) {
     std::fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", int(error));
     std::exit(1);

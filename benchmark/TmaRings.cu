@@ -7,13 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Measures how long loads of K and V take: figures of
-// include/fmha/PTX/Time/Costs.def. A quarter of the CTAs reads each of four KV
-// heads of [keys, heads, head dim], block after block of K and of V, into a
-// ring that a consumer frees at a pace. A row of a head begins at a line of 128
-// bytes or not: with head dim 80 those of head 0 do, those of head 1 begin 32
-// bytes after one. Each row of the results has the clocks for a block of K and
-// one of V: of the slowest CTA, of the median one, and of that of each head,
-// and the clocks from a load to its arrival for heads 0 and 1. Build and run:
+// include/fmha/PTX/Time/Costs.def. K and V are [keys, heads, head dim] with
+// four KV heads. A quarter of the CTAs reads each head: blocks of K and of V in
+// turn, into a ring whose stages a consumer frees after a given time. Rows may
+// begin at a line of 128 bytes or not: with head dim 80, those of head 0 do,
+// those of head 1 begin 32 bytes after one. Each row of the results has the
+// clocks for one block of K and one of V (of the slowest CTA, the median of all
+// CTAs, and the median of each head), and the median clocks from the issue of a
+// load to its arrival for heads 0 and 1. Build and run:
 //
 //   nvcc -arch=sm_90a -O3 -cudart static benchmark/TmaRings.cu -o tma-rings
 //   ./tma-rings > results.csv
@@ -25,8 +26,8 @@
 constexpr uint32_t kHeads = 4, kKeys = 4096, kMostBlocks = 400;
 
 /// A launch. A consumer holds each block for `hold` clocks, and waits `gap`
-/// more after each block of K; both differ from block to block by up to
-/// `jitter` percent. CTAs begin `apart` blocks after one another.
+/// more after each block of K. Both vary at random by up to `jitter` percent.
+/// CTA n begins with block n * `apart`, modulo the number of blocks.
 struct Ring {
   uint32_t dim, keys, stages, ctasPerSm, hold, gap, jitter, apart;
 };
@@ -68,7 +69,8 @@ __device__ uint32_t around(uint32_t clocks, uint32_t jitter, uint32_t &dice) {
 __device__ void produce(const CUtensorMap &k, const CUtensorMap &v,
                         const Ring &ring, const Work &work, uint32_t base,
                         uint32_t full, uint32_t empty, Load *loads) {
-  const uint32_t bytes = ring.keys * 128, head = blockIdx.x / work.ctasPerHead;
+  const uint32_t bytes = ring.keys * 128;
+  const uint32_t head = min(blockIdx.x / work.ctasPerHead, kHeads - 1);
   const uint32_t blocks = kKeys / ring.keys;
   uint32_t block = blockIdx.x * ring.apart % blocks;
   Turn turn;
@@ -146,7 +148,7 @@ static void note(const std::vector<Load> &loads, const Work &work, Seen &seen) {
   double slowest = 0;
   for (uint32_t cta = 0; cta < loads.size() / work.count; ++cta) {
     const Load *of = &loads[size_t(cta) * work.count];
-    const uint32_t head = cta / work.ctasPerHead;
+    const uint32_t head = std::min(cta / work.ctasPerHead, kHeads - 1);
     double clocks = of[to].arrived - of[from].arrived;
     clocks /= (to - from) / 2;
     slowest = std::max(slowest, clocks);

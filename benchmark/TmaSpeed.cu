@@ -138,7 +138,8 @@ static void runBoxes(const cudaDeviceProp &gpu, char *data, long long *clocks) {
   auto run = [&](int ctas, uint32_t skew, uint32_t columns, uint32_t pitch,
                  uint32_t keys, uint32_t stages, uint32_t count) {
     const uint32_t rows = 4096 / keys * keys, panels = (columns + 63) / 64;
-    CUtensorMap map = tensorMap(data, {columns, rows}, {pitch}, keys);
+    CUtensorMap map = tensorMap(data, {columns, rows}, {pitch}, keys,
+                                CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
     double taken = medianOfLaunches(ctas, clocks, [&] {
       streamBoxes<<<ctas, 1, 200 << 10>>>(map, rows, keys, panels, stages,
                                           count, skew, clocks);

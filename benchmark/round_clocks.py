@@ -5,8 +5,8 @@
     benchmark/round_clocks.py add FOLDER NAME...       on the build host: FOLDER/clocks has the kernels with reads of %clock
     benchmark/round_clocks.py run FOLDER               on the GPU host, with Python and PyTorch: a row for each warpgroup
 
-A row has the mean clocks of each event since the first warpgroup of the CTA came to its barrier, or to the first fence of its round without barriers,
-over 15 rounds in the middle, all SMs and the four warps of a group, and the period of a round. Of several CTAs on an SM the first one is the oldest. Reads and the stores of their results make a round 1 to 17 % longer; `run` prints the clocks of both kernels.
+A row has the mean clocks from the start of a round to each event, and the period of a round, over 15 rounds, all SMs and the four warps of a warpgroup.
+A round starts when the first warpgroup of the CTA reaches its barrier or, in a loop without barriers, its first fence. CTA 0 is the oldest of an SM. Reads and the stores of their results make a round 1 to 17 % longer; `run` prints the clocks of both kernels.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def with_clocks(text):
 
 
 def check_kernel(kernel):
-    """Fails for a kernel of which more CTAs run at a time than there is memory for."""
+    """Raises ValueError if an SM runs more CTAs of the kernel than `fmha_clocks` has room for."""
     if kernel["ctas_per_sm"] > MOST_CTAS:
         raise ValueError(f"expected at most {MOST_CTAS} CTAs per SM, got {kernel['ctas_per_sm']}")
 

@@ -8,8 +8,9 @@
     benchmark/timing.py table results/h200-timing-2026-11-29b.json --steady --kv-heads=4    the first tables of that page
 
 A launch has one tile for each CTA that the GPU runs at once. CTAs of our kernels read the keys of one KV head, or a quarter of them those of each
-of four; Triton's have keys for each head, fewer CTAs with 256 keys, and outputs that are not compared. So each CTA does the same but for where its rows
-of K begin in a line of 128 bytes, and the model replays those of one SM, whose rows touch most lines: the slowest CTA ends a launch. Clocks are those of an SM from a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what
+of four; Triton's have keys for each head, fewer CTAs with 256 keys, and outputs that are not compared. So all CTAs do the same work, but
+the offset in a line of 128 bytes at which their rows of K begin depends on the KV head. The slowest CTA ends a launch, so the model replays the CTAs of
+the SM whose rows touch the most lines. Clocks are those of an SM from a small kernel before the launch to one after it, less those of the same kernel with 256 keys: what
 a launch costs besides its kernel is in both. With --steady they are those with 4096 keys less those with 1024. The warm-up leaves the keys in L2, so the
 model is that of a warm L2. Results may also have pairs of FlashAttention-3; this program neither compiles nor models those kernels.
 """
@@ -170,15 +171,15 @@ class Stamp:
         self.keep.launch_prepared([call])
 
 
-def timed(gpu, stamp, call, runs):
-    """Clocks of an SM from just before to just after the call: the median of runs of the median of SMs."""
+def timed(gpu, stamp, call, runs, ahead=200000):
+    """Clocks of an SM from just before to just after the call: the median of runs of the median of SMs. The host has `ahead` clocks for the calls of a run."""
     torch = gpu.torch
     seen = torch.zeros(runs, 2, SMS, dtype=torch.int64, device="cuda")
     for _ in range(3):
         call()
     for before, after in seen:
         # The calls are in the queue before the GPU reaches them.
-        torch.cuda._sleep(200000)
+        torch.cuda._sleep(ahead)
         stamp(before)
         call()
         stamp(after)
@@ -287,13 +288,13 @@ def modeled_triton(folder, pair, length):
 
 
 def lines_of_row(dim, head):
-    """How many lines of 128 bytes the boxes of 64 columns of one row of K touch, whose heads lie side by side."""
+    """The number of lines of 128 bytes that one row of K of a head touches, counted for each box of 64 columns. The heads of a key are adjacent in memory."""
     begin, ends = 2 * dim * head % 128, (min(64, dim - column) * 2 for column in range(0, dim, 64))
     return sum(-(-(begin + end) // 128) for end in ends)
 
 
 def launch_like(kernel, kv_heads):
-    """Query heads, KV heads and SMs of a small launch, and the SM of it that stands for the slowest of the measured launch. CTA c is on SM c mod SMS."""
+    """Query heads, KV heads and SMs of a small launch that is modeled, and its SM whose rows touch the most lines. CTA c is on SM c mod the number of SMs."""
     ctas, dim = kernel["ctas_per_sm"], kernel["head_dim"]
     if kv_heads == 1 or dim % 64 == 0:
         return ctas, 1, 1, 0
@@ -303,10 +304,11 @@ def launch_like(kernel, kv_heads):
 
 def mark_left_out(folder, pairs):
     """Marks Triton's kernels that wait after each wgmma or spill registers by ptxas, which their PTX does not show. Of compiled kernels `run` leaves out such ones."""
-    ptxas = shutil.which("ptxas")
-    if not ptxas:
-        sys.exit("model: expected ptxas on the PATH, which says whether wgmma of Triton's kernels are serialized, got none")
-    for path in sorted({pair["ptx"] for pair in pairs if "ptx" in pair}):
+    paths = sorted({pair["ptx"] for pair in pairs if "ptx" in pair})
+    ptxas = os.environ.get("FMHA_PTXAS") or shutil.which("ptxas")
+    if paths and not ptxas:
+        sys.exit("model: expected ptxas as FMHA_PTXAS or on the PATH, which says whether wgmma of Triton's kernels are serialized, got none")
+    for path in paths:
         with tempfile.TemporaryDirectory() as where:
             is_left_out = bool(complaint(ptxas, folder / path, pathlib.Path(where) / "cubin"))
         for pair in pairs:
@@ -350,7 +352,7 @@ def chosen_pairs(results, flags):
     random.Random(flags.seed).shuffle(seen)
     left = set(seen[: flags.sample]) if flags.sample else set(seen)
     pairs = [p for p in pairs if p["held_out"] or "ptx" in p or p["kernel"] in left]
-    pairs = [p for p in pairs if not flags.kv_heads or p.get("kv_heads", flags.kv_heads) == flags.kv_heads]
+    pairs = [p for p in pairs if not flags.kv_heads or "ptx" in p or p.get("kv_heads", 1) == flags.kv_heads]
     return [p for p in pairs if not flags.lengths or p["length"] in flags.lengths]
 
 

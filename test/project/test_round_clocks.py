@@ -78,7 +78,7 @@ def test_what_is_no_kernel_is_refused(tmp_path):
 
 
 def seen_clocks(numpy, ctas):
-    clocks = numpy.ones((ctas * round_clocks.SMS, 20, round_clocks.ROUNDS, round_clocks.SLOTS))
+    clocks = numpy.ones((ctas * round_clocks.SMS, round_clocks.WARPS, round_clocks.ROUNDS, round_clocks.SLOTS))
     clocks[..., round_clocks.EVENTS.index("arrived")] = 0
     clocks[..., round_clocks.EVENTS.index("O")] = 5
     return clocks

@@ -63,7 +63,7 @@ void RunFlags::addReport(FlagTable &table) {
                   "variable PTXSIM_TIME_L2=warm all data is in L2; with "
                   "PTXSIM_TIME_DRAWS=N --json has N more results, with figures "
                   "drawn within their ranges; with PTXSIM_TIME_SMS=N the GPU "
-                  "has N SMs",
+                  "has N SMs; with PTXSIM_TIME_SM=N the CTAs are those of SM N",
                   [this](bool on) { options.time = on; });
   table.addSwitch("sass",
                   "with --time, which it implies: model the SASS that ptxas "

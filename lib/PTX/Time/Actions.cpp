@@ -129,14 +129,15 @@ double latencyFromL2(Doing &doing) {
          doing.figure(Figure::TmaL2Spread) * dice() / double(dice.max());
 }
 
-/// What a copy from L2 takes: clocks of a line, of a row that is narrower than
-/// one, and of each further line that a row of either kind touches.
+/// Clocks of a copy from L2: for a line, for a row that is narrower than a
+/// line, and for each extra line that a wide or a narrow row touches.
 struct LineClocks {
   double line, narrowRow, extraLine, extraNarrowLine;
 };
 
-/// Returns what lines take. SMs with one CTA each load the same rows at the
-/// same time, so that L2 merges their requests; with several, CTAs drift apart.
+/// Returns the clocks of lines on the SM of the step. SMs with one CTA each are
+/// taken to load the same rows at the same time, so that L2 merges their
+/// requests; several CTAs of an SM drift apart.
 LineClocks lineClocks(const Doing &doing) {
   double extra = doing.figure(Figure::TmaExtraLine);
   if (doing.part().ctas.size() <= 1 || !doing.figure(Figure::TmaApartLine))
@@ -152,6 +153,8 @@ LineClocks lineClocks(const Doing &doing) {
 double linkClocks(const Doing &doing, const Fact &fact) {
   if (fact.direction == CopyDirection::BetweenCtas)
     return fact.value / doing.figure(Figure::ExchangeBytes);
+  if (fact.direction == CopyDirection::ToGlobal)
+    return fact.value / doing.figure(Figure::TmaBytes);
   LineClocks clocks = lineClocks(doing);
   double lines = fact.value / kLineBytes;
   if (lines >= fact.partialRows)

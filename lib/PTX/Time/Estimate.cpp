@@ -120,14 +120,11 @@ sass::Function sassOf(const Module &module, const std::string &entry) {
               "expected SASS of " + entry + ", got none from nvdisasm");
 }
 
-/// Fails for an SM that the launch leaves empty.
-void checkSm(unsigned sm, const Occupancy &occupancy) {
+/// Returns the clusters that are recorded: those that the SM runs first, or SM
+/// 0 if the launch leaves it empty, as one of several kernels may.
+ClustersOfSm clustersOf(unsigned sm, const Occupancy &occupancy) {
   uint64_t busy = std::min(occupancy.places, occupancy.clusters);
-  if (sm >= busy)
-    throw Error(Error::Kind::Launch,
-                "expected an SM with a cluster for the modeled time (0 to " +
-                    std::to_string(busy - 1) + "), got " + std::to_string(sm) +
-                    "; name another one by PTXSIM_TIME_SM");
+  return {sm < busy ? sm : 0, occupancy.places, occupancy.perSm};
 }
 
 std::string number(double clocks) {
@@ -229,9 +226,8 @@ LaunchResult launchTimed(Device &device, const Module &module,
   if (how.frontEnd == FrontEnd::Sass)
     sass = sassOf(module, config.entry);
   Occupancy occupancy = occupancyOf(*entry, config, target, how.sms);
-  checkSm(how.sm, occupancy);
-  ClustersOfSm clusters{how.sm, occupancy.places, occupancy.perSm};
-  Recorder recorder(clusters, Recorder::kMostSteps, how.isL2Warm);
+  Recorder recorder(clustersOf(how.sm, occupancy), Recorder::kMostSteps,
+                    how.isL2Warm);
   options.observer = &recorder;
   LaunchResult result = launch(device, module, config, options);
   bool ended = !result.faulted && (result.status == Status::Ok ||

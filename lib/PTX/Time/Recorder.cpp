@@ -91,7 +91,8 @@ bool isHelper(const Warp &warp, const Instruction &inst) {
   return next < code.size() && code[next].opcode.data() == inst.opcode.data();
 }
 
-/// Returns how many more lines the bytes touch than would hold them.
+/// Returns the number of lines that the bytes touch beyond the fewest that can
+/// hold them.
 uint32_t extraLinesOf(uint64_t address, uint64_t bytes) {
   uint64_t fewest = (bytes + kLine - 1) / kLine;
   uint64_t touched = (address % kLine + bytes + kLine - 1) / kLine;
@@ -248,22 +249,26 @@ void Recorder::notePlace(const Warp &warp, const Instruction &inst,
     return;
   bool isNew = false;
   for (uint64_t sector : place.sectors)
-    isNew |= touch(sector, 1, result.loadedBytes);
+    isNew |= touch(sector, 1, result.loadedBytes, true);
   if (isNew)
     step.reached = Reached::FirstTouch;
 }
 
-/// Marks lines as read and returns whether any was not yet. Adds to `counter`
-/// the bytes of those.
-bool Recorder::touch(uint64_t address, uint64_t bytes, uint64_t &counter) {
+/// Marks lines as read, and adds to `counter` the bytes of those that were not
+/// yet. Returns whether no recorded cluster has read one of them before: other
+/// clusters run at the same time on a GPU, not before.
+bool Recorder::touch(uint64_t address, uint64_t bytes, uint64_t &counter,
+                     bool isRecorded) {
   bool isNew = false;
   if (isL2Warm)
     return false;
-  for (uint64_t line = address / kLine; line * kLine < address + bytes; ++line)
-    if (lines.insert(line).second) {
+  for (uint64_t line = address / kLine; line * kLine < address + bytes;
+       ++line) {
+    if (lines.insert(line).second)
       counter += kLine;
-      isNew = true;
-    }
+    if (isRecorded)
+      isNew |= recordedLines.insert(line).second;
+  }
   return isNew;
 }
 
@@ -348,7 +353,7 @@ void Recorder::reads(uint64_t address, uint64_t bytes) {
       copying->value = rowBytes;
     }
   }
-  if (touch(address, bytes, result.copiedBytes) && copying)
+  if (touch(address, bytes, result.copiedBytes, copying != nullptr))
     copying->isFirstTouch = true;
 }
 

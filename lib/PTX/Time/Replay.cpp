@@ -224,8 +224,9 @@ size_t Replay::nextInTurn(const SubPartition &part, const Turns &turns,
   return (from + i) % turns.warps.size();
 }
 
-/// Issues from the oldest CTA that can. A warp that has issued several times in
-/// a row lets the others go first.
+/// Issues from the oldest CTA that can. Returns whether one did. With several
+/// CTAs, a warp that has issued `OldestCtaIssues` times in a row lets the
+/// others go first.
 bool Replay::issueOnce(SubPartition &part) {
   auto issueFromAllBut = [&](const WarpState *resting) {
     return std::ranges::any_of(
@@ -237,9 +238,9 @@ bool Replay::issueOnce(SubPartition &part) {
          issueFromAllBut(nullptr);
 }
 
-/// Issues from the next warp of a CTA that can. With SASS, the same warp as
-/// before issues if it can, otherwise the next in turn, or the youngest that
-/// can.
+/// Issues from the next warp of a CTA that can, other than `resting`. Returns
+/// whether one did. With SASS, the warp of the CTA that issued last issues if
+/// it can, otherwise the next in turn, or the youngest that can.
 bool Replay::turn(SubPartition &part, Turns &turns, const WarpState *resting) {
   bool isYoungestFirst = state.figures[Figure::YoungestFirst] >= 0.5;
   for (size_t i = 0; i < turns.warps.size(); ++i) {

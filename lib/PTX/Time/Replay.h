@@ -159,18 +159,20 @@ struct TensorCore {
   uint32_t number = 0;
 };
 
-/// The warps of one CTA on a sub-partition, which take turns: the one that
-/// issued last, and the issues until the youngest is next.
+/// The warps of one CTA on a sub-partition, which take turns.
 struct Turns {
   uint64_t cluster = 0;
   std::vector<uint32_t> warps;
+  /// The place in `warps` of the warp that issued last.
   size_t last = 0;
+  /// Issues until the youngest warp that can is next.
   double untilYoungest = 0;
 };
 
 /// One quarter of an SM: a scheduler, its pipes, and its part of tensor memory.
 struct SubPartition {
-  /// From the oldest to the youngest.
+  /// CTAs from the oldest to the youngest, or one entry for all of them if
+  /// older CTAs are not preferred.
   std::vector<Turns> ctas;
   /// The warp that issued last, and how often in a row.
   uint32_t last = 0, inRow = 0;

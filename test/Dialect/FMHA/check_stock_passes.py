@@ -4,8 +4,8 @@
 
 The programs are those of Inputs/stock-modules.mlir and those of the tests in this folder that are not about errors. A pass
 runs on all of them in one process: it must not crash, and what it leaves must verify, which the pass manager does. Every
-pass of mlir-opt is in one of the tables: it is run on tensors or on buffers, or a reason says why not. With --share=N one
-pass in N runs, drawn by the seed, which is printed.
+pass of mlir-opt is in one of the tables: it is run on tensors or on buffers, or a reason says why not. With --share=N, one
+pipeline in N runs, drawn by --seed. The seed is printed; without --seed it is the time.
 """
 
 import argparse

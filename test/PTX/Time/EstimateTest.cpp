@@ -133,31 +133,31 @@ TEST(Estimate, EachLineSaysThatItIsModeled) {
   EXPECT_EQ(words, lines);
 }
 
-TEST(Estimate, AnSmWithoutCtasIsAnError) {
-  Module module =
-      Module::parse(textOf({"fma.rn.f32 %f1, %f1, %f1, %f1;"}), "test.ptx");
-  LaunchConfig config = gridOf(3);
+TEST(Estimate, TheSmChoosesTheCtas) {
+  // CTA n repeats a step n + 1 times.
+  Module module = Module::parse(
+      textOf({"mov.u32 %r1, %ctaid.x;\nLOOP:\nsub.s32 %r1, %r1, 1;\n"
+              "setp.ge.s32 %p1, %r1, 0;\n@%p1 bra LOOP;\n"}),
+      "test.ptx");
+  LaunchConfig config = gridOf(6);
   config.entry = "k";
   config.block = {32, 1, 1};
-  TimeOptions how;
-  how.sms = 8;
-  auto launchOn = [&](unsigned sm) {
+  config.dynamicSharedBytes = 120 * 1024;
+  auto clocksOn = [&](unsigned sm, unsigned sms) {
+    TimeOptions how;
+    how.sms = sms;
     how.sm = sm;
     Device device;
     std::optional<Estimate> time;
     launchTimed(device, module, config, {}, "sm_100a", time, how);
-    return time.has_value();
+    return time->wave.middle;
   };
-  EXPECT_TRUE(launchOn(2));
-  try {
-    launchOn(3);
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_EQ(
-        std::string(error.what()),
-        "expected an SM with a cluster for the modeled time (0 to 2), got "
-        "3; name another one by PTXSIM_TIME_SM");
-  }
+  double first = clocksOn(0, 6), next = clocksOn(1, 6);
+  EXPECT_GT(next, first);
+  EXPECT_NEAR(clocksOn(5, 6) - first, 5 * (next - first), 1);
+  // With one CTA per SM at a time, later waves are not recorded.
+  EXPECT_EQ(clocksOn(1, 3), next);
+  EXPECT_EQ(clocksOn(6, 6), first);
 }
 
 TEST(Estimate, OtherTargetsAreErrors) {

@@ -355,6 +355,9 @@ TEST(TripsFacts, SaysWhatAnInstructionLacks) {
                         "none"));
   EXPECT_THAT(lacks("UTMALDG.2D [UR8], [UR16]", R"({"barrier": "x"})"),
               HasSubstr("expected bytes for 'UTMALDG"));
+  EXPECT_THAT(lacks("UTMALDG.2D [UR8], [UR16]",
+                    R"({"barrier": "x", "bytes": 64, "extra_lines": 1})"),
+              HasSubstr("expected partial_rows for 'UTMALDG"));
   EXPECT_THAT(
       lacks("UTMALDG.2D [UR8], [UR16]", R"({"barrier": "x", "bytes": 64})"),
       HasSubstr("expected an arrival at 'x' by the same warp before it, or "

@@ -2,7 +2,7 @@
 
   run.py NAME TARGET FOLDER [--share=N]
 
-With --share=N one case in N runs, other ones for each program and target.
+With --share=N, one case in N runs. The program and the target determine which.
 """
 
 import math

@@ -38,8 +38,10 @@
  *                                  FMHA_NVDISASM, or on the PATH)
  * time-sms     PTXSIM_TIME_SMS     0: as many SMs as the target has, or how many the
  *                                  GPU has that the time is modeled for
- * time-sm      PTXSIM_TIME_SM      which SM is modeled: SM s runs the clusters s,
- *                                  s + SMs, s + 2 SMs, ...
+ * time-sm      PTXSIM_TIME_SM      0, or the SM that is modeled: of S SMs, SM N runs the
+ *                                  CTAs N, N + S, N + 2 S, ...; with clusters, of S groups
+ *                                  of SMs, group N runs the clusters N, N + S, ...;
+ *                                  a launch that leaves it empty is modeled as on SM 0
  * time-l2      PTXSIM_TIME_L2      cold: the first read of a line comes from device
  *                                  memory | warm: all data is in L2
  * time-draws   PTXSIM_TIME_DRAWS   0 | how often the time is modeled once more, with

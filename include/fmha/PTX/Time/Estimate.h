@@ -34,9 +34,9 @@ struct Occupancy {
   /// Clusters that one SM has a part of at a time, those that the device has,
   /// and how often it is filled.
   uint64_t perSm = 1, perWave = 1, waves = 1;
-  /// Clusters of the launch, and how many run at a time with one on each SM (or
-  /// on each group of SMs that a cluster takes): cluster c runs at place c mod
-  /// `places`.
+  /// Clusters of the launch, and places of the device. A place is an SM or,
+  /// with clusters of several CTAs, the group of SMs that one cluster takes.
+  /// Cluster c runs at place c mod `places`.
   uint64_t clusters = 1, places = 1;
 };
 

@@ -81,7 +81,8 @@ private:
   void notePlace(const Warp &warp, const Instruction &inst, LaneMask active,
                  Step &step);
   void noteWgmma(const Warp &warp, const Code &code);
-  bool touch(uint64_t address, uint64_t bytes, uint64_t &counter);
+  bool touch(uint64_t address, uint64_t bytes, uint64_t &counter,
+             bool isRecorded);
 
   ClustersOfSm clusters;
   size_t mostSteps;
@@ -95,7 +96,8 @@ private:
   /// Rows that a shift by 32 writes.
   std::set<std::pair<const void *, uint32_t>> highHalves;
   /// Lines of global memory that have been read.
-  std::unordered_set<uint64_t> lines;
+  /// Lines that the launch and the recorded clusters have read.
+  std::unordered_set<uint64_t> lines, recordedLines;
   /// Number of instructions so far.
   size_t count = 0;
   /// The instruction that is executed.

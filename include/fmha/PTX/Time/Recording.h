@@ -69,8 +69,8 @@ struct Fact {
   uint32_t value = 0;
   /// Rows of a copy from global memory, if any of them is not whole lines.
   uint32_t partialRows = 0;
-  /// How many more lines the rows of a copy from global memory touch than would
-  /// hold them, since they do not begin at a line.
+  /// Lines that the rows of a copy from global memory touch beyond the fewest
+  /// that can hold each row. Only rows that do not begin at a line have any.
   uint32_t extraLines = 0;
   ProductShape shape = {};
 };

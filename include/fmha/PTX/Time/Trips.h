@@ -51,9 +51,9 @@ struct StepRule {
   std::optional<uint64_t> phase;
   /// Whether it waits for the same phase as the wait before it.
   bool isAgain = false;
-  /// Bytes of a copy, rows of it that are not whole lines of global memory, how
-  /// many more lines these touch than would hold them, threads of a barrier,
-  /// and rows of banks or sectors of an access.
+  /// Of a copy: its bytes, its rows if they are not whole lines of global
+  /// memory, and the lines that these touch beyond the fewest that can hold
+  /// each. The threads of a barrier. Rows of banks or sectors of an access.
   std::optional<uint32_t> bytes, partialRows, extraLines, threads, amount;
   std::optional<Reached> reached;
   std::optional<CopyDirection> direction;

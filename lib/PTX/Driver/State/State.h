@@ -118,7 +118,9 @@ struct Settings {
   /// Whether it is that of their SASS.
   bool sass = false;
   /// SMs of the GPU that the time is modeled for; 0: as many as the target has.
-  unsigned timeSms = 0, timeSm = 0;
+  unsigned timeSms = 0;
+  /// The SM, or the group of SMs of a cluster, whose clusters are modeled.
+  unsigned timeSm = 0;
   /// Whether the time is that of a launch whose data is in L2.
   bool isL2Warm = false;
   /// How often the time is modeled with drawn figures.

@@ -240,6 +240,8 @@ void TripsSource::addCopy(uint32_t step, const StepRule &rule,
   uint32_t instruction = now.record->steps[step].code;
   if (!rule.bytes)
     lack(instruction, "bytes");
+  if (rule.extraLines && !rule.partialRows)
+    lack(instruction, "partial_rows");
   Fact fact;
   fact.step = step;
   fact.kind = Fact::Kind::Copy;
