@@ -5,7 +5,7 @@
     benchmark/timing.py run FOLDER -o R.json     on the GPU host, with Python, PyTorch and Triton alone: clocks of each (kernel, length)
     benchmark/timing.py model FOLDER R.json      on the build host: adds the modeled clocks to R.json; FOLDER has the PTX of Triton from `run`
     benchmark/timing.py table R.json             errors, and how often the model names the faster of two kernels
-    benchmark/timing.py table results/h200-timing-2026-11-29b.json --steady --kv-heads=4    the first tables of that page
+    benchmark/timing.py table results/h200-timing-unseen-2026-11-30d.json --steady --kv-heads=4    the tables of results/h200-timing-2026-11-30d.md
 
 A launch has one tile for each CTA that the GPU runs at once. CTAs of our kernels read the keys of one KV head, or a quarter of them those of each
 of four; Triton's have keys for each head, fewer CTAs with 256 keys, and outputs that are not compared. So all CTAs do the same work, but
