@@ -53,6 +53,17 @@ bool waitsForGroups(Action action) {
          action == Action::CpWait;
 }
 
+/// Fails with the warps that wait for each other.
+[[noreturn]] void failStuck(const State &state) {
+  std::string text = "internal error: in time, warps wait for each other:";
+  for (const WarpState &warp : state.warps)
+    if (!warp.finished())
+      text += " cluster " + std::to_string(warp.record->cluster) + " CTA " +
+              std::to_string(warp.record->rank) + " warp " +
+              std::to_string(warp.record->warp);
+  throw Error(Error::Kind::Launch, text);
+}
+
 /// Chooses which step issues when.
 class Replay {
 public:
@@ -65,7 +76,6 @@ private:
   void nameUnits();
   double step();
   void drain();
-  [[noreturn]] void stuck() const;
   size_t nextInTurn(const SubPartition &part, const Turns &turns,
                     size_t i) const;
   bool issueOnce(SubPartition &part);
@@ -190,18 +200,8 @@ double Replay::step() {
         }
   }
   if (live && next == kNever)
-    stuck();
+    failStuck(state);
   return live ? std::max(next, now) : kNever;
-}
-
-void Replay::stuck() const {
-  std::string text = "internal error: in time, warps wait for each other:";
-  for (const WarpState &warp : state.warps)
-    if (!warp.finished())
-      text += " cluster " + std::to_string(warp.record->cluster) + " CTA " +
-              std::to_string(warp.record->rank) + " warp " +
-              std::to_string(warp.record->warp);
-  throw Error(Error::Kind::Launch, text);
 }
 
 /// Returns the warp of PTX that a scheduler tries i-th: they take turns, but
