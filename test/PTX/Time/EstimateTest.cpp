@@ -133,24 +133,44 @@ TEST(Estimate, EachLineSaysThatItIsModeled) {
   EXPECT_EQ(words, lines);
 }
 
-TEST(Estimate, TheSmChoosesTheCtas) {
-  // CTA n repeats a step n + 1 times.
-  Module module = Module::parse(
-      textOf({"mov.u32 %r1, %ctaid.x;\nLOOP:\nsub.s32 %r1, %r1, 1;\n"
-              "setp.ge.s32 %p1, %r1, 0;\n@%p1 bra LOOP;\n"}),
-      "test.ptx");
+/// Returns the clocks of the CTAs that an SM of a GPU of `sms` runs first, of a
+/// launch of six CTAs that fill half of an SM.
+double clocksOfSm(const Kernel &kernel, Device &device, unsigned sm,
+                  unsigned sms) {
+  Module module = Module::parse(textOf(kernel), "test.ptx");
   LaunchConfig config = gridOf(6);
   config.entry = "k";
-  config.block = {32, 1, 1};
+  config.block = {kernel.threads, 1, 1};
   config.dynamicSharedBytes = 120 * 1024;
+  config.parameters = kernel.values;
+  TimeOptions how;
+  how.sms = sms;
+  how.sm = sm;
+  std::optional<Estimate> time;
+  launchTimed(device, module, config, {}, kernel.target, time, how);
+  return time->wave.middle;
+}
+
+TEST(Estimate, SmsThatDoTheSameTakeTheSame) {
+  // With nothing in L2, each SM reads the line first.
+  Device device;
+  Kernel kernel{"ld.param.u64 %q1, [in];\nld.global.b32 %r1, [%q1];\n"
+                "add.u32 %r2, %r1, 1;"};
+  kernel.parameters = ".param .u64 in";
+  kernel.values = {bytesOf(device.allocate(128))};
+  double first = clocksOfSm(kernel, device, 0, 6);
+  EXPECT_GT(first, figure(Figure::DramLatency));
+  for (unsigned sm = 1; sm < 6; ++sm)
+    EXPECT_EQ(clocksOfSm(kernel, device, sm, 6), first);
+}
+
+TEST(Estimate, TheSmChoosesTheCtas) {
+  // CTA n repeats a step n + 1 times.
+  Kernel kernel{"mov.u32 %r1, %ctaid.x;\nLOOP:\nsub.s32 %r1, %r1, 1;\n"
+                "setp.ge.s32 %p1, %r1, 0;\n@%p1 bra LOOP;\n"};
   auto clocksOn = [&](unsigned sm, unsigned sms) {
-    TimeOptions how;
-    how.sms = sms;
-    how.sm = sm;
     Device device;
-    std::optional<Estimate> time;
-    launchTimed(device, module, config, {}, "sm_100a", time, how);
-    return time->wave.middle;
+    return clocksOfSm(kernel, device, sm, sms);
   };
   double first = clocksOn(0, 6), next = clocksOn(1, 6);
   EXPECT_GT(next, first);
