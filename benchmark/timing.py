@@ -432,6 +432,19 @@ def table(results):
     return "\n".join(lines)
 
 
+def wrong_files(flags):
+    """What is wrong with the folder and the file of results, else nothing."""
+    if flags.what in ("run", "model") and not (pathlib.Path(flags.folder) / "kernels.json").is_file():
+        return f"expected a folder with kernels.json from `compile`, got '{flags.folder}'"
+    path = {"table": flags.folder, "model": flags.results}.get(flags.what)
+    try:
+        if path and "pairs" not in json.loads(pathlib.Path(path).read_text()):
+            return f"expected results of `run` with pairs, got '{path}'"
+    except (OSError, ValueError):
+        return f"expected a file of results as JSON, got '{path}'"
+    return ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("compile", "run", "model", "table"))
@@ -453,9 +466,8 @@ def main():
     flags = parser.parse_args()
     if flags.what == "model" and not flags.results:
         parser.error("model: expected the file of results that `run` wrote after the folder")
-    for path in [flags.folder] if flags.what == "table" else [flags.results] if flags.what == "model" else []:
-        if not pathlib.Path(path).is_file():
-            parser.error(f"{flags.what}: expected a file of results, got '{path}'")
+    if wrong := wrong_files(flags):
+        parser.error(f"{flags.what}: {wrong}")
     if flags.what == "table":
         results = json.loads(pathlib.Path(flags.folder).read_text())
         if flags.kv_heads:

@@ -1,6 +1,8 @@
 """The parts of benchmark/timing.py that need neither a GPU nor a build."""
 
+import json
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -28,3 +30,11 @@ def test_kernels_that_ptxas_serializes_are_left_out():
     text = timing.table(timing.steady({"pairs": [*pairs, *({**p, "kernel": "triton_hd64_b", "left_out": True} for p in pairs)]}))
     assert "Left out, since ptxas serializes their wgmma or spills registers: triton_hd64_b." in text
     assert "| triton_hd64_a * | 4096 | 307200 | 307200 | +0.0 % |" in text and "| triton_hd64_b" not in text
+
+
+@pytest.mark.parametrize("arguments, error", [(["run", "nowhere"], "expected a folder with kernels.json"), (["model", "nowhere", "r.json"], "expected a folder with kernels.json"), (["table", "r.md"], "expected a file of results as JSON"), (["table", "other.json"], "expected results of `run` with pairs"), (["table", "none.json"], "expected a file of results as JSON")])
+def test_wrong_files_are_errors(tmp_path, arguments, error):
+    (tmp_path / "r.md").write_text("# A page")
+    (tmp_path / "other.json").write_text(json.dumps({"runs": 1}))
+    done = subprocess.run([sys.executable, ROOT / "benchmark/timing.py", *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and error in done.stderr and "Traceback" not in done.stderr
