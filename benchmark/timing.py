@@ -345,6 +345,11 @@ def model_half(flags):
     print(table(results))
 
 
+def of_kv_heads(pairs, kv_heads):
+    """The pairs with so many KV heads, or all for 0, and those of Triton, which have keys for each head. The oldest results have one and do not say so."""
+    return [p for p in pairs if not kv_heads or "ptx" in p or p.get("kv_heads", 1) == kv_heads]
+
+
 def chosen_pairs(results, flags):
     """Pairs that are modeled: with --sample, of SEEN only as many kernels, drawn by --seed."""
     pairs = [p for p in results["pairs"] if not p["kernel"].startswith("fa3")]
@@ -352,7 +357,7 @@ def chosen_pairs(results, flags):
     random.Random(flags.seed).shuffle(seen)
     left = set(seen[: flags.sample]) if flags.sample else set(seen)
     pairs = [p for p in pairs if p["held_out"] or "ptx" in p or p["kernel"] in left]
-    pairs = [p for p in pairs if not flags.kv_heads or "ptx" in p or p.get("kv_heads", 1) == flags.kv_heads]
+    pairs = of_kv_heads(pairs, flags.kv_heads)
     return [p for p in pairs if not flags.lengths or p["length"] in flags.lengths]
 
 
@@ -470,8 +475,7 @@ def main():
         parser.error(f"{flags.what}: {wrong}")
     if flags.what == "table":
         results = json.loads(pathlib.Path(flags.folder).read_text())
-        if flags.kv_heads:
-            results["pairs"] = [p for p in results["pairs"] if p.get("kv_heads", flags.kv_heads) == flags.kv_heads]
+        results["pairs"] = of_kv_heads(results["pairs"], flags.kv_heads)
         print(table(steady(results) if flags.steady else results))
     else:
         {"compile": compile_half, "run": run_half, "model": model_half}[flags.what](flags)

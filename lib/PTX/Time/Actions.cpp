@@ -13,8 +13,6 @@
 namespace ptxsim::timing {
 namespace {
 
-constexpr double kLineBytes = 128;
-
 /// Lets a unit work for the step, not before `earliest`. Returns the end, which
 /// the step has as its own. A step of several copies does not wait for itself.
 double occupy(Doing &doing, Unit &unit, double earliest, double clocks) {
@@ -141,7 +139,7 @@ struct LineClocks {
 LineClocks lineClocks(const Doing &doing) {
   double extra = doing.figure(Figure::TmaExtraLine);
   if (doing.part().ctas.size() <= 1 || !doing.figure(Figure::TmaApartLine))
-    return {kLineBytes / doing.figure(Figure::TmaBytes),
+    return {double(kLineBytes) / doing.figure(Figure::TmaBytes),
             doing.figure(Figure::TmaNarrowRow), extra, extra};
   return {doing.figure(Figure::TmaApartLine),
           doing.figure(Figure::TmaApartNarrowRow),
@@ -156,7 +154,7 @@ double linkClocks(const Doing &doing, const Fact &fact) {
   if (fact.direction == CopyDirection::ToGlobal)
     return fact.value / doing.figure(Figure::TmaBytes);
   LineClocks clocks = lineClocks(doing);
-  double lines = fact.value / kLineBytes;
+  double lines = double(fact.value) / kLineBytes;
   if (lines >= fact.partialRows)
     return lines * clocks.line + fact.extraLines * clocks.extraLine;
   return std::max(lines * clocks.line, fact.partialRows * clocks.narrowRow) +

@@ -19,8 +19,6 @@
 namespace ptxsim::timing {
 namespace {
 
-constexpr uint64_t kLine = 128;
-
 bool isWarp(const WarpRecord &record, const Warp &warp) {
   return record.cluster == warp.cluster.number &&
          record.rank == warp.cta.rank && record.warp == warp.index;
@@ -94,8 +92,9 @@ bool isHelper(const Warp &warp, const Instruction &inst) {
 /// Returns the number of lines that the bytes touch beyond the fewest that can
 /// hold them.
 uint32_t extraLinesOf(uint64_t address, uint64_t bytes) {
-  uint64_t fewest = (bytes + kLine - 1) / kLine;
-  uint64_t touched = (address % kLine + bytes + kLine - 1) / kLine;
+  uint64_t fewest = (bytes + kLineBytes - 1) / kLineBytes;
+  uint64_t touched =
+      (address % kLineBytes + bytes + kLineBytes - 1) / kLineBytes;
   return uint32_t(touched - fewest);
 }
 
@@ -255,17 +254,17 @@ void Recorder::notePlace(const Warp &warp, const Instruction &inst,
 }
 
 /// Marks lines as read, and adds to `counter` the bytes of those that were not
-/// yet. Returns whether no recorded cluster has read one of them before: other
-/// clusters run at the same time on a GPU, not before.
+/// yet. Returns true if a recorded cluster reads one of them for the first
+/// time: other clusters run at the same time on a GPU, not before.
 bool Recorder::touch(uint64_t address, uint64_t bytes, uint64_t &counter,
                      bool isRecorded) {
   bool isNew = false;
   if (isL2Warm)
     return false;
-  for (uint64_t line = address / kLine; line * kLine < address + bytes;
-       ++line) {
+  for (uint64_t line = address / kLineBytes;
+       line * kLineBytes < address + bytes; ++line) {
     if (lines.insert(line).second)
-      counter += kLine;
+      counter += kLineBytes;
     if (isRecorded)
       isNew |= recordedLines.insert(line).second;
   }
@@ -343,7 +342,7 @@ void Recorder::copies(const Warp &warp, CopyDirection direction,
 
 void Recorder::reads(uint64_t address, uint64_t bytes) {
   result.readBytes += bytes;
-  bool isPartial = address % kLine != 0 || bytes % kLine != 0;
+  bool isPartial = address % kLineBytes != 0 || bytes % kLineBytes != 0;
   if (copying) {
     ++copiedRows;
     rowBytes += uint32_t(bytes);

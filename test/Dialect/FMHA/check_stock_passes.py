@@ -124,11 +124,11 @@ def unlisted(tool):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mlir_opt")
     parser.add_argument("plugin")
-    parser.add_argument("--share", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=time.time_ns())
+    parser.add_argument("--share", type=int, default=1, help="run one pipeline in so many (default: all)")
+    parser.add_argument("--seed", type=int, default=time.time_ns(), help="draws the pipelines of --share (default: the time)")
     flags = parser.parse_args()
     tool = [flags.mlir_opt, f"--load-dialect-plugin={flags.plugin}", f"--load-pass-plugin={flags.plugin}"]
     programs = read_programs()

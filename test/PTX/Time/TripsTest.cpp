@@ -237,8 +237,7 @@ TEST(TripsRules, HaveMembersOfTheirInstructions) {
        "expected a member of barrier, bytes, partial_rows, extra_lines, "
        "reaches, direction, warps for"},
       {"UTMASTG.2D [UR8], [UR16]", R"("barrier": "x")",
-       "expected a member of bytes, partial_rows, extra_lines, direction, "
-       "warps for"},
+       "expected a member of bytes, partial_rows, direction, warps for"},
       {"UTCCP.T.S.4x32dp128bit tmem[UR4], gdesc[UR6]", R"("barrier": "x")",
        "expected a member of bytes, warps for"},
       {"UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8], tmem[UR10], idesc[UR11]",

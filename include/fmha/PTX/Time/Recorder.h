@@ -95,8 +95,8 @@ private:
   std::map<ObjectKey, Object> objects;
   /// Rows that a shift by 32 writes.
   std::set<std::pair<const void *, uint32_t>> highHalves;
-  /// Lines of global memory that have been read.
-  /// Lines that the launch and the recorded clusters have read.
+  /// Lines of global memory that the launch and the recorded clusters have
+  /// read.
   std::unordered_set<uint64_t> lines, recordedLines;
   /// Number of instructions so far.
   size_t count = 0;

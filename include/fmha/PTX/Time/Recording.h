@@ -57,6 +57,9 @@ struct Step {
 
 constexpr uint32_t kNoPhase = UINT32_MAX;
 
+/// Bytes of a line of global memory and of L2.
+constexpr uint32_t kLineBytes = 128;
+
 /// A non-register effect of a step. A signal after a copy belongs to the copy.
 struct Fact {
   enum class Kind : uint8_t { Signal, Wait, Copy, Product };

@@ -68,7 +68,7 @@ Names membersFor(const Instruction &inst, const StepRule &rule) {
     return {"warps"};
   case Action::Copy:
     if (rule.direction.value_or(directionOf(inst)) == CopyDirection::ToGlobal)
-      return {"bytes", "partial_rows", "extra_lines", "direction", "warps"};
+      return {"bytes", "partial_rows", "direction", "warps"};
     return {"barrier", "bytes",     "partial_rows", "extra_lines",
             "reaches", "direction", "warps"};
   case Action::TmemCopy:
